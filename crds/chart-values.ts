@@ -1,6 +1,6 @@
 // The values of the Helm chart: what values.schema.json refuses, and what docs/reference/chart.md says of each.
 import { z } from 'zod';
-import { annotations, foreign, labels } from './schema.ts';
+import { annotations, embeddedKubernetesType, labels } from './schema.ts';
 import type { Json } from './structural.ts';
 import { mediaClusterSchema } from './types.ts';
 
@@ -31,14 +31,14 @@ export const chartValuesSchema = z.object({
       .array(z.string().regex(/^(\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/))
       .meta({ description: "Namespaces that it looks after; the release's where empty, `['*']` for all. Each by one installation only." }),
     logLevel: z.enum(['error', 'warning', 'info', 'debug']).meta({ description: 'Level of its log.' }),
-    resources: foreign('Resources of its container.'),
+    resources: embeddedKubernetesType('Resources of its container.'),
     priorityClassName: z.string().meta({ description: 'Priority class of its pod.' }),
     podLabels: labels.meta({ description: 'More labels of its pod.' }),
     podAnnotations: annotations.meta({ description: 'Annotations of its pod.' }),
     nodeSelector: labels.meta({ description: 'As in a Pod.' }),
-    tolerations: z.array(foreign('As in a Pod.')).meta({ description: 'As in a Pod.' }),
-    affinity: foreign('As in a Pod.'),
-    topologySpreadConstraints: z.array(foreign('As in a Pod.')).meta({ description: 'As in a Pod.' }),
+    tolerations: z.array(embeddedKubernetesType('As in a Pod.')).meta({ description: 'As in a Pod.' }),
+    affinity: embeddedKubernetesType('As in a Pod.'),
+    topologySpreadConstraints: z.array(embeddedKubernetesType('As in a Pod.')).meta({ description: 'As in a Pod.' }),
   }),
   node: z.object({ image: image('the media nodes, where the MediaCluster names none') }),
   imagePullSecrets: z

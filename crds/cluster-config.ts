@@ -2,23 +2,23 @@
 import { z } from 'zod';
 import { componentTypes } from './component.ts';
 import {
-  andText,
   bucket,
   endpointUrl,
   httpUrl,
   integer,
+  limitedText,
   maxSeconds,
   objectPrefix,
+  refineText,
   region,
-  secondsOrNever,
+  secondsOrZero,
   secretKeyRef,
-  text,
   withRules,
 } from './schema.ts';
 
-const iceUrl = text(512, /^(stuns?|turns?):[^\s/?#]+(\?transport=(udp|tcp))?$/, 'must be a stun:, stuns:, turn: or turns: URL');
-const origin = andText(
-  text(512, /^(\*|https?:\/\/[^\s/?#@]+)$/, "must be '*' or an origin such as https://app.example, without a path"),
+const iceUrl = limitedText(512, /^(stuns?|turns?):[^\s/?#]+(\?transport=(udp|tcp))?$/, 'must be a stun:, stuns:, turn: or turns: URL');
+const origin = refineText(
+  limitedText(512, /^(\*|https?:\/\/[^\s/?#@]+)$/, "must be '*' or an origin such as https://app.example, without a path"),
   {
     rule: "!(self.startsWith('https://') && self.endsWith(':443')) && !(self.startsWith('http://') && self.endsWith(':80'))",
     message: 'must leave out the port that the scheme has anyway',
@@ -89,11 +89,11 @@ const timeouts = z
 
 const roomDefaults = z
   .object({
-    peerDisconnectedTimeout: secondsOrNever
+    peerDisconnectedTimeout: secondsOrZero
       .nullable()
       .optional()
       .meta({ description: 'Seconds after which a disconnected peer is removed; 0 or null = never, 120 where left out.' }),
-    peerlessPurgeTimeout: secondsOrNever
+    peerlessPurgeTimeout: secondsOrZero
       .nullable()
       .optional()
       .meta({ description: 'Seconds without a connected peer after which a room ends; 0 or null = never, never where left out.' }),

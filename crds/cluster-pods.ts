@@ -1,9 +1,20 @@
 // What a MediaCluster says about its pods: what is laid over them, how media reaches them, what they keep.
 import { z } from 'zod';
-import { annotations, foreign, integer, labels, listBy, name, quantity, reservedRule, text, withRules } from './schema.ts';
+import {
+  annotations,
+  embeddedKubernetesType,
+  integer,
+  labels,
+  limitedText,
+  listMap,
+  name,
+  quantity,
+  reservedRule,
+  withRules,
+} from './schema.ts';
 
 /** Of the variables of a node those that neither the operator nor another field of a MediaCluster sets. */
-export const freeVariables = [
+export const allowedExtraEnv = [
   'SVC_CHECK_ORIGIN',
   'SVC_TRUST_PROXY',
   'SVC_STRUCTURED_LOGGING',
@@ -24,31 +35,31 @@ const listed = (texts: readonly string[]) => `[${texts.map((each) => `'${each}'`
 const variable = withRules(
   z
     .object({
-      name: text(256, /^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable: letters, digits and _').meta({
+      name: limitedText(256, /^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable: letters, digits and _').meta({
         description: 'Its name.',
       }),
       value: z.string().max(32_768).optional().meta({ description: 'Its value.' }),
-      valueFrom: foreign('Where its value comes from, as valueFrom of a container.').optional(),
+      valueFrom: embeddedKubernetesType('Where its value comes from, as valueFrom of a container.').optional(),
     })
     .meta({ description: 'A variable.' }),
   { rule: '!(has(self.value) && has(self.valueFrom))', message: 'takes value or valueFrom, not both' },
   {
-    rule: `self.name != 'POD_IP' && !self.name.startsWith('LEGACY_') && (!self.name.startsWith('SVC_') || self.name in ${listed(freeVariables)})`,
-    message: `of the variables of a node only these may be set here: ${freeVariables.join(', ')}; the operator, or another field of this resource, sets the others`,
+    rule: `self.name != 'POD_IP' && !self.name.startsWith('LEGACY_') && (!self.name.startsWith('SVC_') || self.name in ${listed(allowedExtraEnv)})`,
+    message: `of the variables of a node only these may be set here: ${allowedExtraEnv.join(', ')}; the operator, or another field of this resource, sets the others`,
   },
 );
 
 /** What pods have anyway, by the name of the volume. */
-export const ownVolumes = ['tmp', 'resources', 'config', 'secrets', 'pod', 'turn', 'dist-tls'] as const;
-export const ownPaths = ['/tmp', '/var/lib/mediarooms'] as const;
+export const reservedVolumes = ['tmp', 'resources', 'config', 'secrets', 'pod', 'turn', 'dist-tls'] as const;
+export const reservedPaths = ['/tmp', '/var/lib/mediarooms'] as const;
 
-const volumeName = text(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be lower case letters, digits and '-'");
+const volumeName = limitedText(63, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "must be lower case letters, digits and '-'");
 const newVolume = withRules(volumeName, {
-  rule: `!(self in ${listed(ownVolumes)})`,
+  rule: `!(self in ${listed(reservedVolumes)})`,
   message: 'is the name of a volume that the pods have anyway',
 });
-const newPath = withRules(text(4096, /^\/[^:]*$/, "must be an absolute path without ':'"), {
-  rule: `!(self in ${listed(ownPaths)}) && !self.startsWith('/etc/mediarooms')`,
+const newPath = withRules(limitedText(4096, /^\/[^:]*$/, "must be an absolute path without ':'"), {
+  rule: `!(self in ${listed(reservedPaths)}) && !self.startsWith('/etc/mediarooms')`,
   message: 'is where the pods have a volume anyway',
 });
 const kept = { 'x-kubernetes-preserve-unknown-fields': true };
@@ -58,23 +69,23 @@ export const podTemplate = withRules(
     labels: withRules(labels, reservedRule).optional().meta({ description: 'More labels of the pods.' }),
     annotations: withRules(annotations, reservedRule).optional().meta({ description: 'More annotations of the pods.' }),
     nodeSelector: labels.optional().meta({ description: 'Labels that a host must have, as nodeSelector of a Pod.' }),
-    affinity: foreign('Which hosts and neighbours the pods want, as affinity of a Pod.').optional(),
+    affinity: embeddedKubernetesType('Which hosts and neighbours the pods want, as affinity of a Pod.').optional(),
     tolerations: z
-      .array(foreign('As a toleration of a Pod.'))
+      .array(embeddedKubernetesType('As a toleration of a Pod.'))
       .max(64)
       .optional()
       .meta({ description: 'Taints that the pods bear, as tolerations of a Pod.' }),
     topologySpreadConstraints: z
-      .array(foreign('As one of a Pod.'))
+      .array(embeddedKubernetesType('As one of a Pod.'))
       .max(16)
       .optional()
       .meta({ description: 'How the pods are spread over hosts and zones, as topologySpreadConstraints of a Pod.' }),
     priorityClassName: name.optional().meta({ description: 'PriorityClass of the pods.' }),
     runtimeClassName: name.optional().meta({ description: 'RuntimeClass of the pods.' }),
-    extraEnv: listBy('name', z.array(variable).max(128)).optional().meta({
+    extraEnv: listMap('name', z.array(variable).max(128)).optional().meta({
       description: 'More variables of the node container, SVC_ variables that no field here has among them.',
     }),
-    volumes: listBy(
+    volumes: listMap(
       'name',
       z
         .array(
@@ -100,12 +111,12 @@ export const podTemplate = withRules(
       .meta({ description: 'More mounts of the node container.' }),
   }),
   {
-    rule: `!has(self.volumeMounts) || self.volumeMounts.all(mount, mount.name in ${listed(ownVolumes)} || (has(self.volumes) && self.volumes.exists(volume, volume.name == mount.name)))`,
+    rule: `!has(self.volumeMounts) || self.volumeMounts.all(mount, mount.name in ${listed(reservedVolumes)} || (has(self.volumes) && self.volumes.exists(volume, volume.name == mount.name)))`,
     message: 'volumeMounts must name volumes that podTemplate.volumes has',
   },
 ).meta({ description: 'Laid over the pods that the operator makes. A change is a rollout.' });
 
-const loadBalancerClass = text(
+const loadBalancerClass = limitedText(
   317,
   /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/,
   'must be the class of a load balancer: an optional prefix (a host name and /), then at most 63 letters, digits, -, _ and .',
@@ -130,7 +141,7 @@ export const media = withRules(
       .meta({
         description: 'Ports that pods may take blocks of; with nodePort a part of the node port range of the API server (30000-32767).',
       }),
-    announcedAddress: text(
+    announcedAddress: limitedText(
       1024,
       /^[A-Za-z0-9._:-]+( [A-Za-z0-9._:-]+)*$/,
       'must be nodeExternalIP, nodeInternalIP, podIP, or IP addresses and host names separated by one space',

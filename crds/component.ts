@@ -1,6 +1,18 @@
 // A component of a Room: its kind, and the options of each kind.
 import { z } from 'zod';
-import { bucket, endpointUrl, id, integer, objectPrefix, region, secretKeyRef, secretName, staysBelow, text, withRules } from './schema.ts';
+import {
+  bucket,
+  endpointUrl,
+  id,
+  integer,
+  limitedText,
+  objectPrefix,
+  region,
+  relativePath,
+  secretKeyRef,
+  secretName,
+  withRules,
+} from './schema.ts';
 
 export const componentTypes = ['hls', 'recording', 'sip', 'file'] as const;
 
@@ -16,8 +28,8 @@ const s3 = z
   })
   .meta({ description: 'hls, recording: S3 storage of this component; that of the cluster where left out.' });
 
-const filePath = staysBelow(
-  text(1024, /^[^/\p{Cc}][^\p{Cc}]*\.(ogg|h264)$/u, "must be the path of an .ogg or .h264 file, not beginning with '/'"),
+const filePath = relativePath(
+  limitedText(1024, /^[^/\p{Cc}][^\p{Cc}]*\.(ogg|h264)$/u, "must be the path of an .ogg or .h264 file, not beginning with '/'"),
   "must stay below file_component_sources: no '..' in it",
 );
 
@@ -57,27 +69,27 @@ const options = z
     segmentDuration: integer(1, 30).optional().meta({ description: 'hls: seconds of a segment.' }),
     pathPrefix: objectPrefix.optional().meta({ description: 'recording: put before the keys of its objects; with s3 only.' }),
     s3: s3.optional(),
-    registrarAddress: text(
+    registrarAddress: limitedText(
       512,
       /^([sS][iI][pP][sS]?:)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(;transport=([uU][dD][pP]|[tT][cC][pP]|[tT][lL][sS]))?$/,
       'must be the address of a registrar: [sip:|sips:]host[:port][;transport=udp|tcp|tls]',
     )
       .optional()
       .meta({ description: 'sip: address of the registrar, `[sip:|sips:]host[:port][;transport=udp|tcp|tls]`.' }),
-    username: text(128, /^[A-Za-z0-9\-_.!~*\x27()&=+$,%]+$/, "must be the name of a user: letters, digits and -_.!~*'()&=+$,%")
+    username: limitedText(128, /^[A-Za-z0-9\-_.!~*\x27()&=+$,%]+$/, "must be the name of a user: letters, digits and -_.!~*'()&=+$,%")
       .optional()
       .meta({ description: 'sip: user at the registrar.' }),
     passwordSecretRef: secretKeyRef.optional().meta({ description: 'sip: where the password is kept.' }),
     answerIncoming: z.boolean().optional().meta({ description: 'sip: takes calls in; else they are refused.' }),
     ringTimeout: integer(5, 300).optional().meta({ description: 'sip: seconds that a call rings; 60 where left out.' }),
-    caCertificate: text(32_768, /^-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM')
+    caCertificate: limitedText(32_768, /^-----BEGIN CERTIFICATE-----/, 'must be a certificate in PEM')
       .optional()
       .meta({ description: 'sip: certificate of the authority that the registrar is certified by, in PEM.' }),
   })
   .meta({ description: 'Options of the kind, by name. Passwords and keys come from Secrets only.' });
 
 /** Which options a kind of component takes. */
-export const optionsOfKinds = {
+export const optionsByType = {
   file: ['filePath', 'framerate'],
   hls: [
     ...['lowLatency', 'persistent', 'targetWindowDuration', 'subscribeMode', 'origins', 'layout', 'names', 'width', 'height', 'framerate'],
@@ -88,7 +100,7 @@ export const optionsOfKinds = {
 } as const;
 
 const optionRules = Object.keys(options.shape).map((option) => {
-  const kinds = Object.entries(optionsOfKinds).flatMap(([kind, taken]) => ((taken as readonly string[]).includes(option) ? [kind] : []));
+  const kinds = Object.entries(optionsByType).flatMap(([kind, taken]) => ((taken as readonly string[]).includes(option) ? [kind] : []));
   return {
     rule: `!has(self.options) || !has(self.options.${option}) || self.type in [${kinds.map((kind) => `'${kind}'`).join(', ')}]`,
     message: `options.${option} is for components of type ${kinds.join(' or ')} only`,
@@ -97,7 +109,7 @@ const optionRules = Object.keys(options.shape).map((option) => {
 
 export const componentSchema = withRules(
   z.object({
-    name: text(
+    name: limitedText(
       63,
       /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
       "must be lower case letters, digits and '-', with a letter or digit at both ends",

@@ -5,16 +5,16 @@ import { media, podTemplate, storage } from './cluster-pods.ts';
 import {
   annotations,
   conditions,
-  foreign,
+  embeddedKubernetesType,
   integer,
   labels,
-  listBy,
+  limitedText,
+  listMap,
   name,
   observedGeneration,
   quantity,
   type Rule,
   secretName,
-  text,
   withRules,
 } from './schema.ts';
 
@@ -32,7 +32,7 @@ const autoscaling = withRules(
   { rule: 'self.minReplicas <= self.maxReplicas', message: 'minReplicas must not be above maxReplicas' },
 ).meta({ description: 'The operator chooses the number of nodes.' });
 
-const host = text(
+const host = limitedText(
   253,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
   'must be a host name in lower case, without a scheme, a port and a path',
@@ -103,7 +103,7 @@ const monitoring = z
     serviceMonitor: z
       .object({
         labels: labels.optional().meta({ description: 'Labels of the ServiceMonitor.' }),
-        interval: text(16, /^[0-9]+(ms|s|m|h)$/, 'must be a time such as 30s')
+        interval: limitedText(16, /^[0-9]+(ms|s|m|h)$/, 'must be a time such as 30s')
           .optional()
           .meta({ description: 'How often Prometheus scrapes, e.g. 30s.' }),
       })
@@ -116,7 +116,7 @@ const networkPolicy = z
   .object({
     enabled: z.boolean().default(true).meta({ description: 'Make a NetworkPolicy.' }),
     monitoringFrom: z
-      .array(foreign('As one of `from` in a NetworkPolicy.'))
+      .array(embeddedKubernetesType('As one of `from` in a NetworkPolicy.'))
       .max(16)
       .optional()
       .meta({ description: 'Who may read metrics; the whole cluster where left out.' }),
@@ -129,7 +129,7 @@ const turn = withRules(
     tlsSecretName: secretName
       .optional()
       .meta({ description: 'Secret of type kubernetes.io/tls (`tls.crt`, `tls.key`): with it there is TURN over TLS, too.' }),
-    tlsHost: text(
+    tlsHost: limitedText(
       253,
       /^(\*|(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$/,
       "must be a host name in lower case, of which a leading '*' stands for the address of a pod",
@@ -174,14 +174,14 @@ export const mediaClusterSpecSchema = withRules(
       maxReplicas: integer(1, 100)
         .default(10)
         .meta({ description: 'Bound of the indexes of pods, for which paths of the Ingress are made.' }),
-      image: text(1024, /^[^\s]+$/, 'must be the name of an image, without spaces')
+      image: limitedText(1024, /^[^\s]+$/, 'must be the name of an image, without spaces')
         .optional()
         .meta({ description: "Image of the media node; that of the operator's version where left out. A change is a rollout." }),
       imagePullPolicy: z
         .enum(['Always', 'IfNotPresent', 'Never'])
         .optional()
         .meta({ description: 'When the image is pulled, as imagePullPolicy of a container.' }),
-      imagePullSecrets: listBy('name', z.array(reference('A Secret.')).max(16))
+      imagePullSecrets: listMap('name', z.array(reference('A Secret.')).max(16))
         .optional()
         .meta({ description: 'Secrets by which the image is pulled.' }),
       resources: z
@@ -275,7 +275,7 @@ export const mediaClusterStatusSchema = z
     keyGeneration: integer(0, 1_000_000).optional().meta({ description: 'The rotation of keys that is through.' }),
     adminTokenSecret: z.string().optional().meta({ description: 'Secret that holds the API tokens.' }),
     url: z.string().optional().meta({ description: 'Address of the API for clients.' }),
-    nodes: listBy('name', z.array(node)).optional().meta({ description: 'The nodes.' }),
+    nodes: listMap('name', z.array(node)).optional().meta({ description: 'The nodes.' }),
   })
   .meta({ description: 'The nodes as they are.' });
 export type MediaClusterStatus = z.infer<typeof mediaClusterStatusSchema>;

@@ -1,9 +1,9 @@
 // docs/reference/resources.md: every field of both resources with its type, default, bounds and meaning, and every rule with its sentence.
 import type { z } from 'zod';
 import { type ConditionReference, mediaClusterConditions, roomConditions } from './condition-reasons.ts';
-import { mediaClusterDefinition, partsOf, roomDefinition } from './definitions.ts';
+import { mediaClusterDefinition, roomDefinition, specAndStatus } from './crd-manifests.ts';
 import type { Rule } from './schema.ts';
-import { boundsOf, defaultOf, type Json } from './structural.ts';
+import { defaultOf, describeBounds, type Json } from './structural.ts';
 import { apiVersion, mediaClusterSchema, roomSchema } from './types.ts';
 
 const introduction = `# Room and MediaCluster
@@ -16,12 +16,12 @@ bound or a rule is refused by \`kubectl apply\` with the sentence that stands he
 type Row = { path: string; schema: Json; required: boolean };
 
 /** Every field below `schema`, in the order of the definition. */
-export function rowsOf(schema: Json, path: string): Row[] {
+export function crdFieldRows(schema: Json, path: string): Row[] {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Json>);
   const required = (schema.required ?? []) as string[];
   return properties.flatMap(([name, field]) => {
     const at = path === '' ? name : `${path}.${name}`;
-    return [{ path: at, schema: field, required: required.includes(name) }, ...rowsOf(...inside(field, at))];
+    return [{ path: at, schema: field, required: required.includes(name) }, ...crdFieldRows(...inside(field, at))];
   });
 }
 
@@ -31,21 +31,21 @@ function inside(field: Json, path: string): [schema: Json, path: string] {
   return field.additionalProperties ? inside(field.additionalProperties as Json, `${path}{}`) : [field, path];
 }
 
-type ToldRule = { path: string; message: string };
+type DocumentedRule = { path: string; message: string };
 
-function ownRules(schema: Json, path: string): ToldRule[] {
+function ownRules(schema: Json, path: string): DocumentedRule[] {
   const rules = (schema['x-kubernetes-validations'] ?? []) as Rule[];
   return rules.map(({ fieldPath = '', message }) => ({ path: `${path}${fieldPath}`.replace(/^\./, ''), message }));
 }
 
 /** Every rule at and below `schema`, with the path of what it is about. */
-export function rulesOf(schema: Json, path: string): ToldRule[] {
+export function crdRuleRows(schema: Json, path: string): DocumentedRule[] {
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Json>);
   return [
     ...ownRules(schema, path),
-    ...properties.flatMap(([name, field]) => rulesOf(field, path === '' ? name : `${path}.${name}`)),
-    ...(schema.items ? rulesOf(schema.items as Json, `${path}[]`) : []),
-    ...(schema.additionalProperties ? rulesOf(schema.additionalProperties as Json, `${path}{}`) : []),
+    ...properties.flatMap(([name, field]) => crdRuleRows(field, path === '' ? name : `${path}.${name}`)),
+    ...(schema.items ? crdRuleRows(schema.items as Json, `${path}[]`) : []),
+    ...(schema.additionalProperties ? crdRuleRows(schema.additionalProperties as Json, `${path}{}`) : []),
   ];
 }
 
@@ -65,7 +65,13 @@ function plural(type: string): string {
 
 function row({ path, schema, required }: Row): string {
   const isDefault = required ? 'required' : defaultOf(schema);
-  const cells = [`\`${path}\``, typeOf(schema), isDefault ? code(isDefault) : '', boundsOf(schema) ?? '', String(schema.description ?? '')];
+  const cells = [
+    `\`${path}\``,
+    typeOf(schema),
+    isDefault ? code(isDefault) : '',
+    describeBounds(schema) ?? '',
+    String(schema.description ?? ''),
+  ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
@@ -74,16 +80,16 @@ function code(value: string): string {
 }
 
 function section(kind: string, definition: Json, schema: z.ZodType, { conditions, reasons }: ConditionReference): string {
-  const { spec, status } = partsOf(schema);
+  const { spec, status } = specAndStatus(schema);
   const { shortNames, whole } = seen(definition);
-  const rules = [...ownRules(whole, ''), ...rulesOf(spec, 'spec')];
+  const rules = [...ownRules(whole, ''), ...crdRuleRows(spec, 'spec')];
   return [
     `## ${kind} (${shortNames.map((name) => `\`${name}\``).join(', ')})`,
     String(whole.description),
-    ...table('### Spec', rowsOf(spec, 'spec')),
+    ...table('### Spec', crdFieldRows(spec, 'spec')),
     '### Rules',
     listOf(rules),
-    ...table('### Status', rowsOf(status, 'status')),
+    ...table('### Status', crdFieldRows(status, 'status')),
     '### Conditions',
     meanings('condition', conditions),
     meanings('reason', reasons),
@@ -91,7 +97,7 @@ function section(kind: string, definition: Json, schema: z.ZodType, { conditions
 }
 
 /** One line for each sentence, with all that it is about. */
-function listOf(rules: readonly ToldRule[]): string {
+function listOf(rules: readonly DocumentedRule[]): string {
   const byMessage = Map.groupBy(rules, ({ message }) => message);
   return [...byMessage].map(([message, about]) => `- ${about.map(({ path }) => `\`${path}\``).join(', ')}: ${message}`).join('\n');
 }

@@ -2,23 +2,23 @@
 import { z } from 'zod';
 import { componentSchema } from './component.ts';
 import {
-  anyJson,
   clusterName,
   conditions,
   httpUrl,
   id,
   integer,
-  listBy,
+  listMap,
   observedGeneration,
+  preservedJson,
   type Rule,
-  secondsOrNever,
+  secondsOrZero,
   withRules,
 } from './schema.ts';
 
 const peer = z
   .object({
     name: id.meta({ description: 'Id of the peer. It stays the same when the room is made again, so tokens stay good.' }),
-    metadata: anyJson('Any JSON value of the application, at most 16 KiB.').optional(),
+    metadata: preservedJson('Any JSON value of the application, at most 16 KiB.').optional(),
     permissions: z
       .object({
         publish: z
@@ -61,10 +61,10 @@ export const roomSpecSchema = withRules(
         .optional()
         .meta({ description: 'The one video codec of the room; any where left out. Immutable.' }),
       maxPeers: integer(1, 1_000_000).optional().meta({ description: 'Most peers in the room; the limit of the cluster where left out.' }),
-      peerlessPurgeTimeout: secondsOrNever.optional().meta({
+      peerlessPurgeTimeout: secondsOrZero.optional().meta({
         description: 'Seconds without a connected peer after which the room ends; 0 = never; the default of the cluster where left out.',
       }),
-      peerDisconnectedTimeout: secondsOrNever.optional().meta({
+      peerDisconnectedTimeout: secondsOrZero.optional().meta({
         description: 'Seconds after which a disconnected peer is removed; 0 = never; the default of the cluster where left out.',
       }),
       webhookUrl: httpUrl.optional().meta({ description: 'Receiver of the events of this room, http or https.' }),
@@ -72,10 +72,10 @@ export const roomSpecSchema = withRules(
         .enum(['Always', 'Never'])
         .default('Always')
         .meta({ description: 'What happens when the room is lost with its node: Always makes it again, Never leaves it Failed.' }),
-      components: withRules(listBy('name', z.array(componentSchema).max(16)), ...oncePerRoom)
+      components: withRules(listMap('name', z.array(componentSchema).max(16)), ...oncePerRoom)
         .optional()
         .meta({ description: 'Components that the room is to have.' }),
-      peers: listBy('name', z.array(peer).max(500)).optional().meta({
+      peers: listMap('name', z.array(peer).max(500)).optional().meta({
         description: 'Peers that the room is to have; their tokens and URLs are written into the Secret that the status names.',
       }),
     })
@@ -115,7 +115,7 @@ export const roomStatusSchema = z
       })
       .optional()
       .meta({ description: 'Peers in the room; written every 10 seconds at most.' }),
-    components: listBy(
+    components: listMap(
       'name',
       z.array(
         z

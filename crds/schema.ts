@@ -12,17 +12,17 @@ export function withRules<T extends z.ZodType>(schema: T, ...rules: Rule[]): T {
 }
 
 /** A list whose items are told apart by `key`, so that two appliers can each own items of it. */
-export function listBy<T extends z.ZodType>(key: string, schema: T): T {
+export function listMap<T extends z.ZodType>(key: string, schema: T): T {
   return schema.meta({ ...schema.meta(), 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] }) as T;
 }
 
 /** Any JSON value, kept as it is. */
-export function anyJson(description: string) {
+export function preservedJson(description: string) {
   return z.unknown().meta({ description, 'x-kubernetes-preserve-unknown-fields': true });
 }
 
 /** An object of Kubernetes' own whose fields the API server checks when we use it: kept as it is. */
-export function foreign(description: string) {
+export function embeddedKubernetesType(description: string) {
   return z.record(z.string(), z.unknown()).meta({ description, 'x-kubernetes-preserve-unknown-fields': true });
 }
 
@@ -37,7 +37,7 @@ function celPattern(pattern: RegExp): string {
  * Text of a form. The API server's own sentence about a `pattern` only repeats the pattern, so the form is a rule in CEL, with a
  * sentence, and `max` bounds what checking it may cost.
  */
-export function text(max: number, pattern: RegExp, message: string) {
+export function limitedText(max: number, pattern: RegExp, message: string) {
   return withRules(
     z
       .string()
@@ -48,17 +48,17 @@ export function text(max: number, pattern: RegExp, message: string) {
 }
 
 /** A further form of a text, in CEL and in zod. */
-export function andText<T extends z.ZodType<string>>(schema: T, rule: Rule, test: (value: string) => boolean): T {
+export function refineText<T extends z.ZodType<string>>(schema: T, rule: Rule, test: (value: string) => boolean): T {
   return withRules(schema.refine(test, rule.message), rule);
 }
 
 /** For paths: `..` leads out of where they belong. */
-export function staysBelow<T extends z.ZodType<string>>(schema: T, message: string): T {
+export function relativePath<T extends z.ZodType<string>>(schema: T, message: string): T {
   const rule = { rule: "!self.split('/').exists(part, part == '..')", message };
-  return andText(schema, rule, (value) => !value.split('/').includes('..'));
+  return refineText(schema, rule, (value) => !value.split('/').includes('..'));
 }
 
-export const name = text(
+export const name = limitedText(
   253,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
   "must be a name of Kubernetes: lower case letters, digits, '-' and '.', with a letter or digit at both ends",
@@ -66,32 +66,40 @@ export const name = text(
 
 export const secretName = name.meta({ description: 'Name of a Secret of the same namespace.' });
 
-export const clusterName = text(
+export const clusterName = limitedText(
   40,
   /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
   "must be the name of a MediaCluster: lower case letters, digits and '-', beginning with a letter",
 );
 
-export const id = text(128, /^[A-Za-z0-9_-]+$/, 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)');
+export const id = limitedText(128, /^[A-Za-z0-9_-]+$/, 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)');
 
-export const httpUrl = text(2048, /^https?:\/\/[^\s/?#]+[^\s#]*$/, 'must be an http or https URL with a host and without a fragment');
+export const httpUrl = limitedText(
+  2048,
+  /^https?:\/\/[^\s/?#]+[^\s#]*$/,
+  'must be an http or https URL with a host and without a fragment',
+);
 
-export const endpointUrl = text(
+export const endpointUrl = limitedText(
   2048,
   /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
   'must be an http or https URL without a user, a query and a fragment',
 );
 
-export const bucket = text(
+export const bucket = limitedText(
   255,
   /^[A-Za-z0-9][A-Za-z0-9._-]+$/,
   'must be the name of a bucket: letters, digits, dots, hyphens, underscores',
 );
 
-export const region = text(64, /^[A-Za-z0-9-]+$/, 'must be the name of a region: letters, digits and hyphens');
+export const region = limitedText(64, /^[A-Za-z0-9-]+$/, 'must be the name of a region: letters, digits and hyphens');
 
-export const objectPrefix = staysBelow(
-  text(512, /^[^/\p{Cc}][^\p{Cc}]*$/u, "must be a prefix of object keys: not empty, without control characters, not beginning with '/'"),
+export const objectPrefix = relativePath(
+  limitedText(
+    512,
+    /^[^/\p{Cc}][^\p{Cc}]*$/u,
+    "must be a prefix of object keys: not empty, without control characters, not beginning with '/'",
+  ),
   "must not have '..' in it",
 );
 
@@ -103,7 +111,7 @@ export function integer(minimum: number, maximum: number) {
 export const maxSeconds = 315_360_000;
 
 /** Seconds; 0 = never. */
-export const secondsOrNever = integer(0, maxSeconds);
+export const secondsOrZero = integer(0, maxSeconds);
 
 /** An amount as Kubernetes writes it, e.g. 500m or 2Gi; a bare number too. */
 export const quantity = withRules(z.union([z.int(), z.string()]).meta({ 'x-kubernetes-int-or-string': true }), {
@@ -132,7 +140,9 @@ export const reservedRule: Rule = {
 
 export const secretKeyRef = z.object({
   name: secretName,
-  key: text(253, /^[-._A-Za-z0-9]+$/, 'must be a key of a Secret: letters, digits, -, _ and .').meta({ description: 'Key in its data.' }),
+  key: limitedText(253, /^[-._A-Za-z0-9]+$/, 'must be a key of a Secret: letters, digits, -, _ and .').meta({
+    description: 'Key in its data.',
+  }),
 });
 
 const conditionSchema = z
@@ -148,6 +158,6 @@ const conditionSchema = z
   })
   .meta({ description: 'An observation, as the conventions of Kubernetes have it.' });
 
-export const conditions = listBy('type', z.array(conditionSchema).max(16).meta({ description: 'What is known of it now.' }));
+export const conditions = listMap('type', z.array(conditionSchema).max(16).meta({ description: 'What is known of it now.' }));
 
 export const observedGeneration = integer(0, Number.MAX_SAFE_INTEGER).meta({ description: 'The generation that this status is of.' });

@@ -37,7 +37,7 @@ function mapValues(of: Record<string, Json>, change: (value: Json) => Json): Rec
 }
 
 /** `1 to 100`, `at least 1`, `1 to 8 items`..., or nothing. */
-export function boundsOf(schema: Json): string | undefined {
+export function describeBounds(schema: Json): string | undefined {
   if (schema.type === 'integer' || schema.type === 'number') return range(schema.minimum, schema.maximum, '');
   if (schema.type === 'array') return range(schema.minItems, schema.maxItems, ' items');
   if (schema.maxProperties !== undefined) return range(undefined, schema.maxProperties, ' entries');
@@ -55,16 +55,16 @@ export function defaultOf(schema: Json): string | undefined {
 }
 
 /** With bounds and defaults in the descriptions, which are all that `kubectl explain` shows. */
-export function taught(schema: Json): Json {
+export function withBoundsInDescription(schema: Json): Json {
   const made: Json = { ...schema };
   const isDefault = defaultOf(schema);
   const extra = [
-    schema.type === 'string' ? undefined : boundsOf(schema),
+    schema.type === 'string' ? undefined : describeBounds(schema),
     isDefault === undefined ? undefined : `default ${isDefault}`,
   ].filter((each) => each !== undefined);
   if (schema.description !== undefined && extra.length > 0)
     made.description = `${String(schema.description).replace(/\.$/, '')} (${extra.join('; ')}).`;
-  if (schema.properties) made.properties = mapValues(schema.properties as Record<string, Json>, taught);
-  if (schema.items) made.items = taught(schema.items as Json);
+  if (schema.properties) made.properties = mapValues(schema.properties as Record<string, Json>, withBoundsInDescription);
+  if (schema.items) made.items = withBoundsInDescription(schema.items as Json);
   return made;
 }

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { chartRows, chartSchema } from './chart-values.ts';
-import { definitions } from './definitions.ts';
+import { definitions } from './crd-manifests.ts';
 import { resourcesDocument } from './reference.ts';
 
 /** The file's text. */
-export function asYaml(definition: object): string {
+export function toYaml(definition: object): string {
   return `# Made by \`npm run crds\` from crds/*.ts: do not edit.\n${stringify(definition, { lineWidth: 140, aliasDuplicateObjects: false })}`;
 }
 
@@ -27,11 +27,11 @@ ${chartRows(defaults).join('\n')}
 }
 
 /** Every file that is made, by its path from the root. */
-export const madeFiles: Record<string, string> = {
-  ...Object.fromEntries(Object.entries(definitions).map(([file, definition]) => [`crds/${file}`, asYaml(definition)])),
+export const generatedFiles: Record<string, string> = {
+  ...Object.fromEntries(Object.entries(definitions).map(([file, definition]) => [`crds/${file}`, toYaml(definition)])),
   'docs/reference/resources.md': resourcesDocument(),
   'docs/reference/chart.md': chartDocument(),
   'helm/values.schema.json': `${JSON.stringify(chartSchema(), null, 2)}\n`,
 };
 
-if (import.meta.main) for (const [path, text] of Object.entries(madeFiles)) writeFileSync(join(root, path), text);
+if (import.meta.main) for (const [path, text] of Object.entries(generatedFiles)) writeFileSync(join(root, path), text);

@@ -1,8 +1,8 @@
 // The way in of the operator: configuration, log, the task, signals.
 import { ConfigError, type OperatorConfig, readConfig, usage, version } from './config.ts';
+import { reconcileOnce } from './dry-run/reconcile-once.ts';
 import { createLog, type Log } from './log.ts';
 import { connect, Operator } from './operator.ts';
-import { once } from './rehearsal/once.ts';
 import { readToken, smoke } from './smoke/smoke.ts';
 import { uninstall } from './uninstall.ts';
 
@@ -55,7 +55,7 @@ async function runOnce(config: OperatorConfig, log: Log): Promise<undefined> {
   process.exitCode = 2;
   const client = await connect(config, log);
   try {
-    const text = await once(client, config, log);
+    const text = await reconcileOnce(client, config, log);
     await new Promise((resolve) => process.stdout.write(text, resolve));
     process.exitCode = text === '' ? 0 : 1;
   } finally {

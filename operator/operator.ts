@@ -1,8 +1,8 @@
 // The operator: everything composed from a configuration, run until it is asked to end or has lost its Lease.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { compose } from './compose.ts';
+import { assemble } from './assemble.ts';
 import { type OperatorConfig, version } from './config.ts';
-import { ensureDefinitions } from './definitions/ensure-definitions.ts';
+import { ensureCrds } from './crds/ensure-crds.ts';
 import { KubeClient } from './kube/client.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { LeaderElector } from './kube/lease.ts';
@@ -17,9 +17,9 @@ export const fieldManager = 'mediarooms-operator';
 const leaseName = 'mediarooms-operator';
 const clusterWide = { namespace: 'kube-system', name: 'mediarooms-operator-cluster-wide' };
 /** Longest that lists at the start may take. */
-const syncDeadline = 120_000;
+const syncTimeoutMs = 120_000;
 /** Longest that work under way is waited for at the end. */
-const endDeadline = 20_000;
+const endTimeoutMs = 20_000;
 
 export class Operator {
   readonly #config: OperatorConfig;
@@ -73,7 +73,7 @@ export class Operator {
   async #work(client: KubeClient): Promise<string | undefined> {
     const { signal } = this.#ending;
     const reading = client.scoped({ signal });
-    await ensureDefinitions({
+    await ensureCrds({
       client: reading,
       log: this.#log,
       apply: this.#config.applyDefinitions,
@@ -86,10 +86,10 @@ export class Operator {
     // What was done is told also after the Lease is given back.
     const recorder = this.#recorder(client);
     const common = { config: this.#config, log: this.#log, metrics: this.#metrics };
-    const { stores, rooms, clusters } = await compose({ ...common, reading, writing, recorder });
+    const { stores, rooms, clusters } = await assemble({ ...common, reading, writing, recorder });
     this.#stores = stores;
     const running = stores.run(signal);
-    await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncDeadline)]));
+    await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]));
     const lead = async (lost: AbortSignal) => {
       this.#log.info('this operator works now');
       await Promise.all([rooms.run(lost), clusters.run(lost)]);
@@ -107,7 +107,7 @@ export class Operator {
     const { signal } = this.#ending;
     const { leaderElection, leaseDuration, namespace, namespaces, identity } = this.#config;
     if (!leaderElection) {
-      await within(endDeadline, signal, lead(signal));
+      await within(endTimeoutMs, signal, lead(signal));
       return undefined;
     }
     const place = namespaces.length === 0 ? clusterWide : { namespace, name: leaseName };
@@ -125,7 +125,7 @@ export class Operator {
       onChange: (leading) => this.#metrics.leading(place.name, leading),
     });
     this.#elector = elector;
-    const why = await within(endDeadline, signal, elector.run(signal, lead));
+    const why = await within(endTimeoutMs, signal, elector.run(signal, lead));
     return why === 'lost' ? 'the Lease was lost' : undefined;
   }
 

@@ -1,13 +1,13 @@
 // The copies of all objects that the operator looks at, and how they are kept.
-import type { ClusterStores } from './clusters/live-objects.ts';
+import type { ClusterStores } from './clusters/observed-objects.ts';
 import type { KubeClient } from './kube/client.ts';
-import { pause } from './kube/deadline.ts';
+import { sleep } from './kube/deadline.ts';
 import { type KubeObject, type Resource, resources, type Stored } from './kube/objects.ts';
 import { Reflector, type ReflectorOptions } from './kube/reflector.ts';
 import type { Log } from './log.ts';
 import type { OperatorMetrics } from './metrics/operator-metrics.ts';
 import type { MediaCluster, Room } from './objects.ts';
-import { roomIndexes } from './rooms/rivals.ts';
+import { roomIndexes } from './rooms/room-conflicts.ts';
 
 export type StoresOptions = {
   client: KubeClient;
@@ -32,7 +32,7 @@ const lateKinds = ['serviceMonitors', 'httpRoutes'] as const;
 /** Everything is looked at anew so often, whatever happened: the net below lost changes. */
 const resyncMs = 10 * 60_000;
 /** A watch that is silent for so long, bookmarks included, is broken in a way that only a new process mends. */
-const longestSilenceMs = 10 * 60_000;
+const maxSilenceMs = 10 * 60_000;
 /** A kind that the API server does not know is looked for so often. */
 const lookForKindMs = 15_000;
 const managed = { labelSelector: 'app.kubernetes.io/managed-by=mediarooms-operator' };
@@ -83,8 +83,8 @@ export class Stores {
 
   /** What the API server has not been heard of for long, in a sentence. */
   stalled(): string | undefined {
-    const silent = this.#all.filter(({ reflector }) => reflector.silence > longestSilenceMs).map(({ name }) => name);
-    return silent.length === 0 ? undefined : `nothing was heard for ${longestSilenceMs / 60_000} minutes of ${silent.join(', ')}`;
+    const silent = this.#all.filter(({ reflector }) => reflector.silence > maxSilenceMs).map(({ name }) => name);
+    return silent.length === 0 ? undefined : `nothing was heard for ${maxSilenceMs / 60_000} minutes of ${silent.join(', ')}`;
   }
 
   /** Keeps copies of a kind from the time on when the API server knows it. */
@@ -92,7 +92,7 @@ export class Stores {
     const { client, log, appeared } = this.#options;
     const resource = resources[kind];
     do {
-      if (!(await pause(lookForKindMs, signal))) return;
+      if (!(await sleep(lookForKindMs, signal))) return;
       // Who cannot be asked is asked again.
     } while (!(await client.serves(resource).catch(() => false)));
     const reflector = this.#reflect<KubeObject>(resource, managed);

@@ -11,7 +11,7 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import type { SecretData } from './facts.ts';
+import type { SecretData } from './cluster-context.ts';
 import { certificateKeys } from './names.ts';
 
 const day = 24 * 3_600_000;

@@ -1,14 +1,14 @@
 // The Secrets of a cluster: read from the copies, made once where the operator makes them, keys rotated, certificates renewed.
 import type { KubeClient } from '../kube/client.ts';
 import { isAlreadyExists, isConflict } from '../kube/kube-error.ts';
-import { isControlledBy, isLeftFor, keyOf, resources, type Stored } from '../kube/objects.ts';
+import { isControlledBy, isOrphanOf, keyOf, resources, type Stored } from '../kube/objects.ts';
 import { certificateStep } from './certificates.ts';
-import type { Problem, SecretData } from './facts.ts';
+import type { ConditionProblem, SecretData } from './cluster-context.ts';
+import { missingSecrets, newSecret, type RandomBytes, secretOf } from './generated-secrets.ts';
 import { type KeyStep, keyStep, rotationOf, rotationText } from './keys.ts';
-import type { LiveSecret, Store } from './live-objects.ts';
-import { missingSecrets, newSecret, type RandomBytes, secretOf } from './made-secrets.ts';
 import type { Secret } from './manifests.ts';
 import { annotation } from './names.ts';
+import type { ObservedSecret, Store } from './observed-objects.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import { decodeSecret, secretNames, secretsOf } from './secret-values.ts';
 
@@ -17,10 +17,10 @@ type Client = Pick<KubeClient, 'create' | 'find' | 'patch'>;
 /** Peer tokens live for 24 hours (node: the REST API's peers), and clocks differ a little. */
 export const tokenLifetime = 25 * 3_600_000;
 /** How long our own answer counts for more than the copies, in milliseconds. */
-const lag = 5_000;
+const cacheLagMs = 5_000;
 
 export type ClusterSecretsOptions = {
-  store: Store<LiveSecret>;
+  store: Store<ObservedSecret>;
   random: RandomBytes;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -32,7 +32,7 @@ export type RotationState = {
   /** The rotation that is through. */
   generation: number;
   message: string | undefined;
-  problem: Problem | undefined;
+  problem: ConditionProblem | undefined;
   /** Whether keys were written just now, so that files are to be made again. */
   changed: boolean;
   /** Milliseconds until something is to be done though nothing changes; undefined where nothing is. */
@@ -41,7 +41,7 @@ export type RotationState = {
 
 export class ClusterSecrets {
   readonly #options: ClusterSecretsOptions;
-  readonly #fresh = new Map<string, { secret: Stored<LiveSecret>; at: number }>();
+  readonly #fresh = new Map<string, { secret: Stored<ObservedSecret>; at: number }>();
 
   constructor(options: ClusterSecretsOptions) {
     this.#options = options;
@@ -100,20 +100,20 @@ export class ClusterSecrets {
     return { ...nothing, generation: through, message: step.do === 'wait' ? step.message : undefined, dueIn };
   }
 
-  #write(client: Client, secret: Stored<LiveSecret>, step: Extract<KeyStep, { do: 'write' }>): Promise<boolean> {
+  #write(client: Client, secret: Stored<ObservedSecret>, step: Extract<KeyStep, { do: 'write' }>): Promise<boolean> {
     const data = Object.fromEntries(['current', 'next', 'previous'].map((key) => [key, step.data[key]]));
     return this.#patch(client, secret, data, { [annotation.keyRotation]: rotationText(step.rotation) });
   }
 
   async #create(client: Client, cluster: StoredCluster, secret: Secret): Promise<boolean> {
     try {
-      this.#keep(await client.create<LiveSecret>(resources.secrets, secret as LiveSecret));
+      this.#keep(await client.create<ObservedSecret>(resources.secrets, secret as ObservedSecret));
       return true;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       // The copies are behind: what is there counts, whoever made it.
-      const there = await client.find<LiveSecret>(resources.secrets, secret.metadata);
-      if (there && !isLeftFor(there, cluster)) this.#keep(there);
+      const there = await client.find<ObservedSecret>(resources.secrets, secret.metadata);
+      if (there && !isOrphanOf(there, cluster)) this.#keep(there);
       return false;
     }
   }
@@ -121,7 +121,7 @@ export class ClusterSecrets {
   /** Values that are undefined go. @returns false where somebody else wrote it meanwhile, or it is gone */
   async #patch(
     client: Client,
-    secret: Stored<LiveSecret>,
+    secret: Stored<ObservedSecret>,
     values: Record<string, string | undefined>,
     annotations: Record<string, string> = {},
   ): Promise<boolean> {
@@ -131,7 +131,7 @@ export class ClusterSecrets {
     );
     try {
       const patch = { metadata: { uid, resourceVersion, annotations }, data };
-      const written = await client.patch<LiveSecret>(resources.secrets, { namespace, name }, patch);
+      const written = await client.patch<ObservedSecret>(resources.secrets, { namespace, name }, patch);
       if (written) this.#keep(written);
       return written !== undefined;
     } catch (error) {
@@ -141,27 +141,27 @@ export class ClusterSecrets {
     }
   }
 
-  #get(cluster: StoredCluster, name: string): Stored<LiveSecret> | undefined {
+  #get(cluster: StoredCluster, name: string): Stored<ObservedSecret> | undefined {
     const key = `${namespaceOf(cluster)}/${name}`;
     const fresh = this.#fresh.get(key);
     const copy = this.#options.store.get(key);
-    const stored = copy && isLeftFor(copy, cluster) ? undefined : copy;
+    const stored = copy && isOrphanOf(copy, cluster) ? undefined : copy;
     if (!fresh) return stored;
     const caughtUp =
       stored?.metadata.uid === fresh.secret.metadata.uid && stored.metadata.resourceVersion === fresh.secret.metadata.resourceVersion;
-    if (!caughtUp && this.#options.now() - fresh.at < lag) return fresh.secret;
+    if (!caughtUp && this.#options.now() - fresh.at < cacheLagMs) return fresh.secret;
     this.#fresh.delete(key);
     return stored;
   }
 
-  #keep(secret: Stored<LiveSecret>): void {
+  #keep(secret: Stored<ObservedSecret>): void {
     const at = this.#options.now();
-    for (const [key, known] of this.#fresh) if (at - known.at > lag) this.#fresh.delete(key);
+    for (const [key, known] of this.#fresh) if (at - known.at > cacheLagMs) this.#fresh.delete(key);
     this.#fresh.set(keyOf(secret), { secret, at });
   }
 }
 
-function notOurs({ metadata }: Stored): Problem {
+function notOurs({ metadata }: Stored): ConditionProblem {
   const message = `the Secret "${metadata.name}" of the keys was not made by the operator, which therefore does not rotate it`;
   return { reason: 'KeysNotOurs', message };
 }

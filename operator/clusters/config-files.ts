@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { MediaClusterSpec } from '../../crds/types.ts';
-import type { ClusterFacts, Problem } from './facts.ts';
+import type { ClusterContext, ConditionProblem } from './cluster-context.ts';
 import type { ConfigMap, Secret } from './manifests.ts';
 import { configKey, namesOf, paths, secretsKey } from './names.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
@@ -26,7 +26,10 @@ export type ConfigFiles = {
  * The files of a cluster. With problems there are none: then what is stored stays in force, and a cluster without any yet waits, as a pod
  * does whose Secret is missing.
  */
-export function configFiles(cluster: StoredCluster, facts: Pick<ClusterFacts, 'secrets'>): ConfigFiles | { problems: Problem[] } {
+export function configFiles(
+  cluster: StoredCluster,
+  facts: Pick<ClusterContext, 'secrets'>,
+): ConfigFiles | { problems: ConditionProblem[] } {
   const { config = {} } = cluster.spec;
   const names = secretsOf(cluster);
   const values = new SecretValues(facts.secrets);

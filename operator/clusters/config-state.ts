@@ -1,6 +1,7 @@
 // Whether the nodes run with the configuration files as they are now, by the hashes that they tell; pure.
+
+import type { ConditionProblem } from './cluster-context.ts';
 import type { ConfigFiles } from './config-files.ts';
-import type { Problem } from './facts.ts';
 import { configKey, secretsKey } from './names.ts';
 import type { NodeHealth } from './node-poll.ts';
 
@@ -24,9 +25,9 @@ function hasFile({ files }: Config, key: string, sha256: string): boolean {
   return files.some((file) => file.name.endsWith(`/${key}`) && file.sha256 === sha256);
 }
 
-export function configState(files: ConfigFiles | { problems: readonly Problem[] }, holders: readonly ConfigHolder[]): ConfigState {
+export function configState(files: ConfigFiles | { problems: readonly ConditionProblem[] }, holders: readonly ConfigHolder[]): ConfigState {
   if ('problems' in files) {
-    const message = `The configuration stays as it was, since ${files.problems.map((problem) => problem.message).join('; ')}.`;
+    const message = `The configuration stays as it was, since ${files.problems.map((conditionProblem) => conditionProblem.message).join('; ')}.`;
     return { status: 'False', reason: files.problems[0]?.reason ?? 'Invalid', message };
   }
   const behind = holders.filter(({ health }) => !health || !hasFiles(health.config, files));

@@ -8,25 +8,25 @@ import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
 import { OwnerKeys } from '../kube/owner-keys.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
 import type { Log } from '../log.ts';
-import { StoredClusters } from './access.ts';
+import { ClusterLookup } from './cluster-lookup.ts';
 import { ClusterSecrets } from './cluster-secrets.ts';
 import { Fleet } from './fleet.ts';
-import { Foundation } from './foundation.ts';
-import { type Host, HostWatch, hostChanged } from './hosts.ts';
-import type { ClusterStores } from './live-objects.ts';
-import type { RandomBytes } from './made-secrets.ts';
-import { type NodeCallsFactory, NodePoll } from './node-poll.ts';
+import type { RandomBytes } from './generated-secrets.ts';
+import { type Host, HostMonitor, hostChanged } from './hosts.ts';
+import { type NodeApiFactory, NodePoll } from './node-poll.ts';
+import type { ClusterStores } from './observed-objects.ts';
 import { OwnedObjects } from './owned-objects.ts';
-import { PodKeeper } from './pod-keeper.ts';
+import { PodIndexes } from './pod-indexes.ts';
+import { PodOperations } from './pod-operations.ts';
 import { ClusterReconciler } from './reconcile.ts';
 import { secretNames } from './secret-values.ts';
-import { Slots } from './slots.ts';
+import { SharedResources } from './shared-resources.ts';
 
 export type ClusterControllerOptions = {
   client: KubeClient;
   stores: ClusterStores;
   /** Makes a client of a node's REST API; its calls should end within 2 s. */
-  nodeCalls: NodeCallsFactory;
+  nodeCalls: NodeApiFactory;
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
   metrics?: ControllerObserver & QueueObserver;
@@ -47,7 +47,7 @@ export type ClusterControllerOptions = {
 
 export class ClusterController {
   /** For the Room controller. */
-  readonly access: StoredClusters;
+  readonly access: ClusterLookup;
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
   readonly #reconciler: ClusterReconciler;
@@ -59,9 +59,9 @@ export class ClusterController {
     const { client, stores, recorder, log, metrics } = options;
     const now = options.now ?? (() => performance.now());
     const clock = options.clock ?? (() => new Date());
-    const hosts = new HostWatch(stores.nodes, now, (host) => this.#heardAt(host));
+    const hosts = new HostMonitor(stores.nodes, now, (host) => this.#heardAt(host));
     this.#stores = stores;
-    this.access = new StoredClusters(stores, hosts);
+    this.access = new ClusterLookup(stores, hosts);
     this.#queue = new WorkQueue({ name: 'mediacluster', ...(metrics ? { metrics } : {}) });
     this.#poll = new NodePoll({
       calls: options.nodeCalls,
@@ -71,10 +71,10 @@ export class ClusterController {
       ...(options.pollPeriods ? { periods: options.pollPeriods } : {}),
     });
     const objects = new OwnedObjects({ stores, now });
-    const slots = new Slots({ stores, objects, now });
-    const keeper = new PodKeeper({ stores, slots, hosts, poll: this.#poll, recorder, log, now, clock });
+    const slots = new PodIndexes({ stores, objects, now });
+    const keeper = new PodOperations({ stores, slots, hosts, poll: this.#poll, recorder, log, now, clock });
     const fleet = new Fleet({ keeper, poll: this.#poll, hosts, objects, now });
-    const foundation = new Foundation({
+    const foundation = new SharedResources({
       secrets: new ClusterSecrets({
         store: stores.secrets,
         random: options.randomBytes ?? nodeRandomBytes,

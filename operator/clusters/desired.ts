@@ -1,17 +1,17 @@
 // What there is to be for a MediaCluster: all of its objects, from its spec and what is known of the world. Pure.
-import { disruptionBudget, serviceAccount, serviceMonitor } from './companions.ts';
-import type { ClusterFacts, Problem, Slot } from './facts.ts';
+import { disruptionBudget, serviceAccount, serviceMonitor } from './auxiliary-objects.ts';
+import type { ClusterContext, ConditionProblem, PodSlot } from './cluster-context.ts';
 import { httpRoutes } from './http-route.ts';
 import { ingress } from './ingress.ts';
 import type { ClusterObject, Service } from './manifests.ts';
 import { networkPolicy } from './network-policy.ts';
 import type { StoredCluster } from './owned.ts';
-import { exposureOf, fixedBlock } from './ports.ts';
+import { exposureOf, fixedPortBlock } from './ports.ts';
 import { apiService, mediaService, nodeService, nodesService } from './services.ts';
-import { claim } from './storage.ts';
+import { persistentVolumeClaim } from './storage.ts';
 
-/** Objects of the cluster as a whole, but for its Secrets and configuration (made-secrets.ts, config-files.ts), in the order to apply. */
-export function sharedObjects(cluster: StoredCluster, facts: ClusterFacts): ClusterObject[] {
+/** Objects of the cluster as a whole, but for its Secrets and configuration (generated-secrets.ts, config-files.ts), in the order to apply. */
+export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): ClusterObject[] {
   return [
     serviceAccount(cluster),
     nodesService(cluster),
@@ -25,14 +25,17 @@ export function sharedObjects(cluster: StoredCluster, facts: ClusterFacts): Clus
 }
 
 /** Objects that one pod needs before it. `media` apart, since the API server may refuse its node ports (ports.ts). */
-export function slotObjects(cluster: StoredCluster, slot: Slot): { media: Service | undefined; others: ClusterObject[] } {
-  return { media: mediaService(cluster, slot), others: [nodeService(cluster, slot.index), ...some(claim(cluster, slot.index))] };
+export function slotObjects(cluster: StoredCluster, podSlot: PodSlot): { media: Service | undefined; others: ClusterObject[] } {
+  return {
+    media: mediaService(cluster, podSlot),
+    others: [nodeService(cluster, podSlot.index), ...some(persistentVolumeClaim(cluster, podSlot.index))],
+  };
 }
 
 /** What is wrong with a spec that the API server could not see, besides its Secrets. The cluster runs all the same. */
-export function specProblems(cluster: StoredCluster, facts: Pick<ClusterFacts, 'serviceMonitors' | 'httpRoutes'>): Problem[] {
+export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext, 'serviceMonitors' | 'httpRoutes'>): ConditionProblem[] {
   const { spec } = cluster;
-  const problems: Problem[] = [];
+  const problems: ConditionProblem[] = [];
   const uploads = spec.config?.s3 !== undefined;
   if (spec.config?.componentsUsed?.includes('recording') && spec.storage?.persistentVolumeClaim === undefined && !uploads)
     problems.push({
@@ -46,7 +49,7 @@ export function specProblems(cluster: StoredCluster, facts: Pick<ClusterFacts, '
     });
   if (spec.gateway !== undefined && facts.httpRoutes !== true)
     problems.push({ reason: 'NoHttpRoutes', message: 'gateway has no effect: the API server does not know routes of the Gateway API' });
-  if (exposureOf(spec) !== 'nodePort' && fixedBlock(spec, spec.maxReplicas) === undefined)
+  if (exposureOf(spec) !== 'nodePort' && fixedPortBlock(spec, spec.maxReplicas) === undefined)
     problems.push({
       reason: 'TooFewPorts',
       message: 'media.ports has fewer ports than maxReplicas and one pod more need: pods of the last indexes cannot be made',

@@ -1,43 +1,43 @@
 // The pods of a cluster as a whole: what is seen of them, how many there are to be, and the steps that lead there.
 import type { Stored } from '../kube/objects.ts';
-import { nodesFor, remember, type Sample, scale } from './autoscaling.ts';
+import { appendSample, desiredNodes, nodesFor, type ScaleSample } from './autoscaling.ts';
+import type { ClusterContext, ConditionProblem } from './cluster-context.ts';
 import type { ConfigFiles } from './config-files.ts';
 import { type ConfigHolder, hasFiles, hasSecrets } from './config-state.ts';
 import { slotObjects } from './desired.ts';
-import type { ClusterFacts, Problem } from './facts.ts';
-import type { Files } from './foundation.ts';
-import { type HostWatch, replacementWait } from './hosts.ts';
-import type { LivePod } from './live-objects.ts';
+import { type HostMonitor, replacementTimeoutMs } from './hosts.ts';
 import { container, indexCount, indexOf, nodePorts } from './names.ts';
 import { drainSeconds } from './node-env.ts';
 import type { NodePoll, PollTarget } from './node-poll.ts';
-import { isReady, podFacts } from './observe.ts';
+import { isReady, podSnapshot } from './observe-pod.ts';
+import type { ObservedPod } from './observed-objects.ts';
 import type { StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
 import { templateHash } from './pod.ts';
-import type { Look, PodKeeper, Pods } from './pod-keeper.ts';
+import type { PodOperations, Pods, ReconcileContext } from './pod-operations.ts';
 import { planRollout, type RolloutPlan } from './rollout.ts';
+import type { Files } from './shared-resources.ts';
 import { isSigned } from './signed-calls.ts';
-import { asSentence, type SeenPod } from './status.ts';
+import { capitalizeSentence, type PodReport } from './status.ts';
 
 /** How long no pod is made after one failed, doubled each time, and after how long without a failure all is forgiven; milliseconds. */
 const firstFailurePause = 1_000;
-const longestFailurePause = 60_000;
+const maxFailurePauseMs = 60_000;
 const failureMemory = 300_000;
 
-export type FleetOptions = { keeper: PodKeeper; poll: NodePoll; hosts: HostWatch; objects: OwnedObjects; now: () => number };
+export type FleetOptions = { keeper: PodOperations; poll: NodePoll; hosts: HostMonitor; objects: OwnedObjects; now: () => number };
 
 export type FleetState = {
-  seen: SeenPod[];
+  seen: PodReport[];
   desired: number;
   /** What is under way. */
-  progress: Problem[];
-  problems: Problem[];
+  progress: ConditionProblem[];
+  problems: ConditionProblem[];
 };
 
 export class Fleet {
   readonly #options: FleetOptions;
-  readonly #samples = new Map<string, Sample[]>();
+  readonly #samples = new Map<string, ScaleSample[]>();
   readonly #failures = new Map<string, { times: number; until: number }>();
 
   constructor(options: FleetOptions) {
@@ -77,22 +77,23 @@ export class Fleet {
   }
 
   /** One step of all pods. @throws KubeError where the API server cannot be asked */
-  async step(look: Look, pods: Pods, files: Files): Promise<FleetState> {
-    const { key, cluster, facts } = look;
+  async step(reconcileContext: ReconcileContext, pods: Pods, files: Files): Promise<FleetState> {
+    const { key, cluster, facts } = reconcileContext;
     const seen = this.#see(key, pods, facts, cluster);
     const desired = this.#desired(key, cluster, seen);
     const plan = planRollout({
       desired,
       indexes: indexCount(cluster),
-      taken: this.#options.keeper.takenIndexes(cluster),
+      foreignIndexes: this.#options.keeper.takenIndexes(cluster),
       pods: seen.map((each) => each.facts),
-      waitedEnough: (pod) => (this.#options.hosts.leavingFor(pods.get(pod.uid)?.spec?.nodeName ?? '') ?? 0) >= replacementWait,
+      replacementTimedOut: (pod) =>
+        (this.#options.hosts.unschedulableSince(pods.get(pod.uid)?.spec?.nodeName ?? '') ?? 0) >= replacementTimeoutMs,
     });
     const state: FleetState = { seen, desired, progress: [], problems: this.#problemsOf(seen, pods, plan) };
-    await this.#makeAndRemove(look, plan, files, state);
-    await this.#drainAndKeep(look, pods, plan, state);
-    await this.#mark(look, pods, files, state);
-    await this.#repair(look, pods, state);
+    await this.#makeAndRemove(reconcileContext, plan, files, state);
+    await this.#drainAndKeep(reconcileContext, pods, plan, state);
+    await this.#mark(reconcileContext, pods, files, state);
+    await this.#repair(reconcileContext, pods, state);
     this.#options.keeper.retain(key, pods);
     return state;
   }
@@ -100,7 +101,7 @@ export class Fleet {
   /** Milliseconds until a host that says nothing counts as lost; undefined where none is unwell. */
   nextLoss(pods: Pods): number | undefined {
     const hosts = new Set([...pods.values()].flatMap((pod) => pod.spec?.nodeName ?? []));
-    const waits = [...hosts].flatMap((host) => this.#options.hosts.lostIn(host) ?? []).filter((ms) => ms > 0);
+    const waits = [...hosts].flatMap((host) => this.#options.hosts.timeUntilLost(host) ?? []).filter((ms) => ms > 0);
     return waits.length > 0 ? Math.min(...waits) : undefined;
   }
 
@@ -111,28 +112,28 @@ export class Fleet {
     this.#options.poll.forget(key);
   }
 
-  #isLost(pod: Stored<LivePod>): boolean {
+  #isLost(pod: Stored<ObservedPod>): boolean {
     const host = pod.spec?.nodeName;
-    return host !== undefined && this.#options.hosts.lostIn(host) === 0;
+    return host !== undefined && this.#options.hosts.timeUntilLost(host) === 0;
   }
 
-  #see(key: string, pods: Pods, facts: ClusterFacts, cluster: StoredCluster): SeenPod[] {
+  #see(key: string, pods: Pods, facts: ClusterContext, cluster: StoredCluster): PodReport[] {
     const { hosts, poll } = this.#options;
     const surroundings = {
       templateHash: templateHash(cluster, facts),
-      lost: (host: string) => hosts.lostIn(host) === 0,
-      leaving: (host: string) => hosts.leavingFor(host) !== undefined,
+      lost: (host: string) => hosts.timeUntilLost(host) === 0,
+      leaving: (host: string) => hosts.unschedulableSince(host) !== undefined,
       indexes: indexCount(cluster),
-      unasked: (uid: string) => poll.unasked(key, uid),
+      unasked: (uid: string) => poll.neverPolled(key, uid),
       report: (uid: string) => {
         const health = poll.report(key, uid)?.health;
         return health && { state: health.state, ...health.load };
       },
     };
-    return [...pods.values()].map((pod) => ({ pod, facts: podFacts(pod, surroundings) }));
+    return [...pods.values()].map((pod) => ({ pod, facts: podSnapshot(pod, surroundings) }));
   }
 
-  #desired(key: string, { spec, status }: StoredCluster, seen: readonly SeenPod[]): number {
+  #desired(key: string, { spec, status }: StoredCluster, seen: readonly PodReport[]): number {
     const { autoscaling } = spec;
     if (!autoscaling) {
       this.#samples.delete(key);
@@ -144,14 +145,14 @@ export class Fleet {
     // Whoever says nothing may be the fullest: nothing is concluded then.
     if (serving.length > 0 && serving.every(({ facts }) => facts.report)) {
       const tracks = serving.reduce((sum, { facts }) => sum + (facts.report?.forwardedTracks ?? 0), 0);
-      samples = remember(autoscaling, samples, { at: now, nodes: nodesFor(autoscaling, tracks) });
+      samples = appendSample(autoscaling, samples, { at: now, nodes: nodesFor(autoscaling, tracks) });
       this.#samples.set(key, samples);
     }
-    return scale(autoscaling, status?.desiredReplicas ?? seen.length, samples, now);
+    return desiredNodes(autoscaling, status?.desiredReplicas ?? seen.length, samples, now);
   }
 
-  #problemsOf(seen: readonly SeenPod[], pods: Pods, plan: RolloutPlan): Problem[] {
-    const problems: Problem[] = plan.blocked === undefined ? [] : [{ reason: 'NoFreeIndex', message: plan.blocked }];
+  #problemsOf(seen: readonly PodReport[], pods: Pods, plan: RolloutPlan): ConditionProblem[] {
+    const problems: ConditionProblem[] = plan.blocked === undefined ? [] : [{ reason: 'NoFreeIndex', message: plan.blocked }];
     const hosts = new Set(seen.filter(({ facts }) => facts.lost).map(({ facts }) => pods.get(facts.uid)?.spec?.nodeName));
     for (const host of hosts)
       problems.push({ reason: 'HostLost', message: `the host "${host}" is not heard of; its pods are replaced by others` });
@@ -163,20 +164,25 @@ export class Fleet {
     return problems;
   }
 
-  async #makeAndRemove(look: Look, plan: RolloutPlan, files: Files, { progress, problems }: FleetState): Promise<void> {
+  async #makeAndRemove(
+    reconcileContext: ReconcileContext,
+    plan: RolloutPlan,
+    files: Files,
+    { progress, problems }: FleetState,
+  ): Promise<void> {
     const { keeper } = this.#options;
     for (const pod of plan.remove) {
-      await keeper.remove(look, pod, 'it failed');
+      await keeper.remove(reconcileContext, pod, 'it failed');
       progress.push({ reason: 'Replacing', message: `Pod ${pod.name} failed and is replaced.` });
     }
-    const pause = this.#pauseAfterFailures(look.key, plan.remove.length > 0);
+    const pause = this.#pauseAfterFailures(reconcileContext.key, plan.remove.length > 0);
     if (pause > 0 && plan.create.length > 0) {
       progress.push({ reason: 'Replacing', message: 'The next pod is made a little later, since another one failed.' });
       return;
     }
     for (const index of plan.create) {
-      const problem = await keeper.create(look, index, 'problems' in files ? undefined : files.hash);
-      if (problem) problems.push(problem);
+      const conditionProblem = await keeper.create(reconcileContext, index, 'problems' in files ? undefined : files.hash);
+      if (conditionProblem) problems.push(conditionProblem);
       else progress.push({ reason: 'Creating', message: `A pod of index ${index} is made.` });
     }
   }
@@ -187,22 +193,22 @@ export class Fleet {
     const known = this.#failures.get(key);
     if (failed) {
       const times = known && now - known.until < failureMemory ? known.times + 1 : 0;
-      this.#failures.set(key, { times, until: now + Math.min(firstFailurePause * 2 ** times, longestFailurePause) });
+      this.#failures.set(key, { times, until: now + Math.min(firstFailurePause * 2 ** times, maxFailurePauseMs) });
     }
     return Math.max(0, (this.#failures.get(key)?.until ?? 0) - now);
   }
 
-  async #drainAndKeep(look: Look, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {
+  async #drainAndKeep(reconcileContext: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {
     const { keeper } = this.#options;
-    const timeout = drainSeconds(look.cluster) * 1000;
+    const timeout = drainSeconds(reconcileContext.cluster) * 1000;
     for (const { pod, reason } of plan.drain) {
-      const message = await keeper.drain(look, pods, pod, reason, timeout);
+      const message = await keeper.drain(reconcileContext, pods, pod, reason, timeout);
       if (message) progress.push({ reason: 'Draining', message });
       const entry = seen.find(({ facts }) => facts === pod);
       if (entry) entry.message = message;
     }
     for (const pod of plan.keep) {
-      const message = await keeper.callBack(look, pods, pod);
+      const message = await keeper.cancelDrain(reconcileContext, pods, pod);
       if (message) progress.push({ reason: 'CallingBack', message });
       else if (!pod.ready) progress.push({ reason: 'Starting', message: `Pod ${pod.name} is not ready yet.` });
       else if (!pod.current)
@@ -213,22 +219,23 @@ export class Fleet {
     for (const { facts } of seen) if (facts.ending) progress.push({ reason: 'Ending', message: `Pod ${facts.name} is ending.` });
   }
 
-  async #mark(look: Look, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {
+  async #mark(reconcileContext: ReconcileContext, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {
     const { keeper, poll } = this.#options;
     for (const entry of seen) {
       const pod = pods.get(entry.facts.uid);
       if (!pod || entry.facts.failed) continue;
-      const health = poll.report(look.key, entry.facts.uid)?.health;
+      const health = poll.report(reconcileContext.key, entry.facts.uid)?.health;
       const config =
         'problems' in files ? undefined : { hash: files.hash, inForce: health !== undefined && hasFiles(health.config, files) };
-      const problem = await keeper.mark(look, pod, entry.facts, config);
-      if (problem && !entry.facts.ready && entry.message === undefined && pod.spec?.nodeName) entry.message = asSentence(problem.message);
-      if (!health && entry.facts.ready) entry.message ??= poll.error(look.key, entry.facts.uid);
+      const conditionProblem = await keeper.mark(reconcileContext, pod, entry.facts, config);
+      if (conditionProblem && !entry.facts.ready && entry.message === undefined && pod.spec?.nodeName)
+        entry.message = capitalizeSentence(conditionProblem.message);
+      if (!health && entry.facts.ready) entry.message ??= poll.error(reconcileContext.key, entry.facts.uid);
     }
   }
 
   /** Services and claims of living pods of the wanted template, which somebody may have changed or removed. */
-  async #repair({ client, cluster }: Look, pods: Pods, { seen, problems }: FleetState): Promise<void> {
+  async #repair({ client, cluster }: ReconcileContext, pods: Pods, { seen, problems }: FleetState): Promise<void> {
     for (const { facts } of seen) {
       const pod = pods.get(facts.uid);
       const basePort = pod && basePortOf(pod);
@@ -243,7 +250,7 @@ export class Fleet {
 }
 
 /** Where a pod's REST API is; undefined while it has no address. */
-export function urlOf({ status }: LivePod): string | undefined {
+export function urlOf({ status }: ObservedPod): string | undefined {
   const ip = status?.podIP;
   if (!ip) return undefined;
   return `http://${ip.includes(':') ? `[${ip}]` : ip}:${nodePorts.http}`;
@@ -252,13 +259,13 @@ export function urlOf({ status }: LivePod): string | undefined {
 type WithEnv = { spec?: { containers?: { name: string; env?: { name: string; value?: string }[] }[] } };
 
 /** The first media port that a pod was made with. */
-export function basePortOf(pod: LivePod): number | undefined {
+export function basePortOf(pod: ObservedPod): number | undefined {
   const env = (pod as WithEnv).spec?.containers?.find(({ name }) => name === container)?.env;
   const text = env?.find(({ name }) => name === 'SVC_WEBRTC_BASE_PORT')?.value ?? '';
   return /^\d{1,5}$/.test(text) ? Number(text) : undefined;
 }
 
 /** Indexes whose Services must stay: a pod of an older template may still need one that the spec does not ask for any more. */
-export function heldIndexes(pods: Pods): Set<number> {
+export function retainedIndexes(pods: Pods): Set<number> {
   return new Set([...pods.values()].map((pod) => indexOf(pod) ?? -1));
 }

@@ -7,17 +7,17 @@ export type Host = KubeObject & {
 };
 
 /** How long a host, and the media nodes on it, may say nothing before its pods are replaced, in milliseconds. */
-export const lostAfter = 10_000;
+export const lostTimeoutMs = 10_000;
 /** How long pods of a host that goes away wait for their replacement before their rooms are told to end. */
-export const replacementWait = 60_000;
+export const replacementTimeoutMs = 60_000;
 
 /** So many hosts are remembered at most. */
-const mostHosts = 10_000;
+const maxHosts = 10_000;
 
 /** Whoever puts one of these on a host is about to take it away. */
 const leavingTaints = new Set(['node.kubernetes.io/unschedulable', 'ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted']);
 
-export function isLeaving(host: Host): boolean {
+export function isUnschedulable(host: Host): boolean {
   return host.spec?.unschedulable === true || (host.spec?.taints ?? []).some(({ key }) => leavingTaints.has(key));
 }
 
@@ -29,7 +29,7 @@ export function isHostReady(host: Host): boolean {
 export function hostChanged(host: Host, before: Host | undefined): boolean {
   return (
     before === undefined ||
-    isLeaving(host) !== isLeaving(before) ||
+    isUnschedulable(host) !== isUnschedulable(before) ||
     isHostReady(host) !== isHostReady(before) ||
     JSON.stringify(host.status?.addresses) !== JSON.stringify(before.status?.addresses)
   );
@@ -38,7 +38,7 @@ export function hostChanged(host: Host, before: Host | undefined): boolean {
 type Store = { get: (name: string) => Stored<Host> | undefined; list: () => Stored<Host>[]; readonly synced: boolean };
 
 /** Remembers since when hosts are unwell, by the operator's own clock: that of a host may be wrong. */
-export class HostWatch {
+export class HostMonitor {
   readonly #store: Store | undefined;
   readonly #now: () => number;
   readonly #heardAt: (host: string) => number | undefined;
@@ -64,7 +64,7 @@ export class HostWatch {
   }
 
   /** Milliseconds until the host counts as lost: 0 when it is; undefined while it is well. */
-  lostIn(name: string): number | undefined {
+  timeUntilLost(name: string): number | undefined {
     const host = this.#store?.get(name);
     const unwell = this.#store?.synced === true && (host === undefined || !isHostReady(host));
     // Where none is well it is the API server that hears nothing: no host is lost then, and no other could take its pods.
@@ -72,13 +72,13 @@ export class HostWatch {
     if (since === undefined) return undefined;
     // A kubelet may be silent where rooms live on: as long as a media node answers, nothing of it is lost.
     const heard = Math.max(since, this.#heardAt(name) ?? since);
-    return Math.max(0, heard + lostAfter - this.#now());
+    return Math.max(0, heard + lostTimeoutMs - this.#now());
   }
 
   /** How long the host has been leaving, in milliseconds; undefined where it is not. */
-  leavingFor(name: string): number | undefined {
+  unschedulableSince(name: string): number | undefined {
     const host = this.#store?.get(name);
-    const since = this.#since(this.#leaving, name, host !== undefined && isLeaving(host));
+    const since = this.#since(this.#leaving, name, host !== undefined && isUnschedulable(host));
     return since === undefined ? undefined : this.#now() - since;
   }
 
@@ -90,7 +90,7 @@ export class HostWatch {
     const since = known.get(name) ?? this.#now();
     known.set(name, since);
     const [oldest] = known.keys();
-    if (known.size > mostHosts && oldest !== undefined) known.delete(oldest);
+    if (known.size > maxHosts && oldest !== undefined) known.delete(oldest);
     return since;
   }
 }

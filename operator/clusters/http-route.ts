@@ -1,5 +1,5 @@
 // The routes of a MediaCluster at a Gateway: what ingress.ts says of an Ingress, in the words of the Gateway API (gateway-api.sigs.k8s.io).
-import type { ClusterFacts } from './facts.ts';
+import type { ClusterContext } from './cluster-context.ts';
 import { nodePath } from './ingress.ts';
 import type { HttpRoute, HttpRouteRule } from './manifests.ts';
 import { indexCount, namesOf, nodePorts } from './names.ts';
@@ -9,7 +9,7 @@ import { ownedMeta, type StoredCluster } from './owned.ts';
 const maxRules = 16;
 
 /** None where none is wanted or the API server does not know the kind. The longest path that fits wins, in whichever route it stands. */
-export function httpRoutes(cluster: StoredCluster, facts: Pick<ClusterFacts, 'httpRoutes'>): HttpRoute[] {
+export function httpRoutes(cluster: StoredCluster, facts: Pick<ClusterContext, 'httpRoutes'>): HttpRoute[] {
   const wanted = cluster.spec.gateway;
   if (wanted === undefined || facts.httpRoutes !== true) return [];
   const names = namesOf(cluster.metadata.name);

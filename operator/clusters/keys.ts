@@ -1,5 +1,5 @@
 // The rotation of the keys of tokens in two steps: which keys their Secret holds next; pure.
-import type { SecretData } from './facts.ts';
+import type { SecretData } from './cluster-context.ts';
 
 export type Rotation = {
   /** The generation that the keys are of. */
@@ -15,7 +15,7 @@ export type KeyStep =
   /** The Secret's keys from now on; a key that is left out goes. */
   | { do: 'write'; data: SecretData; rotation: Rotation; message: string };
 
-export type KeyFacts = {
+export type KeyState = {
   /** `spec.keyRotation.generation`. */
   wanted: number;
   data: SecretData;
@@ -31,7 +31,7 @@ export type KeyFacts = {
  * The next step of the rotation. A new key is first known to all nodes, then the first one, which signs; the old one stays good until the
  * last token that it signed has expired. The next rotation begins after that, so that no good token is ever refused.
  */
-export function keyStep({ wanted, data, rotation, confirmed, lifetime, now }: KeyFacts, newKey: () => string): KeyStep {
+export function keyStep({ wanted, data, rotation, confirmed, lifetime, now }: KeyState, newKey: () => string): KeyStep {
   const { current, next, previous } = data;
   if (current === undefined) return { do: 'nothing' };
   if (next !== undefined) {

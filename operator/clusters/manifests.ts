@@ -12,7 +12,7 @@ export type OwnedMeta = {
 type Owned<Kind extends string, Body> = KubeObject & { kind: Kind; metadata: OwnedMeta } & Body;
 export type Selector = Record<string, string>;
 /** A part that is given to us as it is, or that the API server checks. */
-export type Foreign = Readonly<Record<string, unknown>>;
+export type RawObject = Readonly<Record<string, unknown>>;
 
 export type ServicePort = {
   name: string;
@@ -59,7 +59,7 @@ export type NetworkPolicy = Owned<
     spec: {
       podSelector: { matchLabels: Selector };
       policyTypes: ['Ingress'];
-      ingress: { from?: Foreign[]; ports: PolicyPort[] }[];
+      ingress: { from?: RawObject[]; ports: PolicyPort[] }[];
     };
   }
 >;
@@ -91,10 +91,10 @@ export type ServiceMonitor = Owned<
 >;
 
 /** Without `value` and `valueFrom` the variable is empty, as in a Pod. */
-export type EnvVariable = { name: string; value?: string; valueFrom?: Foreign };
+export type EnvVariable = { name: string; value?: string; valueFrom?: RawObject };
 export type ContainerPort = { name: string; protocol: 'TCP' | 'UDP'; containerPort: number; hostPort?: number };
-export type Volume = { name: string } & Foreign;
-export type VolumeMount = { name: string; mountPath: string; readOnly?: true } & Foreign;
+export type Volume = { name: string } & RawObject;
+export type VolumeMount = { name: string; mountPath: string; readOnly?: true } & RawObject;
 export type Probe = {
   httpGet: { path: string; port: string };
   periodSeconds: number;
@@ -109,7 +109,7 @@ export type Container = {
   ports: ContainerPort[];
   resources?: { requests?: Record<string, string | number>; limits?: Record<string, string | number> };
   volumeMounts: VolumeMount[];
-  securityContext: Foreign;
+  securityContext: RawObject;
   startupProbe: Probe;
   livenessProbe: Probe;
   readinessProbe: Probe;
@@ -123,12 +123,12 @@ export type PodSpec = {
   terminationGracePeriodSeconds: number;
   hostNetwork?: true;
   dnsPolicy?: 'ClusterFirstWithHostNet';
-  securityContext: Foreign;
+  securityContext: RawObject;
   imagePullSecrets?: { name: string }[];
   nodeSelector?: Record<string, string>;
-  affinity?: Foreign;
-  tolerations?: Foreign[];
-  topologySpreadConstraints: Foreign[];
+  affinity?: RawObject;
+  tolerations?: RawObject[];
+  topologySpreadConstraints: RawObject[];
   priorityClassName?: string;
   runtimeClassName?: string;
   containers: [Container];

@@ -1,16 +1,19 @@
 // The NetworkPolicy of a MediaCluster: the table of traffic in Kubernetes' words. Only for what comes in: nodes call out to DNS, S3, webhooks and clients.
-import type { ClusterFacts } from './facts.ts';
-import type { Foreign, NetworkPolicy, PolicyPort } from './manifests.ts';
+import type { ClusterContext } from './cluster-context.ts';
+import type { NetworkPolicy, PolicyPort, RawObject } from './manifests.ts';
 import { namesOf, podSelector } from './names.ts';
+import { type NetworkRule, networkRules, type TrafficSource } from './network-rules.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
-import { type Sender, type TrafficRow, traffic } from './traffic.ts';
 
 /** Undefined where the cluster wants none. */
-export function networkPolicy(cluster: StoredCluster, facts: Pick<ClusterFacts, 'nodePortRange' | 'livePorts'>): NetworkPolicy | undefined {
+export function networkPolicy(
+  cluster: StoredCluster,
+  facts: Pick<ClusterContext, 'nodePortRange' | 'livePorts'>,
+): NetworkPolicy | undefined {
   const wanted = cluster.spec.networkPolicy;
   if (wanted?.enabled === false) return undefined;
   const { name } = cluster.metadata;
-  const senders: Record<Sender, Foreign[] | undefined> = {
+  const senders: Record<TrafficSource, RawObject[] | undefined> = {
     anyone: undefined,
     cluster: everywhere,
     nodes: [{ podSelector: { matchLabels: podSelector(name) } }],
@@ -24,7 +27,7 @@ export function networkPolicy(cluster: StoredCluster, facts: Pick<ClusterFacts, 
     spec: {
       podSelector: { matchLabels: podSelector(name) },
       policyTypes: ['Ingress'],
-      ingress: traffic(cluster.spec, facts).map((row) => {
+      ingress: networkRules(cluster.spec, facts).map((row) => {
         const from = senders[row.from];
         return { ...(from === undefined ? {} : { from }), ports: portsOf(row) };
       }),
@@ -33,8 +36,8 @@ export function networkPolicy(cluster: StoredCluster, facts: Pick<ClusterFacts, 
 }
 
 /** All pods of the Kubernetes cluster. */
-const everywhere: Foreign[] = [{ namespaceSelector: {} }];
+const everywhere: RawObject[] = [{ namespaceSelector: {} }];
 
-function portsOf({ protocols, ports: { from, to } }: TrafficRow): PolicyPort[] {
+function portsOf({ protocols, ports: { from, to } }: NetworkRule): PolicyPort[] {
   return protocols.map((protocol) => ({ protocol, port: from, ...(to > from ? { endPort: to } : {}) }));
 }

@@ -1,13 +1,13 @@
 // The environment of a media node in a pod: what is fixed while it runs. What may change is in the files (config-files.ts).
 import type { MediaClusterSpec } from '../../crds/types.ts';
-import type { ClusterFacts, Slot } from './facts.ts';
+import type { ClusterContext, PodSlot } from './cluster-context.ts';
 import { isBehindProxy, nodeHost } from './ingress.ts';
 import type { EnvVariable } from './manifests.ts';
 import { nodePorts, paths } from './names.ts';
 import type { StoredCluster } from './owned.ts';
 import { exposureOf, sipPorts, turnPort, turnTlsPort } from './ports.ts';
 import { hasCertificates, secretsOf } from './secret-values.ts';
-import { headlessHost } from './services.ts';
+import { headlessServiceHost } from './services.ts';
 
 /** Seconds that live rooms have at most when their node is to go. */
 export function drainSeconds(cluster: StoredCluster): number {
@@ -27,23 +27,23 @@ function trustedProxy(spec: MediaClusterSpec): string {
 }
 
 /** In the order of the pod, since `$(POD_IP)` means what stands before. `extraEnv` wins. */
-export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): EnvVariable[] {
+export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): EnvVariable[] {
   const { spec } = cluster;
   const ipv6 = facts.ipFamily === 'IPv6';
   const ownAddress = `${ipv6 ? '[$(POD_IP)]' : '$(POD_IP)'}:${nodePorts.http}`;
   const variables: EnvVariable[] = [
     { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
     { name: 'SVC_CONFIG_FILES', value: `${paths.config} ${paths.secrets}` },
-    { name: 'SVC_HOST', value: nodeHost(spec, slot.index) ?? ownAddress },
+    { name: 'SVC_HOST', value: nodeHost(spec, podSlot.index) ?? ownAddress },
     { name: 'SVC_INTERNAL_ADDRESS', value: ownAddress },
-    { name: 'SVC_WEBRTC_BASE_PORT', value: String(slot.basePort) },
+    { name: 'SVC_WEBRTC_BASE_PORT', value: String(podSlot.basePort) },
     { name: 'SVC_WEBRTC_WORKERS', value: String(spec.workersPerNode) },
     { name: 'SVC_WEBRTC_TURN_IP_FILE', value: paths.address },
     { name: 'SVC_DIST_ENABLED', value: 'true' },
     { name: 'SVC_DIST_MODE', value: 'name' },
     { name: 'SVC_DIST_NODE_NAME', value: 'svc@$(POD_IP)' },
     { name: 'SVC_DIST_STRATEGY_NAME', value: 'DNS' },
-    { name: 'SVC_DIST_QUERY', value: headlessHost(cluster, facts) },
+    { name: 'SVC_DIST_QUERY', value: headlessServiceHost(cluster, facts) },
     { name: 'SVC_DIST_COOKIE', valueFrom: { secretKeyRef: { name: secretsOf(cluster).cookie, key: 'cookie' } } },
     { name: 'SVC_DRAIN_TIMEOUT', value: String(drainSeconds(cluster)) },
     // Empty is unset: the image sets it, and what the environment sets no file can change.
@@ -53,8 +53,8 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterFacts, slot: Slot)
     ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: trustedProxy(spec) }] : []),
     ...(ipv6 ? listenOnIpv6 : []),
     ...distTlsEnv(cluster),
-    ...turnEnv(cluster, slot),
-    ...sipEnv(cluster, slot),
+    ...turnEnv(cluster, podSlot),
+    ...sipEnv(cluster, podSlot),
   ];
   return withOthers(variables, spec.podTemplate?.extraEnv ?? []);
 }
@@ -69,7 +69,7 @@ function distTlsEnv(cluster: StoredCluster): EnvVariable[] {
   ];
 }
 
-function turnEnv({ spec }: StoredCluster, { basePort }: Slot): EnvVariable[] {
+function turnEnv({ spec }: StoredCluster, { basePort }: PodSlot): EnvVariable[] {
   const [port, tlsPort] = [turnPort(spec, basePort), turnTlsPort(spec, basePort)];
   const variables: EnvVariable[] = [];
   if (port !== undefined)
@@ -85,7 +85,7 @@ function turnEnv({ spec }: StoredCluster, { basePort }: Slot): EnvVariable[] {
   return variables;
 }
 
-function sipEnv({ spec }: StoredCluster, { basePort }: Slot): EnvVariable[] {
+function sipEnv({ spec }: StoredCluster, { basePort }: PodSlot): EnvVariable[] {
   const ports = sipPorts(spec, basePort);
   if (!ports) return [];
   const { signalling, calls } = ports;

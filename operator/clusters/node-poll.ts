@@ -1,22 +1,22 @@
 // What the nodes of each cluster say of themselves: their health, asked for again and again, quicker while something is under way.
-import type { NodeFacts } from './pod-facts.ts';
+import type { NodeSnapshot } from './pod-snapshot.ts';
 
 /** The answer of GET /health, as far as it is used. */
 export type NodeHealth = {
-  state: NodeFacts['state'];
+  state: NodeSnapshot['state'];
   load: { rooms: number; connectedPeers: number; forwardedTracks: number };
   distribution: { nodesInCluster: number };
   config: { files: readonly { name: string; sha256: string }[]; error: string | null };
 };
 
 /** A node's REST API; `forgive` ends the pause that it takes after failures. */
-export type NodeCalls = {
+export type NodeApi = {
   health: (signal?: AbortSignal) => Promise<NodeHealth>;
   drain: (node: string, seconds?: number, signal?: AbortSignal) => Promise<void>;
   cancelDrain: (node: string, signal?: AbortSignal) => Promise<void>;
-  forgive: () => void;
+  resetBackoff: () => void;
 };
-export type NodeCallsFactory = (target: { url: string; signed: boolean; token: () => string | undefined }) => NodeCalls;
+export type NodeApiFactory = (target: { url: string; signed: boolean; token: () => string | undefined }) => NodeApi;
 
 /** `signed`: whether calls to it are; `ready`: whether its pod is. */
 export type PollTarget = { uid: string; url: string; signed: boolean; ready?: boolean };
@@ -29,10 +29,10 @@ export type NodeReport = {
 /** Milliseconds between two rounds: usually, and while something is under way or a node did not answer. */
 const periods = { usual: 5_000, quick: 1_000 };
 /** What a node said is believed for so long: three rounds. */
-export const believed = 15_000;
+export const reportTtlMs = 15_000;
 
 export type NodePollOptions = {
-  calls: NodeCallsFactory;
+  calls: NodeApiFactory;
   token: (key: string) => string | undefined;
   /** Something is different that decisions depend on. */
   changed: (key: string) => void;
@@ -40,7 +40,7 @@ export type NodePollOptions = {
   periods?: { usual: number; quick: number };
 };
 
-type Polled = { calls: NodeCalls; url: string; signed: boolean; ready: boolean; report: NodeReport | undefined; error: string | undefined };
+type Polled = { calls: NodeApi; url: string; signed: boolean; ready: boolean; report: NodeReport | undefined; error: string | undefined };
 type Round = { nodes: Map<string, Polled>; quick: boolean; timer: NodeJS.Timeout | undefined; running: boolean; ended: AbortController };
 
 export class NodePoll {
@@ -66,15 +66,15 @@ export class NodePoll {
         report: undefined,
         error: undefined,
       });
-    const hurry = fresh.length > 0 || (quick && !round.quick);
+    const pollSoon = fresh.length > 0 || (quick && !round.quick);
     round.quick = quick;
-    if (hurry && !round.running) this.#schedule(key, round, 0);
+    if (pollSoon && !round.running) this.#schedule(key, round, 0);
   }
 
   /** What the node of the pod said lately. */
   report(key: string, uid: string): NodeReport | undefined {
     const report = this.#clusters.get(key)?.nodes.get(uid)?.report;
-    return report && this.#options.now() - report.at < believed ? report : undefined;
+    return report && this.#options.now() - report.at < reportTtlMs ? report : undefined;
   }
 
   /** When the node of the pod answered last, in monotonic milliseconds, whichever cluster it is of; undefined where it never did, or is not asked. */
@@ -84,7 +84,7 @@ export class NodePoll {
   }
 
   /** Whether the node is about to be asked for the first time. */
-  unasked(key: string, uid: string): boolean {
+  neverPolled(key: string, uid: string): boolean {
     const node = this.#clusters.get(key)?.nodes.get(uid);
     return node !== undefined && node.report === undefined && node.error === undefined;
   }
@@ -94,12 +94,12 @@ export class NodePoll {
     return this.#clusters.get(key)?.nodes.get(uid)?.error;
   }
 
-  calls(key: string, uid: string): NodeCalls | undefined {
+  calls(key: string, uid: string): NodeApi | undefined {
     return this.#clusters.get(key)?.nodes.get(uid)?.calls;
   }
 
   /** Asks again at once: something was told to a node. */
-  hurry(key: string): void {
+  pollSoon(key: string): void {
     const round = this.#clusters.get(key);
     if (round && !round.running) this.#schedule(key, round, 0);
   }
@@ -144,13 +144,13 @@ export class NodePoll {
     const { usual, quick } = this.#options.periods ?? periods;
     // One answer that comes late must not be all that a node said for so long that its host counts as lost.
     const silent = [...round.nodes.values()].some(({ error }) => error !== undefined);
-    const unasked = [...round.nodes.keys()].some((uid) => this.unasked(key, uid));
-    this.#schedule(key, round, unasked ? 0 : round.quick || silent ? quick : usual);
+    const neverPolled = [...round.nodes.keys()].some((uid) => this.neverPolled(key, uid));
+    this.#schedule(key, round, neverPolled ? 0 : round.quick || silent ? quick : usual);
     if ([...round.nodes].some(([uid, node]) => meaningOf(node) !== before.get(uid))) this.#options.changed(key);
   }
 
   async #ask(node: Polled, signal: AbortSignal): Promise<void> {
-    node.calls.forgive();
+    node.calls.resetBackoff();
     try {
       node.report = { health: await node.calls.health(signal), at: this.#options.now() };
       node.error = undefined;

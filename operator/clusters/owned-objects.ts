@@ -1,11 +1,11 @@
 // Writing the objects of MediaClusters: applied when something differs, never over a stranger's, removed when no longer wanted.
 import { createHash } from 'node:crypto';
-import type { Applied, KubeClient } from '../kube/client.ts';
+import type { ApplyResult, KubeClient } from '../kube/client.ts';
 import { isUnavailable, KubeError } from '../kube/kube-error.ts';
 import { isControlledBy, type KubeObject, keyOf, resources, type Stored } from '../kube/objects.ts';
-import type { Problem } from './facts.ts';
-import type { ClusterStores, Store } from './live-objects.ts';
+import type { ConditionProblem } from './cluster-context.ts';
 import type { ClusterObject } from './manifests.ts';
+import type { ClusterStores, Store } from './observed-objects.ts';
 import type { StoredCluster } from './owned.ts';
 import { stableJson } from './stable-json.ts';
 
@@ -23,12 +23,12 @@ const kinds = {
 } as const satisfies Record<ClusterObject['kind'], keyof ClusterStores & keyof typeof resources>;
 
 /** How long our own answer counts for more than the copies, which may lag behind, in milliseconds. */
-const lag = 5_000;
+const cacheLagMs = 5_000;
 /** How long what the API server refused is left alone, unless it changes, in milliseconds. */
 const refusalPause = 30_000;
 
 type Known = { uid: string; hash: string; print: string; at: number; object: Stored };
-type Refused = { hash: string; at: number; problem: Problem };
+type Refused = { hash: string; at: number; problem: ConditionProblem };
 
 export type OwnedObjectsOptions = { stores: ClusterStores; now: () => number };
 type Client = Pick<KubeClient, 'apply' | 'delete' | 'find'>;
@@ -53,14 +53,14 @@ export class OwnedObjects {
     client: Client,
     cluster: StoredCluster,
     object: ClusterObject,
-  ): Promise<{ stored: Stored } | { problem: Problem; error?: KubeError }> {
+  ): Promise<{ stored: Stored } | { problem: ConditionProblem; error?: KubeError }> {
     const key = `${object.kind} ${keyOf(object)}`;
     const hash = digest(object);
     const known = this.#known.get(key);
     const copy = this.#storeOf(object.kind)?.get(keyOf(object));
     if (known?.hash === hash && known.uid === cluster.metadata.uid) {
       if (copy && known.print === printOf(copy)) return { stored: copy };
-      if (this.#now() - known.at < lag) return { stored: known.object };
+      if (this.#now() - known.at < cacheLagMs) return { stored: known.object };
     }
     const refused = this.#refused.get(key);
     if (refused?.hash === hash && this.#now() - refused.at < refusalPause) return { problem: refused.problem };
@@ -70,7 +70,7 @@ export class OwnedObjects {
     if (there && !isControlledBy(there, cluster.metadata.uid)) return { problem: notOurs(object) };
     try {
       const metadata = { ...object.metadata, ...(there ? { uid: there.metadata.uid } : {}) };
-      const stored = await client.apply(resource, { ...object, metadata } as Applied);
+      const stored = await client.apply(resource, { ...object, metadata } as ApplyResult);
       this.#refused.delete(key);
       this.#known.set(key, { uid: cluster.metadata.uid, hash, print: printOf(stored), at: this.#now(), object: stored });
       return { stored };
@@ -121,7 +121,7 @@ export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, 
   );
 }
 
-function notOurs({ kind, metadata }: ClusterObject): Problem {
+function notOurs({ kind, metadata }: ClusterObject): ConditionProblem {
   const message = `the ${kind} "${metadata.name}" exists already and belongs to somebody else: it is left as it is`;
   return { reason: 'NotOurs', message };
 }

@@ -1,5 +1,5 @@
 // Metadata of what the operator makes for a MediaCluster.
-import { controllerOf, type Stored } from '../kube/objects.ts';
+import { controllerReference, type Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
 import type { OwnedMeta } from './manifests.ts';
 import { commonLabels, label } from './names.ts';
@@ -20,7 +20,7 @@ export function ownedMeta(cluster: StoredCluster, name: string, more: More = {})
       ...(more.index === undefined ? {} : { [label.index]: String(more.index) }),
     },
     ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
-    ownerReferences: [controllerOf(cluster)],
+    ownerReferences: [controllerReference(cluster)],
   };
 }
 

@@ -1,8 +1,8 @@
 // The pod of a media node. Almost nothing of a living pod can change: what differs from here needs a new one, which the hash tells.
 import { createHash } from 'node:crypto';
 import type { MediaClusterSpec } from '../../crds/types.ts';
-import type { ClusterFacts, Slot } from './facts.ts';
-import type { Container, ContainerPort, Foreign, Pod, PodSpec, Probe, Volume, VolumeMount } from './manifests.ts';
+import type { ClusterContext, PodSlot } from './cluster-context.ts';
+import type { Container, ContainerPort, Pod, PodSpec, Probe, RawObject, Volume, VolumeMount } from './manifests.ts';
 import { annotation, certificateKeys, container, mounts, namesOf, nodePorts, nodeUser, podSelector } from './names.ts';
 import { drainSeconds, nodeEnv } from './node-env.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
@@ -15,8 +15,8 @@ import { stableJson } from './stable-json.ts';
 const endSeconds = 60;
 
 /** The pod of an index, to be *created*. Address and configuration hash are annotations that are patched while it lives. */
-export function pod(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): Pod {
-  const made = podWithoutHash(cluster, facts, slot);
+export function pod(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod {
+  const made = podWithoutHash(cluster, facts, podSlot);
   // The hash leaves out who signs: a living pod is not replaced for that.
   const own = { [annotation.templateHash]: templateHash(cluster, facts), ...callsAnnotation(cluster) };
   made.metadata.annotations = { ...made.metadata.annotations, ...own };
@@ -27,7 +27,7 @@ export function pod(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): Po
  * Hash of everything that a pod of the cluster has, whichever its index and ports are: a pod with another one is to be replaced.
  * What reaches living nodes (config, secrets, the announced address) is not in it.
  */
-export function templateHash(cluster: StoredCluster, facts: ClusterFacts): string {
+export function templateHash(cluster: StoredCluster, facts: ClusterContext): string {
   const { metadata, spec } = podWithoutHash(cluster, facts, { index: 0, basePort: 1 });
   const { labels, annotations } = metadata;
   // Ports that were given are a choice; the range that is taken otherwise is not.
@@ -37,15 +37,19 @@ export function templateHash(cluster: StoredCluster, facts: ClusterFacts): strin
   return createHash('sha256').update(stableJson({ labels, annotations, spec, exposure })).digest('hex').slice(0, 16);
 }
 
-function podWithoutHash(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): Pod {
+function podWithoutHash(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod {
   const { name } = cluster.metadata;
   const template = cluster.spec.podTemplate ?? {};
   const labels = { ...template.labels, ...podSelector(name) };
-  const metadata = ownedMeta(cluster, namesOf(name).pod(slot.index), { labels, annotations: template.annotations, index: slot.index });
-  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: podSpec(cluster, facts, slot) };
+  const metadata = ownedMeta(cluster, namesOf(name).pod(podSlot.index), {
+    labels,
+    annotations: template.annotations,
+    index: podSlot.index,
+  });
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: podSpec(cluster, facts, podSlot) };
 }
 
-function podSpec(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): PodSpec {
+function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): PodSpec {
   const { spec } = cluster;
   const { name } = cluster.metadata;
   const { affinity, imagePullSecrets, nodeSelector, priorityClassName, runtimeClassName, tolerations, topologySpreadConstraints } = {
@@ -53,7 +57,7 @@ function podSpec(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): PodSp
     ...spec.podTemplate,
   };
   return {
-    hostname: namesOf(name).pod(slot.index),
+    hostname: namesOf(name).pod(podSlot.index),
     subdomain: namesOf(name).nodes,
     serviceAccountName: namesOf(name).serviceAccount,
     automountServiceAccountToken: false,
@@ -64,12 +68,12 @@ function podSpec(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): PodSp
     securityContext: podSecurity,
     ...defined({ imagePullSecrets, nodeSelector, affinity, tolerations, priorityClassName, runtimeClassName }),
     topologySpreadConstraints: topologySpreadConstraints ?? [spread(name)],
-    containers: [nodeContainer(cluster, facts, slot)],
-    volumes: volumes(cluster, slot),
+    containers: [nodeContainer(cluster, facts, podSlot)],
+    volumes: volumes(cluster, podSlot),
   };
 }
 
-const podSecurity: Foreign = {
+const podSecurity: RawObject = {
   runAsNonRoot: true,
   runAsUser: nodeUser,
   runAsGroup: nodeUser,
@@ -79,13 +83,13 @@ const podSecurity: Foreign = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-const containerSecurity: Foreign = {
+const containerSecurity: RawObject = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 };
 
-function spread(name: string): Foreign {
+function spread(name: string): RawObject {
   return {
     maxSkew: 1,
     topologyKey: 'kubernetes.io/hostname',
@@ -94,15 +98,15 @@ function spread(name: string): Foreign {
   };
 }
 
-function nodeContainer(cluster: StoredCluster, facts: ClusterFacts, slot: Slot): Container {
+function nodeContainer(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Container {
   const { spec } = cluster;
   const resources = defined(spec.resources ?? {});
   return {
     name: container,
     image: spec.image ?? facts.image,
     ...defined({ imagePullPolicy: spec.imagePullPolicy }),
-    env: nodeEnv(cluster, facts, slot),
-    ports: containerPorts(spec, slot),
+    env: nodeEnv(cluster, facts, podSlot),
+    ports: containerPorts(spec, podSlot),
     ...(Object.keys(resources).length > 0 ? { resources } : {}),
     volumeMounts: [...ownMounts, ...turnMounts(spec), ...distMounts(cluster), ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
     securityContext: containerSecurity,
@@ -117,12 +121,12 @@ function probe(path: string, times: Omit<Probe, 'httpGet'>): Probe {
   return { httpGet: { path, port: 'http' }, ...times };
 }
 
-function containerPorts(spec: MediaClusterSpec, slot: Slot): ContainerPort[] {
+function containerPorts(spec: MediaClusterSpec, podSlot: PodSlot): ContainerPort[] {
   const exposure = exposureOf(spec);
   // In the network of the host every port is one of the host: naming them makes the scheduler keep two such pods apart.
   const own = Object.entries(nodePorts).map(([name, port]) => portOf(name, 'TCP', port, exposure === 'hostNetwork'));
   const onHost = exposure === 'hostNetwork' || exposure === 'hostPort';
-  const media = portsOf(spec, slot.basePort).flatMap(({ port, protocols }) =>
+  const media = portsOf(spec, podSlot.basePort).flatMap(({ port, protocols }) =>
     protocols.map((protocol) => portOf(`${protocol.toLowerCase()}-${port}`, protocol, port, onHost)),
   );
   return [...own, ...media];
@@ -159,13 +163,13 @@ function distVolume(cluster: StoredCluster): Volume[] {
   return [{ name: 'dist-tls', secret: { secretName, defaultMode: 0o440, items } }];
 }
 
-function volumes(cluster: StoredCluster, slot: Slot): Volume[] {
+function volumes(cluster: StoredCluster, podSlot: PodSlot): Volume[] {
   const { config, claim } = namesOf(cluster.metadata.name);
   const { storage, podTemplate, turn } = cluster.spec;
-  const resources: Foreign =
+  const resources: RawObject =
     storage?.persistentVolumeClaim === undefined
       ? { emptyDir: defined({ sizeLimit: storage?.emptyDir?.sizeLimit }) }
-      : { persistentVolumeClaim: { claimName: claim(slot.index) } };
+      : { persistentVolumeClaim: { claimName: claim(podSlot.index) } };
   const address = { path: 'address', fieldRef: { fieldPath: `metadata.annotations['${annotation.mediaAddress}']` } };
   return [
     { name: 'tmp', emptyDir: {} },

@@ -1,6 +1,6 @@
 // Which ports a pod takes: consecutive free blocks, and what a refused node port teaches.
 import type { MediaClusterSpec } from '../../crds/types.ts';
-import type { ClusterFacts, PortRange } from './facts.ts';
+import type { ClusterContext, PortRange } from './cluster-context.ts';
 
 const nodePortRange: PortRange = { from: 30_000, to: 32_767 };
 const firstMediaPort = 50_000;
@@ -13,7 +13,7 @@ export function exposureOf(spec: MediaClusterSpec): Exposure {
 }
 
 /** Ports of a pod: one for each worker, behind these one of TURN and one of TURN over TLS, and behind these those of SIP. */
-export function blockSize(spec: MediaClusterSpec): number {
+export function portBlockSize(spec: MediaClusterSpec): number {
   return sipOffset(spec) + (spec.sip ? spec.sip.components + spec.sip.calls : 0);
 }
 
@@ -47,27 +47,27 @@ export function turnTlsPort(spec: MediaClusterSpec, basePort: number): number | 
 /** All ports of the block that begins at `basePort`, and what is spoken there. */
 export function portsOf(spec: MediaClusterSpec, basePort: number): BlockPort[] {
   const both = sipOffset(spec);
-  return Array.from({ length: blockSize(spec) }, (_, offset) => ({
+  return Array.from({ length: portBlockSize(spec) }, (_, offset) => ({
     port: basePort + offset,
     protocols: offset < both ? ['UDP', 'TCP'] : ['UDP'],
   }));
 }
 
 /** The range that blocks of a cluster are taken from. */
-export function mediaRange(spec: MediaClusterSpec, facts: Pick<ClusterFacts, 'nodePortRange'>): PortRange {
+export function mediaRange(spec: MediaClusterSpec, facts: Pick<ClusterContext, 'nodePortRange'>): PortRange {
   const exposure = exposureOf(spec);
   if (exposure === 'nodePort') return spec.media?.ports ?? facts.nodePortRange ?? nodePortRange;
   const { from, to } = spec.media?.ports ?? { from: firstMediaPort, to: undefined };
   // Pods with addresses of their own all use the same ports; where they share that of a host, each index has its own.
   const blocks = exposure === 'hostPort' || exposure === 'hostNetwork' ? spec.maxReplicas + 1 : 1;
-  return { from, to: to ?? Math.min(65_535, from + blocks * blockSize(spec) - 1) };
+  return { from, to: to ?? Math.min(65_535, from + blocks * portBlockSize(spec) - 1) };
 }
 
 /**
  * First port of the lowest block of `size` consecutive ports in the range of which none is used; undefined where there is none.
  * Ports that were refused as allocated count as used.
  */
-export function takeBlock(range: PortRange, size: number, used: ReadonlySet<number>): number | undefined {
+export function allocatePortBlock(range: PortRange, size: number, used: ReadonlySet<number>): number | undefined {
   let base = range.from;
   for (let port = range.from; port <= range.to; port += 1) {
     if (used.has(port)) base = port + 1;
@@ -80,11 +80,11 @@ export function takeBlock(range: PortRange, size: number, used: ReadonlySet<numb
  * First port of the pod of an index, where it needs no allocation (every exposure but nodePort). Undefined where the range has no block for
  * that index.
  */
-export function fixedBlock(spec: MediaClusterSpec, index: number): number | undefined {
+export function fixedPortBlock(spec: MediaClusterSpec, index: number): number | undefined {
   const { from, to } = mediaRange(spec, {});
   const exposure = exposureOf(spec);
-  const base = exposure === 'hostPort' || exposure === 'hostNetwork' ? from + index * blockSize(spec) : from;
-  return base + blockSize(spec) - 1 <= to ? base : undefined;
+  const base = exposure === 'hostPort' || exposure === 'hostNetwork' ? from + index * portBlockSize(spec) : from;
+  return base + portBlockSize(spec) - 1 <= to ? base : undefined;
 }
 
 type WithPorts = { spec?: { containers?: readonly { ports?: readonly { name?: string; containerPort: number }[] }[] } };

@@ -6,17 +6,17 @@ import { resources } from '../kube/objects.ts';
 import { writeStatus } from '../kube/status-writer.ts';
 import { configState } from './config-state.ts';
 import type { Fleet, FleetState } from './fleet.ts';
-import { heldIndexes } from './fleet.ts';
-import type { Foundation, Founded } from './foundation.ts';
+import { retainedIndexes } from './fleet.ts';
 import { publicUrls } from './ingress.ts';
-import type { ClusterStores } from './live-objects.ts';
 import { namesOf, nodePorts } from './names.ts';
+import type { ClusterStores } from './observed-objects.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
-import type { Look, PodKeeper, Pods } from './pod-keeper.ts';
+import type { PodOperations, Pods, ReconcileContext } from './pod-operations.ts';
 import { mediaPortsOf } from './ports.ts';
 import { secretsOf } from './secret-values.ts';
-import { statusOf, withoutCounting } from './status.ts';
+import type { SharedResources, SharedResourcesResult } from './shared-resources.ts';
+import { statusOf, withStableCounters } from './status.ts';
 
 /** Milliseconds between two looks, usually and while something is under way. */
 const looks = { usual: 5_000, quick: 1_000 };
@@ -26,9 +26,9 @@ const countingPause = 10_000;
 export type ReconcilerOptions = {
   client: KubeClient;
   stores: ClusterStores;
-  foundation: Foundation;
+  foundation: SharedResources;
   fleet: Fleet;
-  keeper: PodKeeper;
+  keeper: PodOperations;
   objects: OwnedObjects;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -54,19 +54,22 @@ export class ClusterReconciler {
     const { foundation, fleet } = this.#options;
     const pods = fleet.watch(key, cluster, remembered.quick);
     const livePorts = [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []);
-    const founded = await foundation.lay(client, cluster, livePorts, (files) => fleet.knowsKeys(key, pods, files));
-    const look: Look = { key, client, cluster, facts: founded.facts, signal };
-    const state = founded.stands ? await fleet.step(look, pods, founded.files) : nothingSeen(cluster);
-    if (founded.stands) await this.#prune(look, founded);
-    const config = configState(founded.files, fleet.holders(key, pods, false));
+    const sharedResourcesResult = await foundation.reconcile(client, cluster, livePorts, (files) => fleet.knowsKeys(key, pods, files));
+    const reconcileContext: ReconcileContext = { key, client, cluster, facts: sharedResourcesResult.facts, signal };
+    const state = sharedResourcesResult.ready
+      ? await fleet.step(reconcileContext, pods, sharedResourcesResult.files)
+      : nothingSeen(cluster);
+    if (sharedResourcesResult.ready) await this.#prune(reconcileContext, sharedResourcesResult);
+    const config = configState(sharedResourcesResult.files, fleet.holders(key, pods, false));
     if (config.reason === 'Waiting') state.progress.push({ reason: 'ConfigPending', message: config.message });
-    if (founded.rotation.message) state.progress.push({ reason: 'KeysRotating', message: founded.rotation.message });
+    if (sharedResourcesResult.rotation.message)
+      state.progress.push({ reason: 'KeysRotating', message: sharedResourcesResult.rotation.message });
     remembered.quick = state.progress.length > 0;
-    await this.#writeStatus(look, founded, state, config, remembered);
+    await this.#writeStatus(reconcileContext, sharedResourcesResult, state, config, remembered);
     const after = Math.min(
       remembered.quick ? looks.quick : looks.usual,
       fleet.nextLoss(pods) ?? Number.POSITIVE_INFINITY,
-      Math.max(1_000, founded.rotation.dueIn ?? Number.POSITIVE_INFINITY),
+      Math.max(1_000, sharedResourcesResult.rotation.dueIn ?? Number.POSITIVE_INFINITY),
     );
     return { requeueAfterMs: after };
   }
@@ -98,16 +101,16 @@ export class ClusterReconciler {
     return undefined;
   }
 
-  async #prune({ client, cluster }: Look, { wanted }: Founded): Promise<void> {
+  async #prune({ client, cluster }: ReconcileContext, { wanted }: SharedResourcesResult): Promise<void> {
     const names = namesOf(cluster.metadata.name);
     const held: Pods = this.#options.keeper.pods(cluster);
-    for (const index of heldIndexes(held)) for (const name of [names.node(index), names.media(index)]) wanted.add(`Service ${name}`);
+    for (const index of retainedIndexes(held)) for (const name of [names.node(index), names.media(index)]) wanted.add(`Service ${name}`);
     await this.#options.objects.prune(client, cluster, wanted);
   }
 
   async #writeStatus(
-    { client, cluster }: Look,
-    { problems, rotation }: Founded,
+    { client, cluster }: ReconcileContext,
+    { problems, rotation }: SharedResourcesResult,
     state: FleetState,
     config: ReturnType<typeof configState>,
     remembered: Remembered,
@@ -129,7 +132,7 @@ export class ClusterReconciler {
     });
     const now = this.#options.now();
     const counts = now - remembered.countedAt >= countingPause;
-    const status: MediaClusterStatus = counts ? full : withoutCounting(full, cluster.status);
+    const status: MediaClusterStatus = counts ? full : withStableCounters(full, cluster.status);
     try {
       const written = await writeStatus(client, resources.mediaClusters, cluster, status);
       if (written && counts) remembered.countedAt = now;

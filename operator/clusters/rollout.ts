@@ -1,25 +1,25 @@
 // Which pods are made, emptied and removed next: a pure decision, new before old.
-import { byEmptiness, type DrainReason, type PodFacts } from './pod-facts.ts';
+import { compareByLoad, type DrainReason, type PodSnapshot } from './pod-snapshot.ts';
 
 export type RolloutInput = {
   desired: number;
   /** Indexes of pods are below this. */
   indexes: number;
-  pods: readonly PodFacts[];
+  pods: readonly PodSnapshot[];
   /** Indexes whose names pods have that are not the cluster's. */
-  taken: ReadonlySet<number>;
+  foreignIndexes: ReadonlySet<number>;
   /** Whether a pod on a host that goes away has waited long enough for its replacement. */
-  waitedEnough: (pod: PodFacts) => boolean;
+  replacementTimedOut: (pod: PodSnapshot) => boolean;
 };
 
 export type RolloutPlan = {
   /** Indexes of pods to make, the lowest free ones. */
   create: number[];
-  drain: { pod: PodFacts; reason: DrainReason }[];
+  drain: { pod: PodSnapshot; reason: DrainReason }[];
   /** To be deleted at once: nothing runs there. */
-  remove: PodFacts[];
+  remove: PodSnapshot[];
   /** Those that stay; what drains of them is called back. */
-  keep: PodFacts[];
+  keep: PodSnapshot[];
   /** Why something that should be made cannot be. */
   blocked: string | undefined;
 };
@@ -29,7 +29,7 @@ export type RolloutPlan = {
  * and are replaced under another; one more than desired is made while old ones are replaced, and an old one that works goes only when
  * enough others are ready.
  */
-export function planRollout({ desired, indexes, pods, taken, waitedEnough }: RolloutInput): RolloutPlan {
+export function planRollout({ desired, indexes, pods, foreignIndexes, replacementTimedOut }: RolloutInput): RolloutPlan {
   const living = pods.filter((pod) => !pod.ending && !pod.failed && !pod.lost);
   const remove = pods.filter((pod) => pod.failed && !pod.ending);
   const leaving = living.filter((pod) => pod.leaving);
@@ -40,7 +40,7 @@ export function planRollout({ desired, indexes, pods, taken, waitedEnough }: Rol
 
   const calledBack = going
     .filter((pod) => pod.current && pod.report?.state !== 'terminating')
-    .sort((one, other) => byEmptiness(other, one))
+    .sort((one, other) => compareByLoad(other, one))
     .slice(0, Math.max(0, desired - serving.filter((pod) => pod.current).length));
   serving.push(...calledBack);
 
@@ -50,7 +50,7 @@ export function planRollout({ desired, indexes, pods, taken, waitedEnough }: Rol
   const stale = serving.filter((pod) => !pod.current);
   const surge = stale.length > 0 && missing === 0 && surplus === 0 && !rolling && desired > 0 ? 1 : 0;
 
-  const free = freeIndexes(pods, taken, indexes);
+  const free = freeIndexes(pods, foreignIndexes, indexes);
   const create = free.slice(0, missing + surge);
   const blocked =
     create.length < missing + surge
@@ -64,7 +64,9 @@ export function planRollout({ desired, indexes, pods, taken, waitedEnough }: Rol
     ...chosen.map((pod) => ({ pod, reason: pod.current ? ('ScaleDown' as const) : ('Rollout' as const) })),
   ];
   const readyElsewhere = serving.filter((pod) => pod.ready && !chosen.includes(pod)).length;
-  const left = leaving.filter((pod) => pod.drain !== undefined || !pod.ready || readyElsewhere >= desired || waitedEnough(pod) || pod.idle);
+  const left = leaving.filter(
+    (pod) => pod.drain !== undefined || !pod.ready || readyElsewhere >= desired || replacementTimedOut(pod) || pod.idle,
+  );
   drain.push(...left.map((pod) => ({ pod, reason: 'HostDrained' as const })));
 
   const draining = new Set(drain.map(({ pod }) => pod));
@@ -72,11 +74,11 @@ export function planRollout({ desired, indexes, pods, taken, waitedEnough }: Rol
 }
 
 /** Of those that serve, so many that may go now: old before new, not ready before ready, the emptiest first. */
-function toGo(serving: readonly PodFacts[], surplus: number, leastReady: number): PodFacts[] {
+function toGo(serving: readonly PodSnapshot[], surplus: number, leastReady: number): PodSnapshot[] {
   const order = [...serving].sort(
-    (one, other) => Number(one.current) - Number(other.current) || Number(one.ready) - Number(other.ready) || byEmptiness(one, other),
+    (one, other) => Number(one.current) - Number(other.current) || Number(one.ready) - Number(other.ready) || compareByLoad(one, other),
   );
-  const chosen: PodFacts[] = [];
+  const chosen: PodSnapshot[] = [];
   let ready = serving.filter((pod) => pod.ready).length;
   // An operator that just started would take the fullest for the emptiest.
   const unknown = serving.some((pod) => pod.unasked);
@@ -90,7 +92,7 @@ function toGo(serving: readonly PodFacts[], surplus: number, leastReady: number)
   return chosen;
 }
 
-function freeIndexes(pods: readonly PodFacts[], others: ReadonlySet<number>, indexes: number): number[] {
+function freeIndexes(pods: readonly PodSnapshot[], others: ReadonlySet<number>, indexes: number): number[] {
   const taken = new Set([...pods.map(({ index }) => index), ...others]);
   return Array.from({ length: indexes }, (_, index) => index).filter((index) => !taken.has(index));
 }

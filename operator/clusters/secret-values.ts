@@ -1,5 +1,5 @@
 // What a cluster takes from Secrets, checked as the nodes check it, so that a wrong value is told in the status and no node has to refuse it.
-import type { ClusterFacts, Problem, SecretData } from './facts.ts';
+import type { ClusterContext, ConditionProblem, SecretData } from './cluster-context.ts';
 import { namesOf } from './names.ts';
 import type { StoredCluster } from './owned.ts';
 
@@ -37,7 +37,7 @@ export function decodeSecret(secret: { data?: Readonly<Record<string, string>> }
 export type Token = { name: string; token: string; scope: 'admin' | 'read' };
 
 /** The token with which the operator calls the nodes: that of the key `operator`, else the first that may do everything. */
-export function operatorToken(cluster: StoredCluster, secrets: ClusterFacts['secrets']): string | undefined {
+export function operatorToken(cluster: StoredCluster, secrets: ClusterContext['secrets']): string | undefined {
   const tokens = tokensIn(secrets.get(secretsOf(cluster).apiTokens) ?? {}).filter(({ scope }) => scope === 'admin');
   return (tokens.find(({ name }) => name === 'operator') ?? tokens[0])?.token;
 }
@@ -57,10 +57,10 @@ const maxWebhookKeys = 4;
 
 /** Reads values of Secrets and collects what is wrong with them; a value is never in a message. */
 export class SecretValues {
-  readonly #secrets: ClusterFacts['secrets'];
-  readonly problems: Problem[] = [];
+  readonly #secrets: ClusterContext['secrets'];
+  readonly problems: ConditionProblem[] = [];
 
-  constructor(secrets: ClusterFacts['secrets']) {
+  constructor(secrets: ClusterContext['secrets']) {
     this.#secrets = secrets;
   }
 
@@ -142,10 +142,10 @@ export class SecretValues {
 }
 
 /** Whether the spec wants S3 but names no keys for it, and the like: what is wrong without a look at any Secret. */
-export function referenceProblems(cluster: StoredCluster): Problem[] {
+export function referenceProblems(cluster: StoredCluster): ConditionProblem[] {
   const { config = {}, secrets = {} } = cluster.spec;
   const own = secretsOf(cluster);
-  const problems: Problem[] = [];
+  const problems: ConditionProblem[] = [];
   if (config.s3 !== undefined && secrets.s3 === undefined)
     problems.push({
       reason: 'SecretNotNamed',

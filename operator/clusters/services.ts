@@ -1,12 +1,12 @@
 // The Services of a MediaCluster: one under which nodes find each other, one for the API, and for each pod one for HTTP and one for media.
-import type { ClusterFacts, Slot } from './facts.ts';
+import type { ClusterContext, PodSlot } from './cluster-context.ts';
 import type { Selector, Service, ServicePort } from './manifests.ts';
 import { label, namesOf, nodePorts, podSelector } from './names.ts';
 import { namespaceOf, ownedMeta, type StoredCluster } from './owned.ts';
 import { exposureOf, portsOf } from './ports.ts';
 
 /** The host name that answers with the addresses of all pods. */
-export function headlessHost(cluster: StoredCluster, facts: Pick<ClusterFacts, 'clusterDomain'>): string {
+export function headlessServiceHost(cluster: StoredCluster, facts: Pick<ClusterContext, 'clusterDomain'>): string {
   return `${namesOf(cluster.metadata.name).nodes}.${namespaceOf(cluster)}.svc.${facts.clusterDomain}`;
 }
 
@@ -45,21 +45,21 @@ export function nodeService(cluster: StoredCluster, index: number): Service {
  * Media of one pod, for the exposures nodePort and loadBalancer. The number that clients use is the one that the container listens on, as
  * mediasoup announces that. Packets go to the pod on the host that they arrive at, with the address of the client.
  */
-export function mediaService(cluster: StoredCluster, slot: Slot): Service | undefined {
+export function mediaService(cluster: StoredCluster, podSlot: PodSlot): Service | undefined {
   const exposure = exposureOf(cluster.spec);
   if (exposure !== 'nodePort' && exposure !== 'loadBalancer') return undefined;
   const byNodePort = exposure === 'nodePort';
   const { className, annotations } = byNodePort ? {} : (cluster.spec.media?.loadBalancer ?? {});
-  const ports = portsOf(cluster.spec, slot.basePort).flatMap(({ port, protocols }) =>
+  const ports = portsOf(cluster.spec, podSlot.basePort).flatMap(({ port, protocols }) =>
     protocols.map((protocol): ServicePort => {
       const name = `${protocol.toLowerCase()}-${port}`;
       return { name, protocol, port, targetPort: port, ...(byNodePort ? { nodePort: port } : {}) };
     }),
   );
   return service(cluster, {
-    name: namesOf(cluster.metadata.name).media(slot.index),
+    name: namesOf(cluster.metadata.name).media(podSlot.index),
     role: 'media',
-    index: slot.index,
+    index: podSlot.index,
     annotations,
     spec: {
       type: byNodePort ? 'NodePort' : 'LoadBalancer',

@@ -1,7 +1,8 @@
 // Which nodes are called with a signature in place of the API token: pods that were made for that, as the API server says, never as a node or
 // whoever sits before it says.
-import type { LivePod } from './live-objects.ts';
+
 import { annotation } from './names.ts';
+import type { ObservedPod } from './observed-objects.ts';
 import type { StoredCluster } from './owned.ts';
 
 const [signed, bearer] = ['signed', 'bearer'];
@@ -12,7 +13,7 @@ export function callsAnnotation({ spec: { image } }: StoredCluster): Record<stri
 }
 
 /** A MediaCluster may say that its nodes do not know signatures, whatever is written on its pods. */
-export function isSigned(cluster: StoredCluster, pod: LivePod): boolean {
+export function isSigned(cluster: StoredCluster, pod: ObservedPod): boolean {
   return pod.metadata.annotations?.[annotation.calls] === signed && cluster.metadata.annotations?.[annotation.calls] !== bearer;
 }
 

@@ -3,26 +3,26 @@ import type { MediaClusterStatus } from '../../crds/types.ts';
 import { type Condition, setCondition } from '../kube/conditions.ts';
 import type { Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
+import type { ConditionProblem } from './cluster-context.ts';
 import type { ConfigState } from './config-state.ts';
-import type { Problem } from './facts.ts';
-import type { LivePod } from './live-objects.ts';
 import { annotation, podSelector, selectorText } from './names.ts';
-import { whyNotReady } from './observe.ts';
-import type { PodFacts } from './pod-facts.ts';
+import { notReadyReason } from './observe-pod.ts';
+import type { ObservedPod } from './observed-objects.ts';
+import type { PodSnapshot } from './pod-snapshot.ts';
 
-export type SeenPod = { pod: Stored<LivePod>; facts: PodFacts; message?: string | undefined };
+export type PodReport = { pod: Stored<ObservedPod>; facts: PodSnapshot; message?: string | undefined };
 
 /** Of one condition. */
-const mostSentences = 20;
+const maxMessages = 20;
 
 export type StatusInput = {
   cluster: Stored<MediaCluster>;
-  pods: readonly SeenPod[];
+  pods: readonly PodReport[];
   desired: number;
   config: ConfigState;
   /** What is under way; nothing: all is as it should be. */
-  progress: readonly Problem[];
-  problems: readonly Problem[];
+  progress: readonly ConditionProblem[];
+  problems: readonly ConditionProblem[];
   keyGeneration: number;
   adminTokenSecret: string;
   url: string;
@@ -55,7 +55,7 @@ export function statusOf(input: StatusInput): MediaClusterStatus {
 }
 
 /** The status with numbers that only count as they were stored: they alone are no reason to write. */
-export function withoutCounting(status: MediaClusterStatus, stored: MediaClusterStatus | undefined): MediaClusterStatus {
+export function withStableCounters(status: MediaClusterStatus, stored: MediaClusterStatus | undefined): MediaClusterStatus {
   const before = new Map(stored?.nodes?.map((node) => [node.name, node]));
   const nodes = status.nodes?.map((node) => {
     const { rooms, forwardedTracks, ...rest } = node;
@@ -74,9 +74,9 @@ export function withoutCounting(status: MediaClusterStatus, stored: MediaCluster
   };
 }
 
-function nodeStatus({ pod, facts, message }: SeenPod): StatusNode {
+function nodeStatus({ pod, facts, message }: PodReport): StatusNode {
   const address = pod.metadata.annotations?.[annotation.mediaAddress];
-  const why = message ?? (facts.ready || facts.ending ? undefined : whyNotReady(pod));
+  const why = message ?? (facts.ready || facts.ending ? undefined : notReadyReason(pod));
   return {
     name: facts.name,
     ...(pod.status?.podIP ? { node: nodeName(pod.status.podIP) } : {}),
@@ -92,7 +92,7 @@ export function nodeName(podIP: string): string {
   return `svc@${podIP}`;
 }
 
-function stateOf(facts: PodFacts): StatusNode['state'] {
+function stateOf(facts: PodSnapshot): StatusNode['state'] {
   if (facts.ending) return 'Terminating';
   if (facts.lost) return 'Lost';
   if (facts.drain || facts.report?.state === 'draining') return 'Draining';
@@ -106,7 +106,7 @@ function available({ pods, desired }: StatusInput): Finding {
   const count = `${ready} of ${desired} ${desired === 1 ? 'node is' : 'nodes are'} ready.`;
   if (ready > 0) return { type: 'Available', status: 'True', reason: 'NodesReady', message: count };
   if (desired === 0) return { type: 'Available', status: 'False', reason: 'ScaledToZero', message: 'No nodes are wanted.' };
-  const why = pods.map(({ pod, facts }) => (facts.ending ? undefined : whyNotReady(pod))).find((text) => text !== undefined);
+  const why = pods.map(({ pod, facts }) => (facts.ending ? undefined : notReadyReason(pod))).find((text) => text !== undefined);
   return { type: 'Available', status: 'False', reason: 'NoNodeReady', message: [count, why].filter((text) => text).join(' ') };
 }
 
@@ -131,19 +131,19 @@ function degraded({ problems }: StatusInput): Finding {
   return { type: 'Degraded', status: 'True', reason: first.reason, message: textOf(problems) };
 }
 
-function textOf(all: readonly Problem[]): string {
+function textOf(all: readonly ConditionProblem[]): string {
   return all
-    .slice(0, mostSentences)
-    .map(({ message }) => asSentence(message))
+    .slice(0, maxMessages)
+    .map(({ message }) => capitalizeSentence(message))
     .join(' ');
 }
 
 /** With a capital letter and an end. */
-export function asSentence(text: string): string {
+export function capitalizeSentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`.replace(/[^.!?]$/, '$&.');
 }
 
-function readyPods(pods: readonly SeenPod[]): SeenPod[] {
+function readyPods(pods: readonly PodReport[]): PodReport[] {
   return pods.filter(({ facts }) => facts.ready && !facts.lost);
 }
 

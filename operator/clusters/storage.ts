@@ -4,7 +4,7 @@ import { namesOf } from './names.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
 
 /** Undefined where the cluster keeps its files in emptyDirs. The claim belongs to the cluster and goes with it. */
-export function claim(cluster: StoredCluster, index: number): PersistentVolumeClaim | undefined {
+export function persistentVolumeClaim(cluster: StoredCluster, index: number): PersistentVolumeClaim | undefined {
   const wanted = cluster.spec.storage?.persistentVolumeClaim;
   if (wanted === undefined) return undefined;
   const { accessModes, size, storageClassName } = wanted;

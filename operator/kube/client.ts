@@ -1,15 +1,24 @@
 // Calls to the API server: raw JSON both ways, each with a deadline, repeated where that does no harm.
 import type { Log } from '../log.ts';
-import { type Call, isAllowed, readDryRun, readObject, readPage, servesKind, titleOf, type WatchEvent } from './answers.ts';
-import { Deadline, pause } from './deadline.ts';
-import { Endpoint } from './endpoint.ts';
-import { Gate } from './gate.ts';
+import { ApiServerConnection } from './api-server-connection.ts';
+import { Deadline, sleep } from './deadline.ts';
+import { type DryRunState, dryRunClient } from './dry-run-client.ts';
 import { isNotFound, isUnreachable, KubeError } from './kube-error.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
 import type { CallObservation } from './observer.ts';
 import { collectionPath, groupOf, objectPath, rootOf } from './paths.ts';
-import { type Rehearsing, rehearsed } from './rehearse.ts';
+import {
+  describeRequest,
+  isAllowed,
+  type RequestInfo,
+  readDryRun,
+  readObject,
+  readPage,
+  servesKind,
+  type WatchEvent,
+} from './responses.ts';
 import { retryDelay } from './retry.ts';
+import { Semaphore } from './semaphore.ts';
 import { type Request, Transport } from './transport.ts';
 import { readWatch } from './watch.ts';
 
@@ -31,7 +40,7 @@ export type ListOptions = { namespace?: string | undefined; labelSelector?: stri
 export type ApplyOptions = { subresource?: 'status'; dryRun?: boolean; fieldManager?: string };
 export type DeleteOptions = { uid?: string; resourceVersion?: string; gracePeriodSeconds?: number };
 /** What to send is free of the type of what is stored: it says the fields that are ours. */
-export type Applied = KubeObject & { [field: string]: unknown };
+export type ApplyResult = KubeObject & { [field: string]: unknown };
 export type MergePatch = { metadata?: Record<string, unknown>; spec?: unknown; status?: unknown; [field: string]: unknown };
 
 export type WatchOptions = ListOptions & {
@@ -50,21 +59,21 @@ export type Scope = {
   /** Passes by the queue of calls, for what must not wait behind others: the Lease. */
   urgent?: boolean;
   /** Writes are only rehearsed: the API server checks them and stores nothing, and this is told what they would change. */
-  rehearsing?: Rehearsing;
+  rehearsing?: DryRunState;
 };
 
 const pageSize = 500;
 /** Lists that expire between two pages are begun anew so often. */
-const mostListings = 3;
+const maxListings = 3;
 /** Calls at a time, watches aside; and how many may wait for their turn. */
 const atOnce = 32;
-const mostWaiting = 20_000;
+const maxQueued = 20_000;
 
 /** What all scopes of a client share. */
 type Shared = {
   options: ConnectOptions;
   transport: Transport;
-  gate: Gate;
+  gate: Semaphore;
   random: () => number;
   /** Whether the last attempt found no API server, and who wants to know when one is back. */
   reach: { lost: boolean; listeners: Set<() => void> };
@@ -75,7 +84,7 @@ type Limits = {
   timeoutMs: number;
   mayWrite: readonly (() => boolean)[];
   urgent: boolean;
-  rehearsing: Rehearsing | undefined;
+  rehearsing: DryRunState | undefined;
 };
 type Sent = Request & { repeatable: boolean; observedAs: CallObservation['verb'] };
 
@@ -91,16 +100,16 @@ export class KubeClient {
 
   /** Reads the configuration; asks nothing yet. @throws KubeError 'NoCredentials' */
   static async connect(options: ConnectOptions): Promise<KubeClient> {
-    const endpoint = Endpoint.load(options.kubeconfig);
-    const transport = new Transport(endpoint, options.userAgent);
+    const apiServerConnection = ApiServerConnection.load(options.kubeconfig);
+    const transport = new Transport(apiServerConnection, options.userAgent);
     const shared = {
       options,
       transport,
-      gate: new Gate(atOnce, mostWaiting),
+      gate: new Semaphore(atOnce, maxQueued),
       random: options.random ?? Math.random,
       reach: { lost: false, listeners: new Set<() => void>() },
     };
-    await endpoint.access();
+    await apiServerConnection.access();
     return new KubeClient(shared, { signals: [], timeoutMs: options.timeoutMs, mayWrite: [], urgent: false, rehearsing: undefined });
   }
 
@@ -138,7 +147,7 @@ export class KubeClient {
       try {
         return await this.#pages<T>(resource, options);
       } catch (error) {
-        if (listing >= mostListings || !(error instanceof KubeError && error.status === 410)) throw error;
+        if (listing >= maxListings || !(error instanceof KubeError && error.status === 410)) throw error;
       }
     }
   }
@@ -163,7 +172,7 @@ export class KubeClient {
    * Server-side apply with force; an unknown field is refused. A `metadata.resourceVersion` in it is a precondition (409 Conflict), and
    * so is a `metadata.uid` (422 Invalid for another object, 409 for none), though /status takes no notice of uids.
    */
-  async apply<T extends KubeObject = KubeObject>(resource: Resource, object: Applied, options: ApplyOptions = {}): Promise<Stored<T>> {
+  async apply<T extends KubeObject = KubeObject>(resource: Resource, object: ApplyResult, options: ApplyOptions = {}): Promise<Stored<T>> {
     const { name, namespace } = object.metadata;
     const call = { verb: 'apply', resource, name, namespace };
     const json = await this.#write({
@@ -308,7 +317,7 @@ export class KubeClient {
 
   #write(request: Sent): Promise<unknown> {
     const { rehearsing } = this.#limits;
-    return rehearsing ? rehearsed(request, rehearsing, this, (dry) => this.#send(dry)) : this.#send(request);
+    return rehearsing ? dryRunClient(request, rehearsing, this, (dry) => this.#send(dry)) : this.#send(request);
   }
 
   /** The answer of the first attempt that has one; within one deadline, waits included. */
@@ -327,7 +336,7 @@ export class KubeClient {
         } catch (error) {
           const wait = retryDelay(error, { attempt, repeatable: request.repeatable, random });
           // A wait beyond the deadline would only hide what went wrong.
-          if (wait === undefined || wait > deadline.left || !(await pause(wait, signal))) throw signal.aborted ? signal.reason : error;
+          if (wait === undefined || wait > deadline.left || !(await sleep(wait, signal))) throw signal.aborted ? signal.reason : error;
         }
       }
     } finally {
@@ -335,15 +344,15 @@ export class KubeClient {
     }
   }
 
-  #deadline(call: Call, signals: readonly AbortSignal[]): Deadline {
+  #deadline(requestInfo: RequestInfo, signals: readonly AbortSignal[]): Deadline {
     const ms = this.#limits.timeoutMs;
-    const message = `The API server did not answer within ${ms} ms (${titleOf(call)}).`;
+    const message = `The API server did not answer within ${ms} ms (${describeRequest(requestInfo)}).`;
     return new Deadline(ms, () => new KubeError({ status: 0, reason: 'Timeout', message }), signals);
   }
 
   #mayWrite({ call, method }: Request): void {
     if (method === 'GET' || this.#limits.mayWrite.every((may) => may())) return;
-    throw new KubeError({ status: 0, reason: 'NotLeader', message: `This process does not lead any more: no ${titleOf(call)}.` });
+    throw new KubeError({ status: 0, reason: 'NotLeader', message: `This process does not lead any more: no ${describeRequest(call)}.` });
   }
 
   async #observed<R>(verb: CallObservation['verb'], request: Request, attempt: number, send: () => Promise<R>): Promise<R> {
@@ -356,7 +365,7 @@ export class KubeClient {
       status = error instanceof KubeError ? error.status : 0;
       if (isUnreachable(error)) this.#shared.reach.lost = true;
       const said = error instanceof KubeError ? error.message : 'ended by its caller';
-      options.log.debug({ call: titleOf(request.call), status, attempt, error: said }, 'a call to the API server failed');
+      options.log.debug({ call: describeRequest(request.call), status, attempt, error: said }, 'a call to the API server failed');
       throw error;
     } finally {
       const { method, call } = request;

@@ -16,8 +16,8 @@ export type Condition = {
 };
 
 /** The longest message and reason that the schema of metav1.Condition allows. */
-const longestMessage = 32_768;
-const longestReason = 1024;
+const maxMessageLength = 32_768;
+const maxReasonLength = 1024;
 
 /** The list with that condition set, in the order of types; `lastTransitionTime` stays where the status stays. */
 export function setCondition(list: readonly Condition[], next: Omit<Condition, 'lastTransitionTime'>, now: Date): Condition[] {
@@ -25,8 +25,8 @@ export function setCondition(list: readonly Condition[], next: Omit<Condition, '
   const lastTransitionTime = previous?.status === next.status ? previous.lastTransitionTime : now.toISOString().replace(/\.\d+Z$/, 'Z');
   const condition = {
     ...next,
-    reason: next.reason.slice(0, longestReason),
-    message: cut(next.message, longestMessage),
+    reason: next.reason.slice(0, maxReasonLength),
+    message: cut(next.message, maxMessageLength),
     lastTransitionTime,
   };
   return [...list.filter(({ type }) => type !== next.type), condition].sort((one, other) => (one.type < other.type ? -1 : 1));

@@ -1,6 +1,6 @@
 // Workers that reconcile the keys of a queue, each with a deadline.
 import type { Log } from '../log.ts';
-import { Deadline, pause } from './deadline.ts';
+import { Deadline, sleep } from './deadline.ts';
 import { isConflict, isUnreachable, KubeError } from './kube-error.ts';
 import type { ControllerObserver, ReconcileResult } from './observer.ts';
 import type { Priority, WorkQueue } from './work-queue.ts';
@@ -31,7 +31,7 @@ export type ControllerOptions = {
 
 /** How long all workers rest while the API server is away; then one of them tries one key. */
 const firstRestMs = 500;
-const longestRestMs = 10_000;
+const maxPauseMs = 10_000;
 /** Errors of the program itself: what a panic is to Go. */
 const bugs = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError];
 
@@ -135,7 +135,7 @@ export class Controller {
     if (now < this.#outage.until) return;
     const { failures } = this.#outage;
     this.#outage.failures = failures + 1;
-    this.#outage.until = now + Math.min(firstRestMs * 2 ** failures, longestRestMs);
+    this.#outage.until = now + Math.min(firstRestMs * 2 ** failures, maxPauseMs);
   }
 
   /** Waits while the API server is away; says whether this worker is the one that tries whether it is back. */
@@ -148,7 +148,7 @@ export class Controller {
         return true;
       }
       // In slices: the one that finds it back ends the rest of all.
-      await pause(Math.min(Math.max(left, 50), firstRestMs), signal);
+      await sleep(Math.min(Math.max(left, 50), firstRestMs), signal);
     }
     return false;
   }

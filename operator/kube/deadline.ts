@@ -49,7 +49,7 @@ export class Deadline {
 }
 
 /** Resolves after the time, or as soon as the signal aborts; says whether the whole time went by. */
-export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
     const finish = (whole: boolean) => {

@@ -1,7 +1,7 @@
 // Events for people (events.k8s.io/v1): told in the background, repetitions as series.
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
-import { pause } from './deadline.ts';
+import { sleep } from './deadline.ts';
 import { isUnavailable } from './kube-error.ts';
 import { microTime } from './micro-time.ts';
 import { type KubeObject, type ObjectMeta, resources, type Stored } from './objects.ts';
@@ -39,16 +39,16 @@ type Told = { event: KubeEvent; count: number; lastAt: number; written: number; 
 const seriesMs = 6 * 60_000;
 /** A series is written at most so often. */
 const betweenWritesMs = 30_000;
-const mostKnown = 4096;
-const mostWaiting = 1000;
+const maxTracked = 4096;
+const maxQueued = 1000;
 /** Events at once, and how many per second after them. */
 const burst = 100;
 const perSecond = 10;
 /** Bytes of a note, characters of a reason, an action and an instance: the API's bounds. */
-const longestNote = 1024;
-const longestWord = 128;
+const maxNoteLength = 1024;
+const maxReasonLength = 128;
 const firstRetryMs = 1000;
-const longestRetryMs = 30_000;
+const maxRetryMs = 30_000;
 const closeMs = 2000;
 
 export class EventRecorder {
@@ -96,7 +96,7 @@ export class EventRecorder {
     const told = { event, count: 1, lastAt: now, written: 0, writtenAt: now, waiting: false };
     if (!this.#enqueue(told)) return;
     this.#known.set(key, told);
-    if (this.#known.size > mostKnown) this.#known.delete(this.#known.keys().next().value ?? '');
+    if (this.#known.size > maxTracked) this.#known.delete(this.#known.keys().next().value ?? '');
     this.#work();
   }
 
@@ -107,7 +107,7 @@ export class EventRecorder {
     for (const told of this.#known.values()) if (told.count > told.written) this.#enqueue(told);
     this.#work();
     const late = new AbortController();
-    await Promise.race([this.#writing, pause(closeMs, late.signal)]);
+    await Promise.race([this.#writing, sleep(closeMs, late.signal)]);
     late.abort();
     this.#end.abort();
   }
@@ -121,11 +121,11 @@ export class EventRecorder {
       metadata: { name: this.#name(name, now), namespace: namespace ?? 'default' },
       eventTime: microTime(now),
       reportingController: this.#options.controller,
-      reportingInstance: this.#options.instance.slice(0, longestWord),
+      reportingInstance: this.#options.instance.slice(0, maxReasonLength),
       type: said.type,
-      reason: said.reason.slice(0, longestWord),
-      action: said.action.slice(0, longestWord),
-      note: cutBytes(said.note, longestNote),
+      reason: said.reason.slice(0, maxReasonLength),
+      action: said.action.slice(0, maxReasonLength),
+      note: truncateUtf8(said.note, maxNoteLength),
       regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
     };
   }
@@ -137,7 +137,7 @@ export class EventRecorder {
 
   #enqueue(told: Told): boolean {
     if (told.waiting) return true;
-    if (this.#waiting.length >= mostWaiting) {
+    if (this.#waiting.length >= maxQueued) {
       this.#drop('too many events wait to be told', told.event);
       return false;
     }
@@ -187,7 +187,7 @@ export class EventRecorder {
       } catch (error) {
         if (isUnavailable(error) && !this.#closing) {
           // The API server will be back, and people want to read what happened while it was away.
-          await pause(Math.min(firstRetryMs * 2 ** failures, longestRetryMs) * (0.5 + this.#random()), this.#end.signal);
+          await sleep(Math.min(firstRetryMs * 2 ** failures, maxRetryMs) * (0.5 + this.#random()), this.#end.signal);
           failures += 1;
           continue;
         }
@@ -227,13 +227,13 @@ export class EventRecorder {
       this.#tokens = Math.min(burst, this.#tokens + (Math.max(0, now - this.#filledAt) / 1000) * perSecond);
       this.#filledAt = now;
     };
-    for (fill(); this.#tokens < 1 && !this.#closing; fill()) if (!(await pause(1000 / perSecond, this.#end.signal))) return;
+    for (fill(); this.#tokens < 1 && !this.#closing; fill()) if (!(await sleep(1000 / perSecond, this.#end.signal))) return;
     this.#tokens -= 1;
   }
 }
 
 /** At most so many bytes as UTF-8, never half of a character. */
-export function cutBytes(text: string, longest: number): string {
+export function truncateUtf8(text: string, longest: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= longest) return text;
   let end = longest;

@@ -1,7 +1,7 @@
 // What goes wrong with a call to the API server, as one kind of error.
 
 /** Reasons that the API server did not say itself: its status is 0. */
-export type OwnReason =
+export type ClientErrorReason =
   /** No connection, or it broke before the answer was whole. */
   | 'Unreachable'
   /** The call's deadline passed. */
@@ -23,7 +23,7 @@ export class KubeError extends Error {
   /** The HTTP status, or 0 where the API server gave none. */
   readonly status: number;
   /** `reason` of the Status that was answered ('NotFound', 'Conflict', 'AlreadyExists', 'Forbidden'...), or one of ours. */
-  readonly reason: OwnReason | (string & {});
+  readonly reason: ClientErrorReason | (string & {});
   /** How long the API server asked to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
@@ -87,6 +87,6 @@ const beforeSending = [
   'UND_ERR_CLOSED',
 ];
 
-export function neverReached(error: unknown): boolean {
+export function wasNeverSent(error: unknown): boolean {
   return error instanceof KubeError && beforeSending.includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? '');
 }

@@ -1,7 +1,7 @@
 // Leader election over a Lease, by the rules of client-go: https://pkg.go.dev/k8s.io/client-go/tools/leaderelection
 import type { Log } from '../log.ts';
 import type { KubeClient, Scope } from './client.ts';
-import { pause } from './deadline.ts';
+import { sleep } from './deadline.ts';
 import { isAlreadyExists, isConflict } from './kube-error.ts';
 import { microTime } from './micro-time.ts';
 import { type KubeObject, type OwnerReference, resources, type Stored } from './objects.ts';
@@ -72,7 +72,7 @@ export class LeaderElector {
    */
   async run(signal: AbortSignal, lead: (lost: AbortSignal) => Promise<void>): Promise<'ended' | 'lost'> {
     const { identity, log, name, retryMs, random } = this.#options;
-    while (!signal.aborted && !(await this.#try())) if (!(await pause(retryMs * (1 + 0.2 * random()), signal))) break;
+    while (!signal.aborted && !(await this.#try())) if (!(await sleep(retryMs * (1 + 0.2 * random()), signal))) break;
     if (signal.aborted) {
       if (this.#holds()) await this.#release();
       return 'ended';
@@ -109,7 +109,7 @@ export class LeaderElector {
     };
     // Apart from the calls: one that hangs must not hide that the time is over.
     const watch = setInterval(check, Math.min(retryMs / 4, 500));
-    while (await pause(retryMs, over.signal)) {
+    while (await sleep(retryMs, over.signal)) {
       // After a time of being frozen others may have led meanwhile: what is over is not renewed.
       check();
       if (!over.signal.aborted && !(await this.#try()) && !this.#holds()) lose('another process took the lease');

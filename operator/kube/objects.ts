@@ -70,23 +70,23 @@ export function keyOf(object: KubeObject): string {
 }
 
 /** The reference by which `owner` controls what it is put into; the garbage collector follows it. */
-export function controllerOf(owner: Stored): OwnerReference {
+export function controllerReference(owner: Stored): OwnerReference {
   const { apiVersion, kind } = owner;
   return { apiVersion, kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** Who controls the object: one at most does. */
-export function controllingOwner({ metadata }: KubeObject): OwnerReference | undefined {
+export function controllerOwner({ metadata }: KubeObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
 /** Whether the object is controlled by the one with that uid. */
 export function isControlledBy(object: KubeObject, uid: string): boolean {
-  return controllingOwner(object)?.uid === uid;
+  return controllerOwner(object)?.uid === uid;
 }
 
 /** Whether the object was controlled by one that had the kind and the name of `owner` before it: the garbage collector is about to take it. */
-export function isLeftFor(object: KubeObject, owner: Stored): boolean {
-  const before = controllingOwner(object);
+export function isOrphanOf(object: KubeObject, owner: Stored): boolean {
+  const before = controllerOwner(object);
   return before?.kind === owner.kind && before.name === owner.metadata.name && before.uid !== owner.metadata.uid;
 }

@@ -1,5 +1,5 @@
 // From an owned object to the key of its owner: a map from the owner's uid, kept by whoever watches the owners.
-import { controllingOwner, type KubeObject, keyOf, type Stored } from './objects.ts';
+import { controllerOwner, type KubeObject, keyOf, type Stored } from './objects.ts';
 
 export class OwnerKeys {
   readonly #keys = new Map<string, string>();
@@ -15,7 +15,7 @@ export class OwnerKeys {
 
   /** The key of the owner that controls the object; `undefined` where nobody known does. */
   keyOfOwner(object: KubeObject): string | undefined {
-    const controller = controllingOwner(object);
+    const controller = controllerOwner(object);
     return controller && this.#keys.get(controller.uid);
   }
 

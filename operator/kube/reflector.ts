@@ -1,8 +1,8 @@
 // A copy of all objects of one kind, kept by list and watch, whatever happens to the connection.
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
-import { pause } from './deadline.ts';
-import { isUnreachable, KubeError, neverReached } from './kube-error.ts';
+import { sleep } from './deadline.ts';
+import { isUnreachable, KubeError, wasNeverSent } from './kube-error.ts';
 import { type KubeObject, keyOf, type Resource, type Stored } from './objects.ts';
 import type { ReflectorObserver, WatchEnd } from './observer.ts';
 import { type Indexes, Store } from './store.ts';
@@ -30,13 +30,13 @@ export type ReflectorOptions<T extends KubeObject> = {
 
 /** As client-go's: first and longest wait, before jitter. */
 const firstBackOffMs = 800;
-const longestBackOffMs = 30_000;
+const maxBackoffMs = 30_000;
 /** Where the API server does answer, changes are not kept waiting so long. */
-const longestCutBackOffMs = 5000;
+const maxCutBackoffMs = 5000;
 /** A watch that lasted so long was a good one. */
 const goodWatchMs = 5000;
 /** Failures in a row at one resource version, after which everything is listed anew. */
-const mostFailures = 3;
+const maxFailures = 3;
 
 type Scope = { namespace: string | undefined; resourceVersion: string; listedAt: number; backOffMs: number; failures: number };
 
@@ -125,7 +125,7 @@ export class Reflector<T extends KubeObject> {
         askedMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
       }
       this.#options.metrics?.watchEnded(this.#options.resource.plural, end);
-      const wait = Math.max(this.#backOff(scope, end, performance.now() - began), Math.min(askedMs, longestBackOffMs));
+      const wait = Math.max(this.#backOff(scope, end, performance.now() - began), Math.min(askedMs, maxBackoffMs));
       // What is back after an outage begins with short waits again.
       if (wait > 0 && (await this.#pause(client, wait, signal))) scope.backOffMs = firstBackOffMs;
     }
@@ -151,9 +151,9 @@ export class Reflector<T extends KubeObject> {
     }
     // The first time the list is behind it is made anew at once.
     if (end === 'expired' && performance.now() - scope.listedAt > goodWatchMs) return 0;
-    const most = end === 'failed' ? longestBackOffMs : longestCutBackOffMs;
+    const most = end === 'failed' ? maxBackoffMs : maxCutBackoffMs;
     const wait = Math.min(scope.backOffMs * (1 + this.#random()), most);
-    scope.backOffMs = Math.min(scope.backOffMs * 2, longestBackOffMs);
+    scope.backOffMs = Math.min(scope.backOffMs * 2, maxBackoffMs);
     return wait;
   }
 
@@ -167,7 +167,7 @@ export class Reflector<T extends KubeObject> {
       abort();
     });
     signal.addEventListener('abort', abort);
-    if (!signal.aborted) await pause(ms, short.signal);
+    if (!signal.aborted) await sleep(ms, short.signal);
     signal.removeEventListener('abort', abort);
     stop();
     return back;
@@ -188,9 +188,9 @@ export class Reflector<T extends KubeObject> {
     }
     scope.failures += 1;
     log[scope.failures === 1 ? 'warn' : 'debug']({ ...said, failures: scope.failures }, 'a watch broke off');
-    if (isUnreachable(error) || status === 429) return neverReached(error) ? 'failed' : 'cut';
+    if (isUnreachable(error) || status === 429) return wasNeverSent(error) ? 'failed' : 'cut';
     // What cannot be read stays where it is: a list goes around it.
-    if (scope.failures >= mostFailures) scope.resourceVersion = '';
+    if (scope.failures >= maxFailures) scope.resourceVersion = '';
     return 'failed';
   }
 
@@ -248,7 +248,7 @@ export class Reflector<T extends KubeObject> {
   async #resync(signal: AbortSignal): Promise<void> {
     const { resyncMs, onChange } = this.#options;
     if (resyncMs === undefined) return;
-    while (await pause(resyncMs * (0.9 + 0.2 * this.#random()), signal))
+    while (await sleep(resyncMs * (0.9 + 0.2 * this.#random()), signal))
       for (const object of this.#store.list()) this.#tell(() => onChange(object, object));
   }
 }

@@ -1,10 +1,10 @@
 // Whether a call that failed is made again, and after what time.
-import { KubeError, neverReached } from './kube-error.ts';
+import { KubeError, wasNeverSent } from './kube-error.ts';
 
-const mostAttempts = 5;
+const maxAttempts = 5;
 const firstMs = 100;
-const longestBackOffMs = 5000;
-const longestAskedMs = 30_000;
+const maxBackoffMs = 5000;
+const maxRetryAfterMs = 30_000;
 /** Said by an API server that starts, stops or has lost etcd, and by proxies in front of it. */
 const passing = [502, 503, 504];
 
@@ -14,11 +14,11 @@ const passing = [502, 503, 504];
  */
 export function retryDelay(error: unknown, options: { attempt: number; repeatable: boolean; random: () => number }): number | undefined {
   const { attempt, repeatable, random } = options;
-  if (!(error instanceof KubeError) || attempt + 1 >= mostAttempts) return undefined;
+  if (!(error instanceof KubeError) || attempt + 1 >= maxAttempts) return undefined;
   const { status, reason, retryAfterMs } = error;
   const refused = status === 429;
-  const safe = repeatable || neverReached(error);
+  const safe = repeatable || wasNeverSent(error);
   if (!refused && !(safe && (reason === 'Unreachable' || passing.includes(status)))) return undefined;
-  const backOff = Math.min(firstMs * 2 ** attempt, longestBackOffMs) * (0.5 + random());
-  return Math.max(Math.min(retryAfterMs ?? 0, longestAskedMs) * (1 + 0.2 * random()), backOff);
+  const backOff = Math.min(firstMs * 2 ** attempt, maxBackoffMs) * (0.5 + random());
+  return Math.max(Math.min(retryAfterMs ?? 0, maxRetryAfterMs) * (1 + 0.2 * random()), backOff);
 }

@@ -1,32 +1,32 @@
 // One HTTP request to the API server: JSON there and back, bounded in time and size, every failure a KubeError.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { badAnswer, type Call, failure, titleOf } from './answers.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { ApiServerConnection } from './api-server-connection.ts';
 import { KubeError } from './kube-error.ts';
 import { type Query, queryText } from './paths.ts';
+import { describeRequest, invalidResponse, type RequestInfo, toStatusError } from './responses.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-export type Request = { call: Call; method: Method; path: string; query?: Query; body?: unknown; contentType?: string };
+export type Request = { call: RequestInfo; method: Method; path: string; query?: Query; body?: unknown; contentType?: string };
 
 /** A page of 500 Secrets of the greatest size is longer; those who have such ask for fewer. */
-const longestAnswer = 128 * 2 ** 20;
+const maxResponseBytes = 128 * 2 ** 20;
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Readable };
 
 export class Transport {
-  readonly #endpoint: Endpoint;
+  readonly #apiServerConnection: ApiServerConnection;
   readonly #userAgent: string;
   readonly #longest: number;
 
-  constructor(endpoint: Endpoint, userAgent: string, longest = longestAnswer) {
-    this.#endpoint = endpoint;
+  constructor(apiServerConnection: ApiServerConnection, userAgent: string, longest = maxResponseBytes) {
+    this.#apiServerConnection = apiServerConnection;
     this.#userAgent = userAgent;
     this.#longest = longest;
   }
 
   get host(): string {
-    return new URL(this.#endpoint.origin).host;
+    return new URL(this.#apiServerConnection.origin).host;
   }
 
   /** The answer's JSON. @throws KubeError, or the signal's reason */
@@ -34,8 +34,8 @@ export class Transport {
     const { status, headers, body } = await this.#send(request, signal);
     const text = await this.#text(request.call, body, signal);
     const json = parse(text);
-    if (status < 200 || status > 299) throw failure(request.call, status, json, headers['retry-after']);
-    if (json === undefined) throw badAnswer(request.call, 'answered with something that is no JSON');
+    if (status < 200 || status > 299) throw toStatusError(request.call, status, json, headers['retry-after']);
+    if (json === undefined) throw invalidResponse(request.call, 'answered with something that is no JSON');
     return json;
   }
 
@@ -43,20 +43,20 @@ export class Transport {
   async stream(request: Request, signal: AbortSignal): Promise<Readable> {
     const { status, headers, body } = await this.#send(request, signal);
     if (status === 200) return body;
-    throw failure(request.call, status, parse(await this.#text(request.call, body, signal)), headers['retry-after']);
+    throw toStatusError(request.call, status, parse(await this.#text(request.call, body, signal)), headers['retry-after']);
   }
 
   close(): Promise<void> {
-    return this.#endpoint.close();
+    return this.#apiServerConnection.close();
   }
 
   async #send(request: Request, signal: AbortSignal): Promise<Answer> {
     const { call, method, path, query, body, contentType } = request;
-    const { dispatcher, headers } = await until(signal, this.#endpoint.access());
+    const { dispatcher, headers } = await until(signal, this.#apiServerConnection.access());
     try {
       const answer = await dispatcher.request({
-        origin: this.#endpoint.origin,
-        path: `${this.#endpoint.prefix}${path}${queryText(query ?? {})}`,
+        origin: this.#apiServerConnection.origin,
+        path: `${this.#apiServerConnection.prefix}${path}${queryText(query ?? {})}`,
         method,
         headers: {
           accept: 'application/json',
@@ -71,11 +71,11 @@ export class Transport {
       answer.body.on('error', () => {});
       return { status: answer.statusCode, headers: answer.headers, body: answer.body };
     } catch (error) {
-      throw broken(call, error, signal);
+      throw toConnectionError(call, error, signal);
     }
   }
 
-  async #text(call: Call, body: Readable, signal: AbortSignal): Promise<string> {
+  async #text(requestInfo: RequestInfo, body: Readable, signal: AbortSignal): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;
     try {
@@ -85,18 +85,18 @@ export class Transport {
         chunks.push(chunk);
       }
     } catch (error) {
-      throw broken(call, error, signal);
+      throw toConnectionError(requestInfo, error, signal);
     }
-    if (size > this.#longest) throw badAnswer(call, `answered with more than ${this.#longest} bytes`);
+    if (size > this.#longest) throw invalidResponse(requestInfo, `answered with more than ${this.#longest} bytes`);
     return Buffer.concat(chunks).toString();
   }
 }
 
 /** What a connection that broke is to the caller: the signal's own reason where that ended it. */
-export function broken(call: Call, error: unknown, signal: AbortSignal): unknown {
+export function toConnectionError(requestInfo: RequestInfo, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const code = (error as NodeJS.ErrnoException).code;
-  const message = `The API server cannot be reached to ${titleOf(call)}${code === undefined ? '' : ` (${code})`}.`;
+  const message = `The API server cannot be reached to ${describeRequest(requestInfo)}${code === undefined ? '' : ` (${code})`}.`;
   return new KubeError({ status: 0, reason: 'Unreachable', message, cause: error });
 }
 

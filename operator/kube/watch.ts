@@ -1,17 +1,17 @@
 // One watch: the events of a stream, as long as it says something.
 import type { Readable } from 'node:stream';
-import { badAnswer, type Call, readWatchEvent, titleOf, type WatchEvent } from './answers.ts';
 import { Deadline } from './deadline.ts';
 import { JsonLines } from './json-lines.ts';
 import { KubeError } from './kube-error.ts';
-import { broken } from './transport.ts';
+import { describeRequest, invalidResponse, type RequestInfo, readWatchEvent, type WatchEvent } from './responses.ts';
+import { toConnectionError } from './transport.ts';
 
 /** An object has at most 1.5 MB in etcd; with its escapes as JSON and the old managedFields it may be longer. */
-const longestLine = 16 * 2 ** 20;
+const maxLineBytes = 16 * 2 ** 20;
 
 /** Resolves when the stream ends in good order. @throws KubeError: what an ERROR event says, 'Stalled', 'Unreachable', 'BadAnswer' */
 export async function readWatch(options: {
-  call: Call;
+  call: RequestInfo;
   open: (signal: AbortSignal) => Promise<Readable>;
   signals: readonly AbortSignal[];
   idleMs: number;
@@ -19,7 +19,7 @@ export async function readWatch(options: {
 }): Promise<void> {
   const { call, open, idleMs, onEvent } = options;
   const stalled = () =>
-    new KubeError({ status: 0, reason: 'Stalled', message: `The API server said nothing for ${idleMs} ms (${titleOf(call)}).` });
+    new KubeError({ status: 0, reason: 'Stalled', message: `The API server said nothing for ${idleMs} ms (${describeRequest(call)}).` });
   const idle = new Deadline(idleMs, stalled, options.signals);
   try {
     await follow(call, await open(idle.signal), idle, onEvent);
@@ -28,8 +28,8 @@ export async function readWatch(options: {
   }
 }
 
-async function follow(call: Call, body: Readable, idle: Deadline, onEvent: (event: WatchEvent) => void): Promise<void> {
-  const lines = new JsonLines(longestLine);
+async function follow(requestInfo: RequestInfo, body: Readable, idle: Deadline, onEvent: (event: WatchEvent) => void): Promise<void> {
+  const lines = new JsonLines(maxLineBytes);
   const end = () => body.destroy(new Error('the watch was ended'));
   idle.signal.addEventListener('abort', end);
   if (idle.signal.aborted) end();
@@ -37,14 +37,14 @@ async function follow(call: Call, body: Readable, idle: Deadline, onEvent: (even
   try {
     for (;;) {
       const { done, value } = await chunks.next().catch((error: unknown) => {
-        throw broken(call, error, idle.signal);
+        throw toConnectionError(requestInfo, error, idle.signal);
       });
       if (done === true) return;
       idle.refresh();
-      for (const json of wellFormed(call, lines.take(value))) {
+      for (const json of wellFormed(requestInfo, lines.take(value))) {
         // What came before the end was asked for is not told after it.
         idle.signal.throwIfAborted();
-        onEvent(readWatchEvent(call, json));
+        onEvent(readWatchEvent(requestInfo, json));
       }
     }
   } finally {
@@ -53,15 +53,15 @@ async function follow(call: Call, body: Readable, idle: Deadline, onEvent: (even
   }
 }
 
-function* wellFormed(call: Call, values: Generator<unknown>): Generator<unknown> {
+function* wellFormed(requestInfo: RequestInfo, values: Generator<unknown>): Generator<unknown> {
   for (;;) {
     let next: IteratorResult<unknown>;
     try {
       next = values.next();
     } catch (error) {
-      throw badAnswer(
-        call,
-        error instanceof RangeError ? `sent a watch event of more than ${longestLine} bytes` : 'sent a line that is no JSON',
+      throw invalidResponse(
+        requestInfo,
+        error instanceof RangeError ? `sent a watch event of more than ${maxLineBytes} bytes` : 'sent a line that is no JSON',
       );
     }
     if (next.done === true) return;

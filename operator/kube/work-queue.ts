@@ -21,8 +21,8 @@ type Wanted = { priority: Priority; since: number };
 type Delayed = { at: number; priority: Priority; timer: NodeJS.Timeout };
 
 /** After so many of high priority one of the others has its turn. */
-const mostHighInARow = 8;
-const longestTimer = 2 ** 31 - 1;
+const maxHighInARow = 8;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** The semantics of client-go's workqueue: what is added while it is worked on is worked on once more. */
 export class WorkQueue {
@@ -96,7 +96,7 @@ export class WorkQueue {
     if (earlier && earlier.at <= at) return;
     if (!earlier && this.#isFull(this.#delayed.size)) return;
     clearTimeout(earlier?.timer);
-    const timer = setTimeout(() => this.#due(key), Math.min(ms, longestTimer));
+    const timer = setTimeout(() => this.#due(key), Math.min(ms, maxTimerMs));
     this.#delayed.set(key, { at, priority, timer });
   }
 
@@ -171,7 +171,7 @@ export class WorkQueue {
   }
 
   #next(): string | undefined {
-    const turnOfNormal = this.#highInARow >= mostHighInARow && this.#normal.size > 0;
+    const turnOfNormal = this.#highInARow >= maxHighInARow && this.#normal.size > 0;
     const from = this.#high.size > 0 && !turnOfNormal ? this.#high : this.#normal;
     const [first] = from;
     if (!first) return undefined;

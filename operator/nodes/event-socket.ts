@@ -1,6 +1,6 @@
 // One connection to a node's notification socket: authenticates, subscribes, tells what comes, watches that the node is there.
 import { z } from 'zod';
-import { type NodeEvent, nodeEventSchema } from './shapes.ts';
+import { type NodeEvent, nodeEventSchema } from './schemas.ts';
 import { signedSocket } from './signature.ts';
 
 /** By source: the index of the last event that was seen. */

@@ -1,7 +1,7 @@
 // One media node's REST API: every call with a deadline, every answer checked, a node that fails left alone for a while.
 import type { z } from 'zod';
 import { Deadline } from '../kube/deadline.ts';
-import { Gate } from '../kube/gate.ts';
+import { Semaphore } from '../kube/semaphore.ts';
 import { boundedText } from './bounded-text.ts';
 import { NodeError } from './node-error.ts';
 import {
@@ -11,8 +11,9 @@ import {
   createdComponentSchema,
   createdPeerSchema,
   createdRoomSchema,
+  errorResponseSchema,
   foundPeerSchema,
-  healthAnswerSchema,
+  healthResponseSchema,
   type NodeComponent,
   type NodeHealth,
   type NodePeer,
@@ -22,10 +23,9 @@ import {
   type PeerRequest,
   peerTokenSchema,
   type RoomRequest,
-  refusalSchema,
-  roomAnswerSchema,
   roomPageSchema,
-} from './shapes.ts';
+  roomResponseSchema,
+} from './schemas.ts';
 import { signedRequest } from './signature.ts';
 
 /** Short enough that whoever waits for a node can say so within 5 s. */
@@ -35,10 +35,10 @@ const componentTimeoutMs = 20_000;
 const maxAnswerBytes = 64 * 1024 * 1024;
 /** Calls to one node at a time, and how many may wait for their turn. */
 const width = 16;
-const longestQueue = 10_000;
+const maxQueueLength = 10_000;
 const pageSize = 1_000;
 const firstBackOffMs = 250;
-const longestBackOffMs = 15_000;
+const maxBackoffMs = 15_000;
 /** Failures of a connection that was kept open: the node may have closed it just then, so the call is made once more. */
 const keptConnection = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
@@ -67,7 +67,7 @@ export class NodeClient {
   readonly url: string;
   readonly signed: boolean;
   readonly #options: NodeClientOptions;
-  readonly #gate = new Gate(width, longestQueue);
+  readonly #semaphore = new Semaphore(width, maxQueueLength);
   readonly #now: () => number;
   #failures = 0;
   #notBefore = 0;
@@ -85,13 +85,13 @@ export class NodeClient {
   }
 
   /** The node was heard of: it may be asked at once. */
-  forgive(): void {
+  resetBackoff(): void {
     this.#failures = 0;
     this.#notBefore = 0;
   }
 
   async health(signal?: AbortSignal): Promise<NodeHealth> {
-    return (await this.#call('GET', '/health', healthAnswerSchema, { signal })).data;
+    return (await this.#call('GET', '/health', healthResponseSchema, { signal })).data;
   }
 
   /** The rooms of the whole cluster. `incomplete`: nodes whose rooms are missing in it. */
@@ -118,11 +118,11 @@ export class NodeClient {
   /** @throws NodeError `room_not_found`, `room_ended` */
   async room(roomId: string, signal?: AbortSignal, timeoutMs?: number): Promise<NodeRoom> {
     const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
-    return (await this.#call('GET', pathOf('room', roomId), roomAnswerSchema, options)).data;
+    return (await this.#call('GET', pathOf('room', roomId), roomResponseSchema, options)).data;
   }
 
   async patchRoom(roomId: string, config: Partial<NodeRoomConfig>, signal?: AbortSignal): Promise<NodeRoom> {
-    return (await this.#call('PATCH', pathOf('room', roomId), roomAnswerSchema, { body: config, signal })).data;
+    return (await this.#call('PATCH', pathOf('room', roomId), roomResponseSchema, { body: config, signal })).data;
   }
 
   async deleteRoom(roomId: string, signal?: AbortSignal): Promise<void> {
@@ -198,7 +198,7 @@ export class NodeClient {
   }
 
   #inTurn(signal: AbortSignal | undefined, work: () => Promise<string>): Promise<string> {
-    return this.#gate.through(signal ?? new AbortController().signal, work).catch((error: unknown) => {
+    return this.#semaphore.through(signal ?? new AbortController().signal, work).catch((error: unknown) => {
       if (error instanceof NodeError) throw error;
       throw new NodeError({
         status: 0,
@@ -225,7 +225,7 @@ export class NodeClient {
     try {
       const answer = await this.#fetch(method, path, token, body, deadline.signal);
       status = answer.status;
-      this.forgive();
+      this.resetBackoff();
       if (status >= 200 && status < 300) return answer.text;
       throw this.#refusalOf(answer);
     } catch (error) {
@@ -288,7 +288,7 @@ export class NodeClient {
 
   #fail(): void {
     const random = this.#options.random ?? Math.random;
-    const backOff = Math.min(firstBackOffMs * 2 ** Math.min(this.#failures, 10), longestBackOffMs) * (0.5 + 0.5 * random());
+    const backOff = Math.min(firstBackOffMs * 2 ** Math.min(this.#failures, 10), maxBackoffMs) * (0.5 + 0.5 * random());
     this.#failures += 1;
     this.#notBefore = this.#now() + backOff;
   }
@@ -299,7 +299,7 @@ function pathOf(...parts: string[]): string {
 }
 
 function refusalOf(url: string, { status, headers, text }: { status: number; headers: Headers; text: string }): NodeError {
-  const refusal = refusalSchema.safeParse(parseJson(text));
+  const refusal = errorResponseSchema.safeParse(parseJson(text));
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
   if (!refusal.success)

@@ -1,7 +1,7 @@
 // A call to a media node that failed.
 
 /** Codes of ours, where the node gave none: its status is 0. */
-export type OwnCode =
+export type ClientErrorCode =
   /** No connection, or it broke before the answer was whole. */
   | 'unreachable'
   /** The call's deadline passed. */
@@ -23,7 +23,7 @@ export class NodeError extends Error {
   /** The HTTP status, or 0 where the node gave none. */
   readonly status: number;
   /** The stable code of the node's answer (docs/reference/errors.md), or one of ours. */
-  readonly code: OwnCode | (string & {});
+  readonly code: ClientErrorCode | (string & {});
   /** How long the node asked to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 

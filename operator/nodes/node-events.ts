@@ -1,11 +1,11 @@
 // The events of all rooms of a cluster, through the notification socket of any of its nodes; of another one when that breaks.
-import { pause } from '../kube/deadline.ts';
+import { sleep } from '../kube/deadline.ts';
 import type { Log } from '../log.ts';
 import { type EventCursor, EventSocket } from './event-socket.ts';
-import type { NodeEvent } from './shapes.ts';
+import type { NodeEvent } from './schemas.ts';
 
 const firstBackOffMs = 200;
-const longestBackOffMs = 10_000;
+const maxBackoffMs = 10_000;
 /** How soon to look again where there is no node to listen to. */
 const nobodyMs = 500;
 /** A connection that held so long counts as good: the next failure waits shortly again. */
@@ -50,7 +50,7 @@ export class NodeEvents {
       const source = sources[failures % Math.max(1, sources.length)];
       const key = token();
       if (source === undefined || key === undefined) {
-        await pause(nobodyMs, signal);
+        await sleep(nobodyMs, signal);
         continue;
       }
       const started = performance.now();
@@ -59,8 +59,8 @@ export class NodeEvents {
       if (performance.now() - started > goodAfterMs) failures = 0;
       log.info({ node: source.url, why }, 'the socket of events ended');
       failures += 1;
-      const backOff = Math.min(firstBackOffMs * 2 ** Math.min(failures, 10), longestBackOffMs);
-      await pause(backOff * (0.5 + 0.5 * random()), signal);
+      const backOff = Math.min(firstBackOffMs * 2 ** Math.min(failures, 10), maxBackoffMs);
+      await sleep(backOff * (0.5 + 0.5 * random()), signal);
     }
   }
 

@@ -2,18 +2,18 @@
 
 import type { NodeClient } from '../nodes/node-client.ts';
 import { hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
-import type { NodeRoom, PeerRequest, RoomRequest } from '../nodes/shapes.ts';
-import type { ClusterLink } from './cluster-link.ts';
-import type { ComponentWish } from './component-wishes.ts';
-import { look, silenceOf } from './look.ts';
-import { createPendingMs, type RoomMemory } from './memory.ts';
-import type { Action, Fate, Observed } from './observed.ts';
-import { timesOf } from './peer-secret.ts';
+import type { NodeRoom, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import type { DesiredComponent } from './desired-components.ts';
+import { locateRoom, unreachableReason } from './locate-room.ts';
+import type { Action, Observed, ObservedRoom } from './observed.ts';
+import { tokenTimes } from './peer-secret.ts';
+import { createPendingMs, type RoomCache } from './room-cache.ts';
 
 export type ActContext = {
   state: Observed;
-  memory: RoomMemory;
-  link: ClusterLink;
+  memory: RoomCache;
+  link: ClusterClient;
   cluster: string;
   /** What refusals depend on: another one, and they are tried again. */
   stamp: string;
@@ -23,11 +23,14 @@ export type ActContext = {
   now: () => number;
 };
 
-export type NodeAction = Exclude<Action, { type: 'record' | 'finalize' | 'release' | 'writeSecret' | 'deleteSecret' | 'wait' }>;
+export type NodeAction = Exclude<
+  Action,
+  { type: 'writeStatus' | 'finalize' | 'removeFinalizer' | 'writeSecret' | 'deleteSecret' | 'wait' }
+>;
 
 /** Peers and tokens asked for at a time. */
 const width = 8;
-const mostAsked = 3;
+const maxProbes = 3;
 const crashPauseMs = 10 * 60_000;
 
 /** Does it; what goes wrong is what is known afterwards. @throws what is neither a node's answer nor its silence */
@@ -36,19 +39,19 @@ export async function act(context: ActContext, action: NodeAction): Promise<void
   try {
     await perform(context, action);
   } catch (error) {
-    if (hasCode(error, 'room_not_found', 'room_ended')) state.fate = await lookAgain(context);
-    else if (error instanceof NodeError && isUnavailable(error) && !context.signal.aborted) state.fate = silence(error);
+    if (hasCode(error, 'room_not_found', 'room_ended')) state.fate = await relocateRoom(context);
+    else if (error instanceof NodeError && isUnavailable(error) && !context.signal.aborted) state.fate = unreachable(error);
     else throw error;
   }
 }
 
-export function silence(error: NodeError): Fate {
-  return { kind: 'unknown', reason: silenceOf(error), message: error.message };
+export function unreachable(error: NodeError): ObservedRoom {
+  return { kind: 'unknown', reason: unreachableReason(error), message: error.message };
 }
 
-export function lookAgain({ state, link, cluster, signal }: ActContext): Promise<Fate> {
+export function relocateRoom({ state, link, cluster, signal }: ActContext): Promise<ObservedRoom> {
   const { roomId, status, room } = state;
-  return look({ link, cluster, roomId, uid: room.metadata.uid, status, signal });
+  return locateRoom({ link, cluster, roomId, uid: room.metadata.uid, status, signal });
 }
 
 async function perform(context: ActContext, action: NodeAction): Promise<void> {
@@ -75,7 +78,7 @@ async function perform(context: ActContext, action: NodeAction): Promise<void> {
       change(state, (room) => ({ ...room, components: room.components.filter(({ id }) => !action.ids.includes(id)) }));
       return;
     case 'addComponents':
-      for (const wish of action.wishes) await addComponent(context, node, wish);
+      for (const wish of action.components) await addComponent(context, node, wish);
       return;
     case 'removePeers':
       await eachOf(action.ids, (id) => node.deletePeer(roomId, id, signal).catch(ignoreMissing('peer_not_found')));
@@ -104,15 +107,15 @@ function nodeOf({ state, link, cluster }: ActContext): NodeClient {
   throw new NodeError({ status: 0, code: 'unreachable', sentence: `MediaCluster ${cluster} has no node that could be asked.` });
 }
 
-async function create(context: ActContext, request: RoomRequest): Promise<Fate> {
+async function create(context: ActContext, request: RoomRequest): Promise<ObservedRoom> {
   const { memory, link, cluster, signal, now } = context;
   const ready = link.candidates({ ready: true });
   if (ready.length === 0) {
     const message = `MediaCluster ${cluster} has no ready node that takes rooms.`;
-    return { kind: 'impossible', reason: 'NoReadyNode', message };
+    return { kind: 'retryable', reason: 'NoReadyNode', message };
   }
   let failed: NodeError | undefined;
-  for (const { client } of ready.slice(0, mostAsked)) {
+  for (const { client } of ready.slice(0, maxProbes)) {
     try {
       const { room, address } = await client.createRoom(request, signal);
       const node = await link.nodeAt(address, signal);
@@ -120,17 +123,17 @@ async function create(context: ActContext, request: RoomRequest): Promise<Fate> 
     } catch (error) {
       if (isUnavailable(error)) memory.createPendingUntil = now() + createPendingMs;
       if (!(error instanceof NodeError) || signal.aborted) throw error;
-      if (error.code === 'already_exists') return { kind: 'stranger' };
+      if (error.code === 'already_exists') return { kind: 'foreign' };
       if (error.code === 'no_node_accepts_rooms') {
-        return { kind: 'impossible', reason: 'NoNodeAcceptsRooms', message: `MediaCluster ${cluster}: ${error.message}.` };
+        return { kind: 'retryable', reason: 'NoNodeAcceptsRooms', message: `MediaCluster ${cluster}: ${error.message}.` };
       }
-      if (!isUnavailable(error)) return { kind: 'refused', reason: 'RefusedByNode', message: `${error.message}.` };
+      if (!isUnavailable(error)) return { kind: 'rejected', reason: 'RefusedByNode', message: `${error.message}.` };
       failed = error;
       // Another try may be at another node; until then the status says what is waited for.
       if (error.code === 'timeout') break;
     }
   }
-  return failed ? silence(failed) : { kind: 'unknown', reason: 'NodeUnreachable', message: 'No node could be asked.' };
+  return failed ? unreachable(failed) : { kind: 'unknown', reason: 'NodeUnreachable', message: 'No node could be asked.' };
 }
 
 async function patch({ state, memory, stamp, signal, now }: ActContext, node: NodeClient, { config }: Extract<Action, { type: 'patch' }>) {
@@ -145,9 +148,9 @@ async function patch({ state, memory, stamp, signal, now }: ActContext, node: No
   }
 }
 
-type Wish = Extract<ComponentWish, { request: unknown }>;
+type CreatableComponent = Extract<DesiredComponent, { request: unknown }>;
 
-async function addComponent(context: ActContext, node: NodeClient, { name, revision, request }: Wish): Promise<void> {
+async function addComponent(context: ActContext, node: NodeClient, { name, revision, request }: CreatableComponent): Promise<void> {
   const { state, memory, link, stamp, signal, now } = context;
   const last = state.status.components?.find((component) => component.name === name)?.id;
   const refuse = (reason: string, message: string, ms?: number) => {
@@ -173,7 +176,7 @@ async function addPeers(context: ActContext, node: NodeClient, peers: readonly P
   const { state, memory, stamp, signal, now } = context;
   let full: NodeError | undefined;
   const refuse = (name: string, reason: string, message: string) => {
-    memory.peers.set(name, { reason, message }, peersStamp(stamp, state.fate), now());
+    memory.peers.set(name, { reason, message }, peersCacheKey(stamp, state.fate), now());
     state.refusedPeers = new Map([...state.refusedPeers, [name, { reason, message }]]);
   };
   await eachOf(peers, async (request) => {
@@ -204,14 +207,14 @@ async function freshToken(context: ActContext, node: NodeClient, peerId: string)
 }
 
 /** Whoever found no place tries again once others came or went. */
-export function peersStamp(stamp: string, fate: Fate): string {
-  return `${stamp}|${fate.kind === 'present' ? fate.room.peers.length : ''}`;
+export function peersCacheKey(stamp: string, observedRoom: ObservedRoom): string {
+  return `${stamp}|${observedRoom.kind === 'present' ? observedRoom.room.peers.length : ''}`;
 }
 
 /** A token tells the node's clock, too. */
 function keepToken({ fresh, memory, state }: ActContext, peerId: string, token: string, url: string): void {
   fresh.set(peerId, { token, url });
-  const times = timesOf(token);
+  const times = tokenTimes(token);
   if (!times) return;
   memory.skewMs = times.issuedAt - state.now.getTime();
   state.skewMs = memory.skewMs;

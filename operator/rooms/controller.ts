@@ -1,20 +1,20 @@
 // The Room controller: Rooms become rooms on nodes, and stay as they are declared.
 import { Controller } from '../kube/controller.ts';
-import { controllingOwner, keyOf, type Stored } from '../kube/objects.ts';
+import { controllerOwner, keyOf, type Stored } from '../kube/objects.ts';
 import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
-import type { NodeEvent, NodeRoom } from '../nodes/shapes.ts';
+import type { NodeEvent, NodeRoom } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
-import { digestOf } from './cluster-link.ts';
-import { type Secret, secretNamesOf } from './component-wishes.ts';
+import { contentDigest } from './cluster-client.ts';
+import { ClusterClients, clusterCacheKey } from './cluster-clients.ts';
 import { roomIdOf } from './desired.ts';
-import { clusterStamp, Links } from './links.ts';
-import type { RoomMemory } from './memory.ts';
+import { type Secret, secretNamesOf } from './desired-components.ts';
 import { peerSecretName } from './peer-secret.ts';
 import { countsIntervalMs } from './reconcile-placed.ts';
-import { RoomWork, type RoomWorld, roomFinalizer } from './room-work.ts';
+import type { RoomCache } from './room-cache.ts';
+import { type RoomDeps, RoomReconciler, roomFinalizer } from './room-reconciler.ts';
 
-export type RoomControllerOptions = RoomWorld & {
+export type RoomControllerOptions = RoomDeps & {
   metrics?: QueueObserver & ControllerObserver;
   workers?: number;
   random?: () => number;
@@ -32,14 +32,14 @@ export class RoomController {
   readonly #options: RoomControllerOptions;
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
-  readonly #links: Links;
-  readonly #work: RoomWork;
-  readonly #memories = new Map<string, RoomMemory>();
+  readonly #clusterClients: ClusterClients;
+  readonly #work: RoomReconciler;
+  readonly #memories = new Map<string, RoomCache>();
 
   constructor(options: RoomControllerOptions) {
     this.#options = options;
     const { access, log, metrics, random = Math.random, pollMs } = options;
-    this.#links = new Links({
+    this.#clusterClients = new ClusterClients({
       access,
       log,
       random,
@@ -48,7 +48,7 @@ export class RoomController {
       onEvent: (namespace, event) => this.#heard(namespace, event),
       onListing: (namespace, cluster, rooms) => this.#listed(namespace, cluster, rooms),
     });
-    this.#work = new RoomWork({ ...options, links: this.#links, memories: this.#memories });
+    this.#work = new RoomReconciler({ ...options, links: this.#clusterClients, memories: this.#memories });
     this.#queue = new WorkQueue({ name: 'room', capMs: maxBackOffMs, random, ...(metrics && { metrics }) });
     this.#controller = new Controller({
       name: 'room',
@@ -67,7 +67,7 @@ export class RoomController {
       await this.#controller.run(signal);
     } finally {
       this.#queue.close();
-      await this.#links.close();
+      await this.#clusterClients.close();
     }
   }
 
@@ -85,7 +85,7 @@ export class RoomController {
       await Promise.all(Array.from({ length: this.#options.workers ?? defaultWorkers }, worker));
     } finally {
       this.#queue.close();
-      await this.#links.close();
+      await this.#clusterClients.close();
     }
     return failures;
   }
@@ -122,7 +122,7 @@ export class RoomController {
 
   /** A MediaCluster is there, is another, or is gone. */
   clusterChanged(cluster: Stored<MediaCluster>, old?: Stored<MediaCluster>): void {
-    if (old && clusterStamp(old) === clusterStamp(cluster)) return;
+    if (old && clusterCacheKey(old) === clusterCacheKey(cluster)) return;
     const { namespace, name } = cluster.metadata;
     for (const room of this.#roomsOf(namespace)) {
       // Those that name none may have another one now, or more than one to choose from.
@@ -183,7 +183,7 @@ export class RoomController {
       if (on !== cluster || incarnation === undefined || phase === 'Finished' || phase === 'Failed') continue;
       const there = found.get(room.metadata.uid);
       const seen = this.#memories.get(keyOf(room))?.digest;
-      if (!there || seen !== digestOf(there)) this.#queue.add(keyOf(room));
+      if (!there || seen !== contentDigest(there)) this.#queue.add(keyOf(room));
     }
     this.#work.deleteOrphans(namespace, cluster, found);
   }
@@ -191,7 +191,7 @@ export class RoomController {
 
 /** The Room that controls a Secret. */
 function roomKeyOf(secret: Stored<Secret>): string | undefined {
-  const owner = controllingOwner(secret);
+  const owner = controllerOwner(secret);
   return owner?.kind === 'Room' ? `${secret.metadata.namespace}/${owner.name}` : undefined;
 }
 

@@ -1,7 +1,7 @@
 // What a Room asks of the nodes, in the nodes' words.
 import { roomSpecSchema } from '../../crds/room.ts';
 import type { RoomSpec } from '../../crds/types.ts';
-import type { NodePermissions, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/shapes.ts';
+import type { NodePermissions, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
 
 /** Timeouts in seconds of rooms that say nothing; null = never. */

@@ -1,21 +1,21 @@
 // The decision about a Room whose room is there: what differs from its spec, one thing after the other. Pure.
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
-import type { NodeComponent } from '../nodes/shapes.ts';
-import type { ComponentWish } from './component-wishes.ts';
+import type { NodeComponent } from '../nodes/schemas.ts';
 import { configChanges, configOf, declaredName, externalIdOf, peerRequest, samePermissions } from './desired.ts';
-import type { Action, Decision, Fate, Observed, Why } from './observed.ts';
-import { type Access, peerSecretName, peerUrl, renewalIn } from './peer-secret.ts';
+import type { DesiredComponent } from './desired-components.ts';
+import type { Action, ConditionReason, Decision, Observed, ObservedRoom } from './observed.ts';
+import { type PeerCredentials, peerSecretName, peerUrl, renewalIn } from './peer-secret.ts';
 import { placedStatus } from './status.ts';
 
 /** The counts of peers are written this often at most, in milliseconds. */
 export const countsIntervalMs = 10_000;
 const slowMs = 60_000;
-const shortestRequeueMs = 200;
-const longestRequeueMs = 24 * 60 * 60_000;
+const minRequeueMs = 200;
+const maxRequeueMs = 24 * 60 * 60_000;
 const finishedMessage = 'It came to its end by itself.';
 
 type Cluster = { name: string; api: string | undefined; keyGeneration: number; defaults: Parameters<typeof configOf>[1] };
-type Present = Extract<Fate, { kind: 'present' }>;
+type Present = Extract<ObservedRoom, { kind: 'present' }>;
 type ComponentStatus = NonNullable<RoomStatus['components']>[number];
 
 export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): Decision {
@@ -31,7 +31,7 @@ export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: Room
   const { connected, total } = countsOf(fate);
   const countsDiffer = status.peers !== undefined && (status.peers.connected !== connected || status.peers.total !== total);
   const countPeers = !countsDiffer || observed.countsAgeMs >= countsIntervalMs;
-  const lacks = [
+  const unmet = [
     ...(config && observed.refusedConfig ? [observed.refusedConfig] : []),
     ...access.lacks,
     ...peers.lacks,
@@ -40,7 +40,7 @@ export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: Room
   const requeue = Math.min(
     access.renewInMs,
     countPeers ? Number.POSITIVE_INFINITY : countsIntervalMs - observed.countsAgeMs,
-    lacks.length > 0 ? slowMs : Number.POSITIVE_INFINITY,
+    unmet.length > 0 ? slowMs : Number.POSITIVE_INFINITY,
   );
   return {
     status: placedStatus(
@@ -54,12 +54,12 @@ export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: Room
         components: components.statuses,
         countPeers,
         peersSecretName: access.written ? peerSecretName(observed.room.metadata) : undefined,
-        lacks,
-        troubles: components.troubles,
+        unmet,
+        degradations: components.troubles,
       },
     ),
     action: Number.isFinite(requeue)
-      ? { type: 'wait', requeueAfterMs: Math.min(Math.max(requeue, shortestRequeueMs), longestRequeueMs) }
+      ? { type: 'wait', requeueAfterMs: Math.min(Math.max(requeue, minRequeueMs), maxRequeueMs) }
       : { type: 'wait' },
   };
 }
@@ -69,7 +69,7 @@ function countsOf({ room }: Present): { total: number; connected: number } {
 }
 
 const nothing = { statuses: [], lacks: [], troubles: [] };
-type Components = { action?: Action; statuses: ComponentStatus[]; lacks: Why[]; troubles: Why[] };
+type Components = { action?: Action; statuses: ComponentStatus[]; lacks: ConditionReason[]; troubles: ConditionReason[] };
 
 function componentsOf(observed: Observed, { room }: Present): Components {
   const { uid } = observed.room.metadata;
@@ -78,16 +78,16 @@ function componentsOf(observed: Observed, { room }: Present): Components {
   );
   // Where a Secret is missing, what runs with an earlier one may stay.
   const keeps = (externalId: string) =>
-    observed.wishes.some((wish) =>
+    observed.desiredComponents.some((wish) =>
       'problem' in wish ? declaredName(externalId, uid) === wish.name : externalIdOf(uid, wish.name, wish.revision) === externalId,
     );
   const superfluous = [...mine].filter(([externalId]) => !keeps(externalId)).map(([, { id }]) => id);
   if (superfluous.length > 0) return { action: { type: 'removeComponents', ids: superfluous }, ...nothing };
-  const missing: Extract<ComponentWish, { request: unknown }>[] = [];
+  const missing: Extract<DesiredComponent, { request: unknown }>[] = [];
   const statuses: ComponentStatus[] = [];
-  const lacks: Why[] = [];
-  const troubles: Why[] = [];
-  for (const wish of observed.wishes) {
+  const lacks: ConditionReason[] = [];
+  const troubles: ConditionReason[] = [];
+  for (const wish of observed.desiredComponents) {
     const { name, type } = wish;
     const prefix = { name, type };
     if ('problem' in wish) {
@@ -111,12 +111,12 @@ function componentsOf(observed: Observed, { room }: Present): Components {
       lacks.push({ reason: refusal.reason, message: `Component ${name}: ${refusal.message}` });
     } else missing.push(wish);
   }
-  if (missing.length > 0) return { action: { type: 'addComponents', wishes: missing }, ...nothing };
+  if (missing.length > 0) return { action: { type: 'addComponents', components: missing }, ...nothing };
   return { statuses, lacks, troubles };
 }
 
 /** It runs, but what it makes does not arrive. The node's sentence has no keys in it. */
-function troubleOf({ properties }: NodeComponent): Why | undefined {
+function troubleOf({ properties }: NodeComponent): ConditionReason | undefined {
   const problem = properties?.uploadProblem;
   return problem ? { reason: 'UploadsFail', message: `Its uploads fail: ${problem}.` } : undefined;
 }
@@ -136,7 +136,7 @@ function finishedOne(
   return finished ? { ...last, ready: false, message: finishedMessage } : undefined;
 }
 
-type Peers = { action?: Action; lacks: Why[] };
+type Peers = { action?: Action; lacks: ConditionReason[] };
 
 function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): Peers {
   const { uid } = observed.room.metadata;
@@ -144,7 +144,7 @@ function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): Peers {
   const superfluous = room.peers.filter(({ externalId, id }) => declaredName(externalId, uid) !== undefined && !declared.has(id));
   if (superfluous.length > 0) return { action: { type: 'removePeers', ids: superfluous.map(({ id }) => id) }, lacks: [] };
   const found = new Map(room.peers.map((peer) => [peer.id, peer]));
-  const lacks: Why[] = [];
+  const lacks: ConditionReason[] = [];
   const missing = [];
   const changed = [];
   for (const [name, request] of declared) {
@@ -160,11 +160,11 @@ function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): Peers {
   return changed.length > 0 ? { action: { type: 'patchPeers', peers: changed }, lacks } : { lacks };
 }
 
-type Accesses = { action?: Action; lacks: Why[]; renewInMs: number; written: boolean };
+type Accesses = { action?: Action; lacks: ConditionReason[]; renewInMs: number; written: boolean };
 
 /** Tokens and URLs of the declared peers that are there, in their Secret. */
 function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): Accesses {
-  const { secret, fresh, now, skewMs } = observed;
+  const { secret, newTokens, now, skewMs } = observed;
   const { uid } = observed.room.metadata;
   const ours = fate.room.peers.filter(({ externalId, id }) => externalId === externalIdOf(uid, id));
   const none = { lacks: [], renewInMs: Number.POSITIVE_INFINITY, written: false };
@@ -177,15 +177,15 @@ function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Pr
     const message = `Secret ${peerSecretName(observed.room.metadata)} is not of this Room and is left as it is: peers get no tokens.`;
     return { ...none, lacks: [{ reason: 'SecretNotOurs', message }] };
   }
-  const stored = secret?.peers ?? new Map<string, Partial<Access>>();
+  const stored = secret?.peers ?? new Map<string, Partial<PeerCredentials>>();
   const sameKeys = secret?.keyGeneration === cluster.keyGeneration;
   const due: string[] = [];
-  const wanted = new Map<string, Access>();
+  const wanted = new Map<string, PeerCredentials>();
   let renewInMs = Number.POSITIVE_INFINITY;
   for (const { id } of ours) {
     const kept = stored.get(id);
     const keptIn = kept?.token === undefined || !sameKeys ? 0 : renewalIn(kept.token, now.getTime(), skewMs);
-    const given = fresh.get(id);
+    const given = newTokens.get(id);
     const token = keptIn > 0 ? kept?.token : given?.token;
     const bare = given?.url ?? (fate.address === undefined ? undefined : `${fate.address}/socket/peer/websocket`);
     const url = peerUrl(bare, cluster.api) ?? kept?.url;
@@ -202,7 +202,7 @@ function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Pr
   return { lacks: [], renewInMs, written: true };
 }
 
-function sameAccess(stored: ReadonlyMap<string, Partial<Access>>, wanted: ReadonlyMap<string, Access>): boolean {
+function sameAccess(stored: ReadonlyMap<string, Partial<PeerCredentials>>, wanted: ReadonlyMap<string, PeerCredentials>): boolean {
   if (stored.size !== wanted.size) return false;
   return [...wanted].every(([peer, { token, url }]) => stored.get(peer)?.token === token && stored.get(peer)?.url === url);
 }

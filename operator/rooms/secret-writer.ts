@@ -3,8 +3,8 @@ import type { KubeClient } from '../kube/client.ts';
 import { isAlreadyExists } from '../kube/kube-error.ts';
 import { resources, type Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
-import type { Secret } from './component-wishes.ts';
-import { type Access, peerSecret, peerSecretName } from './peer-secret.ts';
+import type { Secret } from './desired-components.ts';
+import { type PeerCredentials, peerSecret, peerSecretName } from './peer-secret.ts';
 
 type Client = Pick<KubeClient, 'create' | 'find' | 'patch' | 'delete'>;
 
@@ -17,7 +17,7 @@ export async function writePeerSecret(
   client: Client,
   room: Stored<Room>,
   found: Stored<Secret> | undefined,
-  peers: ReadonlyMap<string, Access>,
+  peers: ReadonlyMap<string, PeerCredentials>,
   keyGeneration: number,
 ): Promise<Stored<Secret> | undefined> {
   const secret = peerSecret(room, peers, keyGeneration);

@@ -1,15 +1,19 @@
 // The status of a Room: conditions, phase, and what its node says, each made in one place.
 import type { RoomStatus } from '../../crds/types.ts';
 import { type Condition, setCondition } from '../kube/conditions.ts';
-import type { NodeRoom } from '../nodes/shapes.ts';
-import type { Why } from './observed.ts';
+import type { NodeRoom } from '../nodes/schemas.ts';
+import type { ConditionReason } from './observed.ts';
 
-export type Verdict = Why & { status: Condition['status'] };
+export type ConditionValue = ConditionReason & { status: Condition['status'] };
 type Context = { generation: number; now: Date };
 type ComponentStatus = NonNullable<RoomStatus['components']>[number];
 
 /** The status with these conditions about this generation of the spec; others stay. */
-export function withConditions(status: RoomStatus, { generation, now }: Context, verdicts: Readonly<Record<string, Verdict>>): RoomStatus {
+export function withConditions(
+  status: RoomStatus,
+  { generation, now }: Context,
+  verdicts: Readonly<Record<string, ConditionValue>>,
+): RoomStatus {
   let conditions = (status.conditions ?? []) as Condition[];
   for (const [type, verdict] of Object.entries(verdicts)) {
     conditions = setCondition(conditions, { type, ...verdict, observedGeneration: generation }, now);
@@ -21,61 +25,66 @@ export function withConditions(status: RoomStatus, { generation, now }: Context,
   return { ...rest, observedGeneration: generation, conditions, ...(components.length > 0 && { componentsReady }) };
 }
 
-export function verdict(status: Condition['status'], { reason, message }: Why): Verdict {
+export function conditionValue(status: Condition['status'], { reason, message }: ConditionReason): ConditionValue {
   return { status, reason, message };
 }
 
 /** Not accepted: nothing is done for it. */
-export function refusedStatus(status: RoomStatus, context: Context, why: Why): RoomStatus {
+export function rejectedStatus(status: RoomStatus, context: Context, conditionReason: ConditionReason): RoomStatus {
   return withConditions({ ...status, phase: waitingPhase(status) }, context, {
-    Accepted: verdict('False', why),
-    Placed: verdict('False', why),
-    Ready: verdict('False', why),
-    Degraded: verdict('False', why),
+    Accepted: conditionValue('False', conditionReason),
+    Placed: conditionValue('False', conditionReason),
+    Ready: conditionValue('False', conditionReason),
+    Degraded: conditionValue('False', conditionReason),
   });
 }
 
 /** Accepted, but on no node yet, or not any more. */
-export function waitingStatus(status: RoomStatus, context: Context, cluster: string, why: Why): RoomStatus {
+export function pendingStatus(status: RoomStatus, context: Context, cluster: string, conditionReason: ConditionReason): RoomStatus {
   return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, {
     Accepted: accepted(cluster),
-    Placed: verdict('False', why),
-    Ready: verdict('False', why),
-    Degraded: verdict('False', why),
+    Placed: conditionValue('False', conditionReason),
+    Ready: conditionValue('False', conditionReason),
+    Degraded: conditionValue('False', conditionReason),
   });
 }
 
 /** What its node would say is not known. */
-export function unknownStatus(status: RoomStatus, context: Context, cluster: string, why: Why): RoomStatus {
+export function unknownStatus(status: RoomStatus, context: Context, cluster: string, conditionReason: ConditionReason): RoomStatus {
   const known = status.incarnation === undefined ? 'False' : 'Unknown';
   return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, {
     Accepted: accepted(cluster),
-    Placed: verdict(known, why),
-    Ready: verdict(known, why),
+    Placed: conditionValue(known, conditionReason),
+    Ready: conditionValue(known, conditionReason),
   });
 }
 
 /** Lost, and to be made again: what was true of the lost one goes. */
-export function recoveringStatus(status: RoomStatus, context: Context, why: Why): RoomStatus {
+export function recoveringStatus(status: RoomStatus, context: Context, conditionReason: ConditionReason): RoomStatus {
   const { incarnation: _, node: _node, address: _address, createdAt: _createdAt, ...rest } = status;
   const components = status.components?.map(({ id: _id, message: _message, ...each }) => ({ ...each, ready: false }));
   const counts = status.peers && { total: 0, connected: 0 };
   return withConditions({ ...rest, ...(components && { components }), ...(counts && { peers: counts }), phase: 'Recovering' }, context, {
-    Placed: verdict('False', why),
-    Ready: verdict('False', why),
-    Degraded: verdict('False', why),
+    Placed: conditionValue('False', conditionReason),
+    Ready: conditionValue('False', conditionReason),
+    Degraded: conditionValue('False', conditionReason),
   });
 }
 
 /** Over: it stays so. */
-export function overStatus(status: RoomStatus, context: Context, phase: 'Finished' | 'Failed', why: Why): RoomStatus {
+export function terminalStatus(
+  status: RoomStatus,
+  context: Context,
+  phase: 'Finished' | 'Failed',
+  conditionReason: ConditionReason,
+): RoomStatus {
   const { node: _node, address: _address, ...rest } = status;
   const components = status.components?.map((component) => ({ ...component, ready: false }));
   const counts = status.peers && { total: 0, connected: 0 };
   return withConditions({ ...rest, ...(components && { components }), ...(counts && { peers: counts }), phase }, context, {
-    Placed: verdict('False', why),
-    Ready: verdict('False', why),
-    Degraded: verdict('False', why),
+    Placed: conditionValue('False', conditionReason),
+    Ready: conditionValue('False', conditionReason),
+    Degraded: conditionValue('False', conditionReason),
   });
 }
 
@@ -89,14 +98,14 @@ export type Placement = {
   countPeers: boolean;
   peersSecretName: string | undefined;
   /** What is missing, the most telling first. */
-  lacks: readonly Why[];
+  unmet: readonly ConditionReason[];
   /** What is there and does not do what it should. */
-  troubles: readonly Why[];
+  degradations: readonly ConditionReason[];
 };
 
 /** On a node. Ready where nothing is lacking. */
 export function placedStatus(status: RoomStatus, context: Context, placement: Placement): RoomStatus {
-  const { cluster, room, components, peersSecretName, lacks, troubles } = placement;
+  const { cluster, room, components, peersSecretName, unmet, degradations } = placement;
   const { peersSecretName: _secret, components: _components, ...rest } = status;
   const same = status.incarnation === room.incarnation;
   const node = placement.node ?? (same ? status.node : undefined);
@@ -104,8 +113,8 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
   const connected = room.peers.filter((peer) => peer.status === 'connected').length;
   const counts = placement.countPeers || !same || !status.peers ? { total: room.peers.length, connected } : status.peers;
   const where = `Room ${room.id} is on ${node === undefined ? `MediaCluster ${cluster}` : `node ${node}`}`;
-  const [lack] = lacks;
-  const problems = [...lacks, ...troubles];
+  const [lack] = unmet;
+  const problems = [...unmet, ...degradations];
   const [problem] = problems;
   const made = createdAt(room.incarnation) ?? status.createdAt;
   return withConditions(
@@ -125,23 +134,23 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
     context,
     {
       Accepted: accepted(cluster),
-      Placed: verdict('True', { reason: 'Placed', message: `${where}.` }),
+      Placed: conditionValue('True', { reason: 'Placed', message: `${where}.` }),
       Ready: lack
-        ? verdict('False', { reason: lack.reason, message: sentences(lacks) })
-        : verdict('True', { reason: 'Ready', message: `${where} with all that is declared.` }),
+        ? conditionValue('False', { reason: lack.reason, message: sentences(unmet) })
+        : conditionValue('True', { reason: 'Ready', message: `${where} with all that is declared.` }),
       Degraded: problem
-        ? verdict('True', { reason: problem.reason, message: sentences(problems) })
-        : verdict('False', { reason: 'AsDeclared', message: 'Everything that is declared is there.' }),
+        ? conditionValue('True', { reason: problem.reason, message: sentences(problems) })
+        : conditionValue('False', { reason: 'AsDeclared', message: 'Everything that is declared is there.' }),
     },
   );
 }
 
-function sentences(why: readonly Why[]): string {
+function sentences(why: readonly ConditionReason[]): string {
   return why.map(({ message }) => message).join(' ');
 }
 
-function accepted(cluster: string): Verdict {
-  return verdict('True', { reason: 'Accepted', message: `The room is for MediaCluster ${cluster}.` });
+function accepted(cluster: string): ConditionValue {
+  return conditionValue('True', { reason: 'Accepted', message: `The room is for MediaCluster ${cluster}.` });
 }
 
 function waitingPhase(status: RoomStatus): 'Pending' | 'Recovering' {

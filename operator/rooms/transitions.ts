@@ -3,27 +3,27 @@ import type { RoomStatus } from '../../crds/types.ts';
 import type { Condition } from '../kube/conditions.ts';
 import { conditionOf } from '../kube/conditions.ts';
 
-export type Told = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
+export type EventDraft = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 
 const actions = { Pending: 'Place', Ready: 'Place', Recovering: 'Recreate', Finished: 'Finish', Failed: 'Fail' } as const;
 const watching = 'Watch';
 /** The end of a room that is nobody's fault. */
-const asWished = ['Deleted', 'Purged'];
+const plannedEnds = ['Deleted', 'Purged'];
 
-export function transitions(before: RoomStatus, after: RoomStatus): Told[] {
-  return [changeOfRoom(before, after), changeOfTrouble(before, after)].filter((told) => told !== undefined);
+export function transitions(before: RoomStatus, after: RoomStatus): EventDraft[] {
+  return [changeOfRoom(before, after), changeOfTrouble(before, after)].filter((eventDraft) => eventDraft !== undefined);
 }
 
-function changeOfRoom(before: RoomStatus, after: RoomStatus): Told | undefined {
+function changeOfRoom(before: RoomStatus, after: RoomStatus): EventDraft | undefined {
   const { phase } = after;
   const [old, ready] = [of(before, 'Ready'), of(after, 'Ready')];
   if (!phase || !ready || (phase === before.phase && isSame(old, ready))) return undefined;
-  const normal = phase === 'Ready' || asWished.includes(ready.reason);
+  const normal = phase === 'Ready' || plannedEnds.includes(ready.reason);
   return { type: normal ? 'Normal' : 'Warning', reason: ready.reason, action: actions[phase], note: ready.message };
 }
 
 /** Of a room that is Ready; why another one is Degraded is why it is not Ready. */
-function changeOfTrouble(before: RoomStatus, after: RoomStatus): Told | undefined {
+function changeOfTrouble(before: RoomStatus, after: RoomStatus): EventDraft | undefined {
   const [old, degraded] = [of(before, 'Degraded'), of(after, 'Degraded')];
   if (after.phase !== 'Ready' || !degraded || isSame(old, degraded)) return undefined;
   if (degraded.status !== 'True' && before.phase !== 'Ready') return undefined;

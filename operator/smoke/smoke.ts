@@ -9,8 +9,8 @@ import { namesOf } from '../clusters/names.ts';
 import type { Log } from '../log.ts';
 import { NodeClient } from '../nodes/node-client.ts';
 import { NodeError } from '../nodes/node-error.ts';
+import { type Candidate, checkMediaAddress } from './check-media-address.ts';
 import { PeerSession } from './peer-session.ts';
-import { type Candidate, reach } from './reach.ts';
 
 export type SmokeOptions = {
   /** `http[s]://host:port` of any node, or of the Service of all. */
@@ -46,7 +46,7 @@ export async function smoke({ url, token, media, timeout, log }: SmokeOptions): 
       log.info({ roomId }, 'the socket of the peer is authenticated');
       const { iceParameters, iceCandidates } = await session.transport();
       for (const candidate of media ? firstOfEach(iceCandidates) : []) {
-        await reach(candidate, iceParameters, reachTimeout);
+        await checkMediaAddress(candidate, iceParameters, reachTimeout);
         log.info(candidate, 'the media address answers');
       }
     } finally {

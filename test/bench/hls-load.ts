@@ -29,7 +29,7 @@ type Position = { segment: number; part: number };
 type Counts = { delays: number[]; playlists: number; playlistBytes: number; parts: number; partBytes: number; missed: number };
 
 /** Parts that a viewer may be late before it goes on with the newest. */
-const patience = 12;
+const timeoutSeconds = 12;
 const blank = (): Counts => ({ delays: [], playlists: 0, playlistBytes: 0, parts: 0, partBytes: 0, missed: 0 });
 const wallClock = () => performance.timeOrigin + performance.now();
 
@@ -172,7 +172,7 @@ class Viewer {
         this.#viewers.whenKnown(this.#index, () => {
           counts.delays.push(now - this.#viewers.availableAt(this.#index, said));
           const late = this.#viewers.parts.length - 1 - this.#index;
-          if (late > patience) {
+          if (late > timeoutSeconds) {
             counts.missed += late;
             this.#index += late;
           }

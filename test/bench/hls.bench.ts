@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { layoutCells } from '../../node/components/compose/layout.ts';
 import { bitratesOf, segmentTimings } from '../../node/components/hls/options.ts';
-import { looks, packetTimes, startComposer, wholeStream } from '../kit/composed.ts';
+import { framesAt, packetTimes, startComposer, wholeStream } from '../kit/composed-stream.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { encodeContent, startPublisher } from '../kit/rtp-publisher.ts';
 import { engineFor, openRoom } from '../media/kit.ts';
@@ -107,7 +107,7 @@ async function compose(t: TestContext, count: number, content: Content): Promise
     size,
   ).get('p0') ?? { x: 0, y: 0, ...size };
   const file = await wholeStream(composer.folder);
-  const [pictures, shown] = [await looks(file), await packetTimes(file, 'v')];
+  const [pictures, shown] = [await framesAt(file), await packetTimes(file, 'v')];
   let end = shown[0]?.time ?? 0;
   const ages = parts.flatMap(({ duration }, index) => {
     end += duration;

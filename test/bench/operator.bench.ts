@@ -10,7 +10,7 @@ import { Reflector } from '../../operator/kube/reflector.ts';
 import { silentLog } from '../../operator/log.ts';
 import type { Room } from '../../operator/objects.ts';
 import type { ApiClient } from '../kit/api-client.ts';
-import { isReady, type MediaStage, startMediaStage } from '../kit/kube/media-stage.ts';
+import { type ClusterFixture, isReady, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { residentMemory } from './processes.ts';
 import { printRows, quantile, type Row } from './report.ts';
 import '../kit/worker-bin.ts';
@@ -21,14 +21,14 @@ const nodes = 2;
 const width = 32;
 const deletions = 100;
 const idleMs = 60_000;
-const patience = 180_000;
+const timeoutMs = 180_000;
 
 export async function benchOperator(): Promise<void> {
   const endings: (() => unknown)[] = [];
   const scope = { after: (end: () => unknown) => endings.unshift(end) };
   try {
     const program = await bundle(scope);
-    const stage = await startMediaStage(scope, {
+    const stage = await startClusterFixture(scope, {
       spec: { replicas: nodes, workersPerNode: 1 },
       operator: { program, env: { OPERATOR_LOG_LEVEL: 'info', NODE_OPTIONS: optionsOfImage() } },
     });
@@ -58,18 +58,18 @@ function optionsOfImage(): string {
 }
 
 class Bench {
-  readonly #stage: MediaStage;
+  readonly #stage: ClusterFixture;
   readonly #client: KubeClient;
   readonly #node: ApiClient;
   readonly #seen = new Set<(room: Stored<Room>) => void>();
 
-  private constructor(stage: MediaStage, client: KubeClient, node: ApiClient) {
+  private constructor(stage: ClusterFixture, client: KubeClient, node: ApiClient) {
     this.#stage = stage;
     this.#client = client;
     this.#node = node;
   }
 
-  static async start(scope: { after: (end: () => unknown) => void }, stage: MediaStage): Promise<Bench> {
+  static async start(scope: { after: (end: () => unknown) => void }, stage: ClusterFixture): Promise<Bench> {
     const { kubeconfig } = stage.server;
     const common = { log: silentLog(), userAgent: 'mediarooms-bench', timeoutMs: 60_000, fieldManager: 'bench' };
     const client = await KubeClient.connect({ kubeconfig, ...common });
@@ -184,7 +184,7 @@ class Bench {
 
   /** Events are written ten a second: until all of them are. */
   async #calm(): Promise<void> {
-    const until = performance.now() + patience;
+    const until = performance.now() + timeoutMs;
     for (let last = Number.NEGATIVE_INFINITY; performance.now() < until; ) {
       const now = await this.#writes();
       if (now - last <= 5) return;
@@ -213,8 +213,8 @@ class Bench {
       };
       const timer = setTimeout(() => {
         end();
-        reject(new Error(`not seen within ${patience} ms:\n${this.#stage.operator.output.slice(-3_000)}`));
-      }, patience);
+        reject(new Error(`not seen within ${timeoutMs} ms:\n${this.#stage.operator.output.slice(-3_000)}`));
+      }, timeoutMs);
       this.#seen.add(look);
     });
   }

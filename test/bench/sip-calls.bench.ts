@@ -16,7 +16,7 @@ import { measureSound } from './sip-audio.bench.ts';
 /** Milliseconds. */
 const warmUp = 3_000;
 const window = 8_000;
-const patience = 60_000;
+const timeoutMs = 60_000;
 /** Calls whose setting up is measured, and how many of them at once. */
 const setUps = 50;
 const atOnce = 10;
@@ -91,7 +91,7 @@ async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number
     const properties = () =>
       Promise.all(places.map(async ({ room, id }) => (await api.get(`/room/${room}/component/${id}`)).body.data.properties));
     await eventually('all are registered', async () => (await properties()).every(({ registered }) => registered === true));
-    const callee = await far.Sipp.run(t, far.takeCall, { port: farEndPort, calls, timeout: 300 });
+    const callee = await far.Sipp.run(t, far.answerCall, { port: farEndPort, calls, timeout: 300 });
     await callee.listening();
     return {
       pid: node.pid,
@@ -114,7 +114,7 @@ async function measureCalls(stage: Stage, calls: number, rooms: number): Promise
       const status = await running.call(running.paths[call % rooms] ?? '');
       if (status !== 201) throw new Error(`a call was refused with ${status}`);
     }
-    await eventually(`${calls} calls are active`, async () => (await active(running)) === calls, { within: patience });
+    await eventually(`${calls} calls are active`, async () => (await active(running)) === calls, { within: timeoutMs });
     await sleep(warmUp);
     const { cores, memory } = await watchProcesses([running.pid, ...descendants(running.pid)], window);
     if ((await active(running)) !== calls) throw new Error('calls ended while they were measured');
@@ -138,7 +138,7 @@ async function setUpCalls(stage: Stage): Promise<number> {
         const { status, body } = await running.api.post(path, { phoneNumber: number });
         if (status !== 201) throw new Error(`a call was refused with ${status}`);
         const isActive = async () => (await running.calls()).some(({ id, state }) => id === body.data.id && state === 'active');
-        await eventually('the call is active', isActive, { within: patience, every: 5 });
+        await eventually('the call is active', isActive, { within: timeoutMs, every: 5 });
         await running.api.delete(`${path}/${body.data.id}`);
       }
     };
@@ -151,9 +151,9 @@ async function setUpCalls(stage: Stage): Promise<number> {
 
 async function setUpBare(t: TestContext, { kamailio, farEndPort }: Stage): Promise<number> {
   const port = await freePort();
-  const callee = await far.Sipp.run(t, far.takeCall, { port: farEndPort, calls: setUps });
+  const callee = await far.Sipp.run(t, far.answerCall, { port: farEndPort, calls: setUps });
   await callee.listening();
-  const calling = [far.invite('49123456'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join(
+  const calling = [far.invite('49123456'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join(
     '\n',
   );
   const start = performance.now();

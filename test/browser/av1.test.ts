@@ -4,9 +4,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
-import { looks } from '../kit/composed.ts';
+import { framesAt } from '../kit/composed-stream.ts';
 import { download, follow } from '../kit/hls-viewer.ts';
-import { assertNear, colours, frameTimes, probe } from '../kit/recorded.ts';
+import { assertNear, colors, frameTimes, probe } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { postWhenIdle } from '../kit/sources.ts';
 import { css, enter, red, setStage } from './client-kit.ts';
@@ -54,13 +54,13 @@ test('AV1 of Chromium is in the stream of its room and in a recording', async (t
   const { codec, duration } = await probe(path);
   assert.equal(codec, 'av1');
   assertNear((duration ?? 0) * 1000, recorded.duration, 1, 'the length in the report');
-  const pictures = await colours(path);
+  const pictures = await colors(path);
   assert.equal(pictures.length, (await frameTimes(path)).length);
   assert.ok(pictures.length > 60, `${pictures.length} pictures`);
   assertRed(pictures.at(-1));
 
   const stream = reports.find(({ type }) => type === 'hls');
-  const shown = await looks(await download(t, `${node.url}/recording/${stream.id}/index.m3u8?token=${token}`));
+  const shown = await framesAt(await download(t, `${node.url}/recording/${stream.id}/index.m3u8?token=${token}`));
   // A white bar wanders through the picture: most of it is red.
   const row = Array.from({ length: 9 }, (_, index) => shown.at(-24)?.at((index + 0.5) / 9, 0.4) ?? []);
   assertRed(red.map((_, channel) => row.map((colour) => colour[channel] ?? 0).toSorted((one, other) => one - other)[4] ?? 0));

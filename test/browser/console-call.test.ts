@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
+import { stablePort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import {
   byId,
@@ -111,7 +111,7 @@ test('a shared screen gets a tile of its own on every page and goes when it ends
 });
 
 test('after kill -9 and a restart the console says that the room has ended, makes it anew, and guests are told to ask for a link', async (t) => {
-  const first = await startNodeProcess(t, await lastingPort());
+  const first = await startNodeProcess(t, await stablePort());
   await apiClient(first.url, apiToken).post('/room', { roomId: 'mortal' });
   const invited = await apiClient(first.url, apiToken).post('/room/mortal/peer', { type: 'webrtc' });
   const { token, peer_websocket_url: url } = invited.body.data;

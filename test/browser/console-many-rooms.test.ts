@@ -9,7 +9,7 @@ import { drawnRooms, lookAt, openPart } from './console-views.ts';
 
 const rooms = 300;
 /** Of 300; a window of 900 px shows about twenty. */
-const mostDrawn = 80;
+const maxDrawn = 80;
 const nameOf = (index: number): string => `room-${index}`;
 
 /** The list of 300 rooms, on a screen or on a phone, where some cards are higher than others. */
@@ -26,7 +26,7 @@ async function openList(t: TestContext, viewport: (typeof windows)[number]): Pro
   return { page, api, complaints };
 }
 
-const fewRows = `document.querySelectorAll('${byId('room-row')}').length < ${mostDrawn}`;
+const fewRows = `document.querySelectorAll('${byId('room-row')}').length < ${maxDrawn}`;
 
 /** From the window's middle down to the navigation of a phone, or the table's end, there are rows, with nothing but a gap between two. */
 const windowIsFull = `(() => {

@@ -126,7 +126,7 @@ test('a token that may only read sees every part, and every button that would ch
 });
 
 test('a node of two is drained and called back by keyboard, after the console said what that does', async (t) => {
-  const { owner, wrong, api } = await startNodePair(t, { both: { SVC_DRAIN_TIMEOUT: '600' } });
+  const { owner, nonOwner, api } = await startNodePair(t, { both: { SVC_DRAIN_TIMEOUT: '600' } });
   const nodes: string[] = (await api.get('/cluster/nodes')).body.data.map(({ name }: { name: string }) => name);
   const own = nodes.find((name) => name.startsWith('owner'));
   await apiClient(owner.url, apiToken).post('/room', { roomId: 'kept' });
@@ -135,10 +135,10 @@ test('a node of two is drained and called back by keyboard, after the console sa
   )) as {
     data: { load: { rooms: number } };
   };
-  const [busy, name] = holder.data.load.rooms === 1 ? [owner, own] : [wrong, nodes.find((each) => each !== own)];
+  const [busy, name] = holder.data.load.rooms === 1 ? [owner, own] : [nonOwner, nodes.find((each) => each !== own)];
   await join(t, busy, 'kept', 'Ada');
   const browser = await launch(t);
-  const { page, complaints } = await openPart(browser, { url: wrong.url, token: apiToken, hash: '#/cluster' });
+  const { page, complaints } = await openPart(browser, { url: nonOwner.url, token: apiToken, hash: '#/cluster' });
   const row = `[data-node="${name}"]`;
   await page.locator(row).getByText('Takes rooms').waitFor();
   await seeText(page, 'facts', '2 nodes · 1 room');
@@ -170,7 +170,7 @@ test('a node of two is drained and called back by keyboard, after the console sa
   await page.keyboard.press('Enter');
   await page.waitForSelector(`${row}[data-state="accepting"]`);
   assert.equal((await api.get(`/cluster/nodes/${name}/drain`)).body.data.state, 'accepting');
-  await page.goto(`${wrong.url}/#/health`);
+  await page.goto(`${nonOwner.url}/#/health`);
   await page.selectOption(byId('config-node'), name ?? '');
   await page.waitForSelector(`${byId('config-row')}[data-name="SVC_DIST_NODE_NAME"]`);
   await page
@@ -203,15 +203,15 @@ test('health says in words how the node is, which settings have no effect, and w
 });
 
 test('no part jumps while it loads, and the widest screen is used with measure', async (t) => {
-  const { wrong, api } = await startNodePair(t);
+  const { nonOwner, api } = await startNodePair(t);
   for (let index = 0; index < 40; index += 1) await api.post('/room', { roomId: `room-${index}` });
   const browser = await launch(t);
   const shown: Record<string, string> = { '#/': 'room-row', '#/cluster': 'node-row', '#/health': 'config-row' };
-  const { page } = await openPart(browser, { url: wrong.url, token: apiToken, hash: '#/' });
+  const { page } = await openPart(browser, { url: nonOwner.url, token: apiToken, hash: '#/' });
   for (const size of [...windows, { width: 3840, height: 2160 }]) {
     await page.setViewportSize(size);
     for (const [hash, row] of Object.entries(shown)) {
-      await page.goto(`${wrong.url}/${hash}`);
+      await page.goto(`${nonOwner.url}/${hash}`);
       await page.reload();
       await page.waitForSelector(byId(row));
       assert.ok((await overflow(page)) <= 0, `${hash} at ${size.width} px is too wide`);

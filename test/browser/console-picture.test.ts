@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
-import { installPortraits, type Look } from '../kit/portraits.ts';
+import { installPortraits, type Portrait } from '../kit/portraits.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { postWhenIdle } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
@@ -19,10 +19,10 @@ const making = process.env.MEDIAROOMS_MAKE_PICTURE !== undefined;
 const root = join(import.meta.dirname, '../..');
 const path = join(root, 'docs/console.png');
 const window = { width: 1440, height: 900 };
-const mostBytes = 300_000;
+const maxBytes = 300_000;
 
-const ada: Look = { wall: ['#3b4a5a', '#27313d'], skin: '#e8b894', hair: '#5b3a29', shirt: '#2f9e8f', length: 0.8 };
-const others: readonly { peerId: string; name: string; speaks: boolean; muted: boolean; look: Look }[] = [
+const ada: Portrait = { wall: ['#3b4a5a', '#27313d'], skin: '#e8b894', hair: '#5b3a29', shirt: '#2f9e8f', length: 0.8 };
+const others: readonly { peerId: string; name: string; speaks: boolean; muted: boolean; look: Portrait }[] = [
   {
     ...{ peerId: 'priya', name: 'Priya Raman', speaks: true, muted: false },
     look: { wall: ['#7d5a4f', '#3f2f38'], skin: '#b97f57', hair: '#1d1716', shirt: '#d9a441', length: 1 },
@@ -97,7 +97,7 @@ test('the picture in the README shows the console as it is: a call with its pane
 
   if (making) await writeFile(path, withFewColours(now));
   const kept = readFileSync(path);
-  assert.ok(kept.length < mostBytes, `docs/console.png has ${kept.length} bytes, more than ${mostBytes}`);
+  assert.ok(kept.length < maxBytes, `docs/console.png has ${kept.length} bytes, more than ${maxBytes}`);
   assert.deepEqual([kept.readUInt32BE(16), kept.readUInt32BE(20)], [window.width, window.height]);
   assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /!\[[^\]]{20,}\]\(docs\/console\.png\)/);
   const blank = await (await browser.newContext()).newPage();

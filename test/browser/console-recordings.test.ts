@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { follow } from '../kit/hls-viewer.ts';
-import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
+import { stablePort, startNodeProcess } from '../kit/node-process.ts';
 import { addFiles, makeResources } from '../kit/resources-folder.ts';
 import { addComponent, withSources } from '../kit/sources.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
@@ -172,7 +172,7 @@ test('of very many recordings the newest are shown, searching finds the others, 
 test('a recording whose server goes away while it is open stays in sight, and plays on when there is one again', async (t) => {
   const resources = await withSources(t, 30);
   const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
-  const first = await startNodeProcess(t, { ...env, ...(await lastingPort()) });
+  const first = await startNodeProcess(t, { ...env, ...(await stablePort()) });
   const api = apiClient(first.url, apiToken);
   await api.post('/room', { roomId: 'r' });
   const recorder = await addComponent(api, 'recording');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
-import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
+import { stablePort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { byId, launch, seeText } from './console-kit.ts';
@@ -12,12 +12,12 @@ import { openPart, tokenFile } from './console-views.ts';
 const parts = ['#/', '#/cluster', '#/health'] as const;
 const lost = 'Connection to the server lost, trying again…';
 /** Questions that fail are asked again after half a minute at the latest. */
-const patience = { timeout: 60_000 };
+const timeoutOptions = { timeout: 60_000 };
 
-const isLive = (page: Page) => page.waitForSelector(`${byId('status')}[data-state="live"]`, patience);
+const isLive = (page: Page) => page.waitForSelector(`${byId('status')}[data-state="live"]`, timeoutOptions);
 
 test('a server that is killed and started again, and a network that is cut, are told in every part, and pass', async (t) => {
-  const first = await startNodeProcess(t, await lastingPort());
+  const first = await startNodeProcess(t, await stablePort());
   const proxy = await startTcpProxy(t, first.port);
   const browser = await launch(t);
   const url = `http://127.0.0.1:${proxy.port}`;
@@ -54,7 +54,7 @@ test('a token that is taken back leads from every part to the login, which says 
   for (const { page } of pages) await isLive(page);
   await tokens.replace(other);
   for (const { page } of pages) {
-    await page.waitForSelector(byId('login-token'), patience);
+    await page.waitForSelector(byId('login-token'), timeoutOptions);
     await seeText(page, 'login-problem', 'The server no longer accepts this API token.');
     assert.equal((await page.content()).includes(good), false);
   }
@@ -63,8 +63,8 @@ test('a token that is taken back leads from every part to the login, which says 
   await health.click(byId('login-submit'));
   await health.waitForSelector(byId('config-row'));
   await tokens.replace(good);
-  await rooms.waitForSelector(byId('create-room'), patience);
-  await cluster.waitForSelector(byId('node-row'), patience);
+  await rooms.waitForSelector(byId('create-room'), timeoutOptions);
+  await cluster.waitForSelector(byId('node-row'), timeoutOptions);
 });
 
 test('a node that drains is told in Cluster and Health, and a file of settings that is refused in Health, until both are mended', async (t) => {

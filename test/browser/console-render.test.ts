@@ -13,7 +13,7 @@ import { lookAt, openPart } from './console-views.ts';
 import { waitUntil } from './guest-kit.ts';
 
 /** Rendering is done with what the rest of the machine leaves, which beside another browser is little. */
-const patience = { timeout: 180_000 };
+const timeoutOptions = { timeout: 180_000 };
 const options = { timeout: 420_000 };
 
 test('a recording is rendered to one MP4, which is played and goes with it; one that cannot be rendered says why', options, async (t) => {
@@ -27,7 +27,7 @@ test('a recording is rendered to one MP4, which is played and goes with it; one 
   await page.selectOption(byId('render-layout'), 'single');
   await lookAt(page, 'recording-render');
   await page.click(byId('render-start'));
-  await page.waitForSelector(`${byId('render')}[data-state="done"]`, patience);
+  await page.waitForSelector(`${byId('render')}[data-state="done"]`, timeoutOptions);
   await seeText(page, 'render', '640×360');
   await page.click(byId('play-rendered'));
   await seesGreen(page);
@@ -45,7 +45,7 @@ test('a recording is rendered to one MP4, which is played and goes with it; one 
   await page.goto(`${node.url}/#/recordings/${broken.id}`);
   await page.click(byId('render-open'));
   await page.click(byId('render-start'));
-  await page.waitForSelector(byId('render-failed'), patience);
+  await page.waitForSelector(byId('render-failed'), timeoutOptions);
   await lookAt(page, 'recording-render-failed');
 });
 
@@ -76,7 +76,7 @@ test('a recording whose node went and left it in S3 is rendered from there', opt
   await page.click(byId('recording-link'));
   await page.click(byId('render-open'));
   await page.click(byId('render-start'));
-  await page.waitForSelector(byId('play-rendered'), patience);
+  await page.waitForSelector(byId('play-rendered'), timeoutOptions);
   await page.click(byId('play-rendered'));
   await seesGreen(page);
   assert.deepEqual(complaints, []);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/api-client.ts';
-import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
+import { stablePort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { byId, comesToHold, enter, launch, openConsole, seeText } from './console-kit.ts';
@@ -55,7 +55,7 @@ test('a network that is cut is told; what happened meanwhile is filled in when i
 });
 
 test('a server that is killed and started again: the room has ended, and is back when it is made again', async (t) => {
-  const first = await startNodeProcess(t, await lastingPort());
+  const first = await startNodeProcess(t, await stablePort());
   await apiClient(first.url, apiToken).post('/room', { roomId: 'trouble' });
   await apiClient(first.url, apiToken).post('/room/trouble/peer', { type: 'webrtc', peerId: 'ada' });
   const { page, complaints } = await openRoom(t, first.url);

@@ -201,7 +201,14 @@ test('components of each kind are added by forms made from the document, with th
   await page.click(byId('add-component'));
   await component(page, 'sip').filter({ hasText: 'Registered' }).waitFor();
   await open(component(page, 'sip'));
-  const steps = [far.takeInvite, far.answer('180 Ringing'), far.pause(200), far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye];
+  const steps = [
+    far.expectInvite,
+    far.answer('180 Ringing'),
+    far.pause(200),
+    far.answer('200 OK', { sdp: true }),
+    far.expectAck,
+    far.expectBye,
+  ];
   const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort, timeout: 160 });
   await callee.listening();
   await page.fill(byId('phone-number'), 'no number!');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
-import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
+import { stablePort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { byId, comesToHold, launch, logIn, logInByKeys, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
 import { holdQuestions } from './console-views.ts';
@@ -206,7 +206,7 @@ test('a phone of 360 pixels shows every page without scrolling sideways, in ligh
 });
 
 test('while the server is away the rooms page says so, and it recovers by itself', async (t) => {
-  const first = await startNodeProcess(t, await lastingPort());
+  const first = await startNodeProcess(t, await stablePort());
   const browser = await launch(t);
   const { page } = await openConsole(browser, first.url);
   await logIn(page, apiToken);

@@ -9,7 +9,7 @@ import { openPart } from './console-views.ts';
 import { type Guest, hostOn, joinAs, openGuest } from './guest-kit.ts';
 
 /** Starting a composer beside a browser takes its time on a busy machine. */
-export const patience = 60_000;
+export const timeoutMs = 60_000;
 /** Cheap to make. */
 const small = { width: 640, height: 360, framerate: 15 };
 
@@ -33,7 +33,7 @@ export async function startByKeys(page: Page): Promise<void> {
     await started.or(refused).first().waitFor();
     return (await started.count()) > 0;
   };
-  await eventually('the machine has time for a stream', start, { within: 2 * patience, every: 1_000 });
+  await eventually('the machine has time for a stream', start, { within: 2 * timeoutMs, every: 1_000 });
 }
 
 /** A room called show on the node. */
@@ -51,7 +51,7 @@ export async function makeShow(node: { url: string }, token = apiToken): Promise
         assert.equal(status, 503, JSON.stringify(body));
         return undefined;
       };
-      return eventually('the machine has time for a stream', start, { within: patience, every: 500 });
+      return eventually('the machine has time for a stream', start, { within: timeoutMs, every: 500 });
     },
     publish: async (browser) => {
       const guest = await openGuest(browser, hosted);
@@ -65,7 +65,7 @@ export const watch = (browser: Browser, url: string, token = apiToken): Promise<
   openPart(browser, { url, token, hash: '#/watch/show' });
 
 export async function phase(page: Page, name: string): Promise<void> {
-  await page.waitForSelector(`${byId('stream')}[data-phase="${name}"]`, { timeout: patience });
+  await page.waitForSelector(`${byId('stream')}[data-phase="${name}"]`, { timeout: timeoutMs });
 }
 
 /** Resolves when the picture of the stream moves on and is Chromium's green camera somewhere. */
@@ -93,5 +93,5 @@ export async function plays(page: Page): Promise<void> {
 
 /** Resolves when Ada is seen beside the stream. */
 export async function seesAda(page: Page): Promise<void> {
-  await page.waitForSelector(`${tileOf('Ada')} ${byId('tile-received')}`, { timeout: patience });
+  await page.waitForSelector(`${tileOf('Ada')} ${byId('tile-received')}`, { timeout: timeoutMs });
 }

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
+import { stablePort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
 import { byId, comesToHold, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
 import { lookAt, tokenFile } from './console-views.ts';
-import { makeShow, patience, phase, plays, seesAda, startByKeys, watch } from './console-watch-kit.ts';
+import { makeShow, phase, plays, seesAda, startByKeys, timeoutMs, watch } from './console-watch-kit.ts';
 
 const streams = { SVC_COMPONENTS_USED: 'hls' };
 
@@ -16,7 +16,7 @@ const focused = (page: Page) => page.evaluate<string>('document.activeElement?.d
 const wellBehind = 12_000;
 
 test('a server that is killed and started again: the room has ended, and is streamed and seen again when it is made anew', async (t) => {
-  const first = await startNodeProcess(t, { ...streams, ...(await lastingPort()) });
+  const first = await startNodeProcess(t, { ...streams, ...(await stablePort()) });
   const before = await makeShow(first);
   await before.stream();
   const browser = await launch(t);
@@ -62,7 +62,7 @@ test('a token that is taken back leads to the login, which says why, and back to
   await page.waitForSelector(byId('login-token'));
   await seeText(page, 'login-problem', 'The server no longer accepts this API token.');
   await tokens.replace(good);
-  await page.waitForSelector(byId('stream'), { timeout: patience });
+  await page.waitForSelector(byId('stream'), { timeout: timeoutMs });
   await plays(page);
   assert.deepEqual(complaints, []);
 });

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { lastingPort, startNodeProcess } from '../kit/node-process.ts';
+import { stablePort, startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
+import { accept, reject, startReceiver } from '../kit/webhook-receiver.ts';
 import { byId, launch, seeText, tabTo } from './console-kit.ts';
 import { holdQuestions, lookAt, openPart, standsStill, tokenFile } from './console-views.ts';
 
@@ -31,7 +31,7 @@ async function waitForLetters(api: ReturnType<typeof apiClient>, count: number):
 
 test('receivers that refuse, do not answer and are up to date are told apart, without what follows their host', options, async (t) => {
   const good = await startReceiver(t);
-  const refusing = await startReceiver(t, refuse(500));
+  const refusing = await startReceiver(t, reject(500));
   const silent = await startReceiver(t, (response) => void response.destroy());
   const key = 'key-of-a-receiver-in-its-address';
   const node = await startNode(t, { SVC_WEBHOOK_URLS: `${good.url}?key=${key}` });
@@ -49,8 +49,8 @@ test('receivers that refuse, do not answer and are up to date are told apart, wi
   assert.deepEqual(titles, ['Receiver', 'State', 'Waiting', 'Of rooms', 'Last error', 'Node']);
   await lookAt(page, 'webhooks-receivers');
 
-  refusing.answer(take);
-  silent.answer(take);
+  refusing.answer(accept);
+  silent.answer(accept);
   await page.locator(byId('facts')).filter({ hasText: 'Nothing waits' }).waitFor(retried);
   await of(refusing.port).waitFor({ state: 'detached' });
   await of(good.port).waitFor();
@@ -58,12 +58,12 @@ test('receivers that refuse, do not answer and are up to date are told apart, wi
 });
 
 test('dead letters are found, looked at and sent again with the keyboard alone', async (t) => {
-  const receiver = await startReceiver(t, refuse(410));
+  const receiver = await startReceiver(t, reject(410));
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   for (const roomId of ['one', 'two', 'three']) await api.post('/room', { roomId, webhookUrl: receiver.url });
   const letters = await waitForLetters(api, 3);
-  receiver.answer(take);
+  receiver.answer(accept);
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: '#/' });
   await tabTo(page, 'nav-webhooks');
   await page.keyboard.press('Enter');
@@ -105,7 +105,7 @@ test('dead letters are found, looked at and sent again with the keyboard alone',
 });
 
 test('what people call themselves is shown as it is in a dead letter, and does nothing', async (t) => {
-  const receiver = await startReceiver(t, refuse(410));
+  const receiver = await startReceiver(t, reject(410));
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'hostile', webhookUrl: receiver.url });
@@ -128,7 +128,7 @@ test('what people call themselves is shown as it is in a dead letter, and does n
 });
 
 test('with a token that may only read everything is seen and nothing is sent', async (t) => {
-  const receiver = await startReceiver(t, refuse(410));
+  const receiver = await startReceiver(t, reject(410));
   const readToken = 'read-token-of-the-console-in-a-test';
   const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken });
   const api = apiClient(node.url, apiToken);
@@ -150,7 +150,7 @@ test('a node that does not answer is named, and the part recovers when it does, 
   const [held, asked] = ['held', 'asked'].map((name) => `${name}-${process.pid}@localhost`);
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: held };
   const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: held });
-  const first = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: asked, ...(await lastingPort()) });
+  const first = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: asked, ...(await stablePort()) });
   const { page } = await openPart(await launch(t), { url: first.url, token: apiToken, hash });
   const ofHeld = page.locator(`${byId('webhook-node-row')}[data-node="${held}"]`);
   await ofHeld.waitFor();

@@ -8,10 +8,10 @@ import { layoutCells } from '../../node/components/compose/layout.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { comesToHold } from '../kit/browser.ts';
 import type { Colour } from '../kit/client-page.ts';
+import { type CpuStarvation, type CpuStarvationWatch, watchCpuStarvation } from '../kit/cpu-starvation.ts';
 import { download, follow } from '../kit/hls-viewer.ts';
-import { type MachineSeen, type MachineWatch, watchMachine } from '../kit/machine.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
-import { beeps } from '../kit/recorded.ts';
+import { toneTimes } from '../kit/recorded-file.ts';
 import { postWhenIdle } from '../kit/sources.ts';
 import { blue, css, enter, type PagePeer, type Stage, setStage } from './client-kit.ts';
 
@@ -60,11 +60,11 @@ const isLate = (error: string) => /^(?:bufferStalledError|levelLoadTimeOut): /.t
  * A machine on which a thread that sleeps most of the time waits for so long, or of which nothing is left for so long, stalls a player itself. Quiet, with
  * pages that come and go, it is 250 and 1,300 ms, and nothing stalls.
  */
-const couldCarry = ({ waited, full }: MachineSeen) => waited < 500 && full < 2_500;
+const couldCarry = ({ waited, full }: CpuStarvation) => waited < 500 && full < 2_500;
 const viewers = 3;
 
 /** A viewer of its own watches, while others come and go, and goes. */
-async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: string, machine: MachineWatch) {
+async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: string, machine: CpuStarvationWatch) {
   // From its start on: one that begins late stays late.
   machine.begin();
   await page.evaluate((url) => {
@@ -124,7 +124,7 @@ test('hls.js plays a room with little delay and without a stall while others com
   // In the first seconds of a stream hls.js takes what is before its place for a hole, and begins before that.
   await follow(`http://${url.replace('index.m3u8', 'stream.m3u8')}`, ({ segments }) => segments.length >= 4);
   const pageUrl = await servePlainPage(t, '127.0.0.1', undefined, 'hls-page.ts');
-  const machine = watchMachine(t);
+  const machine = watchCpuStarvation(t);
   // A stall is nobody's fault but the machine's where that was held up for as long as a player has in reserve: then another minute is watched.
   for (let viewer = 1; ; viewer += 1) {
     const { watched, seen, seconds, shown } = await watchMinute(stage, api, await browser.newPage(pageUrl), `http://${url}`, machine);
@@ -150,7 +150,7 @@ test('hls.js plays a room with little delay and without a stall while others com
   assert.equal((await api.delete(`/room/${roomId}/component/${hls.body.data.id}`)).status, 204);
   const [recording = ''] = (await api.get('/recording')).body.data as string[];
   const path = await download(t, `${node.url}/recording/${recording}/index.m3u8?token=${token}`);
-  const offsets = offsetsOf(await flashes(path), await beeps(path));
+  const offsets = offsetsOf(await flashes(path), await toneTimes(path));
   t.diagnostic(`sound and picture differ by ${median(offsets)} ms (${offsets.length} times)`);
   assert.ok(offsets.length > 10 && Math.abs(median(offsets)) < offsetBound, `${offsets}`);
 });

@@ -69,7 +69,7 @@ test('two people in the console and one in a plain page survive cut websockets a
     await wait(5_000);
     proxy.mend();
     for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
-    const longest = await longestGap(ada.page);
+    const longest = await maxGap(ada.page);
     s.diagnostic(`the longest time between two frames was ${Math.round(longest)} ms`);
     assert.ok(longest > 0);
     // Media that stopped with the websockets would not come for the five seconds of the cut, and some more.
@@ -119,6 +119,6 @@ async function countGaps(page: Page, name: string): Promise<void> {
   await consoleComesToHold(page, 'globalThis.longestGap > 0');
 }
 
-async function longestGap(page: Page): Promise<number> {
+async function maxGap(page: Page): Promise<number> {
   return page.evaluate('globalThis.longestGap');
 }

@@ -10,19 +10,19 @@ import { eventually } from '../kit/eventually.ts';
 import { freePorts } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
+import { digitType, makeVoice, RtpPhone } from '../kit/rtp-phone.ts';
 import * as far from '../kit/sipp.ts';
-import { digitType, makeVoice, Telephone } from '../kit/telephone.ts';
 import { concat, decibels, levelOf, steadyLevelOf } from '../kit/tones.ts';
 import { enter, setStage } from './client-kit.ts';
 
 const peerTone = 440;
 const phoneTone = 1000;
 const rate = 8000;
-const patience = 60_000;
+const timeoutMs = 60_000;
 const rounds = 12;
 
 /** Of PCMA, what the phone heard since then. */
-function heardSince(phone: Telephone, since: number): Float32Array {
+function heardSince(phone: RtpPhone, since: number): Float32Array {
   return concat(
     phone.heard.filter(({ at, payloadType }) => at >= since && payloadType === 8).map(({ payload }) => decodeG711('PCMA', payload)),
   );
@@ -56,8 +56,8 @@ async function call(t: TestContext) {
   const component = async () => (await api.get(`/room/${roomId}/component/${id}`)).body.data;
   await eventually('it registers', async () => (await component()).properties.registered);
 
-  const phone = await Telephone.open(t, 'PCMA');
-  const steps = [far.takeInvite, far.answer('200 OK', { sdp: far.soundAt(phone.port) }), far.takeAck, far.takeBye].join('\n');
+  const phone = await RtpPhone.open(t, 'PCMA');
+  const steps = [far.expectInvite, far.answer('200 OK', { sdp: far.soundAt(phone.port) }), far.expectAck, far.expectBye].join('\n');
   const callee = await far.Sipp.run(t, steps, { port: farEndPort, timeout: 240 });
   await callee.listening();
   const path = `/sip/${roomId}/${id}/call`;
@@ -88,7 +88,7 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
     anna.page,
     async ([peerId, phoneTone, peerTone]) => ((await kit.rooms.main?.louderOf(peerId, [phoneTone, peerTone])) ?? 0) > 30,
     [component.id, phoneTone, peerTone] as const,
-    patience,
+    timeoutMs,
   );
   // So it is here: who is held up leaves holes in the sound, which are heard at all frequencies.
   let [level, own] = [0, 0];
@@ -147,7 +147,7 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
 });
 
 /** As a phone does, at 20 ms. */
-async function pressKeys(phone: Telephone, to: { port: number }, keys: string): Promise<void> {
+async function pressKeys(phone: RtpPhone, to: { port: number }, keys: string): Promise<void> {
   const sender = new DigitSender();
   for (const key of keys) sender.add({ event: digitToEvent(key) ?? 0, steps: 6, gap: 4 }, () => {});
   for (let step = 0; step < 40; step += 1) {

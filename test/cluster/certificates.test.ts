@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { DistTlsConfig } from '../../node/cluster/erlang/dist-tls.ts';
 import { certificateStep } from '../../operator/clusters/certificates.ts';
-import type { SecretData } from '../../operator/clusters/facts.ts';
+import type { SecretData } from '../../operator/clusters/cluster-context.ts';
 import { connectedTo, startDistNode } from '../kit/dist-nodes.ts';
 import { freePort } from '../kit/free-ports.ts';
 

@@ -26,7 +26,7 @@ const report = (node: string) => ({
 test('a token that may only read sees everything at any node, and changes nothing', async (t) => {
   const resources = await makeResources(t);
   const both = { SVC_SERVER_API_READ_TOKEN: readToken };
-  const { owner, wrong, api } = await startNodePair(t, { both, owner: { SVC_RESOURCES_BASE_PATH: resources } });
+  const { owner, nonOwner, api } = await startNodePair(t, { both, owner: { SVC_RESOURCES_BASE_PATH: resources } });
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
   await addFiles(resources, {
     'recordings/r-1/a.webm': '0123456789',
@@ -37,7 +37,7 @@ test('a token that may only read sees everything at any node, and changes nothin
   const names = { roomId: 'r', peerId: 'alice', recordingId: 'r-1', nodeName: ownerName };
   const before = JSON.stringify((await api.get('/room/r')).body);
   let refused = 0;
-  for (const node of [wrong, owner]) {
+  for (const node of [nonOwner, owner]) {
     const reader = apiClient(node.url, readToken);
     assert.deepEqual((await reader.get('/access')).body.data, { scope: 'read' });
     for (const [template, methods] of Object.entries(testedDocument.paths)) {
@@ -60,7 +60,7 @@ test('a token that may only read sees everything at any node, and changes nothin
   }
   assert.ok(refused > 30, String(refused));
   assert.equal(JSON.stringify((await api.get('/room/r')).body), before);
-  const events = await PeerSocket.enter(wrong.serverSocketUrl, readToken);
+  const events = await PeerSocket.enter(nonOwner.serverSocketUrl, readToken);
   t.after(() => events.cut());
   assert.equal((await events.request('subscribe', { events: 'all' })).ok, true);
   assert.equal((await api.delete('/room/r')).status, 204);
@@ -88,8 +88,8 @@ test('a recording is rendered on the node that has it, whichever is asked', asyn
 });
 
 test('configuration in force, what a drain means and how a room goes are told of the other node', async (t) => {
-  const { owner, wrong, api } = await startNodePair(t, { owner: { SVC_MAX_ROOMS: '7', SVC_DRAIN_TIMEOUT: '30' } });
-  const [ownerName, wrongName] = [owner.node.name, wrong.node.name];
+  const { owner, nonOwner, api } = await startNodePair(t, { owner: { SVC_MAX_ROOMS: '7', SVC_DRAIN_TIMEOUT: '30' } });
+  const [ownerName, wrongName] = [owner.node.name, nonOwner.node.name];
   const shown = ({ body }: { body: { data: { name: string; value: unknown; source: string }[] } }, name: string) => {
     const { value, source } = body.data.find((each) => each.name === name) ?? {};
     return [value, source];

@@ -9,10 +9,10 @@ import { namePacket, replyPacket } from '../../node/cluster/erlang/handshake-pac
 import { TermWriter } from '../../node/cluster/erlang/term-writer.ts';
 import { atom, ImproperList, Pid, Reference, tuple } from '../../node/cluster/erlang/terms.ts';
 import { startDistNode } from '../kit/dist-nodes.ts';
-import { Stranger } from '../kit/dist-stranger.ts';
 import { emits, eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
-import { Mutator } from '../kit/mutator.ts';
+import { ByteFuzzer } from '../kit/fuzzer.ts';
+import { RawDistPeer } from '../kit/raw-dist-peer.ts';
 import { liveHeap } from '../kit/resources.ts';
 import { turns } from '../kit/turns.ts';
 
@@ -54,7 +54,7 @@ test('a million mutated frames leave nodes, their calls and their memory as they
   const b = await startDistNode(t, 'b', epmdPort);
   a.node.register('svc', { call: (request) => request, cast: () => {}, info: () => {} });
   await a.node.connect(b.node.name);
-  const mutator = new Mutator(9000);
+  const byteFuzzer = new ByteFuzzer(9000);
   const requests = [
     aliveRequest({ name: 'zz', port: 1, hidden: false, highest: 6, lowest: 6, extra: Buffer.alloc(0) }),
     portPleaseRequest('a'),
@@ -67,17 +67,17 @@ test('a million mutated frames leave nodes, their calls and their memory as they
 
   const round = async (connections: number, frames: number): Promise<void> => {
     for (let count = 0; count < connections; count += 1) {
-      await throwAt(epmdPort, mutator.mutate(requests));
-      await throwAt(a.node.port, mutator.mutate(hellos));
+      await throwAt(epmdPort, byteFuzzer.mutate(requests));
+      await throwAt(a.node.port, byteFuzzer.mutate(hellos));
     }
     let left = frames;
     while (left > 0) {
-      const socket = await Stranger.dial(undefined, a.node.port);
+      const socket = await RawDistPeer.dial(undefined, a.node.port);
       await socket.shakeHands(stranger);
       socket.socket.resume();
       const closed = closeOf(socket.socket);
       for (; left > 0 && !socket.socket.closed; left -= 1) {
-        const bytes = mutator.mutate(messages);
+        const bytes = byteFuzzer.mutate(messages);
         const length = Buffer.alloc(4);
         length.writeUInt32BE(bytes.length);
         socket.socket.write(Buffer.concat([length, bytes]));

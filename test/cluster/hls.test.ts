@@ -6,7 +6,7 @@ import { eventually } from '../kit/eventually.ts';
 import { download, follow } from '../kit/hls-viewer.ts';
 import { makeVideo } from '../kit/media-files.ts';
 import { startNodePair } from '../kit/node-pair.ts';
-import { assertColour, colours } from '../kit/recorded.ts';
+import { assertColor, colors } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { postWhenIdle } from '../kit/sources.ts';
 
@@ -16,7 +16,7 @@ const small = { width: 320, height: 180, segmentDuration: 1 };
 test('a stream is followed at the other node, where it is kept it is played there after its room is gone, where not it is gone', async (t) => {
   const resources = await makeResources(t);
   await makeVideo(join(resources, 'file_component_sources/green.h264'), '0x1EC81E', 80);
-  const { owner, wrong, api } = await startNodePair(t, {
+  const { owner, nonOwner, api } = await startNodePair(t, {
     both: { SVC_COMPONENTS_USED: 'file hls' },
     owner: { SVC_RESOURCES_BASE_PATH: resources },
   });
@@ -28,12 +28,12 @@ test('a stream is followed at the other node, where it is kept it is played ther
     assert.equal(status, 201, JSON.stringify(body));
     return String((await api.post(`/hls/${roomId}/token`, {})).body.data.token);
   };
-  const ask = async (path: string) => (await fetch(`${wrong.url}${path}`)).status;
+  const ask = async (path: string) => (await fetch(`${nonOwner.url}${path}`)).status;
   const recordings = async () => (await api.get('/recording')).body.data as string[];
 
   const kept = await begin('kept', true);
-  await follow(`${wrong.url}/hls/kept/stream.m3u8?token=${kept}`, ({ segments }) => segments.length >= 4);
-  const zipped = await fetch(`${wrong.url}/hls/kept/index.m3u8?token=${kept}`);
+  await follow(`${nonOwner.url}/hls/kept/stream.m3u8?token=${kept}`, ({ segments }) => segments.length >= 4);
+  const zipped = await fetch(`${nonOwner.url}/hls/kept/index.m3u8?token=${kept}`);
   assert.deepEqual(
     ['content-encoding', 'vary', 'cache-control'].map((name) => zipped.headers.get(name)),
     ['gzip', 'accept-encoding', 'public, max-age=1'],
@@ -45,18 +45,18 @@ test('a stream is followed at the other node, where it is kept it is played ther
   await eventually('the stream is kept', async () => (await recordings()).length > 0, { every: 100 });
 
   const gone = await begin('gone', false);
-  await follow(`${wrong.url}/hls/gone/stream.m3u8?token=${gone}`, ({ segments }) => segments.length >= 2);
+  await follow(`${nonOwner.url}/hls/gone/stream.m3u8?token=${gone}`, ({ segments }) => segments.length >= 2);
   assert.equal((await api.delete('/room/gone')).status, 204);
   // Whoever watched still gets the end, wherever they ask.
-  await follow(`${wrong.url}/hls/gone/stream.m3u8?token=${gone}`, ({ ended }) => ended);
+  await follow(`${nonOwner.url}/hls/gone/stream.m3u8?token=${gone}`, ({ ended }) => ended);
   const [id = '', ...others] = await recordings();
   assert.deepEqual([id.startsWith('kept-'), others], [true, []]);
   assert.equal(await ask(`/hls/kept/index.m3u8?token=${gone}`), 403);
   assert.equal(await ask(`/recording/${id}/index.m3u8?token=${gone}`), 403);
   assert.equal(await ask(`/recording/${id}/index.m3u8?token=${kept}x`), 401);
-  const path = await download(t, `${wrong.url}/recording/${id}/index.m3u8?token=${kept}`);
-  const shown = await colours(path);
+  const path = await download(t, `${nonOwner.url}/recording/${id}/index.m3u8?token=${kept}`);
+  const shown = await colors(path);
   // Of 24 a second; a busy machine leaves some out.
   assert.ok(shown.length >= 3 * 12, `${shown.length} pictures`);
-  assertColour(shown.at(-12), green);
+  assertColor(shown.at(-12), green);
 });

@@ -107,10 +107,10 @@ describe('a node does not start, and says why in one sentence, with', () => {
   }
 
   test('a name that another node of this machine has', onMachines, async (t) => {
-    const [machine] = (await ClusterNetwork.make(t, 1)).machines;
+    const [networkHost] = (await ClusterNetwork.make(t, 1)).machines;
     const env = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODE_NAME: 'taken@localhost' };
-    await startNodeProcess(t, env, machine);
-    const { code, output } = await runNodeToEnd(env, machine);
+    await startNodeProcess(t, env, networkHost);
+    const { code, output } = await runNodeToEnd(env, networkHost);
     assert.equal(code, 1, output);
     assert.match(output, /"reason":"Another node is registered as taken at the EPMD of this machine","msg":"the node could not start"/);
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { ClusterNetwork, type Machine } from '../kit/cluster-network.ts';
+import { ClusterNetwork, type NetworkHost } from '../kit/cluster-network.ts';
 import { runCommand, startErl } from '../kit/erlang-node.ts';
 import { eventually } from '../kit/eventually.ts';
 import { stopwatch } from '../kit/promised-time.ts';
@@ -12,7 +12,7 @@ import { type ClusterNode, connected, healthOf, logged, makeRoom, nodeName, onMa
 const cookie = 'the_cookie_of_a_test';
 
 /** Erlang's own EPMD on a machine, in the foreground. Ended with the test. */
-async function startEpmdOn(t: TestContext, { wrap }: Machine): Promise<void> {
+async function startEpmdOn(t: TestContext, { wrap }: NetworkHost): Promise<void> {
   const [program = '', ...args] = [...wrap, 'epmd'];
   const child = spawn(program, args, { stdio: 'ignore' });
   const ended = once(child, 'close');
@@ -30,14 +30,14 @@ describe('a real Erlang node on another machine', onMachines, () => {
     assert.ok(a && b && c && d);
     const ours = [a, b, c];
     const env = { ...toldOf(ours), SVC_DIST_COOKIE: cookie, SVC_DIST_ERLANG: 'true' };
-    const [nodes] = await Promise.all([Promise.all(ours.map((machine) => startOn(t, machine, env))), startEpmdOn(t, d)]);
+    const [nodes] = await Promise.all([Promise.all(ours.map((networkHost) => startOn(t, networkHost, env))), startEpmdOn(t, d)]);
     await connected(nodes);
     const [first] = nodes;
     assert.ok(first);
     const options = { epmdPort: 4369, wrap: d.wrap };
     const erl = await startErl(t, { ...options, name: `erl@${d.ip}`, cookie });
     assert.equal(await erl.eval(`net_adm:ping('${nodeName(a)}')`), 'pong');
-    const names = `[${ours.map((machine) => `'${nodeName(machine)}'`).join(',')}]`;
+    const names = `[${ours.map((networkHost) => `'${nodeName(networkHost)}'`).join(',')}]`;
     const elapsed = stopwatch();
     await eventually('nodes() has all of ours', async () => (await erl.eval('lists:sort(nodes())')) === names);
     t.diagnostic(`nodes() on Erlang lists all three of ours ${Math.round(elapsed())} ms after it pinged one`);

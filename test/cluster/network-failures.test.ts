@@ -151,12 +151,12 @@ describe('the others, when a node', onMachines, () => {
     const [first, second, third] = nodes;
     const lost = await makeRoomOn(third, first);
     await twoConnections(nodes);
-    const machine = await network.replace(third.machine, async () => {
+    const networkHost = await network.replace(third.machine, async () => {
       third.process.kill('SIGKILL');
       await third.process.ended;
     });
     assert.equal((await healthOf(first)).nodesInCluster, 3, 'nobody has noticed');
-    const again = await startOn(t, machine, toldOf(network.machines));
+    const again = await startOn(t, networkHost, toldOf(network.machines));
     const time = await connected([first, second, again]);
     for (const node of [first, second]) {
       await eventually('the old connection was replaced', () => logged(node, 'lost the connection to node').length === 1);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import type { ClusterNetwork, Machine } from '../kit/cluster-network.ts';
+import type { ClusterNetwork, NetworkHost } from '../kit/cluster-network.ts';
 import { eventually } from '../kit/eventually.ts';
 import { mayMakeNamespaces } from '../kit/network-namespace.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
@@ -14,19 +14,19 @@ import { apiToken } from '../kit/start-node.ts';
 /** For tests that need machines of their own. */
 export const onMachines = { skip: mayMakeNamespaces ? false : 'only root may make network namespaces' };
 
-export type ClusterNode = { name: string; machine: Machine; process: NodeProcess; api: ApiClient };
+export type ClusterNode = { name: string; machine: NetworkHost; process: NodeProcess; api: ApiClient };
 type MadeRoom = { id: string; address: string };
 export type Room = { id: string; config: { roomId?: string }; [field: string]: unknown };
 
 /** After which a node that did not tell its load is asked again, in milliseconds. */
 const loadPause = 5_500;
-const patience = 60_000;
+const timeoutMs = 60_000;
 
-export function nodeName({ ip }: Machine): string {
+export function nodeName({ ip }: NetworkHost): string {
   return `svc@${ip}`;
 }
 
-export async function startOn(t: TestContext, machine: Machine, env: Environment = {}): Promise<ClusterNode> {
+export async function startOn(t: TestContext, machine: NetworkHost, env: Environment = {}): Promise<ClusterNode> {
   const name = nodeName(machine);
   const process = await startNodeProcess(t, { ...ownMachine, SVC_DIST_NODE_NAME: name, ...env }, { wrap: machine.wrap });
   return { name, machine, process, api: apiClient(`http://${machine.ip}:5002`, apiToken) };
@@ -45,12 +45,12 @@ const ownMachine: Environment = {
 
 /** A node on every machine, each told of all others, and all connected. */
 export async function startCluster(t: TestContext, network: ClusterNetwork, env: Environment = {}): Promise<ClusterNode[]> {
-  const nodes = await Promise.all(network.machines.map((machine) => startOn(t, machine, { ...toldOf(network.machines), ...env })));
+  const nodes = await Promise.all(network.machines.map((networkHost) => startOn(t, networkHost, { ...toldOf(network.machines), ...env })));
   await connected(nodes);
   return nodes;
 }
 
-export function toldOf(machines: readonly Machine[]): Environment {
+export function toldOf(machines: readonly NetworkHost[]): Environment {
   return { SVC_DIST_NODES: machines.map(nodeName).join(' ') };
 }
 
@@ -64,7 +64,7 @@ export async function healthOf({ api }: ClusterNode): Promise<DistributionHealth
 }
 
 /** When /health of all says that there are so many nodes. @returns how long that took, in milliseconds */
-export async function counted(nodes: readonly ClusterNode[], count: number, within = patience): Promise<number> {
+export async function counted(nodes: readonly ClusterNode[], count: number, within = timeoutMs): Promise<number> {
   const elapsed = stopwatch();
   const counts = (node: ClusterNode) => async () => (await healthOf(node)).nodesInCluster === count;
   const told = (node: ClusterNode) => () => `${node.name} counts ${count}\n${node.process.output()}`;

@@ -110,7 +110,7 @@ describe('a node that takes no rooms', onMachines, () => {
   test('because it is full is passed over', async (t) => {
     const { machines } = await ClusterNetwork.make(t, 3);
     const nodes = await Promise.all(
-      machines.map((machine, index) => startOn(t, machine, { ...toldOf(machines), ...(index === 2 && { SVC_MAX_ROOMS: '5' }) })),
+      machines.map((networkHost, index) => startOn(t, networkHost, { ...toldOf(machines), ...(index === 2 && { SVC_MAX_ROOMS: '5' }) })),
     );
     await connected(nodes);
     const [first, second, full] = nodes;

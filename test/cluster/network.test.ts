@@ -25,7 +25,7 @@ describe('three machines', onMachines, () => {
   test('form a cluster from a list of nodes, on the ports of the specification, and share their rooms', async (t) => {
     const { machines } = await ClusterNetwork.make(t, 3);
     const started = performance.now();
-    const nodes = await Promise.all(machines.map((machine) => startOn(t, machine, toldOf(machines))));
+    const nodes = await Promise.all(machines.map((networkHost) => startOn(t, networkHost, toldOf(machines))));
     const startTime = Math.round(performance.now() - started);
     t.diagnostic(`3 nodes started in ${startTime} ms, counted 3 on each ${await connected(nodes)} ms later`);
 
@@ -90,8 +90,8 @@ describe('three machines', onMachines, () => {
     const hosts = network.machines.map(({ ip }, index) => `${ip} ${names[index]}`);
     await network.setFile('hosts', `${['127.0.0.1 localhost', ...hosts].join('\n')}\n`);
     const nodes = await Promise.all(
-      network.machines.map((machine, index) =>
-        startOn(t, machine, {
+      network.machines.map((networkHost, index) =>
+        startOn(t, networkHost, {
           SVC_DIST_MODE: 'sname',
           SVC_DIST_NODE_NAME: `svc@${names[index]}`,
           SVC_DIST_NODES: 'svc@one',

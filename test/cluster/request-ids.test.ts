@@ -10,7 +10,7 @@ test('the owner’s lines say the id that the other node was asked with, its roo
   const [here, there] = [recordedLog(), recordedLog()];
   const resources = await makeResources(t);
   const pair = await startNodePair(t, { logs: { owner: there.log, wrong: here.log }, owner: { SVC_RESOURCES_BASE_PATH: resources } });
-  const drained = await pair.api.post(`/cluster/nodes/${pair.wrong.node.name}/drain`, { deadline: 600 });
+  const drained = await pair.api.post(`/cluster/nodes/${pair.nonOwner.node.name}/drain`, { deadline: 600 });
   assert.equal(drained.status, 202);
   const ask = (method: string, path: string, id: string, json?: object) =>
     pair.api.request(method, path, { headers: { 'x-request-id': id }, ...(json && { json }) });

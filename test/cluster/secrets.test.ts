@@ -11,7 +11,7 @@ import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { refuse, startReceiver } from '../kit/webhook-receiver.ts';
+import { reject, startReceiver } from '../kit/webhook-receiver.ts';
 
 /** Words that stand nowhere by accident. */
 const word = (name: string) => `${name}-${randomBytes(12).toString('hex')}`;
@@ -66,7 +66,7 @@ async function startPair(t: TestContext): Promise<{ nodes: NodeProcess[]; file: 
   t.after(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'settings.yaml');
   await writeFile(file, `iceServers: [{ urls: "turn:turn.test", username: u, credential: ${secret('a TURN credential')} }]\n`);
-  const receiver = await startReceiver(t, refuse(500));
+  const receiver = await startReceiver(t, reject(500));
   const names = ['one', 'two'].map((name) => `${name}${process.pid}@localhost`);
   const start = (name: string | undefined, structured: boolean) =>
     startNodeProcess(t, {

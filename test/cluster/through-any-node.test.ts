@@ -16,8 +16,8 @@ async function startPair(t: TestContext): Promise<NodePair & { resources: string
 }
 
 test('REST, a peer websocket, the notification socket and files go through the wrong node', async (t) => {
-  const { owner, wrong, api, resources } = await startPair(t);
-  const events = await PeerSocket.enter(wrong.serverSocketUrl, apiToken);
+  const { owner, nonOwner, api, resources } = await startPair(t);
+  const events = await PeerSocket.enter(nonOwner.serverSocketUrl, apiToken);
   t.after(() => events.cut());
   await events.request('subscribe', { events: 'all' });
 
@@ -31,7 +31,7 @@ test('REST, a peer websocket, the notification socket and files go through the w
     ['r'],
   );
 
-  const alice = await PeerSocket.enter(wrong.peerSocketUrl, made.body.data.token);
+  const alice = await PeerSocket.enter(nonOwner.peerSocketUrl, made.body.data.token);
   t.after(() => alice.cut());
   assert.equal(alice.welcome.data?.roomId, 'r');
   assert.equal((await alice.request('createTransport', { direction: 'send' })).ok, true);
@@ -49,12 +49,12 @@ test('REST, a peer websocket, the notification socket and files go through the w
     'recordings/rec-1/a.webm': '0123456789',
   });
   const headers = { authorization: `Bearer ${apiToken}` };
-  const playlist = await fetch(`${wrong.url}/recording/rec-1/index.m3u8`, { headers });
+  const playlist = await fetch(`${nonOwner.url}/recording/rec-1/index.m3u8`, { headers });
   assert.deepEqual([playlist.status, await playlist.text()], [200, '#EXTM3U\n']);
-  const range = await fetch(`${wrong.url}/recording/rec-1/a.webm`, { headers: { ...headers, range: 'bytes=2-4' } });
+  const range = await fetch(`${nonOwner.url}/recording/rec-1/a.webm`, { headers: { ...headers, range: 'bytes=2-4' } });
   assert.deepEqual([range.status, await range.text()], [206, '234']);
   assert.deepEqual((await api.get('/recording')).body.data, ['rec-1']);
-  assert.equal((await fetch(`${wrong.url}/recording/rec-1/a.webm`)).status, 401);
+  assert.equal((await fetch(`${nonOwner.url}/recording/rec-1/a.webm`)).status, 401);
 
   assert.equal((await api.delete('/room/r')).status, 204);
   await events.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
@@ -66,7 +66,7 @@ test('REST, a peer websocket, the notification socket and files go through the w
 });
 
 test('while one node forwards a track, new rooms go to the other', async (t) => {
-  const { owner, wrong, api } = await startPair(t);
+  const { owner, nonOwner, api } = await startPair(t);
   const join = async (): Promise<{ socket: PeerSocket; send: string }> => {
     const { body } = await api.post('/room/r/peer', { type: 'webrtc' });
     const socket = await PeerSocket.enter(owner.peerSocketUrl, body.data.token);
@@ -80,15 +80,15 @@ test('while one node forwards a track, new rooms go to the other', async (t) => 
   await publisher.socket.request('publish', { transportId: publisher.send, kind: 'audio', rtpParameters: opusParameters('0') });
   await receiver.socket.waitFor('trackSubscribed');
   for (let index = 0; index < 6; index += 1) {
-    const asked = apiClient(index % 2 === 0 ? owner.url : wrong.url, apiToken);
-    assert.equal((await asked.post('/room')).body.data.svc_address, `127.0.0.1:${wrong.port}`);
+    const asked = apiClient(index % 2 === 0 ? owner.url : nonOwner.url, apiToken);
+    assert.equal((await asked.post('/room')).body.data.svc_address, `127.0.0.1:${nonOwner.port}`);
   }
 });
 
 test('draining at another node, and what its peers hear of it', async (t) => {
-  const { owner, wrong, api } = await startPair(t);
+  const { owner, nonOwner, api } = await startPair(t);
   const { body } = await api.post('/room/r/peer', { type: 'webrtc', peerId: 'alice' });
-  const alice = await PeerSocket.enter(wrong.peerSocketUrl, body.data.token);
+  const alice = await PeerSocket.enter(nonOwner.peerSocketUrl, body.data.token);
   t.after(() => alice.cut());
   const drain = `/cluster/nodes/${owner.node.name}/drain`;
   const state = async () =>
@@ -96,7 +96,7 @@ test('draining at another node, and what its peers hear of it', async (t) => {
   assert.equal((await api.post(drain, { deadline: 600 })).status, 202);
   assert.match(String((await alice.waitFor('draining')).deadline), /^\d{4}-/);
   assert.equal(await state(), 'draining');
-  for (let index = 0; index < 4; index += 1) assert.equal((await api.post('/room')).body.data.svc_address, `127.0.0.1:${wrong.port}`);
+  for (let index = 0; index < 4; index += 1) assert.equal((await api.post('/room')).body.data.svc_address, `127.0.0.1:${nonOwner.port}`);
   assert.equal((await api.delete(drain)).status, 204);
   assert.equal((await alice.waitFor('draining', ({ deadline }) => deadline === null)).deadline, null);
   assert.equal(await state(), 'accepting');

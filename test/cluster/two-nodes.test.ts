@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { untilTogether } from '../kit/node-pair.ts';
+import { waitForMesh } from '../kit/node-pair.ts';
 import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { stopwatch } from '../kit/promised-time.ts';
@@ -92,7 +92,7 @@ describe('the end of a node', () => {
     const stays = await startNodeProcess(t, { ...ofCluster('stays', 'stays'), ...waits });
     const ends = await startNodeProcess(t, { ...ofCluster('ends', 'stays'), ...waits });
     const api = apiClient(ends.url, apiToken);
-    await untilTogether([api, apiClient(stays.url, apiToken)]);
+    await waitForMesh([api, apiClient(stays.url, apiToken)]);
     const enter = async (room: string) => {
       const { token } = (await api.post(`/room/${room}/peer`, { type: 'webrtc' })).body.data;
       return PeerSocket.enter(`ws://127.0.0.1:${ends.port}/socket/peer/websocket`, token);
@@ -116,7 +116,7 @@ describe('the end of a node', () => {
   test('nodes that all end at once do not wait: there is nobody whom they could take people to', async (t) => {
     const nodes = [];
     for (const which of ['one', 'two']) nodes.push(await startNodeProcess(t, { ...ofCluster(which, 'one'), SVC_SHUTDOWN_DELAY: '300' }));
-    await untilTogether(nodes.map(({ url }) => apiClient(url, apiToken)));
+    await waitForMesh(nodes.map(({ url }) => apiClient(url, apiToken)));
     for (const node of nodes) node.kill('SIGTERM');
     for (const node of nodes) assert.deepEqual(await node.ended, { code: 0, signal: null });
   });

@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
 import {
-  type AnswerFrame,
-  type Answers,
   type ComponentView as ClientComponentView,
   type PeerView as ClientPeerView,
   type Permissions as ClientPermissions,
@@ -12,6 +10,8 @@ import {
   type EventData,
   maxMessageBytes,
   type Requests,
+  type ResponseFrame,
+  type Responses,
   type ServerEvent,
   type ServerFrame,
   socketPath,
@@ -35,7 +35,7 @@ type Plain<T> = T extends Record<string, never> ? object : T;
 type ServerRequests = { [M in Method]: Plain<z.input<(typeof requestSchemas)[M]>> };
 type ClientRequests = { [M in keyof Requests]: Plain<Requests[M]> };
 type ServerAnswers = { [M in Method]: Plain<ResponseData<M>> };
-type ClientAnswers = { [M in keyof Answers]: Plain<Answers[M]> };
+type ClientAnswers = { [M in keyof Responses]: Plain<Responses[M]> };
 type ServerEventData = { [E in PeerEvent as E['event']]: E['data'] };
 type EventNames = keyof EventData;
 
@@ -46,7 +46,7 @@ const proof: {
   eventNames: Same<EventNames, keyof ServerEventData>;
   events: { [Name in EventNames]: Same<EventData[Name], ServerEventData[Name]> };
   serverEvent: Same<ServerEvent, PeerEvent>;
-  answerFrame: Same<AnswerFrame, SocketResponse>;
+  answerFrame: Same<ResponseFrame, SocketResponse>;
   serverFrame: Same<ServerFrame, z.infer<typeof serverFrameSchema>>;
   peer: Same<ClientPeerView, RemotePeer>;
   component: Same<ClientComponentView, RemoteComponent>;

@@ -7,10 +7,10 @@ import { ServiceError } from '../../node/errors.ts';
 import { silentLog } from '../../node/log.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner } from '../../node/rooms/interfaces.ts';
 import type { ComponentOptions } from '../../node/rooms/room-config.ts';
+import { makeComponentRegistry } from '../kit/component-registry.ts';
 import { eventually } from '../kit/eventually.ts';
-import { FakeKinds, hostFacts } from '../kit/fake-components.ts';
+import { FakeComponentRegistry, hostFacts } from '../kit/fake-components.ts';
 import { FakeMedia } from '../kit/fake-media.ts';
-import { makeKinds } from '../kit/kinds.ts';
 import { childrenOf } from '../kit/node-process.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
@@ -23,7 +23,7 @@ type Subject = {
 };
 
 const subjects: readonly (readonly [name: string, open: (t: TestContext) => Promise<Subject>])[] = [
-  ['FakeKinds', async () => ({ kinds: new FakeKinds(), ...file })],
+  ['FakeKinds', async () => ({ kinds: new FakeComponentRegistry(), ...file })],
   [
     'Kinds with a file',
     async (t) => {
@@ -31,13 +31,13 @@ const subjects: readonly (readonly [name: string, open: (t: TestContext) => Prom
       await mkdir(join(resources, 'file_component_sources'));
       const packets = Array.from({ length: 500 }, (_, index) => opusPacket(50, index));
       await writeFile(join(resources, 'file_component_sources/tone.ogg'), oggFile(packets));
-      return { kinds: makeKinds(resources, ['file']), ...file };
+      return { kinds: makeComponentRegistry(resources, ['file']), ...file };
     },
   ],
   [
     'Kinds with a recording',
     async (t) => ({
-      kinds: makeKinds(await makeResources(t), ['recording']),
+      kinds: makeComponentRegistry(await makeResources(t), ['recording']),
       options: { type: 'recording' },
       calls: ['connect'],
     }),
@@ -45,7 +45,7 @@ const subjects: readonly (readonly [name: string, open: (t: TestContext) => Prom
   [
     'Kinds with a stream',
     async (t) => ({
-      kinds: makeKinds(await makeResources(t), ['hls']),
+      kinds: makeComponentRegistry(await makeResources(t), ['hls']),
       options: { type: 'hls', options: { width: 320, height: 180 } },
       calls: ['connect'],
     }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { commandsOf, shell } from '../kit/docs-lines.ts';
+import { docCommands, runShell } from '../kit/doc-commands.ts';
 import { makeTone } from '../kit/media-files.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startNode } from '../kit/start-node.ts';
@@ -24,13 +24,13 @@ test('every call that README and docs show is answered as they say', async (t) =
   await makeTone(join(resources, 'file_component_sources/welcome.ogg'), 440, 30);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording', SVC_RESOURCES_BASE_PATH: resources });
   const shown = pages.flatMap((page) =>
-    commandsOf(page).filter((line) => line.startsWith('curl ') && /http:\/\/127\.0\.0\.1:(5002|9568)/.test(line)),
+    docCommands(page).filter((line) => line.startsWith('curl ') && /http:\/\/127\.0\.0\.1:(5002|9568)/.test(line)),
   );
   assert.ok(shown.length >= 12, `${shown.length} calls`);
   for (const line of shown) {
     const command = line.replaceAll('http://127.0.0.1:5002', node.url).replaceAll('http://127.0.0.1:9568/metrics', node.metricsUrl);
     const env = { ...process.env, SVC_SERVER_API_TOKEN: node.token };
-    const printed = await shell(`${command.replace(/ -w '[^']*'/, '')} -w '\n%{http_code}'`, { env });
+    const printed = await runShell(`${command.replace(/ -w '[^']*'/, '')} -w '\n%{http_code}'`, { env });
     const [, status] = /\n(\d{3})$/.exec(printed) ?? [];
     const expected = refused.find(([pattern]) => pattern.test(line))?.[1];
     if (expected === undefined) assert.match(status ?? '', /^20[0-4]$/, `${line}\n${printed}`);

@@ -4,25 +4,25 @@ import { test } from 'node:test';
 import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodePair, untilTogether } from '../kit/node-pair.ts';
+import { startNodePair, waitForMesh } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
+import { accept, reject, startReceiver } from '../kit/webhook-receiver.ts';
 
 const webhooks = { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' };
 
 test('a node that ends hands its undelivered events to a connected one, which delivers them in order', async (t) => {
-  const receiver = await startReceiver(t, refuse(500));
-  const { owner, wrong } = await startNodePair(t, { both: { ...webhooks, SVC_MAX_ROOMS: '0' }, owner: { SVC_MAX_ROOMS: '10' } });
+  const receiver = await startReceiver(t, reject(500));
+  const { owner, nonOwner } = await startNodePair(t, { both: { ...webhooks, SVC_MAX_ROOMS: '0' }, owner: { SVC_MAX_ROOMS: '10' } });
   const answer = await apiClient(owner.url, owner.token).post('/room', { roomId: 'one', webhookUrl: receiver.url });
   assert.equal(answer.status, 201);
   await receiver.until(1);
   await owner.close();
   assert.equal(owner.node.parts.webhooks.counters().pending, 0, 'nothing is left at the node that ended');
-  assert.equal(wrong.node.parts.webhooks.counters().pending, 2);
-  receiver.answer(take);
+  assert.equal(nonOwner.node.parts.webhooks.counters().pending, 2);
+  receiver.answer(accept);
   const refused = receiver.received.length;
   await receiver.until(refused + 2);
   assert.deepEqual(
@@ -41,7 +41,7 @@ test('receivers of rooms that were lost with their node are told by another one'
   const lost = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `lost-${process.pid}@localhost` });
   const left = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `left-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
   const api = apiClient(left.url, apiToken);
-  await untilTogether([api, apiClient(lost.url, apiToken)]);
+  await waitForMesh([api, apiClient(lost.url, apiToken)]);
   assert.equal((await apiClient(lost.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
   const events = await PeerSocket.enter(left.serverSocketUrl, apiToken);
   t.after(() => events.cut());
@@ -69,12 +69,12 @@ test('receivers of rooms that were lost with their node are told by another one'
 });
 
 test('any node shows the dead letters of all and sends them again; one that is silent is named', async (t) => {
-  const receiver = await startReceiver(t, refuse(410));
+  const receiver = await startReceiver(t, reject(410));
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: `holder-${process.pid}@localhost`, ...webhooks };
   const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `holder-${process.pid}@localhost` });
   const asked = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `asked-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
   const api = apiClient(asked.url, apiToken);
-  await untilTogether([api, apiClient(holder.url, apiToken)]);
+  await waitForMesh([api, apiClient(holder.url, apiToken)]);
   assert.equal((await apiClient(holder.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
   await receiver.until(1);
   type Letter = { node: string; event: { type: string } };
@@ -101,7 +101,7 @@ test('any node shows the dead letters of all and sends them again; one that is s
       [name, 1],
     ],
   );
-  receiver.answer(take);
+  receiver.answer(accept);
   assert.deepEqual((await api.post('/webhooks/dead/replay', { roomId: 'one' })).body, { data: { replayed: 1 }, incomplete: [] });
   await receiver.until(2);
   assert.deepEqual((await whole('/webhooks/dead?roomId=one')).data, []);

@@ -8,12 +8,12 @@ import { PeerSocket } from '../kit/peer-socket.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { smallDisk } from '../kit/small-disk.ts';
 import { startNode } from '../kit/start-node.ts';
-import { refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
+import { accept, reject, startReceiver } from '../kit/webhook-receiver.ts';
 
 test('a node on a full disk goes on, says so once, and delivers from memory in order', async (t) => {
   const resources = smallDisk(t, '64k');
   if (resources === undefined) return;
-  const receiver = await startReceiver(t, refuse(500));
+  const receiver = await startReceiver(t, reject(500));
   const { log, of } = recordedLog();
   const node = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources, SVC_WEBHOOK_URLS: receiver.url }, log);
   const api = apiClient(node.url, node.token);
@@ -36,7 +36,7 @@ test('a node on a full disk goes on, says so once, and delivers from memory in o
   assert.ok(Number(errors?.[1]) > 0, String(errors));
   assert.equal((await api.get('/webhooks')).body.data[0].spoolErrors > 0, true);
 
-  receiver.answer(take);
+  receiver.answer(accept);
   await receiver.untilTrue((all) => all.some(({ event }) => event.peerId === 'p99' && event.type === 'PeerAdded'));
   const seqs = new Map(receiver.received.filter(({ event }) => event.roomId === 'full').map(({ id, event }) => [id, event.seq]));
   assert.deepEqual(

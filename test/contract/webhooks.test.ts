@@ -11,7 +11,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { apiToken, startNode } from '../kit/start-node.ts';
-import { type Received, refuse, startReceiver, take } from '../kit/webhook-receiver.ts';
+import { accept, type Received, reject, startReceiver } from '../kit/webhook-receiver.ts';
 import { secret } from '../kit/webhooks.ts';
 
 test('a receiver of a room and one of the cluster get every event of the room in order, the last one too, signed', async (t) => {
@@ -50,7 +50,7 @@ test('a receiver of a room and one of the cluster get every event of the room in
 test('a node that is killed with -9 before its receiver takes anything delivers everything when it runs again', async (t) => {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-webhooks-'));
   t.after(() => rmSync(resources, { recursive: true, force: true }));
-  const receiver = await startReceiver(t, refuse(500));
+  const receiver = await startReceiver(t, reject(500));
   const env = { SVC_WEBHOOK_URLS: receiver.url, SVC_WEBHOOK_SECRET: secret, SVC_RESOURCES_BASE_PATH: resources };
   const first = await startNodeProcess(t, env);
   for (const roomId of ['one', 'two']) {
@@ -63,7 +63,7 @@ test('a node that is killed with -9 before its receiver takes anything delivers 
   }
   first.kill('SIGKILL');
   await first.ended;
-  receiver.answer(take);
+  receiver.answer(accept);
   const refused = receiver.received.length;
   await startNodeProcess(t, env);
   // What the first one sent at its last moment may be read now, and comes again: it died without the answer.
@@ -77,7 +77,7 @@ test('a node that is killed with -9 before its receiver takes anything delivers 
 test('a node that was killed and comes back under another name, beside one that lives, delivers what it left', async (t) => {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-webhooks-'));
   t.after(() => rmSync(resources, { recursive: true, force: true }));
-  const receiver = await startReceiver(t, refuse(500));
+  const receiver = await startReceiver(t, reject(500));
   const node = (name: string) =>
     startNodeProcess(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_RESOURCES_BASE_PATH: resources, SVC_DIST_NODE_NAME: `${name}@localhost` });
   const [lives, old] = [await node('lives'), await node('old')];
@@ -92,7 +92,7 @@ test('a node that was killed and comes back under another name, beside one that 
   const pending = async ({ url }: { url: string }) => (await apiClient(url, apiToken).get('/webhooks')).body.data[0].pending;
   await eventually('what the old one left is taken over', async () => (await pending(renamed)) >= 1, { every: 20 });
   assert.deepEqual([await pending(lives), await pending(renamed)], [1, 1]);
-  receiver.answer(take);
+  receiver.answer(accept);
   const refused = receiver.received.length;
   await receiver.until(refused + 2);
   assert.deepEqual(
@@ -105,7 +105,7 @@ test('a node that was killed and comes back under another name, beside one that 
 });
 
 test('what was given up can be looked at and sent again over REST', async (t) => {
-  const receiver = await startReceiver(t, refuse(410));
+  const receiver = await startReceiver(t, reject(410));
   const { url, token } = await startNode(t, { SVC_WEBHOOK_ALLOW_PRIVATE: 'true', SVC_WEBHOOK_SECRET: secret });
   const api = apiClient(url, token);
   const dead = async () => (await api.get('/webhooks/dead')).body.data as { receiver: string; reason: string; event: { type: string } }[];
@@ -115,7 +115,7 @@ test('what was given up can be looked at and sent again over REST', async (t) =>
   const [letter] = await dead();
   assert.deepEqual([letter?.reason, letter?.event.type], ['the receiver answered 410', 'RoomCreated']);
   assert.equal(letter?.receiver, new URL(receiver.url).origin);
-  receiver.answer(take);
+  receiver.answer(accept);
   assert.deepEqual((await api.post('/webhooks/dead/replay', { roomId: 'other' })).body, { data: { replayed: 0 }, incomplete: [] });
   assert.deepEqual((await api.post('/webhooks/dead/replay')).body, { data: { replayed: 1 }, incomplete: [] });
   assert.equal((await api.delete('/room/one')).status, 204);
@@ -129,7 +129,7 @@ test('what was given up can be looked at and sent again over REST', async (t) =>
 });
 
 test('npm run webhooks shows what was given up and sends it again', async (t) => {
-  const receiver = await startReceiver(t, refuse(410));
+  const receiver = await startReceiver(t, reject(410));
   const { url, token } = await startNode(t, { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' });
   const run = async (...args: string[]) => {
     const env = { ...process.env, SVC_URL: url, SVC_SERVER_API_TOKEN: token };
@@ -143,7 +143,7 @@ test('npm run webhooks shows what was given up and sends it again', async (t) =>
     (await run('dead', 'one')).map(({ event }: { event: { type: string } }) => event.type),
     ['RoomCreated'],
   );
-  receiver.answer(take);
+  receiver.answer(accept);
   assert.deepEqual(await run('replay', 'other'), { replayed: 0 });
   assert.deepEqual(await run('replay'), { replayed: 1 });
   await receiver.until(2);

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monitoringDefinitions } from '../kit/kube/other-definitions.ts';
+import { monitoringDefinitions } from '../kit/kube/third-party-crds.ts';
 import { Prometheus } from '../kit/prometheus.ts';
 import { Conversation } from './conversation.ts';
 import { type Anything, chart, Installed } from './installed.ts';

@@ -8,8 +8,8 @@ import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { account, Kamailio } from '../kit/kamailio.ts';
 import { Child } from '../kit/kube/child.ts';
+import { makeVoice } from '../kit/rtp-phone.ts';
 import * as far from '../kit/sipp.ts';
-import { makeVoice } from '../kit/telephone.ts';
 import { decibels, levelOf, steadyLevelOf } from '../kit/tones.ts';
 import { type Anything, Installed } from './installed.ts';
 
@@ -46,7 +46,7 @@ async function openPhone(t: TestContext) {
   const port = await freePort();
   const [said, heard] = [join(folder, 'said'), join(folder, 'heard')];
   await Promise.all([writeFile(said, Buffer.concat(await makeVoice('PCMA', phoneTone, 3))), writeFile(heard, '')]);
-  const program = join(import.meta.dirname, '../kit/far-sound.ts');
+  const program = join(import.meta.dirname, '../kit/remote-phone-main.ts');
   const child = new Child([process.execPath, program, place.address, String(port), said, heard], {
     log: join(folder, 'log'),
     wrap: place.wrap,
@@ -92,7 +92,7 @@ test('a phone outside is called from a Room and calls it: both hear each other t
 
   const out = await openPhone(t);
   const sound = far.soundAt(out.port, place.address);
-  const steps = [far.takeInvite, far.answer('200 OK', { sdp: sound }), far.takeAck, far.takeBye].join('\n');
+  const steps = [far.expectInvite, far.answer('200 OK', { sdp: sound }), far.expectAck, far.expectBye].join('\n');
   const callee = await far.Sipp.run(t, steps, { port: farEndPort, place, timeout: 200 });
   await callee.listening();
   const path = `/sip/calls/${component.id}/call`;
@@ -118,9 +118,9 @@ test('a phone outside is called from a Room and calls it: both hear each other t
   const calling = [
     far.invite('room', { sdp: far.soundAt(near.port, place.address) }),
     far.maybe(100),
-    far.takeOk,
+    far.expectOk,
     far.further('ACK', 1),
-    far.takeBye,
+    far.expectBye,
   ];
   const target = `${place.address}:${kamailio.port}`;
   const caller = await far.Sipp.run(t, calling.join('\n'), { port: farEndPort, place, target, timeout: 200 });

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { blue, red } from '../browser/client-kit.ts';
 import { download, follow } from '../kit/hls-viewer.ts';
-import { colours } from '../kit/recorded.ts';
+import { colors } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startS3Server } from '../kit/s3-server.ts';
 import { Conversation, people } from './conversation.ts';
-import { openDoor } from './ingress-door.ts';
+import { openDoor } from './ingress-client.ts';
 import { type Anything, Installed } from './installed.ts';
 import { tell } from './timings.ts';
 
@@ -69,7 +69,7 @@ test('recordings that would go with their pod are told of; a Room with the keys 
     names.map(async (name) => {
       const path = join(folder, name.replaceAll('/', '_'));
       await writeFile(path, (await s3.read(name)) ?? '');
-      return colours(path).catch(() => []);
+      return colors(path).catch(() => []);
     }),
   );
   const pictures = found.filter((each) => each.length > 0);
@@ -112,7 +112,7 @@ test('a stream is followed part by part through Ingress at any pod; its pod is r
     return (body.data as string[]).filter((each) => each.startsWith('shown-')).sort()[0];
   });
   const path = await download(t, `${door}/recording/${id}/index.m3u8?token=${token}`);
-  const pictures = await colours(path);
+  const pictures = await colors(path);
   tell('seconds of a kept stream whose pod was removed', (pictures.length / 24) * 1_000);
   // Twelve parts were followed, three seconds, and then its people were looked at.
   assert.ok(pictures.length >= 4 * 24, `${pictures.length} pictures`);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { versionAnnotation } from '../../crds/definitions.ts';
+import { versionAnnotation } from '../../crds/crd-manifests.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { Conversation } from './conversation.ts';
 import { type Anything, chart, Installed } from './installed.ts';

@@ -10,10 +10,10 @@ import { apiClient } from '../kit/api-client.ts';
 import { makeClusterCertificates } from '../kit/dist-certificates.ts';
 import { testCookie } from '../kit/dist-nodes.ts';
 import { startRelay } from '../kit/dist-relay.ts';
-import { Stranger } from '../kit/dist-stranger.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
+import { RawDistPeer } from '../kit/raw-dist-peer.ts';
 import { apiToken } from '../kit/start-node.ts';
 import { attack } from './attack.ts';
 import { attacks } from './cluster.attacks.ts';
@@ -70,9 +70,9 @@ attack(attacks.halfOpen, async (t) => {
   await startOne(t, name);
   const port = (await findNode({ host: '127.0.0.1', port: defaultEpmdPort }, name))?.entry.port ?? 0;
   const elapsed = stopwatch();
-  const silent = await Promise.all(Array.from({ length: 300 }, () => Stranger.dial(t, port)));
+  const silent = await Promise.all(Array.from({ length: 300 }, () => RawDistPeer.dial(t, port)));
   const gone = Promise.all(silent.map(({ socket }) => socket.destroyed || once(socket, 'close')));
-  await (await Stranger.dial(t, port)).shakeHands(`${newName()}@localhost`);
+  await (await RawDistPeer.dial(t, port)).shakeHands(`${newName()}@localhost`);
   await gone;
   assertPrompt('to be cut', elapsed(), { promised: 7_000 });
 });
@@ -89,12 +89,12 @@ attack(attacks.withoutCertificate, async (t) => {
   const tls = { SVC_DIST_TLS: 'required', SVC_DIST_TLS_CA: caPath, SVC_DIST_TLS_CERT: certPath, SVC_DIST_TLS_KEY: keyPath };
   const node = await startOne(t, name, name, tls);
   const port = (await findNode({ host: '127.0.0.1', port: defaultEpmdPort }, name))?.entry.port ?? 0;
-  const plain = await Stranger.dial(t, port);
+  const plain = await RawDistPeer.dial(t, port);
   plain.sayName(`${newName()}@localhost`);
   assert.equal((await plain.read())?.subarray(0, 1).toString() === 's', false);
   const own = await makeClusterCertificates(t);
   const [ca, cert, key] = await Promise.all([caPath, own.certPath, own.keyPath].map((path) => readFile(path)));
-  const secure = new Stranger(connect({ port, host: '127.0.0.1', ca, cert, key }));
+  const secure = new RawDistPeer(connect({ port, host: '127.0.0.1', ca, cert, key }));
   secure.sayName(`${newName()}@localhost`);
   assert.equal(await secure.read(), undefined);
   // Who has one is taken.

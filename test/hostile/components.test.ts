@@ -20,10 +20,10 @@ import type { RoomMedia, SubscribableTrack } from '../../node/rooms/interfaces.t
 import { isAlive } from '../kit/alive.ts';
 import { apiClient } from '../kit/api-client.ts';
 import type { AvChildCommand } from '../kit/component-process-main.ts';
-import { looks, startComposer } from '../kit/composed.ts';
+import { noUploads } from '../kit/component-registry.ts';
+import { framesAt, startComposer } from '../kit/composed-stream.ts';
 import { eventually } from '../kit/eventually.ts';
 import { hostFacts } from '../kit/fake-components.ts';
-import { noUploads } from '../kit/kinds.ts';
 import { memoryOf } from '../kit/memory.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
@@ -91,7 +91,7 @@ attack(attacks.hugePictures, async (t) => {
   assert.ok(refused().size >= 20 && [...refused()].every((entry) => entries.includes(entry)), [...refused()].join());
   assert.ok(most < 1024 ** 3, `${most} bytes`);
   assert.deepEqual(composer.exits, []);
-  const last = (await looks(await composer.close())).at(-2);
+  const last = (await framesAt(await composer.close())).at(-2);
   // Who is healthy has the last cell.
   const colours = [0.25, 0.5, 0.75].flatMap((x) => [0.25, 0.5, 0.75, 0.95].map((y) => last?.at(x, y) ?? []));
   assert.ok(

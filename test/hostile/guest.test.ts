@@ -17,7 +17,7 @@ import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 import { apiToken } from '../kit/start-node.ts';
-import { refuse, startReceiver } from '../kit/webhook-receiver.ts';
+import { reject, startReceiver } from '../kit/webhook-receiver.ts';
 import { attack } from './attack.ts';
 import { attacks } from './guest.attacks.ts';
 
@@ -220,7 +220,7 @@ attack(attacks.metadata, async (t) => {
 });
 
 attack(attacks.webhooks, async (t) => {
-  const receiver = await startReceiver(t, refuse(500));
+  const receiver = await startReceiver(t, reject(500));
   const { api, url, tokenOf, figures } = await stage(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_PENDING_MAX_BYTES: String(64 * 1024) });
   const token = await tokenOf('guest');
   for (let times = 0; times < 15; times += 1) assert.ok((await PeerSocket.enter(url, token, { takeover: true })).welcome.ok);

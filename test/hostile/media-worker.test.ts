@@ -21,7 +21,7 @@ const strangers = 1_000;
 /** Of patch 0008. */
 const perNetwork = 128;
 /** Milliseconds; connections without STUN are closed after 10 s. */
-const patience = 60_000;
+const timeoutMs = 60_000;
 const manySources = 40_000;
 const sourcesAtOnce = 5_000;
 /** Of patch 0021. */
@@ -93,12 +93,12 @@ attack(attacks.halfFrames, async (t) => {
     await once(socket, 'connect');
     socket.write(halfFrame);
   }
-  await eventually('the oldest connections are closed', () => refused >= strangers - perNetwork, { within: patience, every: 20 });
+  await eventually('the oldest connections are closed', () => refused >= strangers - perNetwork, { within: timeoutMs, every: 20 });
   assert.equal(open.size, perNetwork);
   const grown = memoryOf(worker) - before;
   t.diagnostic(`${strangers} connections: ${refused} closed at once, the worker grew by ${Math.round(grown / 1e6)} MB`);
   assert.ok(grown < perNetwork * 64 * 1024 * 4, `the worker grew by ${grown} bytes`);
-  await eventually('connections without STUN are closed', () => open.size === 0, { within: patience, every: 20 });
+  await eventually('connections without STUN are closed', () => open.size === 0, { within: timeoutMs, every: 20 });
   assert.deepEqual(await node.children(), [worker]);
   await health();
 });

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
+import { ByteFuzzer } from '../kit/fuzzer.ts';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
 import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode } from '../kit/hostile/hostile-node.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { publications, rtcpSamples, rtpSamples } from '../kit/hostile/packet-samples.ts';
 import { associate, packetOf, sctpSamples } from '../kit/hostile/sctp.ts';
 import { memoryOf } from '../kit/memory.ts';
-import { Mutator } from '../kit/mutator.ts';
 import { attack } from './attack.ts';
 import { attacks } from './mutated-packets.attacks.ts';
 
@@ -21,16 +21,16 @@ const burst = 50;
 const packetsPerAssociation = 20;
 
 attack(attacks.rtp, (t) =>
-  fuzz(t, async (scene, mutator) => {
+  fuzz(t, async (scene, byteFuzzer) => {
     const { send } = await scene.enter();
     const samples = rtpSamples();
     const numbers = new Map<number, number>();
     await scene.burst([send], () => {
-      const packet = mutator.mutate(samples);
+      const packet = byteFuzzer.mutate(samples);
       if (packet.length < 12) return;
-      if (mutator.below(32) > 0) packet[0] = ((packet[0] ?? 0) & 0x3f) | 0x80;
-      const sample = samples[mutator.below(samples.length)];
-      if (mutator.below(16) > 0) sample?.copy(packet, 8, 8, 12);
+      if (byteFuzzer.below(32) > 0) packet[0] = ((packet[0] ?? 0) & 0x3f) | 0x80;
+      const sample = samples[byteFuzzer.below(samples.length)];
+      if (byteFuzzer.below(16) > 0) sample?.copy(packet, 8, 8, 12);
       const ssrc = packet.readUInt32BE(8);
       const number = (numbers.get(ssrc) ?? 0) + 1;
       numbers.set(ssrc, number);
@@ -41,30 +41,30 @@ attack(attacks.rtp, (t) =>
 );
 
 attack(attacks.rtcp, (t) =>
-  fuzz(t, async (scene, mutator) => {
+  fuzz(t, async (scene, byteFuzzer) => {
     const { send, recv, received } = await scene.enter();
     const samples = rtcpSamples([...publications.map(({ ssrc }) => ssrc), ...received]);
     await scene.burst([send, recv], (link) => {
-      const packet = mutator.mutate(samples);
+      const packet = byteFuzzer.mutate(samples);
       if (packet.length < 8) return;
-      if (mutator.below(32) > 0) packet[0] = ((packet[0] ?? 0) & 0x3f) | 0x80;
-      if (mutator.below(32) > 0) packet[1] = 200 + mutator.below(8);
+      if (byteFuzzer.below(32) > 0) packet[0] = ((packet[0] ?? 0) & 0x3f) | 0x80;
+      if (byteFuzzer.below(32) > 0) packet[1] = 200 + byteFuzzer.below(8);
       link.sendRtcp(packet);
     });
   }),
 );
 
 attack(attacks.sctp, (t) =>
-  fuzz(t, async (scene, mutator) => {
+  fuzz(t, async (scene, byteFuzzer) => {
     const link = await MediaLink.open(await scene.guest(), 'send', true);
     try {
       const { verificationTag, cookieEcho, ownTsn, peerInitialTsn, renew } = await associate(link);
       const samples = [...sctpSamples(ownTsn, (peerInitialTsn - 1) >>> 0), cookieEcho];
       const send = (each: MediaLink) => {
-        const chunks = Array.from({ length: 1 + mutator.below(3) }, () =>
-          mutator.below(4) === 0 ? (samples[mutator.below(samples.length)] ?? cookieEcho) : mutator.mutate(samples),
+        const chunks = Array.from({ length: 1 + byteFuzzer.below(3) }, () =>
+          byteFuzzer.below(4) === 0 ? (samples[byteFuzzer.below(samples.length)] ?? cookieEcho) : byteFuzzer.mutate(samples),
         );
-        void each.sendMessage(packetOf(mutator.below(16) === 0 ? mutator.below(2 ** 31) : verificationTag, chunks));
+        void each.sendMessage(packetOf(byteFuzzer.below(16) === 0 ? byteFuzzer.below(2 ** 31) : verificationTag, chunks));
       };
       // A chunk that ends the association costs a handshake of SCTP, and one of DTLS only where the worker does not take that.
       do if (!(await scene.burst([link], send, packetsPerAssociation))) return;
@@ -76,34 +76,34 @@ attack(attacks.sctp, (t) =>
 );
 
 attack(attacks.stun, (t) =>
-  fuzz(t, async (scene, mutator) => {
+  fuzz(t, async (scene, byteFuzzer) => {
     const { send, recv } = await scene.enter();
     await scene.burst([send, recv], (link) => {
-      const attribute = mutator.mutate([
+      const attribute = byteFuzzer.mutate([
         Buffer.from('802900081122334455667788', 'hex'),
         Buffer.from('00250000', 'hex'),
         Buffer.from('0020000800011111deadbeef', 'hex'),
       ]);
       const padded = Buffer.concat([attribute, Buffer.alloc((4 - (attribute.length % 4)) % 4)]);
       const request = link.bindingRequest([padded]);
-      link.send(mutator.below(4) === 0 ? mutator.mutate([request]) : request);
+      link.send(byteFuzzer.below(4) === 0 ? byteFuzzer.mutate([request]) : request);
     });
   }),
 );
 
 attack(attacks.dtls, (t) =>
-  fuzz(t, async (scene, mutator) => {
+  fuzz(t, async (scene, byteFuzzer) => {
     const { send, recv } = await scene.enter();
     await scene.burst([send, recv], (link) => {
-      const record = mutator.mutate(link.sentDtls);
-      if (record.length > 0) record[0] = 20 + mutator.below(8);
+      const record = byteFuzzer.mutate(link.sentDtls);
+      if (record.length > 0) record[0] = 20 + byteFuzzer.below(8);
       link.send(record);
     });
   }),
 );
 
 attack(attacks.tcpFrames, (t) =>
-  fuzz(t, async (scene, mutator) => {
+  fuzz(t, async (scene, byteFuzzer) => {
     const { send } = await scene.enter();
     while (!scene.done() && (await send.taken())) {
       const socket = connect({ host: send.candidate.address, port: send.candidate.port });
@@ -112,9 +112,9 @@ attack(attacks.tcpFrames, (t) =>
       await scene.burst(
         [send],
         () => {
-          const content = mutator.mutate([send.bindingRequest(), ...send.sentDtls]);
+          const content = byteFuzzer.mutate([send.bindingRequest(), ...send.sentDtls]);
           const length = Buffer.alloc(2);
-          length.writeUInt16BE(mutator.below(8) === 0 ? mutator.below(65_536) : content.length);
+          length.writeUInt16BE(byteFuzzer.below(8) === 0 ? byteFuzzer.below(65_536) : content.length);
           socket.write(Buffer.concat([length, content]));
         },
         100,
@@ -125,16 +125,16 @@ attack(attacks.tcpFrames, (t) =>
 );
 
 /** Runs an attack beside a healthy room: the worker lives, that room misses nothing, memory comes back. */
-async function fuzz(t: TestContext, run: (scene: Scene, mutator: Mutator) => Promise<void>): Promise<void> {
+async function fuzz(t: TestContext, run: (scene: Scene, byteFuzzer: ByteFuzzer) => Promise<void>): Promise<void> {
   const node = await startHostileNode(t, { SVC_RATE_LIMIT_SOCKET: '100000' });
   const health = await startHealthyRoom(t, node);
   const [worker = 0] = await node.children();
   await makeRoom(node, 'attacked');
   const before = memoryOf(worker);
   const scene = new Scene(t, node);
-  const mutator = new Mutator(seed);
+  const byteFuzzer = new ByteFuzzer(seed);
   // Again where the attack has cost a session or a link.
-  while (!scene.done()) await run(scene, mutator);
+  while (!scene.done()) await run(scene, byteFuzzer);
   assert.deepEqual(await node.children(), [worker], node.output().slice(-2_000));
   await health();
   const grown = memoryOf(worker) - before;

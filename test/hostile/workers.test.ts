@@ -11,7 +11,7 @@ import { attack } from './attack.ts';
 import { attacks } from './workers.attacks.ts';
 
 /** Five times what is promised. */
-const patience = { within: 40_000 };
+const timeoutOptions = { within: 40_000 };
 
 attack(attacks.hangingWorker, async (t) => {
   const { node, api } = await start(t, 2);
@@ -20,7 +20,7 @@ attack(attacks.hangingWorker, async (t) => {
   const healthy = await join(node, api, 'healthy');
   const other = await pidOf(node, 1);
   process.kill(await pidOf(node, 0), 'SIGSTOP');
-  await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, patience);
+  await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, timeoutOptions);
   assert.ok(node.output().includes('"reason":"media worker hung"'));
   await made(api, 'attacked');
   assert.ok((await healthy.request('getStats')).ok);
@@ -32,14 +32,14 @@ attack(attacks.killedAgain, async (t) => {
   for (let death = 0; death < 2; death += 1) {
     await made(api, 'attacked');
     process.kill(await pidOf(node, 0), 'SIGKILL');
-    await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, patience);
+    await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, timeoutOptions);
   }
   await made(api, 'healthy');
   const healthy = await join(node, api, 'healthy');
   const spared = await pidOf(node, 0);
   await made(api, 'attacked');
   process.kill(await pidOf(node, 1), 'SIGKILL');
-  await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, patience);
+  await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, timeoutOptions);
   assert.ok((await healthy.request('getStats')).ok);
   assert.equal(await pidOf(node, 0), spared);
 });

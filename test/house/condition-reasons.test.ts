@@ -56,7 +56,7 @@ describe('The reasons of conditions', () => {
     const typesOf = (text: string, pattern: RegExp) => new Set([...text.matchAll(pattern)].map(([, word = '']) => word));
     const ofClusters = typesOf(clusters, /\btype: '([A-Z][A-Za-z]+)', (?:status|\.\.\.config)/g);
     assert.deepEqual(ofClusters, new Set(Object.keys(mediaClusterConditions.conditions)));
-    const types = typesOf(rooms, /^\s+([A-Z][a-z]+): (?:accepted|verdict)\(/gm);
+    const types = typesOf(rooms, /^\s+([A-Z][a-z]+): (?:accepted|conditionValue)\(/gm);
     assert.deepEqual(types, new Set(Object.keys(roomConditions.conditions)));
   });
 });

@@ -8,7 +8,7 @@ type Exchange = { request: IncomingMessage; response: ServerResponse & { locals?
 type Problem = { port: number; sentence: string };
 
 /** Bytes of a body that is looked at; of a longer one only the status is. */
-const longest = 4 * 1024 * 1024;
+const maxBodyBytes = 4 * 1024 * 1024;
 /** What a node in a process of its own prints before each problem (report-answers.ts). */
 export const problemMark = 'not as in openapi.json: ';
 
@@ -28,7 +28,7 @@ subscribe('http.server.request.start', (message) => {
       if (isJson(response) && (typeof chunk === 'string' || chunk instanceof Uint8Array)) {
         const bytes = Buffer.from(chunk as string);
         size += bytes.length;
-        if (size <= longest) chunks.push(bytes);
+        if (size <= maxBodyBytes) chunks.push(bytes);
         else bodies.delete(response);
       }
       return Reflect.apply(through, response, args);

@@ -11,10 +11,10 @@ import { apiToken } from './start-node.ts';
 /** Tracks that a room has at most. */
 const maxTracks = 4;
 const period = 1000;
-const sampleEvery = 10;
+const sampleIntervalMs = 10;
 
 /** Bytes of memory and open descriptors by what the process is; how many children ended and were not seen to. */
-export type Sample = { memory: Record<string, number>; descriptors: Record<string, number>; zombies: number };
+export type ProcessSample = { memory: Record<string, number>; descriptors: Record<string, number>; zombies: number };
 
 export type ChurnOptions = {
   node: NodeProcess;
@@ -26,16 +26,16 @@ export type ChurnOptions = {
 };
 
 /** One join or leave a second in each room. @returns what was held, every ten seconds */
-export async function churn(t: TestContext, { node, rooms, files, seconds, seed }: ChurnOptions): Promise<Sample[]> {
+export async function churn(t: TestContext, { node, rooms, files, seconds, seed }: ChurnOptions): Promise<ProcessSample[]> {
   const api = apiClient(node.url, apiToken);
   const random = seededRandom(seed);
   const present = new Map<string, string[]>(rooms.map((room) => [room, []]));
-  const samples: Sample[] = [];
+  const samples: ProcessSample[] = [];
   const started = performance.now();
   for (let second = 0; second < seconds; second += 1) {
     for (const [room, tracks] of present) await step(api, room, tracks, files, random);
-    if (second % sampleEvery === 0) {
-      samples.push(await look(node.pid));
+    if (second % sampleIntervalMs === 0) {
+      samples.push(await sampleProcesses(node.pid));
       t.diagnostic(`${second} s: ${describe(samples.at(-1))}`);
     }
     await new Promise((resolve) => setTimeout(resolve, started + (second + 1) * period - performance.now()));
@@ -64,14 +64,14 @@ async function leave(api: ApiClient, room: string, id: string): Promise<void> {
 }
 
 /** What a node and its children hold now. */
-export async function look(pid: number): Promise<Sample> {
-  const sample: Sample = { memory: {}, descriptors: {}, zombies: 0 };
+export async function sampleProcesses(pid: number): Promise<ProcessSample> {
+  const processSample: ProcessSample = { memory: {}, descriptors: {}, zombies: 0 };
   const counts: Record<string, number> = {};
   for (const each of [pid, ...(await childrenOf(pid))]) {
     try {
       const status = readFileSync(`/proc/${each}/status`, 'utf8');
       if (/^State:\s+Z/m.test(status)) {
-        sample.zombies += 1;
+        processSample.zombies += 1;
         continue;
       }
       const command = readFileSync(`/proc/${each}/cmdline`, 'utf8');
@@ -80,16 +80,16 @@ export async function look(pid: number): Promise<Sample> {
       const kind = each === pid ? 'node' : known;
       counts[kind] = (counts[kind] ?? 0) + 1;
       const name = `${kind} ${counts[kind]}`;
-      sample.memory[name] = residentBytes(each) ?? 0;
-      sample.descriptors[name] = readdirSync(`/proc/${each}/fd`).length;
+      processSample.memory[name] = residentBytes(each) ?? 0;
+      processSample.descriptors[name] = readdirSync(`/proc/${each}/fd`).length;
     } catch {
       // It ended while it was looked at.
     }
   }
-  return sample;
+  return processSample;
 }
 
-function describe(sample: Sample | undefined): string {
-  const entries = Object.entries(sample?.memory ?? {});
-  return entries.map(([name, bytes]) => `${name} ${Math.round(bytes / 2 ** 20)} MiB, ${sample?.descriptors[name]} fd`).join('; ');
+function describe(processSample: ProcessSample | undefined): string {
+  const entries = Object.entries(processSample?.memory ?? {});
+  return entries.map(([name, bytes]) => `${name} ${Math.round(bytes / 2 ** 20)} MiB, ${processSample?.descriptors[name]} fd`).join('; ');
 }

@@ -10,7 +10,7 @@ const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
 /** No machine has it: what is sent there is lost without a word, as on a cable that was cut. */
 const nobody = '02:00:00:00:00:99';
 
-export type Machine = {
+export type NetworkHost = {
   /** Of its namespace. */
   name: string;
   ip: string;
@@ -23,7 +23,7 @@ let count = 0;
 export class ClusterNetwork {
   /** Address of this machine on the bridge, the same network as the others. */
   readonly here: string;
-  readonly machines: Machine[] = [];
+  readonly machines: NetworkHost[] = [];
   readonly #id: string;
   readonly #subnet: string;
   #made = 0;
@@ -50,22 +50,22 @@ export class ClusterNetwork {
   }
 
   /** No packet passes between the two, and none of them is told. */
-  async cut(one: Machine, other: Machine): Promise<void> {
+  async cut(one: NetworkHost, other: NetworkHost): Promise<void> {
     await this.drop(one, other);
     await this.drop(other, one);
   }
 
-  async mend(one: Machine, other: Machine): Promise<void> {
+  async mend(one: NetworkHost, other: NetworkHost): Promise<void> {
     await this.pass(one, other);
     await this.pass(other, one);
   }
 
   /** What one sends the other is lost; the other way all is well. */
-  async drop(from: Machine, to: Machine): Promise<void> {
+  async drop(from: NetworkHost, to: NetworkHost): Promise<void> {
     await ip('-n', from.name, 'neigh', 'replace', to.ip, 'lladdr', nobody, 'dev', 'eth0', 'nud', 'permanent');
   }
 
-  async pass(from: Machine, to: Machine): Promise<void> {
+  async pass(from: NetworkHost, to: NetworkHost): Promise<void> {
     await ip('-n', from.name, 'neigh', 'del', to.ip, 'dev', 'eth0');
   }
 
@@ -73,14 +73,14 @@ export class ClusterNetwork {
    * A new machine with the address of an old one, which is gone without a word: the others still have their connections to it.
    * @param end ends what ran on the old one, once nothing that it sends arrives any more
    */
-  async replace(old: Machine, end: () => Promise<unknown>): Promise<Machine> {
+  async replace(old: NetworkHost, end: () => Promise<unknown>): Promise<NetworkHost> {
     await ip('-n', old.name, 'link', 'set', 'eth0', 'down');
     await end();
     await removeNamespace(old.name);
     await ip('neigh', 'flush', 'to', old.ip, 'dev', this.#bridge);
-    const machine = await this.#add(old.ip);
-    this.machines[this.machines.indexOf(old)] = machine;
-    return machine;
+    const networkHost = await this.#add(old.ip);
+    this.machines[this.machines.indexOf(old)] = networkHost;
+    return networkHost;
   }
 
   /** A file that stands for the one of that name in /etc on every machine, e.g. `resolv.conf` or `hosts`. */
@@ -95,7 +95,7 @@ export class ClusterNetwork {
     return `mrb${this.#id}`;
   }
 
-  async #add(address: string): Promise<Machine> {
+  async #add(address: string): Promise<NetworkHost> {
     this.#made += 1;
     const name = `mr-${this.#id}-${this.#made}`;
     const cable = `mrc${this.#id}-${this.#made}`;

@@ -6,7 +6,7 @@ import { silentLog } from '../../node/log.ts';
 import type { RoomEvent } from '../../node/rooms/events.ts';
 import { type LocalLimits, LocalRooms } from '../../node/rooms/local-rooms.ts';
 import { PeerTokens } from '../../node/rooms/peer-tokens.ts';
-import { FakeKinds } from './fake-components.ts';
+import { FakeComponentRegistry } from './fake-components.ts';
 import { type FakeLinks, FakeNetwork } from './fake-links.ts';
 import { FakeMedia } from './fake-media.ts';
 import { noLimits } from './rooms.ts';
@@ -18,7 +18,7 @@ export type TestNode = {
   cluster: Cluster;
   local: LocalRooms;
   media: FakeMedia;
-  components: FakeKinds;
+  components: FakeComponentRegistry;
   events: RoomEvent[];
   lost: LostEntry[];
   /** What the node says of its load beside its rooms. */
@@ -39,7 +39,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
   const log = silentLog();
   const links = network.join(name);
   const media = new FakeMedia();
-  const components = new FakeKinds();
+  const components = new FakeComponentRegistry();
   const events: RoomEvent[] = [];
   const lost: LostEntry[] = [];
   const keys = new PeerTokens(['the secret of all nodes']);
@@ -82,6 +82,6 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
 }
 
 /** Everything that was under way between nodes has arrived. */
-export async function quiet(): Promise<void> {
+export async function flushNetwork(): Promise<void> {
   await turns(20);
 }

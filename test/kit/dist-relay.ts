@@ -10,8 +10,8 @@ import {
   parseChallengePacket,
   parseNamePacket,
 } from '../../node/cluster/erlang/handshake-packets.ts';
-import { Stranger } from './dist-stranger.ts';
 import { emits, eventually } from './eventually.ts';
+import { RawDistPeer } from './raw-dist-peer.ts';
 
 export type RelayOptions = {
   /** Whose place is taken, the part before the @ of a node on 127.0.0.1 or localhost. */
@@ -50,10 +50,10 @@ export async function startRelay(t: TestContext, options: RelayOptions): Promise
 }
 
 async function relay(t: TestContext, socket: Socket, { wholeName, target, epmdPort, erlang }: RelayOptions): Promise<Relayed> {
-  const victim = new Stranger(socket);
+  const victim = new RawDistPeer(socket);
   socket.resume();
   const found = await findNode({ host: '127.0.0.1', port: epmdPort }, target);
-  const goal = await Stranger.dial(t, found?.entry.port ?? 0);
+  const goal = await RawDistPeer.dial(t, found?.entry.port ?? 0);
   const theirs = parseNamePacket((await victim.read()) ?? Buffer.alloc(0));
   const { nonce, ...bare } = theirs;
   goal.write(namePacket(erlang ? bare : { ...bare, nonce }));

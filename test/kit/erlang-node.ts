@@ -29,8 +29,8 @@ export type ErlOptions = {
   wrap?: readonly string[];
 };
 
-const startDeadline = 60_000;
-const evalDeadline = 60_000;
+const startTimeoutMs = 60_000;
+const evalTimeoutMs = 60_000;
 const mark = '@@answer ';
 
 /** Reads lines, evaluates them one after the other, prints what they give behind the mark. */
@@ -63,17 +63,17 @@ export async function startErl(t: TestContext, options: ErlOptions): Promise<Erl
     child.kill('SIGKILL');
     await ended;
   });
-  await lines.answer(startDeadline);
+  await lines.answer(startTimeoutMs);
   return {
     pid: child.pid ?? 0,
     name,
     eval: (expressions) => {
-      const answer = lines.answer(evalDeadline);
+      const answer = lines.answer(evalTimeoutMs);
       child.stdin.write(`${expressions}.\n`);
       return answer;
     },
     output: () => lines.text,
-    printed: (wanted) => lines.printed(wanted, evalDeadline),
+    printed: (wanted) => lines.printed(wanted, evalTimeoutMs),
     kill: (signal) => child.kill(signal),
     ended,
   };
@@ -93,7 +93,7 @@ export async function startEpmd(t: TestContext, port: number): Promise<{ pid: nu
       () => true,
       () => false,
     );
-  await eventually(`epmd answers on port ${port}`, answers, { within: startDeadline, every: 20 });
+  await eventually(`epmd answers on port ${port}`, answers, { within: startTimeoutMs, every: 20 });
   return { pid: child.pid ?? 0, kill };
 }
 

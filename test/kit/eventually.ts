@@ -18,7 +18,7 @@ export type EventuallyOptions = {
 export type Truthy<Answer> = Exclude<NonNullable<Answer>, false | 0 | ''>;
 
 /** Of the last answer in a failure; a whole status of a pod is more than anyone reads. */
-const longestAnswer = 4_000;
+const maxAnswerMs = 4_000;
 
 /**
  * Looks at once, then each time `wakes` tells, and at latest each `every` milliseconds.
@@ -51,7 +51,7 @@ export async function eventually<Answer>(
     cancel?.();
   }
   const answer = inspect(last, { depth: 8 });
-  const cut = answer.length > longestAnswer ? `${answer.slice(0, longestAnswer)}…` : answer;
+  const cut = answer.length > maxAnswerMs ? `${answer.slice(0, maxAnswerMs)}…` : answer;
   const message = `${typeof what === 'string' ? what : await what()}: not within ${within} ms; the last answer was ${cut}`;
   throw new AssertionError({ message, stackStartFn: eventually });
 }

@@ -8,7 +8,7 @@ import { ensureBuilds, serverSdk } from '../../node/setup/builds.mjs';
 import { root } from '../../node/setup/paths.mjs';
 
 /** How long an example may take to say something, in milliseconds. */
-const patience = 90_000;
+const timeoutMs = 90_000;
 
 export const examples = join(root, 'examples');
 
@@ -63,7 +63,7 @@ export async function startExample(
     new Promise<RegExpExecArray>((resolve, reject) => {
       const look = () => {
         const found = pattern.exec(output());
-        const why = over ? 'ended' : late ? `went on for ${patience} ms` : undefined;
+        const why = over ? 'ended' : late ? `went on for ${timeoutMs} ms` : undefined;
         if (found) resolve(found);
         else if (why) reject(new Error(`The example ${why} without saying ${pattern}:\n${output()}`));
         else return;
@@ -74,7 +74,7 @@ export async function startExample(
       const timer = setTimeout(() => {
         late = true;
         look();
-      }, patience);
+      }, timeoutMs);
       looking.add(look);
       look();
     });

@@ -15,7 +15,7 @@ export const hostFacts = {
   unpublish: () => {},
 } satisfies Partial<ComponentHost>;
 
-export class FakeKinds implements ComponentFactory {
+export class FakeComponentRegistry implements ComponentFactory {
   readonly runners: FakeRunner[] = [];
   /** What the next component does at its start instead of publishing. */
   failStart: ServiceError | undefined;

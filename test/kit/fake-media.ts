@@ -130,7 +130,7 @@ export class FakeRoomInput implements RtpIngress {
 
   async figures() {
     this.#alive();
-    return [...this.#published].map((trackId) => fakeFigures(this.#room, trackId));
+    return [...this.#published].map((trackId) => fakeStats(this.#room, trackId));
   }
 
   close() {
@@ -328,7 +328,7 @@ export class FakePeerMedia implements PeerMedia {
     return {
       up: null,
       down: null,
-      published: [...this.#published].map((trackId) => fakeFigures(this.#room, trackId)),
+      published: [...this.#published].map((trackId) => fakeStats(this.#room, trackId)),
       received: received.slice(0, most).map((trackId) => ({ ...fakeTrack(this.#room, trackId), layers: null })),
       receivedOmitted: Math.max(0, received.length - most),
     };
@@ -370,6 +370,6 @@ function fakeTrack(room: FakeRoomMedia, trackId: string) {
   return { trackId, kind: room.producers.get(trackId)?.kind ?? 'audio', bitrate: 0, loss: null, roundTrip: null, jitter: null };
 }
 
-function fakeFigures(room: FakeRoomMedia, trackId: string) {
+function fakeStats(room: FakeRoomMedia, trackId: string) {
   return { ...fakeTrack(room, trackId), encodings: [] };
 }

@@ -5,16 +5,16 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
 /** `lose`: the node does it, and its answer is lost. `cut`: the node does not hear of it. `hang`: nothing is answered. `half`: half of the answer's body. */
-export type Fault = 'pass' | 'lose' | 'cut' | 'hang' | 'half' | { status: number; headers?: Record<string, string>; body?: string };
+export type HttpFault = 'pass' | 'lose' | 'cut' | 'hang' | 'half' | { status: number; headers?: Record<string, string>; body?: string };
 
-export type Asked = { method: string; path: string; body: string; headers: IncomingMessage['headers']; at: number };
+export type ProxiedRequest = { method: string; path: string; body: string; headers: IncomingMessage['headers']; at: number };
 
 export type FaultyProxy = {
   url: string;
   /** Every request, in order. */
-  asked: Asked[];
+  asked: ProxiedRequest[];
   /** The faults of the next requests; when they are used up, requests pass. */
-  next: (...faults: Fault[]) => void;
+  next: (...faults: HttpFault[]) => void;
   /** Keeps the next such request until `release`, which passes it on even if nobody waits for its answer any more. */
   hold: (method: string, path: string) => Held;
 };
@@ -28,8 +28,8 @@ export type Held = {
 type Holding = { method: string; path: string; exchange: PromiseWithResolvers<Exchange> };
 
 export async function startFaultyProxy(t: TestContext, targetPort: number): Promise<FaultyProxy> {
-  const asked: Asked[] = [];
-  const faults: Fault[] = [];
+  const asked: ProxiedRequest[] = [];
+  const faults: HttpFault[] = [];
   const holdings: Holding[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -67,24 +67,24 @@ export async function startFaultyProxy(t: TestContext, targetPort: number): Prom
 
 type Exchange = { request: IncomingMessage; response: ServerResponse; body: Buffer; targetPort: number };
 
-async function fail(fault: Fault, exchange: Exchange): Promise<void> {
+async function fail(httpFault: HttpFault, exchange: Exchange): Promise<void> {
   const { request, response } = exchange;
-  if (fault === 'hang') return;
-  if (fault === 'cut') {
+  if (httpFault === 'hang') return;
+  if (httpFault === 'cut') {
     request.socket.resetAndDestroy();
     return;
   }
-  if (typeof fault === 'object') {
-    response.writeHead(fault.status, fault.headers).end(fault.body);
+  if (typeof httpFault === 'object') {
+    response.writeHead(httpFault.status, httpFault.headers).end(httpFault.body);
     return;
   }
   const answer = await ask(exchange);
-  if (fault === 'lose') {
+  if (httpFault === 'lose') {
     request.socket.resetAndDestroy();
     return;
   }
   response.writeHead(answer.status, answer.headers);
-  if (fault === 'pass') response.end(answer.body);
+  if (httpFault === 'pass') response.end(answer.body);
   else response.write(answer.body.subarray(0, answer.body.length / 2), () => request.socket.resetAndDestroy());
 }
 

@@ -23,7 +23,7 @@ const within = (outer: readonly Box[], type: string) => outer.filter((box) => bo
 const flagsOf = (bytes: Buffer) => bytes.readUIntBE(1, 3);
 
 /** Of each picture, when it begins and how long it lasts, in milliseconds. The first track is that of pictures. */
-export function picturesIn(file: Buffer): { time: number; duration: number }[] {
+export function framesInFragment(file: Buffer): { time: number; duration: number }[] {
   return within(boxes(file), 'moof')
     .filter(({ type }) => type === 'traf')
     .flatMap(({ bytes }) => {
@@ -40,9 +40,9 @@ export function picturesIn(file: Buffer): { time: number; duration: number }[] {
     });
 }
 
-/** As `picturesIn`, of a file. */
-export async function writtenPictures(path: string): Promise<{ time: number; duration: number }[]> {
-  return picturesIn(await readFile(path));
+/** As `framesInFragment`, of a file. */
+export async function writtenFrames(path: string): Promise<{ time: number; duration: number }[]> {
+  return framesInFragment(await readFile(path));
 }
 
 function offset(kind: keyof typeof beforeSamples, flags: number): number {

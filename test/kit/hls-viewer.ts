@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { eventually } from './eventually.ts';
-import { type CheckedPlaylist, checkNext, checkPlaylist } from './hls-rules.ts';
+import { type CheckedPlaylist, checkPlaylist, checkUpdate } from './hls-conformance.ts';
 import { makeResources } from './resources-folder.ts';
 
 const run = promisify(execFile);
@@ -55,7 +55,7 @@ export async function follow(address: string, done: (playlist: CheckedPlaylist) 
     const playlist = checkPlaylist(await playlistAt(url));
     longestWait = Math.max(longestWait, performance.now() - last);
     last = performance.now();
-    if (before) checkNext(before, playlist);
+    if (before) checkUpdate(before, playlist);
     playlists.push(playlist);
     before = playlist;
     if (done(playlist)) return { playlists, longestWait };

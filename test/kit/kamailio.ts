@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { eventually } from './eventually.ts';
 import { freePorts } from './free-ports.ts';
 import { Child } from './kube/child.ts';
-import { loopbackPlace, type SipPlace } from './sip-place.ts';
+import { loopbackNetwork, type SipNetwork } from './sip-network.ts';
 
 export const account = { username: 'room', password: 'a secret of the test' };
 
@@ -19,7 +19,7 @@ export type KamailioOptions = {
   /** Seconds for which it keeps a registration at most. */
   maxExpires?: number;
   /** Of its far end, too. */
-  place?: SipPlace;
+  place?: SipNetwork;
 };
 
 export class Kamailio {
@@ -28,10 +28,10 @@ export class Kamailio {
   /** PEM of its certificate, which is its own authority; for localhost. */
   readonly ca: string;
   readonly #folder: string;
-  readonly #place: SipPlace;
+  readonly #place: SipNetwork;
   #child: Child | undefined;
 
-  private constructor(folder: string, place: SipPlace, ports: { port: number; tlsPort: number }, ca: string) {
+  private constructor(folder: string, place: SipNetwork, ports: { port: number; tlsPort: number }, ca: string) {
     this.#folder = folder;
     this.#place = place;
     this.port = ports.port;
@@ -64,8 +64,8 @@ export class Kamailio {
       ],
       { stdio: 'pipe' },
     );
-    writeFileSync(join(folder, 'kamailio.cfg'), configuration({ place: loopbackPlace, ...options, port, tlsPort, key, cert }));
-    const kamailio = new Kamailio(folder, options.place ?? loopbackPlace, { port, tlsPort }, readFileSync(cert, 'utf8'));
+    writeFileSync(join(folder, 'kamailio.cfg'), configuration({ place: loopbackNetwork, ...options, port, tlsPort, key, cert }));
+    const kamailio = new Kamailio(folder, options.place ?? loopbackNetwork, { port, tlsPort }, readFileSync(cert, 'utf8'));
     t.after(async () => {
       await kamailio.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -107,7 +107,7 @@ async function takes(address: string, port: number): Promise<boolean> {
   return taken;
 }
 
-function configuration(options: KamailioOptions & { place: SipPlace; port: number; tlsPort: number; key: string; cert: string }): string {
+function configuration(options: KamailioOptions & { place: SipNetwork; port: number; tlsPort: number; key: string; cert: string }): string {
   const { farEndPort, place, algorithm = 'MD5', maxExpires = 3600, port, tlsPort, key, cert } = options;
   const modules = ['tm', 'sl', 'rr', 'pv', 'maxfwd', 'usrloc', 'registrar', 'textops', 'siputils', 'auth', 'corex', 'tls'];
   return `#!KAMAILIO

@@ -1,7 +1,7 @@
 // MediaClusters for tests of what is made of them: as the API server would give them, and what the operator would know of the world.
 import { mediaClusterSpecSchema } from '../../crds/media-cluster.ts';
 import { apiVersion } from '../../crds/types.ts';
-import type { ClusterFacts, SecretData } from '../../operator/clusters/facts.ts';
+import type { ClusterContext, SecretData } from '../../operator/clusters/cluster-context.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
 
 /** `spec` as a user writes it; defaults are added. */
@@ -26,7 +26,7 @@ export const testSecrets: Readonly<Record<string, SecretData>> = {
   'turn-credentials': { password: 'password of turn' },
 };
 
-export function testFacts(facts: Partial<ClusterFacts> = {}): ClusterFacts {
+export function testFacts(facts: Partial<ClusterContext> = {}): ClusterContext {
   return {
     image: 'registry.example/mediarooms:0.7.0',
     clusterDomain: 'cluster.local',

@@ -7,7 +7,7 @@ import { eventually } from './eventually.ts';
 import { type StartedNode, startNode } from './start-node.ts';
 
 /** `api` asks `wrong`, which tests let own no room. */
-export type NodePair = { owner: StartedNode; wrong: StartedNode; api: ApiClient };
+export type NodePair = { owner: StartedNode; nonOwner: StartedNode; api: ApiClient };
 export type NodePairOptions = { owner?: Environment; both?: Environment; logs?: { owner: Log; wrong: Log } };
 
 let pairs = 0;
@@ -22,14 +22,14 @@ export async function startNodePair(t: TestContext, { owner: more, both, logs }:
     ...both,
   });
   const owner = await startNode(t, { ...dist('owner'), ...more }, logs?.owner);
-  const wrong = await startNode(t, dist('wrong'), logs?.wrong);
-  const api = apiClient(wrong.url, wrong.token);
-  await untilTogether([api, apiClient(owner.url, owner.token)]);
-  return { owner, wrong, api };
+  const nonOwner = await startNode(t, dist('wrong'), logs?.wrong);
+  const api = apiClient(nonOwner.url, nonOwner.token);
+  await waitForMesh([api, apiClient(owner.url, owner.token)]);
+  return { owner, nonOwner, api };
 }
 
 /** Until each lists all: it knows another's name, address and state some time after they are connected, and not all do in the same moment. */
-export async function untilTogether(nodes: readonly ApiClient[]): Promise<void> {
+export async function waitForMesh(nodes: readonly ApiClient[]): Promise<void> {
   for (const node of nodes)
     await eventually('the nodes find each other', async () => (await node.get('/cluster/nodes')).body.data.length >= nodes.length);
 }

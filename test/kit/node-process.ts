@@ -17,8 +17,8 @@ import { assertNothingFound, startSearch } from './secret-search.ts';
 import { testEnvironment } from './start-node.ts';
 
 const main = join(import.meta.dirname, '../../node/main.ts');
-const startDeadline = 60_000;
-const endDeadline = 60_000;
+const startTimeoutMs = 60_000;
+const endTimeoutMs = 60_000;
 const startedUrl = /"url":"([^"]+)"/;
 const forTests: Environment = { ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true', SVC_LOG_LEVEL: 'debug' };
 
@@ -72,7 +72,7 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}, op
       if (url) started.resolve(url);
     });
   }
-  const timer = setTimeout(() => started.reject(new Error(`the node did not start within ${startDeadline} ms:\n${text}`)), startDeadline);
+  const timer = setTimeout(() => started.reject(new Error(`the node did not start within ${startTimeoutMs} ms:\n${text}`)), startTimeoutMs);
   void ended.then(({ code }) => started.reject(new Error(`the node ended with code ${code}:\n${text}`)));
   const url = await started.promise.finally(() => clearTimeout(timer));
   const pid = child.pid ?? 0;
@@ -88,7 +88,7 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}, op
 }
 
 /** For a node that is started again at its port: one that the system gives to nobody while it is away, as it would one that a node chose. */
-export async function lastingPort(): Promise<Environment> {
+export async function stablePort(): Promise<Environment> {
   const [port] = await freePorts(1);
   return { SVC_PORT: String(port) };
 }
@@ -104,7 +104,7 @@ export async function runNodeToEnd(
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const timer = setTimeout(() => child.kill('SIGKILL'), endDeadline);
+  const timer = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
   const { code } = await waitForEnd(child);
   clearTimeout(timer);
   search.look(output);

@@ -9,7 +9,7 @@ export type Closing = { code: number; reason: string };
 type Waiter = { matches: (frame: Frame) => boolean; resolve: (frame: Frame) => void; reject: (error: Error) => void };
 
 /** How long anything is waited for, in milliseconds. */
-const patience = 40_000;
+const timeoutMs = 40_000;
 
 export class PeerSocket {
   /** Every frame that came, in order. */
@@ -106,8 +106,8 @@ export class PeerSocket {
     const { promise, resolve, reject } = Promise.withResolvers<Frame>();
     const waiter: Waiter = { matches, resolve, reject };
     const timer = setTimeout(
-      () => reject(new Error(`no such frame in ${patience} ms; got ${JSON.stringify(this.frames).slice(0, 2000)}`)),
-      patience,
+      () => reject(new Error(`no such frame in ${timeoutMs} ms; got ${JSON.stringify(this.frames).slice(0, 2000)}`)),
+      timeoutMs,
     );
     this.#waiters.add(waiter);
     return promise.finally(() => {

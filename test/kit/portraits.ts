@@ -1,6 +1,6 @@
 // Drawn people for pictures of the console: what a page publishes instead of a camera, so that nobody's face is needed and it looks the same everywhere.
 
-export type Look = {
+export type Portrait = {
   /** Colours: of the wall behind, from left to right. */
   wall: readonly [string, string];
   skin: string;
@@ -12,7 +12,7 @@ export type Look = {
 
 export type Portraits = {
   /** Its track of 640x360, 15 pictures a second. */
-  camera: (look: Look) => MediaStreamTrack;
+  camera: (portrait: Portrait) => MediaStreamTrack;
   /** A track of silence, or of something like a voice. */
   microphone: (speaks: boolean) => MediaStreamTrack;
 };
@@ -22,8 +22,8 @@ declare global {
 }
 
 /** For a page, as a script that runs first: it stands for itself and knows nothing of this module. `own`: what its getUserMedia() gives. */
-export function installPortraits(own?: Look): void {
-  const draw = (context: CanvasRenderingContext2D, { wall, skin, hair, shirt, length }: Look, at: number) => {
+export function installPortraits(own?: Portrait): void {
+  const draw = (context: CanvasRenderingContext2D, { wall, skin, hair, shirt, length }: Portrait, at: number) => {
     const shape = (colour: string, x: number, y: number, rx: number, ry: number, from = 0, to = 2 * Math.PI) => {
       context.fillStyle = colour;
       context.beginPath();
@@ -56,12 +56,12 @@ export function installPortraits(own?: Look): void {
     context.arc(x, y + 22, 26, 0.2 * Math.PI, 0.8 * Math.PI);
     context.stroke();
   };
-  const camera = (look: Look): MediaStreamTrack => {
+  const camera = (portrait: Portrait): MediaStreamTrack => {
     const canvas = document.createElement('canvas');
     canvas.width = 640;
     canvas.height = 360;
     const context = canvas.getContext('2d') as CanvasRenderingContext2D;
-    const picture = () => draw(context, look, performance.now());
+    const picture = () => draw(context, portrait, performance.now());
     picture();
     setInterval(picture, 1000 / 15);
     return canvas.captureStream(15).getVideoTracks()[0] as MediaStreamTrack;

@@ -10,10 +10,10 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 
 /** An address, and what a command begins with to run where it is; must replace itself by the command. */
-export type PrometheusPlace = { address: string; wrap: readonly string[] };
+export type PrometheusEndpoint = { address: string; wrap: readonly string[] };
 export type Sample = { labels: Record<string, string>; value: number };
 
-const startDeadline = 60_000;
+const startTimeoutMs = 60_000;
 /** `msg="Listening on" address=127.0.0.1:39035`, whichever format this release logs in. */
 const listening = /Listening on.*?address"?[=:]"?([\d.]+:\d+)/;
 
@@ -33,7 +33,7 @@ export class Prometheus {
     t: TestContext,
     targets: readonly string[],
     rules: readonly string[] = [],
-    { address, wrap }: PrometheusPlace = { address: '127.0.0.1', wrap: [] },
+    { address, wrap }: PrometheusEndpoint = { address: '127.0.0.1', wrap: [] },
   ): Promise<Prometheus> {
     const folder = mkdtempSync(join(tmpdir(), 'mediarooms-prometheus-'));
     const config = {
@@ -82,6 +82,6 @@ async function addressOf(child: ChildProcess): Promise<string> {
   }
   child.once('error', reject);
   child.once('exit', (code) => reject(new Error(`Prometheus ended with code ${code}:\n${said}`)));
-  const timer = setTimeout(() => reject(new Error(`Prometheus did not start:\n${said}`)), startDeadline);
+  const timer = setTimeout(() => reject(new Error(`Prometheus did not start:\n${said}`)), startTimeoutMs);
   return promise.finally(() => clearTimeout(timer));
 }

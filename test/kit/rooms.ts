@@ -6,7 +6,7 @@ import { type LocalLimits, LocalRooms } from '../../node/rooms/local-rooms.ts';
 import type { Peer } from '../../node/rooms/peer.ts';
 import type { PeerEvent } from '../../node/rooms/peer-events.ts';
 import { PeerTokens } from '../../node/rooms/peer-tokens.ts';
-import { FakeKinds } from './fake-components.ts';
+import { FakeComponentRegistry } from './fake-components.ts';
 import { FakeMedia } from './fake-media.ts';
 import { turns } from './turns.ts';
 
@@ -22,7 +22,7 @@ export const noLimits: LocalLimits = {
 export type TestRooms = {
   rooms: LocalRooms;
   media: FakeMedia;
-  components: FakeKinds;
+  components: FakeComponentRegistry;
   keys: PeerTokens;
   events: RoomEvent[];
   /** Kinds of all events so far, in order, with the peer where there is one: `PeerAdded:alice`. */
@@ -32,7 +32,7 @@ export type TestRooms = {
 export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false } = {}): TestRooms {
   const events: RoomEvent[] = [];
   const media = new FakeMedia();
-  const components = new FakeKinds();
+  const components = new FakeComponentRegistry();
   const keys = new PeerTokens(['a secret of the test']);
   const rooms = new LocalRooms({
     node: 'svc@test',
@@ -98,17 +98,17 @@ export async function connectPeer(rooms: LocalRooms, roomId: string, peerId: str
   const { id } = await peer.createTransport('send', { sctp: true });
   await peer.createTransport('recv', { sctp: true });
   await peer.join({ rtpCapabilities: {} });
-  await settled();
+  await flushEvents();
   return { peer, connection, send: String(id) };
 }
 
 export async function publish(from: TestPeer, kind: 'audio' | 'video', metadata: string | null = null): Promise<string> {
   const { trackId } = await from.peer.publish({ transportId: from.send, kind, rtpParameters: {}, metadata, paused: false });
-  await settled();
+  await flushEvents();
   return trackId;
 }
 
 /** Everything that was ready to run has run: fake media answers within microtasks and immediates. */
-export async function settled(): Promise<void> {
+export async function flushEvents(): Promise<void> {
   await turns(3);
 }

@@ -31,11 +31,11 @@ export type S3Server = {
 const bucket = 'kept';
 
 /** Where it runs, if not on loopback: an address, and what a command begins with to run there. */
-export type S3ServerPlace = { address: string; wrap: readonly string[] };
+export type S3ServerEndpoint = { address: string; wrap: readonly string[] };
 
 export async function startS3Server(
   scope: Scope,
-  { address, wrap }: S3ServerPlace = { address: '127.0.0.1', wrap: [] },
+  { address, wrap }: S3ServerEndpoint = { address: '127.0.0.1', wrap: [] },
 ): Promise<S3Server> {
   const { versitygw } = kubernetesPrograms(['versitygw']);
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-s3-'));

@@ -15,7 +15,7 @@ const kinds: Record<string, string> = {
   SVC_WEBHOOK_SECRET: 'the secret of webhooks',
 };
 /** Shorter ones are words, such as `development`, and stand in output by right. */
-const shortest = 16;
+const minLength = 16;
 const noted = new Set<string>();
 /** Of the nodes that run in this process. */
 const running = new Set<SecretLeakScanner>();
@@ -26,7 +26,7 @@ export function secretsOf(env: Environment): Secret[] {
   const urls = (env.SVC_WEBHOOK_URLS ?? '').split(' ').flatMap((text) => secretsOfUrl(text));
   const turn = [...(env.SVC_ICE_SERVERS ?? '').matchAll(/"credential":\s*"([^"]+)"/g)];
   const credentials = turn.map(([, value = '']) => ({ kind: 'a TURN credential', value }));
-  return [...plain, ...urls, ...credentials].filter(({ value }) => value.length >= shortest);
+  return [...plain, ...urls, ...credentials].filter(({ value }) => value.length >= minLength);
 }
 
 function secretsOfUrl(text: string): Secret[] {

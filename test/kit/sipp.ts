@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { eventually } from './eventually.ts';
 import { freePort } from './free-ports.ts';
 import { Child } from './kube/child.ts';
-import { loopbackPlace, type SipPlace } from './sip-place.ts';
+import { loopbackNetwork, type SipNetwork } from './sip-network.ts';
 
 export type SippOptions = {
   /** Where it listens. */
@@ -23,17 +23,17 @@ export type SippOptions = {
   rate?: number;
   /** Seconds for all of it. */
   timeout?: number;
-  place?: SipPlace;
+  place?: SipNetwork;
 };
 
 export class Sipp {
   readonly #child: Child;
   readonly #folder: string;
   readonly #port: number;
-  readonly #place: SipPlace;
+  readonly #place: SipNetwork;
   readonly mediaPort: number;
 
-  private constructor(child: Child, folder: string, { port, mediaPort, place }: { port: number; mediaPort: number; place: SipPlace }) {
+  private constructor(child: Child, folder: string, { port, mediaPort, place }: { port: number; mediaPort: number; place: SipNetwork }) {
     this.#place = place;
     this.#child = child;
     this.#port = port;
@@ -45,7 +45,7 @@ export class Sipp {
   static async run(
     t: Pick<TestContext, 'after'>,
     steps: string,
-    { port, target, transport = 'udp', calls = 1, atOnce = calls, rate = 10, timeout = 80, place = loopbackPlace }: SippOptions,
+    { port, target, transport = 'udp', calls = 1, atOnce = calls, rate = 10, timeout = 80, place = loopbackNetwork }: SippOptions,
   ): Promise<Sipp> {
     const folder = mkdtempSync(join(tmpdir(), 'mediarooms-sipp-'));
     const mediaPort = await freePort();
@@ -134,7 +134,7 @@ export function soundAt(port: number, address = '127.0.0.1'): string {
 }
 
 /** Whether somebody has this UDP port there (proc(5), /proc/net/udp). */
-async function holds({ address, pid }: SipPlace, port: number): Promise<boolean> {
+async function holds({ address, pid }: SipNetwork, port: number): Promise<boolean> {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   const bytes = address.split('.').map((each) => Number(each).toString(16).toUpperCase().padStart(2, '0'));
   return (await readFile(`/proc/${pid}/net/udp`, 'utf8')).includes(`${bytes.reverse().join('')}:${hex} `);
@@ -157,7 +157,7 @@ a=rtpmap:101 telephone-event/8000
 a=fmtp:101 0-15
 a=sendrecv`;
 
-export const takeInvite = '<recv request="INVITE" rrs="true"/>';
+export const expectInvite = '<recv request="INVITE" rrs="true"/>';
 
 /** An answer to the INVITE. `more`: further headers. */
 export function answer(status: string, { sdp, more = '' }: { sdp?: string | true; more?: string } = {}): string {
@@ -170,11 +170,11 @@ export function answer(status: string, { sdp, more = '' }: { sdp?: string | true
   );
 }
 
-export const takeAck = '<recv request="ACK"/>';
-export const takeBye = `<recv request="BYE"/>\n${send(`SIP/2.0 200 OK\n${answerHeaders.replace(';tag=[pid]far[call_number]', '')}\nContent-Length: 0\n\n`)}`;
+export const expectAck = '<recv request="ACK"/>';
+export const expectBye = `<recv request="BYE"/>\n${send(`SIP/2.0 200 OK\n${answerHeaders.replace(';tag=[pid]far[call_number]', '')}\nContent-Length: 0\n\n`)}`;
 
 /** A call that is answered, echoed, and hung up by who called. */
-export const takeCall = [takeInvite, answer('200 OK', { sdp: true }), takeAck, takeBye].join('\n');
+export const answerCall = [expectInvite, answer('200 OK', { sdp: true }), expectAck, expectBye].join('\n');
 
 /** A request in the dialog that its answer to an INVITE made. `cseq` counts its own. */
 export function ask(
@@ -195,19 +195,19 @@ Content-Length: [len]
 ${body}`);
 }
 
-/** As takeInvite, and who called is remembered for ask(). */
+/** As expectInvite, and who called is remembered for ask(). */
 export const takeInviteToAsk = `<recv request="INVITE" rrs="true"><action>
 <ereg regexp=".*" search_in="hdr" header="From:" assign_to="1"/>
 </action></recv>`;
 
-/** As takeInvite, and which request it was is remembered for takeCancel: its answer comes after another one. */
+/** As expectInvite, and which request it was is remembered for expectCancel: its answer comes after another one. */
 export const takeInviteToCancel = `<recv request="INVITE" rrs="true"><action>
 <ereg regexp=".*" search_in="hdr" header="Via:" occurrence="1" assign_to="7"/>
 <ereg regexp=".*" search_in="hdr" header="Via:" occurrence="2" assign_to="8"/>
 <ereg regexp="[0-9]+" search_in="hdr" header="CSeq:" assign_to="9"/>
 </action></recv>`;
 const cancelled = answerHeaders.replace('[last_CSeq:]', 'CSeq: [$9] INVITE').replace('[last_Via:]', 'Via: [$7]\nVia: [$8]');
-export const takeCancel = `<recv request="CANCEL"/>
+export const expectCancel = `<recv request="CANCEL"/>
 ${send(`SIP/2.0 200 OK\n${answerHeaders}\nContent-Length: 0\n\n`)}
 ${send(`SIP/2.0 487 Request Terminated\n${cancelled}\nContent-Length: 0\n\n`)}`;
 
@@ -223,7 +223,7 @@ Content-Length: 0
 
 `);
 
-export const takeOk = '<recv response="200" rrs="true"/>';
+export const expectOk = '<recv response="200" rrs="true"/>';
 export const pause = (milliseconds: number): string => `<pause milliseconds="${milliseconds}"/>`;
 export const take = (status: number): string => `<recv response="${status}"/>`;
 export const maybe = (status: number): string => `<recv response="${status}" optional="true"/>`;

@@ -22,13 +22,13 @@ export type Receiver = {
   untilTrue: (holds: (received: readonly Received[]) => boolean) => Promise<void>;
 };
 
-export const take: Answering = (response) => void response.writeHead(204).end();
-export const refuse =
+export const accept: Answering = (response) => void response.writeHead(204).end();
+export const reject =
   (status: number, headers: Record<string, string> = {}): Answering =>
   (response) =>
     void response.writeHead(status, headers).end('no');
 
-export async function startReceiver(t: TestContext, how: Answering = take, port = 0): Promise<Receiver> {
+export async function startReceiver(t: TestContext, how: Answering = accept, port = 0): Promise<Receiver> {
   let answer = how;
   let connections = 0;
   const received: Received[] = [];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { versionAnnotation } from '../../crds/definitions.ts';
+import { versionAnnotation } from '../../crds/crd-manifests.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';

@@ -7,7 +7,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
 import { applyDefinitions } from '../kit/kube/media-clusters.ts';
-import { monitoringDefinitions } from '../kit/kube/other-definitions.ts';
+import { monitoringDefinitions } from '../kit/kube/third-party-crds.ts';
 
 const server = await startApiServer({ after });
 await applyDefinitions(server);

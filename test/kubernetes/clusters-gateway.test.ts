@@ -4,8 +4,8 @@ import { after, test } from 'node:test';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { routeDefinition } from '../kit/kube/other-definitions.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { routeDefinition } from '../kit/kube/third-party-crds.ts';
 
 type Route = {
   metadata: { name: string; ownerReferences: { kind: string; name: string }[] };

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lostAfter } from '../../operator/clusters/hosts.ts';
+import { lostTimeoutMs } from '../../operator/clusters/hosts.ts';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
-import { readObject } from '../kit/kube/reading.ts';
+import { readObject } from '../kit/kube/read-objects.ts';
 
 const server = await startControlPlane({ after });
 await applyDefinitions(server);
@@ -96,7 +96,7 @@ test('a host of which only the kubelet is silent is not lost: its media node ans
       const node = (await readObject(server, 'nodes', host)) as unknown as Host | undefined;
       return node?.status.conditions.find(({ type }) => type === 'Ready')?.status === 'Unknown';
     });
-    await sleep(lostAfter + 5_000);
+    await sleep(lostTimeoutMs + 5_000);
     assert.deepEqual(uids(await user.pods()), [pod.metadata.uid]);
     assert.equal((await user.condition('Degraded')).status, 'False');
     assert.equal(await room.lives(), true);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { Informer } from '../kit/kube/informer.ts';
 import { applyDefinitions, type ClusterPod, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { Mirror } from '../kit/kube/mirror.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 import type { ApiObject } from '../kit/kube/pod-spec.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
@@ -93,7 +93,7 @@ test('keys rotate in two steps while a token stays good, until it would have exp
   const { current } = await keys();
   // Told of each, however short it lasts.
   const seen: { stage: string; previous: string | undefined }[] = [];
-  const secrets = new Mirror<ApiObject & { data: Record<string, string> }>(server.client, '/api/v1/namespaces/hot/secrets', (now) => {
+  const secrets = new Informer<ApiObject & { data: Record<string, string> }>(server.client, '/api/v1/namespaces/hot/secrets', (now) => {
     if (now?.metadata.name !== 'c-secret-keys') return;
     const { next, previous } = now.data;
     const stage = next ? 'known' : now.data.current === current ? 'before' : 'first';

@@ -6,16 +6,16 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { eventually } from '../kit/eventually.ts';
-import { type Anything, condition, startMediaStage } from '../kit/kube/media-stage.ts';
-import { untilTold } from '../kit/kube/reading.ts';
+import { condition, type KubeJson, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
+import { waitForEvent } from '../kit/kube/read-objects.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { expectations, manifests } from './manifests.ts';
 
 const namespaces = ['default', 'two', 'none', 'clusters'];
-const stage = await startMediaStage({ after }, { operator: { env: { OPERATOR_WATCH_NAMESPACES: namespaces.join(' ') } } });
+const stage = await startClusterFixture({ after }, { operator: { env: { OPERATOR_WATCH_NAMESPACES: namespaces.join(' ') } } });
 const folder = join(manifests, 'conditions');
 /** Until a status says why, in milliseconds: five seconds were promised, which a busy machine does not keep. */
-const patience = 60_000;
+const timeoutMs = 60_000;
 
 type Wrong = {
   file: string;
@@ -30,20 +30,20 @@ type Wrong = {
 
 const wrong = [...expectations(folder, 'condition')].map(([file, expected]): Wrong => {
   const [, type = '', status = '', reason = '', message = ''] = /^(\w+)=(\w+) (\w+): (.+)$/.exec(expected) ?? [];
-  const { kind, metadata } = parse(readFileSync(join(folder, file), 'utf8')) as Anything;
+  const { kind, metadata } = parse(readFileSync(join(folder, file), 'utf8')) as KubeJson;
   return { file, kind: kind === 'Room' ? 'rooms' : 'mediaClusters', ...metadata, type, status, reason, message };
 });
 
 /** Every Room and MediaCluster by what it is, with its version. */
 async function versions(): Promise<Map<string, string>> {
-  const { items } = JSON.parse(await stage.kubectl('get', 'mroom,mcl', '-A', '-o', 'json')) as Anything;
-  return new Map(items.map(({ kind, metadata }: Anything) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]));
+  const { items } = JSON.parse(await stage.kubectl('get', 'mroom,mcl', '-A', '-o', 'json')) as KubeJson;
+  return new Map(items.map(({ kind, metadata }: KubeJson) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]));
 }
 
 /** Rooms on the one node: id, incarnation, and whose they are. */
 async function nodeRooms(): Promise<Map<string, { incarnation: string; externalId: string | null }>> {
   const { body } = await (await stage.api('media-0')).get('/room');
-  return new Map(body.data.map(({ id, incarnation, externalId }: Anything) => [id, { incarnation, externalId }]));
+  return new Map(body.data.map(({ id, incarnation, externalId }: KubeJson) => [id, { incarnation, externalId }]));
 }
 
 describe('What only the cluster can know to be wrong', () => {
@@ -68,8 +68,8 @@ describe('What only the cluster can know to be wrong', () => {
     const elapsed = stopwatch();
     await stage.kubectl('apply', '-f', folder);
     for (const { file, kind, name, namespace, type, status, reason, message } of wrong) {
-      const told = (object: Anything) => condition(object, type)?.reason === reason && condition(object, type).message === message;
-      const object = await stage.waitFor(kind, name, told, patience, namespace);
+      const told = (object: KubeJson) => condition(object, type)?.reason === reason && condition(object, type).message === message;
+      const object = await stage.waitFor(kind, name, told, timeoutMs, namespace);
       const found = condition(object, type);
       assert.equal(found.status, status, file);
       assert.equal(found.observedGeneration, object.metadata.generation, file);
@@ -82,7 +82,7 @@ describe('What only the cluster can know to be wrong', () => {
   });
 
   it('has an Event that kubectl describe shows', async () => {
-    await untilTold(stage.server, 'room-id-of-another-room', 'RoomIdTaken');
+    await waitForEvent(stage.server, 'room-id-of-another-room', 'RoomIdTaken');
     const described = await stage.kubectl('describe', 'mroom', 'room-id-of-another-room');
     assert.match(described, /RoomIdTaken[\s\S]*Events:[\s\S]*Warning\s+RoomIdTaken/);
   });

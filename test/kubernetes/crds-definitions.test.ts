@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { definitions, definitionsVersion, versionAnnotation } from '../../crds/definitions.ts';
-import { ensureDefinitions } from '../../operator/definitions/ensure-definitions.ts';
+import { crdVersion, definitions, versionAnnotation } from '../../crds/crd-manifests.ts';
+import { ensureCrds } from '../../operator/crds/ensure-crds.ts';
 import { KubeClient } from '../../operator/kube/client.ts';
 import { silentLog } from '../../operator/log.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -53,7 +53,7 @@ async function ensure(t: TestContext, more: { kubeconfig?: string; apply?: boole
     ...{ kubeconfig, log: silentLog(), userAgent: 'test', timeoutMs: 30_000, fieldManager: 'mediarooms-operator' },
   });
   t.after(() => client.close());
-  await ensureDefinitions({
+  await ensureCrds({
     client,
     log: silentLog(),
     apply: true,
@@ -101,7 +101,7 @@ describe('The operator at its start', () => {
 
   it('does so when three of them start at once', async (t) => {
     await Promise.all([ensure(t), ensure(t), ensure(t)]);
-    for (const name of names) assert.equal((await installed(name)).metadata.annotations[versionAnnotation], definitionsVersion);
+    for (const name of names) assert.equal((await installed(name)).metadata.annotations[versionAnnotation], crdVersion);
   });
 
   it('replaces an older one, whoever installed it and however', async (t) => {
@@ -192,6 +192,6 @@ describe('The operator at its start', () => {
     // Until it has read its rules it refuses all but the administrator.
     const ensured = [ensure(t, { patienceMs }), ensure(t, { patienceMs, kubeconfig: server.kubeconfigFor({ user: 'operator' }) })];
     await Promise.all([...ensured, sleep(500).then(() => server.startApiServer())]);
-    assert.equal((await installed(names[1])).metadata.annotations[versionAnnotation], definitionsVersion);
+    assert.equal((await installed(names[1])).metadata.annotations[versionAnnotation], crdVersion);
   });
 });

@@ -3,7 +3,7 @@
 // keys of lists, and fields that a rule asks for: these may never become stricter.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { definitions } from '../../crds/definitions.ts';
+import { definitions } from '../../crds/crd-manifests.ts';
 import { KubeClient } from '../../operator/kube/client.ts';
 import { type KubeObject, type Resource, resources } from '../../operator/kube/objects.ts';
 import { silentLog } from '../../operator/log.ts';

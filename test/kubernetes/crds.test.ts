@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse, stringify } from 'yaml';
-import { definitions } from '../../crds/definitions.ts';
+import { definitions } from '../../crds/crd-manifests.ts';
 import { mediaClusterSchema, roomSchema } from '../../crds/types.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { examples, expectations, manifests, refusals } from './manifests.ts';

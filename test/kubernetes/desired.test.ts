@@ -6,12 +6,12 @@ import { after, test } from 'node:test';
 import { parse } from 'yaml';
 import { configFiles, configObjects } from '../../operator/clusters/config-files.ts';
 import { sharedObjects, slotObjects } from '../../operator/clusters/desired.ts';
-import { missingSecrets } from '../../operator/clusters/made-secrets.ts';
+import { missingSecrets } from '../../operator/clusters/generated-secrets.ts';
 import type { ClusterObject, Pod } from '../../operator/clusters/manifests.ts';
 import { annotation } from '../../operator/clusters/names.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
 import { pod } from '../../operator/clusters/pod.ts';
-import { allocatedPorts, type Exposure, fixedBlock, portRangeOf, takeBlock } from '../../operator/clusters/ports.ts';
+import { allocatedPorts, allocatePortBlock, type Exposure, fixedPortBlock, portRangeOf } from '../../operator/clusters/ports.ts';
 import { KubeClient } from '../../operator/kube/client.ts';
 import { KubeError } from '../../operator/kube/kube-error.ts';
 import { type Resource, resources, type Stored } from '../../operator/kube/objects.ts';
@@ -123,7 +123,7 @@ for (const exposure of exposures) {
         ...spec,
         media: { exposure, ...(form === 'rich' && exposure === 'loadBalancer' ? { loadBalancer } : {}) },
       });
-      const basePort = exposure === 'nodePort' ? (form === 'rich' ? 30_110 : 30_100) : fixedBlock(cluster.spec, 0);
+      const basePort = exposure === 'nodePort' ? (form === 'rich' ? 30_110 : 30_100) : fixedPortBlock(cluster.spec, 0);
       assert.ok(basePort);
       const { objects, pod: made } = everything(cluster, basePort);
       for (const object of [...objects, made]) {
@@ -213,9 +213,9 @@ test('what the API server says of node ports leads to the next free block', asyn
   const used = new Set(allocatedPorts(message));
   assert.deepEqual([...used], [30_051]);
   // One at a time is found out: the next block has the other port of the first.
-  assert.equal(takeBlock({ from: 30_050, to: 30_060 }, 2, used), 30_052);
+  assert.equal(allocatePortBlock({ from: 30_050, to: 30_060 }, 2, used), 30_052);
   for (const port of allocatedPorts(await refused(30_052))) used.add(port);
-  assert.equal(takeBlock({ from: 30_050, to: 30_060 }, 2, used), 30_053);
+  assert.equal(allocatePortBlock({ from: 30_050, to: 30_060 }, 2, used), 30_053);
   await applyTwice(media(other, 30_053));
   assert.deepEqual(portRangeOf(await refused(40_000)), { from: 30_000, to: 32_767 });
 });

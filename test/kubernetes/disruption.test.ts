@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { disruptionBudget, serviceAccount } from '../../operator/clusters/companions.ts';
+import { disruptionBudget, serviceAccount } from '../../operator/clusters/auxiliary-objects.ts';
 import { label, namesOf } from '../../operator/clusters/names.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
 import { pod } from '../../operator/clusters/pod.ts';

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { commandsOf, shell } from '../kit/docs-lines.ts';
+import { docCommands, runShell } from '../kit/doc-commands.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
+import { ClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { MediaStage } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
-const stage = new MediaStage(server, runner, startOperator({ after }, server));
+const stage = new ClusterFixture(server, runner, startOperator({ after }, server));
 await stage.operator.says(/this operator works now/);
 const env = {
   ...process.env,
@@ -22,10 +22,10 @@ const env = {
 const cwd = join(import.meta.dirname, '../..');
 
 test('docs/how-to/operate-kubernetes.md: what is shown is there, tokens and keys rotate, the configuration changes, nodes come and go', async () => {
-  await shell('kubectl create configmap media-files && kubectl apply -f examples/kubernetes/mediacluster.yaml', { cwd, env });
-  await shell('kubectl wait --for=condition=Available mcl/media --timeout=120s', { cwd, env });
+  await runShell('kubectl create configmap media-files && kubectl apply -f examples/kubernetes/mediacluster.yaml', { cwd, env });
+  await runShell('kubectl wait --for=condition=Available mcl/media --timeout=120s', { cwd, env });
   const said = new Map<string, string>();
-  for (const line of commandsOf('docs/how-to/operate-kubernetes.md')) said.set(line, await shell(line, { cwd, env }));
+  for (const line of docCommands('docs/how-to/operate-kubernetes.md')) said.set(line, await runShell(line, { cwd, env }));
   const saidTo = (part: RegExp) => [...said].find(([line]) => part.test(line))?.[1] ?? '';
   assert.match(saidTo(/^kubectl get mcl,mroom/), /mediacluster.mediarooms.dev\/media /);
   assert.match(saidTo(/^kubectl get events/), /mediacluster\/media/);
@@ -43,7 +43,7 @@ test('docs/how-to/upgrade-and-uninstall.md: Rooms that were deleted after their 
   await stage.operator.stop();
   await stage.kubectl('delete', 'room', 'left', '--wait=false');
   assert.ok((await stage.get('rooms', 'left')).metadata.deletionTimestamp);
-  for (const line of commandsOf('docs/how-to/upgrade-and-uninstall.md').filter((each) => each.includes('finalizers')))
-    await shell(line, { cwd, env });
+  for (const line of docCommands('docs/how-to/upgrade-and-uninstall.md').filter((each) => each.includes('finalizers')))
+    await runShell(line, { cwd, env });
   assert.deepEqual(await stage.list('rooms'), []);
 });

@@ -7,23 +7,23 @@ import { after, test } from 'node:test';
 import { css, PagePeer, red } from '../browser/client-kit.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
-import { looks, samples, share, steadyShare, wholeStream } from '../kit/composed.ts';
+import { framesAt, ratioOf, samples, steadyShare, wholeStream } from '../kit/composed-stream.ts';
 import { eventually } from '../kit/eventually.ts';
 import { follow } from '../kit/hls-viewer.ts';
+import { ClusterFixture, type KubeJson } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions } from '../kit/kube/media-clusters.ts';
-import { type Anything, MediaStage } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 import { servePlainPage } from '../kit/plain-page.ts';
-import { colours } from '../kit/recorded.ts';
+import { colors } from '../kit/recorded-file.ts';
 import { startS3Server } from '../kit/s3-server.ts';
 import { examples } from './manifests.ts';
 
 const server = await startControlPlane({ after });
 await applyDefinitions(server);
 const runner = await startPodRunner(server);
-const stage = new MediaStage(server, runner, startOperator({ after }, server));
+const stage = new ClusterFixture(server, runner, startOperator({ after }, server));
 const s3 = await startS3Server({ after });
 
 const tone = 440;
@@ -46,8 +46,8 @@ async function enter(browser: StartedBrowser, pageUrl: string, peer: string): Pr
 }
 
 /** Resolves when all that the room kept is in S3, with the two of it: the stream and the recording. */
-async function untilKept(api: ApiClient): Promise<Anything[]> {
-  let recordings: Anything[] = [];
+async function untilKept(api: ApiClient): Promise<KubeJson[]> {
+  let recordings: KubeJson[] = [];
   const areKept = async () => {
     ({ recordings } = (await api.get('/recording?details=true')).body);
     return recordings.length === 2 && recordings.every(({ upload }) => upload?.state === 'done');
@@ -83,8 +83,8 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
   const node = `http://${runner.pod('class-0').status?.podIP}:8080`;
   const api = apiClient(node, await stage.adminToken('class'));
   const { components, peers } = (await api.get(`/room/${id}`)).body.data;
-  assert.deepEqual(components.map(({ type }: Anything) => type).sort(), ['hls', 'recording']);
-  assert.deepEqual(peers.map(({ id: peer }: Anything) => peer).sort(), ['pupil', 'teacher']);
+  assert.deepEqual(components.map(({ type }: KubeJson) => type).sort(), ['hls', 'recording']);
+  assert.deepEqual(peers.map(({ id: peer }: KubeJson) => peer).sort(), ['pupil', 'teacher']);
 
   const browser = await startBrowser(t);
   const pageUrl = await servePlainPage(t);
@@ -120,13 +120,13 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
   const [init] = names.map((name) => basename(name)).filter((name) => name.startsWith('init-'));
   const stream = await wholeStream(folder, init);
   // Where no white bar wanders for long and no name is.
-  const seen = (await looks(stream)).map((picture) => picture.at(0.5, 0.4));
+  const seen = (await framesAt(stream)).map((picture) => picture.at(0.5, 0.4));
   // The room lives a moment longer than its teacher: on a busy machine for seconds.
   const last = seen.findLastIndex(isRed);
   assertMostly(seen.slice(Math.max(0, last - 96), last + 1), 'the end of the class in the stream');
   const sound = await samples(stream);
   const heard = Array.from({ length: Math.floor(sound.length / 24_000) }, (_, half) =>
-    share(sound.subarray(half * 24_000, (half + 1) * 24_000), tone),
+    ratioOf(sound.subarray(half * 24_000, (half + 1) * 24_000), tone),
   );
   assert.ok(heard.filter((each) => each > 0.7).length >= 4, `of the stream's half seconds the teacher's tone are ${heard}`);
 
@@ -136,7 +136,7 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
   const without: string[] = [];
   const picturesOf = async (path: string) => ({
     path,
-    pictures: await colours(path).catch((error: Error) => {
+    pictures: await colors(path).catch((error: Error) => {
       without.push(error.message);
       return [];
     }),

@@ -4,12 +4,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
+import { ClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions } from '../kit/kube/media-clusters.ts';
-import { MediaStage } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
-import { untilTold } from '../kit/kube/reading.ts';
+import { waitForEvent } from '../kit/kube/read-objects.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { examples } from './manifests.ts';
@@ -18,7 +18,7 @@ const server = await startControlPlane({ after });
 await applyDefinitions(server);
 const runner = await startPodRunner(server);
 const operator = startOperator({ after }, server);
-const stage = new MediaStage(server, runner, operator);
+const stage = new ClusterFixture(server, runner, operator);
 
 async function kubectl(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await server.kubectl(args);
@@ -81,7 +81,7 @@ describe('The examples', () => {
   });
 
   it('are described with their conditions and Events', async () => {
-    await untilTold(stage.server, 'webinar', 'Ready');
+    await waitForEvent(stage.server, 'webinar', 'Ready');
     const text = await kubectl('describe', 'mroom', 'webinar');
     assert.match(text, /Type:\s+Ready\n/);
     assert.match(text, /Events:[\s\S]*Normal/);

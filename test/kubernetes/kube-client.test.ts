@@ -1,12 +1,12 @@
 // The kube layer's client against a real API server.
 import assert from 'node:assert/strict';
 import { after, describe, it, type TestContext } from 'node:test';
-import type { WatchEvent } from '../../operator/kube/answers.ts';
 import type { KubeClient } from '../../operator/kube/client.ts';
 import { EventRecorder } from '../../operator/kube/event-recorder.ts';
 import { addFinalizer, removeFinalizer } from '../../operator/kube/finalizers.ts';
 import { isConflict, KubeError } from '../../operator/kube/kube-error.ts';
-import { controllerOf, type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
+import { controllerReference, type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
+import type { WatchEvent } from '../../operator/kube/responses.ts';
 import { writeStatus } from '../../operator/kube/status-writer.ts';
 import { silentLog } from '../../operator/log.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -216,7 +216,7 @@ describe('the client of a real API server', () => {
     const owner = await client.create<Widget>(widgets, widget('owner'));
     const owned = await client.apply(resources.configMaps, {
       ...configMap('owned', {}),
-      metadata: { ...inDefault('owned'), ownerReferences: [controllerOf(owner)] },
+      metadata: { ...inDefault('owned'), ownerReferences: [controllerReference(owner)] },
     });
     assert.equal(owned.metadata.ownerReferences?.[0]?.uid, owner.metadata.uid);
   });

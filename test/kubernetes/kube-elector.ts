@@ -1,6 +1,6 @@
 // A process that stands for leader and, while it leads, writes its name: what tests freeze and kill.
 import { KubeClient } from '../../operator/kube/client.ts';
-import { pause } from '../../operator/kube/deadline.ts';
+import { sleep } from '../../operator/kube/deadline.ts';
 import { LeaderElector } from '../../operator/kube/lease.ts';
 import { resources } from '../../operator/kube/objects.ts';
 import { silentLog } from '../../operator/log.ts';
@@ -49,7 +49,7 @@ const result = await elector.run(end.signal, async (lost) => {
     const data = { writer: identity, count: String(count) };
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'written', namespace: 'default' }, data };
     await leader.apply(resources.configMaps, object).catch((error: unknown) => say(`refused ${(error as { reason?: string }).reason}`));
-    await pause(20, lost);
+    await sleep(20, lost);
   }
 });
 say(result);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../kit/eventually.ts';
-import { type Anything, isAvailable, isReady, mediaCluster, startMediaStage } from '../kit/kube/media-stage.ts';
+import { isAvailable, isReady, type KubeJson, mediaCluster, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 
@@ -15,7 +15,7 @@ const any = (count: number) => Math.floor(random() * count);
 
 /** @param leaseMs after which another one takes over */
 const options = (leaseMs: number) => ({ env: { OPERATOR_LEASE_DURATION: String(leaseMs), OPERATOR_LOG_LEVEL: 'info' } });
-const stage = await startMediaStage({ after }, { spec: { replicas: 2 }, operator: options(5_000) });
+const stage = await startClusterFixture({ after }, { spec: { replicas: 2 }, operator: options(5_000) });
 /** Of those that are started now: short while they are killed, so that the next one works soon. */
 let leaseMs = 1_000;
 const { client } = stage.server;
@@ -71,7 +71,7 @@ function keepTwo(): void {
 async function working(): Promise<OperatorProcess> {
   const look = async () => {
     keepTwo();
-    const { holderIdentity } = ((await client.call(lease)).body as Anything).spec;
+    const { holderIdentity } = ((await client.call(lease)).body as KubeJson).spec;
     const holder = operators.find(({ identity }) => identity === holderIdentity);
     return holder?.running && holder.output.includes('this operator works now') ? holder : undefined;
   };
@@ -79,12 +79,12 @@ async function working(): Promise<OperatorProcess> {
 }
 
 async function untilAsDeclared(): Promise<void> {
-  const isAsDeclared = (room: Anything) => declared.has(room.metadata.name) && isReady(room);
-  let items: Anything[] = [];
+  const isAsDeclared = (room: KubeJson) => declared.has(room.metadata.name) && isReady(room);
+  let items: KubeJson[] = [];
   const look = async () => {
     // On a busy machine one may lose its short Lease, and ends.
     keepTwo();
-    ({ items } = (await client.call(rooms)).body as { items: Anything[] });
+    ({ items } = (await client.call(rooms)).body as { items: KubeJson[] });
     return items.length === declared.size && items.every(isAsDeclared);
   };
   const picture = () => {
@@ -95,12 +95,12 @@ async function untilAsDeclared(): Promise<void> {
 }
 
 /** What one node says: the rooms of the whole cluster, and how many are its own. */
-async function roomsAt(pod: string): Promise<{ rooms: Anything[]; own: number }> {
+async function roomsAt(pod: string): Promise<{ rooms: KubeJson[]; own: number }> {
   const api = await stage.api(pod);
   // The other node may be slow to answer, or one that has just gone be taken for silent.
   const all = async () => {
     const { body } = await api.get('/room?limit=1000');
-    return body.incomplete.length === 0 ? (body.data as Anything[]) : undefined;
+    return body.incomplete.length === 0 ? (body.data as KubeJson[]) : undefined;
   };
   return {
     rooms: await eventually(`${pod} lists the rooms of all nodes`, all, { every: 200 }),
@@ -139,7 +139,7 @@ test(`an operator is killed ${kills} times at any point of its work, and what is
   const pods = (await stage.list('pods')).map(({ metadata }) => metadata.name as string);
   assert.equal(pods.length, 2, pods.join());
   const nodes = await Promise.all(pods.map(roomsAt));
-  const stored = new Map(((await client.call(rooms)).body as { items: Anything[] }).items.map((room) => [room.metadata.name, room]));
+  const stored = new Map(((await client.call(rooms)).body as { items: KubeJson[] }).items.map((room) => [room.metadata.name, room]));
   const expected = [...declared].map(([name, { maxPeers, peers }]) => ({
     id: name,
     externalId: stored.get(name).metadata.uid,
@@ -176,7 +176,7 @@ test(`an operator is killed ${kills} times at any point of its work, and what is
   const services = (await stage.list('services')).map(({ metadata }) => metadata.name as string).filter((name) => name.startsWith('media'));
   const ofPods = pods.flatMap((pod) => [pod, `${pod}-media`]);
   assert.deepEqual(services.sort(), ['media', 'media-nodes', ...ofPods].sort());
-  const { spec } = (await client.call(lease)).body as Anything;
+  const { spec } = (await client.call(lease)).body as KubeJson;
   assert.ok(spec.leaseTransitions >= kills, `${spec.leaseTransitions} transitions`);
 });
 

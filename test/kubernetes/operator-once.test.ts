@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../kit/eventually.ts';
 import { lengthOf, linesOf } from '../kit/kube/audit-log.ts';
-import { type Anything, isAvailable, isReady, mediaCluster, startMediaStage } from '../kit/kube/media-stage.ts';
+import { isAvailable, isReady, type KubeJson, mediaCluster, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { runOperator, startOperator } from '../kit/kube/operator-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'mediarooms-audit-'));
@@ -19,7 +19,7 @@ writeFileSync(
 );
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const stage = await startMediaStage({ after }, { plane: { flags: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`] } });
+const stage = await startClusterFixture({ after }, { plane: { flags: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`] } });
 const peers = [{ name: 'anna' }, { name: 'bert' }];
 await stage.makeRoom('class', { peers });
 await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 1);
@@ -35,9 +35,9 @@ const kinds = [
 async function versions(): Promise<Record<string, string>> {
   const { items } = JSON.parse(await stage.kubectl('get', kinds.join(','), '-A', '-o', 'json'));
   // The API server renews a Lease of its own all the time, and hosts theirs.
-  const ours = items.filter(({ kind, metadata }: Anything) => kind !== 'Lease' || metadata.namespace === 'default');
+  const ours = items.filter(({ kind, metadata }: KubeJson) => kind !== 'Lease' || metadata.namespace === 'default');
   return Object.fromEntries(
-    ours.map(({ kind, metadata }: Anything) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]),
+    ours.map(({ kind, metadata }: KubeJson) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]),
   );
 }
 

@@ -1,8 +1,8 @@
 // The whole operator while the API server is away, and while its connections break all the time: live rooms do not notice.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { ClusterFixture, isAvailable, isReady, type KubeJson, mediaCluster } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { type Anything, isAvailable, isReady, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
 import { keepDoing } from '../kit/pace.ts';
@@ -23,7 +23,7 @@ const proxy = await startTcpProxy({ after }, Number(new URL(server.url).port));
 const kubeconfig = server.kubeconfigFor({ server: `https://127.0.0.1:${proxy.port}` });
 // One that lost its Lease is started again under its name, as the container of a pod is.
 const start = () => startOperator({ after }, server, { kubeconfig, env: { OPERATOR_IDENTITY: 'the-pod' } });
-const stage = new MediaStage(server, runner, start());
+const stage = new ClusterFixture(server, runner, start());
 const supervising = (async () => {
   while (supervised.running) {
     await stage.operator.ended;
@@ -38,7 +38,7 @@ await stage.operator.says(/this operator works now/);
 await server.apply(mediaCluster('media'));
 await stage.waitFor('mediaClusters', 'media', isAvailable);
 
-const incarnationOf = (room: Anything) => room.status.incarnation as string;
+const incarnationOf = (room: KubeJson) => room.status.incarnation as string;
 
 test('while the API server is away for a minute nothing on the nodes is touched; then all that happened meanwhile is caught up with', {
   timeout: 240_000,
@@ -74,7 +74,7 @@ test('while the API server is away for a minute nothing on the nodes is touched;
   const took = elapsed();
   t.diagnostic(`caught up ${Math.round(took)} ms after the API server was back`);
   assertPrompt('to catch up', took, { promised: 15_000 });
-  const rooms = (await api.get('/room')).body.data as Anything[];
+  const rooms = (await api.get('/room')).body.data as KubeJson[];
   assert.deepEqual(rooms.map(({ id }) => id).sort(), ['changed', 'live', 'new']);
   assert.equal(rooms.find(({ id }) => id === 'changed').config.maxPeers, 7);
   for (const room of made.filter(({ metadata }) => metadata.name === 'live' || metadata.name === 'changed'))

@@ -1,16 +1,16 @@
 // What the operator may do: with exactly the chart's Roles it does everything, and it uses all that they give, by the API server's audit log.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { definitions, versionAnnotation } from '../../crds/definitions.ts';
+import { definitions, versionAnnotation } from '../../crds/crd-manifests.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type AuditedCall, AuditLog } from '../kit/kube/audit-log.ts';
 import { type ChartObject, type ChartOptions, renderChart } from '../kit/kube/chart.ts';
+import { ClusterFixture, condition, isAvailable, mediaCluster } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import type { KubectlResult } from '../kit/kube/kubectl.ts';
-import { condition, isAvailable, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts';
 import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
-import { routeDefinition } from '../kit/kube/other-definitions.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { routeDefinition } from '../kit/kube/third-party-crds.ts';
 
 type Rule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };
 
@@ -106,7 +106,7 @@ async function install(options: ChartOptions) {
 test('with exactly the Role of the chart the operator does all of its work, and all of the Role is needed', async () => {
   const { account, objects, kubeconfig } = await install({ release: 'mediarooms' });
   const operator = startOperator({ after }, server, { kubeconfig });
-  const stage = new MediaStage(server, runner, operator);
+  const stage = new ClusterFixture(server, runner, operator);
   await operator.says(/this operator works now/);
   await exerciseEverything(stage);
   await operator.stop();
@@ -126,7 +126,7 @@ test('with exactly the Role of the chart the operator does all of its work, and 
   );
 });
 
-async function exerciseEverything(stage: MediaStage): Promise<void> {
+async function exerciseEverything(stage: ClusterFixture): Promise<void> {
   const drain = { timeoutSeconds: 2 };
   const around = {
     ingress: { host: 'media.example' },
@@ -179,7 +179,7 @@ test('where references to owners are guarded, what the operator makes needs the 
     const rules = object.rules as Rule[] | undefined;
     return rules ? { ...object, rules: rules.filter(({ resources }) => !resources.includes('rooms/finalizers')) } : object;
   });
-  const stage = new MediaStage(server, runner, undefined as unknown as OperatorProcess);
+  const stage = new ClusterFixture(server, runner, undefined as unknown as OperatorProcess);
   const room = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'owner', namespace: 'default' }, spec: {} };
   await server.apply([room, mediaCluster('owner', { replicas: 0 })]);
   for (const plural of ['rooms', 'mediaClusters'] as const) {
@@ -206,7 +206,7 @@ test('with the Roles of the chart for all namespaces the operator works in them 
   const operator = startOperator({ after }, server, { kubeconfig, env: { OPERATOR_WATCH_NAMESPACES: '*' } });
   await operator.says(/this operator works now/);
   await server.kubectl(['create', 'namespace', 'elsewhere']);
-  const stage = new MediaStage(server, runner, operator);
+  const stage = new ClusterFixture(server, runner, operator);
   await server.apply(mediaCluster('media', { replicas: 0 }, 'elsewhere'));
   const looked = (cluster: { status?: { observedGeneration?: number } }) => cluster.status?.observedGeneration === 1;
   await stage.waitFor('mediaClusters', 'media', looked, 30_000, 'elsewhere');

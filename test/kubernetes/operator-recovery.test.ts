@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { blue, css, PagePeer, red } from '../browser/client-kit.ts';
 import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
-import { isReady, startMediaStage } from '../kit/kube/media-stage.ts';
+import { isReady, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 
 import { servePlainPage } from '../kit/plain-page.ts';
 
-const stage = await startMediaStage({ after }, { spec: { replicas: 2 } });
+const stage = await startClusterFixture({ after }, { spec: { replicas: 2 } });
 await Promise.all([stage.runner.waitForPod('media-0'), stage.runner.waitForPod('media-1')]);
 
 /** Joins with what the Secret of the Room says, through the Service, as an application behind an Ingress would. */

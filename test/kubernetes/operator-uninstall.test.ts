@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { AuditLog } from '../kit/kube/audit-log.ts';
 import { renderChart } from '../kit/kube/chart.ts';
-import { startMediaStage } from '../kit/kube/media-stage.ts';
+import { startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { runOperator } from '../kit/kube/operator-process.ts';
 
 const audit = new AuditLog({ after });
-const stage = await startMediaStage({ after }, { plane: { flags: audit.flags } });
+const stage = await startClusterFixture({ after }, { plane: { flags: audit.flags } });
 const { server } = stage;
 const account = 'mediarooms-operator-uninstall';
 const kubeconfig = server.kubeconfigFor({ token: await server.serviceAccountToken('default', account) });

@@ -3,20 +3,20 @@ import assert from 'node:assert/strict';
 import { cp } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { commandsOf, shell } from '../kit/docs-lines.ts';
+import { docCommands, runShell } from '../kit/doc-commands.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
+import { ClusterFixture, condition, mediaCluster } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { condition, MediaStage, mediaCluster } from '../kit/kube/media-stage.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
-import { monitoringDefinitions, routeDefinition } from '../kit/kube/other-definitions.ts';
 import { startPodRunner } from '../kit/kube/pod-runner.ts';
-import { untilTold } from '../kit/kube/reading.ts';
+import { waitForEvent } from '../kit/kube/read-objects.ts';
+import { monitoringDefinitions, routeDefinition } from '../kit/kube/third-party-crds.ts';
 import { makeTone } from '../kit/media-files.ts';
 
 const root = join(import.meta.dirname, '../..');
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
-const stage = new MediaStage(server, runner, startOperator({ after }, server));
+const stage = new ClusterFixture(server, runner, startOperator({ after }, server));
 await stage.operator.says(/this operator works now/);
 
 const path = [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter);
@@ -26,11 +26,11 @@ test('the quick start gives Rooms that are Ready on real nodes, and kubectl show
   await cp(join(root, 'examples'), join(server.dir, 'examples'), { recursive: true });
   await makeTone(join(server.dir, 'welcome.ogg'), 440, 60);
   const said = new Map<string, string>();
-  const lines = commandsOf('docs/guides/quickstart-kubernetes.md', 'Rooms').filter((line) => line.startsWith('kubectl '));
+  const lines = docCommands('docs/guides/quickstart-kubernetes.md', 'Rooms').filter((line) => line.startsWith('kubectl '));
   for (const line of lines) {
     // Who types the lines is slower than the Event, which comes after the status that was waited for.
-    if (line.includes(' describe ')) await untilTold(stage.server, 'webinar', 'Ready');
-    said.set(line.replace(/^kubectl /, '').split(/ -| --/)[0] ?? '', await shell(line, { cwd: server.dir, env }));
+    if (line.includes(' describe ')) await waitForEvent(stage.server, 'webinar', 'Ready');
+    said.set(line.replace(/^kubectl /, '').split(/ -| --/)[0] ?? '', await runShell(line, { cwd: server.dir, env }));
   }
   const table = said.get('get mroom')?.split('\n') ?? [];
   assert.match(table[0] ?? '', /^NAME +PHASE +NODE +PEERS +ADDRESS +AGE +ROOMID +COMPONENTS +REASON/);

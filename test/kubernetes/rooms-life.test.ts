@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
-import { conditionOf, isSettled, RoomStage, room } from '../kit/kube/room-stage.ts';
+import { conditionOf, isSettled, RoomFixture, room } from '../kit/kube/room-fixture.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { type StartedNode, startNode } from '../kit/start-node.ts';
 
 /** A node for all tests of the file. */
 const ends: (() => Promise<void>)[] = [];
 const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
-let stage: RoomStage;
+let stage: RoomFixture;
 let node: StartedNode;
 
 before(async () => {
-  stage = await RoomStage.start(scope);
+  stage = await RoomFixture.start(scope);
   node = await startNode(scope as never, { SVC_IP: '127.0.0.1' });
   await stage.addCluster('media', [node]);
   await stage.startOperator();

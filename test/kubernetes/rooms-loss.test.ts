@@ -6,9 +6,9 @@ import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { claimBlock, type LoopbackBlock } from '../kit/kube/loopback-block.ts';
-import { untilTold } from '../kit/kube/reading.ts';
-import { type Anything, conditionOf, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
-import { untilTogether } from '../kit/node-pair.ts';
+import { waitForEvent } from '../kit/kube/read-objects.ts';
+import { conditionOf, type KubeJson, RoomFixture, type RoomOperator, room } from '../kit/kube/room-fixture.ts';
+import { waitForMesh } from '../kit/node-pair.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
@@ -16,13 +16,13 @@ import { apiToken } from '../kit/start-node.ts';
 
 const ends: (() => Promise<void>)[] = [];
 const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
-let stage: RoomStage;
+let stage: RoomFixture;
 let operator: RoomOperator;
 let block: LoopbackBlock;
 let pairs = 0;
 
 before(async () => {
-  stage = await RoomStage.start(scope);
+  stage = await RoomFixture.start(scope);
   block = await claimBlock();
   scope.after(async () => block.dns.close());
   operator = await stage.startOperator({ pollMs: 2_000 });
@@ -46,7 +46,7 @@ async function startPair(name: string): Promise<[NodeProcess, NodeProcess]> {
   });
   const first = await startNodeProcess(scope as never, env(1));
   const second = await startNodeProcess(scope as never, env(2));
-  await untilTogether([first, second].map(({ url }) => apiClient(url, apiToken)));
+  await waitForMesh([first, second].map(({ url }) => apiClient(url, apiToken)));
   await stage.addCluster(name, [first, second]);
   return [first, second];
 }
@@ -73,7 +73,7 @@ describe('A room that is lost', () => {
     const socket = await PeerSocket.enter(secret?.['alice.url'] ?? '', token);
     assert.equal(socket.welcome.ok, true);
     await socket.close();
-    await untilTold(stage.server, 'lost', 'RoomLost');
+    await waitForEvent(stage.server, 'lost', 'RoomLost');
   });
 
   test('is not made again where recreate is Never, until that is changed', async () => {
@@ -94,7 +94,7 @@ describe('A room that is lost', () => {
     const first = await stage.waitUntilReady('moving');
     const api = apiClient(nodes[0].url, apiToken);
     const { body } = await api.get('/cluster/nodes');
-    const owner = body.data.find(({ address }: Anything) => address === first.status.address);
+    const owner = body.data.find(({ address }: KubeJson) => address === first.status.address);
     const secret = await stage.secret('moving-peers');
     const fallbackUrls = nodes.map(({ url }) => url.replace('http', 'ws') + peerSocketPath);
     const alice = new RoomClient({ url: secret?.['alice.url'] ?? '', token: secret?.['alice.token'] ?? '', fallbackUrls });
@@ -198,7 +198,7 @@ describe('A Room whose nodes do not answer', () => {
     node.kill('SIGSTOP');
     const { code, stderr } = await stage.server.kubectl(['delete', 'mroom', 'left', '--timeout=80s']);
     assert.equal(code, 0, stderr);
-    await untilTold(stage.server, 'left', 'RoomLeft');
+    await waitForEvent(stage.server, 'left', 'RoomLeft');
     await stage.apply(room('left', ofCluster('frozen')));
     await stage.waitFor('left', (each) => conditionOf(each, 'Ready')?.reason === 'NodeUnreachable');
     node.kill('SIGCONT');
@@ -208,7 +208,7 @@ describe('A Room whose nodes do not answer', () => {
     assert.notEqual(again.metadata.uid, metadata.uid);
     const { body } = await api.get('/room');
     assert.deepEqual(
-      body.data.map(({ id, externalId, incarnation }: Anything) => ({ id, externalId, incarnation })),
+      body.data.map(({ id, externalId, incarnation }: KubeJson) => ({ id, externalId, incarnation })),
       [{ id: 'left', externalId: again.metadata.uid, incarnation: again.status.incarnation }],
     );
   });

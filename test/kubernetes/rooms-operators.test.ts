@@ -5,18 +5,18 @@ import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startFaultyProxy } from '../kit/faulty-proxy.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { type Anything, RoomStage, room } from '../kit/kube/room-stage.ts';
+import { type KubeJson, RoomFixture, room } from '../kit/kube/room-fixture.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 import { startNode } from '../kit/start-node.ts';
 
 const ends: (() => Promise<void>)[] = [];
 const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
-let stage: RoomStage;
+let stage: RoomFixture;
 let api: ApiClient;
 let nodeUrl: string;
 
 before(async () => {
-  stage = await RoomStage.start(scope, await startControlPlane(scope));
+  stage = await RoomFixture.start(scope, await startControlPlane(scope));
   const node = await startNode(scope as never, { SVC_IP: '127.0.0.1' });
   api = apiClient(node.url, node.token);
   nodeUrl = node.url;
@@ -32,10 +32,10 @@ async function both(namespace: string, prefix: string): Promise<{ declared: stri
   const { body } = await api.get('/room');
   return {
     // One that is being deleted is neither declared any more nor gone.
-    declared: items.map(({ metadata }: Anything) => `${metadata.name} ${metadata.deletionTimestamp ? 'going' : metadata.uid}`).sort(),
+    declared: items.map(({ metadata }: KubeJson) => `${metadata.name} ${metadata.deletionTimestamp ? 'going' : metadata.uid}`).sort(),
     there: body.data
-      .filter(({ id }: Anything) => id.startsWith(prefix))
-      .map((each: Anything) => `${each.id} ${each.externalId}`)
+      .filter(({ id }: KubeJson) => id.startsWith(prefix))
+      .map((each: KubeJson) => `${each.id} ${each.externalId}`)
       .sort(),
   };
 }
@@ -63,7 +63,7 @@ test('A namespace that is deleted takes its rooms with it, whatever goes first',
   assert.equal(code, 0, stderr);
   const { body } = await api.get('/room');
   // Where the MediaCluster went first, nobody can be asked any more: its nodes end, and their rooms with them.
-  const left = body.data.filter(({ id }: Anything) => id.startsWith('passing-'));
+  const left = body.data.filter(({ id }: KubeJson) => id.startsWith('passing-'));
   for (const { id } of left) await api.delete(`/room/${id}`);
   await operator.stop();
 });
@@ -130,6 +130,6 @@ test('Operators that end at any moment leave nothing behind', async (t) => {
     await stage.waitUntilReady(metadata.name);
     const { body } = await api.get(`/room/${metadata.name}`);
     assert.equal(body.data.config.maxPeers, spec.maxPeers ?? null);
-    assert.deepEqual(body.data.peers.map(({ id }: Anything) => id).sort(), (spec.peers ?? []).map((peer: Anything) => peer.name).sort());
+    assert.deepEqual(body.data.peers.map(({ id }: KubeJson) => id).sort(), (spec.peers ?? []).map((peer: KubeJson) => peer.name).sort());
   }
 });

@@ -1,10 +1,10 @@
 // What a Room declares, against what only the cluster can know: components, Secrets, peers, ids that are taken, old objects.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { roomDefinition } from '../../crds/definitions.ts';
+import { roomDefinition } from '../../crds/crd-manifests.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { type Anything, conditionOf, isSettled, type RoomOperator, RoomStage, room } from '../kit/kube/room-stage.ts';
+import { conditionOf, isSettled, type KubeJson, RoomFixture, type RoomOperator, room } from '../kit/kube/room-fixture.ts';
 import { oggFile, opusPacket } from '../kit/ogg-file.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
 import { makeResources } from '../kit/resources-folder.ts';
@@ -12,7 +12,7 @@ import { startNode } from '../kit/start-node.ts';
 
 const ends: (() => Promise<void>)[] = [];
 const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
-let stage: RoomStage;
+let stage: RoomFixture;
 let operator: RoomOperator;
 let api: ApiClient;
 let nodeUrl: string;
@@ -20,7 +20,7 @@ let nodeUrl: string;
 const song = (packets: number) => oggFile(Array.from({ length: packets }, (_, index) => opusPacket(50, index)));
 
 before(async () => {
-  stage = await RoomStage.start(scope);
+  stage = await RoomFixture.start(scope);
   const resources = await makeResources(scope as never, {
     // Ten minutes: what came to its end is not there any more.
     'file_component_sources/long.ogg': song(50 * 600),
@@ -38,19 +38,19 @@ after(async () => {
 });
 
 const file = (name: string, filePath: string) => ({ name, type: 'file', options: { filePath } });
-const componentsOf = async (roomId: string): Promise<Anything[]> => (await api.get(`/room/${roomId}`)).body.data.components;
+const componentsOf = async (roomId: string): Promise<KubeJson[]> => (await api.get(`/room/${roomId}`)).body.data.components;
 const peersOf = async (roomId: string): Promise<string[]> =>
-  (await api.get(`/room/${roomId}`)).body.data.peers.map(({ id }: Anything) => id);
+  (await api.get(`/room/${roomId}`)).body.data.peers.map(({ id }: KubeJson) => id);
 
 describe('Components of a Room', () => {
   test('are added, replaced where they changed, and removed where they are not declared any more', async () => {
     await stage.apply(room('band', { components: [file('bass', 'long.ogg'), file('drums', 'long.ogg')] }));
     const first = await stage.waitUntilReady('band');
     assert.deepEqual(
-      first.status.components.map(({ name, ready }: Anything) => `${name} ${ready}`),
+      first.status.components.map(({ name, ready }: KubeJson) => `${name} ${ready}`),
       ['bass true', 'drums true'],
     );
-    const idOf = (of: Anything, name: string) => of.status.components.find((each: Anything) => each.name === name)?.id;
+    const idOf = (of: KubeJson, name: string) => of.status.components.find((each: KubeJson) => each.name === name)?.id;
     await stage.apply(room('band', { components: [file('bass', 'long.ogg'), file('drums', 'other.ogg')] }));
     const second = await stage.waitUntilReady('band');
     assert.equal(idOf(second, 'bass'), idOf(first, 'bass'));
@@ -65,13 +65,13 @@ describe('Components of a Room', () => {
 
   test('that are removed behind the back are added again, but a file that came to its end is not played twice', async () => {
     await stage.apply(room('radio', { components: [file('long', 'long.ogg'), file('short', 'short.ogg')] }));
-    const isEnded = ({ name, message }: Anything) => name === 'short' && message === 'It came to its end by itself.';
+    const isEnded = ({ name, message }: KubeJson) => name === 'short' && message === 'It came to its end by itself.';
     const ended = await stage.waitFor('radio', ({ status }) => status?.components?.some(isEnded));
     assert.equal(ended.status.phase, 'Ready');
     const [long, ...others] = await componentsOf('radio');
     assert.deepEqual([long.properties.filePath, others.length], ['long.ogg', 0]);
     await api.delete(`/room/radio/component/${long.id}`);
-    await stage.waitFor('radio', ({ status }) => status.components.some(({ name, id }: Anything) => name === 'long' && id !== long.id));
+    await stage.waitFor('radio', ({ status }) => status.components.some(({ name, id }: KubeJson) => name === 'long' && id !== long.id));
     assert.equal((await componentsOf('radio')).length, 1);
   });
 
@@ -277,7 +277,7 @@ describe('A Room', () => {
   });
 
   test('of a laxer time says what is wrong with it, and can be deleted', async () => {
-    const lax = structuredClone(roomDefinition) as Anything;
+    const lax = structuredClone(roomDefinition) as KubeJson;
     lax.spec.versions[0].schema = {
       openAPIV3Schema: {
         type: 'object',

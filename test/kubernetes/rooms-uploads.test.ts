@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
-import { type Anything, conditionOf, RoomStage, room } from '../kit/kube/room-stage.ts';
+import { conditionOf, type KubeJson, RoomFixture, room } from '../kit/kube/room-fixture.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startS3Server } from '../kit/s3-server.ts';
 import { startNode } from '../kit/start-node.ts';
 
 test('keys that the storage refuses make a Ready Room Degraded, told once, until there are good ones', { timeout: 300_000 }, async (t) => {
-  const [stage, s3] = [await RoomStage.start(t), await startS3Server(t)];
+  const [stage, s3] = [await RoomFixture.start(t), await startS3Server(t)];
   const env = { SVC_IP: '127.0.0.1', SVC_COMPONENTS_USED: 'recording', SVC_RESOURCES_BASE_PATH: await makeResources(t) };
   await stage.addCluster('media', [await startNode(t, env)]);
   await stage.startOperator({ pollMs: 2_000 });
@@ -34,9 +34,9 @@ test('keys that the storage refuses make a Ready Room Degraded, told once, until
   const well = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'False');
   assert.equal(well.status.components[0].message, undefined);
   await eventually('the report is in S3', async () => (await s3.names()).some((name) => name.endsWith('/report.json')));
-  const events = async (): Promise<Anything[]> => {
+  const events = async (): Promise<KubeJson[]> => {
     const { items } = await stage.object('/apis/events.k8s.io/v1/namespaces/default/events');
-    return items.filter(({ regarding }: Anything) => regarding.name === 'taped');
+    return items.filter(({ regarding }: KubeJson) => regarding.name === 'taped');
   };
   await eventually('an Event says that all is well again', async () => (await events()).some(({ reason }) => reason === 'AsDeclared'));
   const told = (await events()).filter(({ action }) => action === 'Watch').map(({ type, reason, note }) => ({ type, reason, note }));

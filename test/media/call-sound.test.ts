@@ -10,7 +10,7 @@ import { ComponentAudio } from '../../node/components/sip/audio/component-audio.
 import { callCodecs } from '../../node/components/sip/audio/session.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/free-ports.ts';
-import { digitType, makeVoice, readSrtp, soundOf, speakSrtp, Telephone } from '../kit/telephone.ts';
+import { decodeAudio, decodeSrtp, digitType, encodeSrtp, makeVoice, RtpPhone } from '../kit/rtp-phone.ts';
 import { levelOf, steadyLevelOf } from '../kit/tones.ts';
 
 const rate = 48_000;
@@ -33,7 +33,7 @@ async function openRoom(t: TestContext, options: { silence?: number; ip?: string
     else reports.push(...parseSenderReports(packet));
   });
   const heard = (ssrc: number, since = 0) =>
-    soundOf(
+    decodeAudio(
       t,
       'opus',
       voices.filter((packet) => packet.ssrc === ssrc && packet.at >= since).map(({ payload }) => payload),
@@ -44,7 +44,7 @@ async function openRoom(t: TestContext, options: { silence?: number; ip?: string
 /** A browser of the room that says a tone. */
 async function addTrack(t: TestContext, sound: ComponentAudio, ssrc: number, frequency: number, seconds: number) {
   const payloads = await makeVoice('opus', frequency, seconds);
-  const sender = await Telephone.open(t, 'opus');
+  const sender = await RtpPhone.open(t, 'opus');
   const start = () => {
     sound.addTrack(ssrc);
     return sender.speak(payloads, { port: sound.port }, { ssrc });
@@ -63,7 +63,7 @@ for (const codec of callCodecs) {
   test(`${codec}: a telephone hears the room and the other call, not itself; the room hears each`, async (t) => {
     const began = Date.now();
     const { sound, heard, voices, reports } = await openRoom(t);
-    const [one, two] = [await Telephone.open(t, codec), await Telephone.open(t, 'PCMA')];
+    const [one, two] = [await RtpPhone.open(t, codec), await RtpPhone.open(t, 'PCMA')];
     const [calls, track] = [
       await Promise.all([sound.open('one', silent), sound.open('two', silent)]),
       await addTrack(t, sound, 99, 2000, 3),
@@ -110,7 +110,7 @@ for (const codec of callCodecs) {
 
 test('silence is sent where nobody speaks, and a loud crowd is not cut off', async (t) => {
   const { sound } = await openRoom(t);
-  const phone = await Telephone.open(t, 'PCMU');
+  const phone = await RtpPhone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
   call.applyNegotiation(phone.agreed());
   await eventually('there is something to hear', () => phone.heard.length >= 20);
@@ -131,7 +131,7 @@ test('silence is sent where nobody speaks, and a loud crowd is not cut off', asy
 
 test('packets that are lost leave no clicks, and none is heard twice', async (t) => {
   const { sound, heard } = await openRoom(t);
-  const phone = await Telephone.open(t, 'PCMA');
+  const phone = await RtpPhone.open(t, 'PCMA');
   const call = await sound.open('one', silent);
   call.applyNegotiation(phone.agreed());
   await phone.speak(await makeVoice('PCMA', 400, 4), call, { lose: (index) => index % 20 === 10 });
@@ -142,7 +142,7 @@ test('packets that are lost leave no clicks, and none is heard twice', async (t)
 
 test('over IPv6 sound goes both ways', async (t) => {
   const { sound, heard } = await openRoom(t, { ip: '::1' });
-  const phone = await Telephone.open(t, 'PCMA', '::1');
+  const phone = await RtpPhone.open(t, 'PCMA', '::1');
   const call = await sound.open('six', silent);
   const track = await addTrack(t, sound, 99, 2000, 2);
   const voice = await makeVoice('PCMA', 500, 2);
@@ -155,7 +155,7 @@ test('over IPv6 sound goes both ways', async (t) => {
 test('digits go both ways between sound', async (t) => {
   const digits: string[] = [];
   const { sound } = await openRoom(t);
-  const phone = await Telephone.open(t, 'PCMA');
+  const phone = await RtpPhone.open(t, 'PCMA');
   const call = await sound.open('one', {
     onDigit: (digit, duration) => digits.push(`${digit} ${Math.round(duration)}`),
     onSilent: () => {},
@@ -175,7 +175,7 @@ test('digits go both ways between sound', async (t) => {
     phone.heard.every((packet, index) => index === 0 || ((packet.sequence - (phone.heard[index - 1]?.sequence ?? 0)) & 0xffff) === 1),
   );
   // Played back to another call they are read again.
-  const mirror = await Telephone.open(t, 'PCMA');
+  const mirror = await RtpPhone.open(t, 'PCMA');
   other.applyNegotiation(mirror.agreed());
   const reader = await sound.open('three', {
     onDigit: (digit, duration) => digits.push(`${digit} ${Math.round(duration)}`),
@@ -197,7 +197,7 @@ test('digits go both ways between sound', async (t) => {
 
 test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
   const { sound, heard } = await openRoom(t);
-  const phone = await Telephone.open(t, 'PCMU');
+  const phone = await RtpPhone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
   call.applyNegotiation(phone.agreed());
   const voice = await makeVoice('PCMU', 600, 1);
@@ -221,7 +221,7 @@ test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
 
 test('a far side that sends nothing is told once, one on hold never', async (t) => {
   const { sound } = await openRoom(t, { silence: 300 });
-  const phone = await Telephone.open(t, 'PCMA');
+  const phone = await RtpPhone.open(t, 'PCMA');
   const silences: string[] = [];
   const gone = await sound.open('gone', { onDigit: () => {}, onSilent: () => silences.push('gone') });
   const held = await sound.open('held', { onDigit: () => {}, onSilent: () => silences.push('held') });
@@ -252,20 +252,20 @@ test('SRTP: ffmpeg ciphers what it says and reads what it hears', async (t) => {
   const track = await addTrack(t, sound, 99, 1500, 3);
   for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as const) {
     const keys = { suite, local: randomBytes(30).toString('base64'), remote: randomBytes(30).toString('base64') };
-    const phone = await Telephone.open(t, 'PCMA');
+    const phone = await RtpPhone.open(t, 'PCMA');
     const call = await sound.open('one', silent);
     call.applyNegotiation(phone.agreed({ keys }));
-    const reader = await readSrtp(t, { suite, key: keys.local });
+    const reader = await decodeSrtp(t, { suite, key: keys.local });
     phone.socket.on('message', (packet) => phone.socket.send(packet, reader.port, '127.0.0.1'));
     await reader.reading;
     const since = performance.now();
-    await Promise.all([track.start(), speakSrtp(t, { suite, key: keys.remote, frequency: 700, seconds: 3, from: phone, to: call.port })]);
+    await Promise.all([track.start(), encodeSrtp(t, { suite, key: keys.remote, frequency: 700, seconds: 3, from: phone, to: call.port })]);
     const [said, read] = [middle(await heard(call.ssrc, since)), middle(await reader.end())];
     const [byRoom, byReader] = [steadyLevelOf(said, 700, rate), steadyLevelOf(read, 1500, rate)];
     assert.ok(byRoom > 0.15, `${suite}: the room hears ${byRoom}`);
     assert.ok(byReader > 0.15, `${suite}: ffmpeg hears ${byReader} of ${read.length}`);
     // Nobody without the key is heard, nor does it draw the call to itself.
-    const stranger = await Telephone.open(t, 'PCMA');
+    const stranger = await RtpPhone.open(t, 'PCMA');
     await stranger.speak(await makeVoice('PCMA', 900, 0.5), call);
     assert.equal(stranger.heard.length, 0);
     await call.close();

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
-import { churn, look, type Sample } from '../kit/churn.ts';
+import { churn, type ProcessSample, sampleProcesses } from '../kit/churn.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
-import { assertNear } from '../kit/recorded.ts';
+import { assertNear } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { postWhenIdle } from '../kit/sources.ts';
 import { apiToken } from '../kit/start-node.ts';
@@ -30,7 +30,7 @@ async function startWithFiles(t: TestContext): Promise<{ node: NodeProcess; file
 
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-function assertFlat(samples: readonly Sample[]): void {
+function assertFlat(samples: readonly ProcessSample[]): void {
   const third = Math.floor(samples.length / 3);
   for (const name of Object.keys(samples.at(-1)?.memory ?? {})) {
     const of = (from: number, to: number) => samples.slice(from, to).map(({ memory }) => memory[name] ?? 0);
@@ -55,7 +55,7 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
 }, async (t) => {
   const { node, files } = await startWithFiles(t);
   const api = apiClient(node.url, apiToken);
-  const before = await look(node.pid);
+  const before = await sampleProcesses(node.pid);
   const begun = new Map<string, number>();
   for (const roomId of rooms) {
     assert.equal((await api.post('/room', { roomId })).status, 201);
@@ -64,13 +64,13 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
     begun.set(roomId, performance.now());
     assert.equal((await api.post(`/room/${roomId}/component`, { type: 'recording' })).status, 201);
   }
-  const idle = await look(node.pid);
+  const idle = await sampleProcesses(node.pid);
   const samples = await churn(t, { node, rooms, files, seconds: minutes * 60, seed: 4711 });
 
   assertFlat(samples);
   for (const { zombies } of samples) assert.equal(zombies, 0);
   await eventually('everybody is gone', async () => {
-    const { descriptors } = await look(node.pid);
+    const { descriptors } = await sampleProcesses(node.pid);
     // Connections of this test may still be kept alive.
     return Object.entries(descriptors).every(([name, count]) => count <= (idle.descriptors[name] ?? 0) + 4);
   });
@@ -82,8 +82,8 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
     assert.equal((await api.delete(`/room/${room}`)).status, 204);
   }
   await eventually('the processes of the components are gone', async () => {
-    const { memory, zombies } = await look(node.pid);
+    const { memory, zombies } = await sampleProcesses(node.pid);
     return zombies === 0 && !Object.keys(memory).some((name) => /composer|recorder|ending/.test(name));
   });
-  assert.deepEqual(Object.keys((await look(node.pid)).memory).sort(), Object.keys(before.memory).sort());
+  assert.deepEqual(Object.keys((await sampleProcesses(node.pid)).memory).sort(), Object.keys(before.memory).sort());
 });

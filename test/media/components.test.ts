@@ -43,9 +43,9 @@ const expected = [
 ];
 
 test('what components do is told at the wrong node and to a webhook, in order', async (t) => {
-  const { owner, wrong, api } = await stage(t);
+  const { owner, nonOwner, api } = await stage(t);
   const receiver = await startReceiver(t);
-  const socket = await PeerSocket.enter(wrong.serverSocketUrl, wrong.token);
+  const socket = await PeerSocket.enter(nonOwner.serverSocketUrl, nonOwner.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
   await owner.node.parts.rooms.createRoom({ roomId: 'r', webhookUrl: receiver.url });
@@ -91,8 +91,8 @@ test('what components do is told at the wrong node and to a webhook, in order', 
 });
 
 test('a worker that dies takes its component along: its track first, then RoomCrashed, which stands for it', async (t) => {
-  const { owner, wrong, api } = await stage(t);
-  const socket = await PeerSocket.enter(wrong.serverSocketUrl, wrong.token);
+  const { owner, nonOwner, api } = await stage(t);
+  const socket = await PeerSocket.enter(nonOwner.serverSocketUrl, nonOwner.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });

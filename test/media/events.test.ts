@@ -197,14 +197,14 @@ test('every kind reaches sockets of both nodes and a webhook, in order, without 
     owner: { SVC_RESOURCES_BASE_PATH: await makeResources(t, playableFiles()) },
   });
   const near = await socketWitness(t, pair.owner.serverSocketUrl, pair.owner.token);
-  const far = await socketWitness(t, pair.wrong.serverSocketUrl, pair.wrong.token);
+  const far = await socketWitness(t, pair.nonOwner.serverSocketUrl, pair.nonOwner.token);
   const webhook = await webhookWitness(t);
   await liveOut(t, pair, webhook.url, far);
   await playFiles(pair, webhook.url, far);
   await dieWithWorker(t, pair, webhook.url);
   const ajv = new Ajv2020({ strict: true, allErrors: true });
   addFormats.default(ajv);
-  const schema = (await (await fetch(`${pair.wrong.url}/schemas/events.json`)).json()) as object;
+  const schema = (await (await fetch(`${pair.nonOwner.url}/schemas/events.json`)).json()) as object;
   const validate = ajv.compile(schema);
   for (const [roomId, last] of [
     ['lived', 'RoomDeleted'],

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { apiClient } from '../kit/api-client.ts';
 import { startExample } from '../kit/example.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
+import { assertColor, assertNear, audioSamples, colors } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { addComponent, green, withSources } from '../kit/sources.ts';
 import { startNode } from '../kit/start-node.ts';
@@ -55,8 +55,8 @@ test('a file is played into a room to its end, while another program records the
   assert.equal(files.length, 3, files.join());
   const video = files.find((name) => recording.output().includes(`${name}: video (h264)`));
   const audio = files.find((name) => recording.output().includes(`${name}: audio (opus)`));
-  for (const picture of await colours(join(target, id, video ?? ''))) assertColour(picture, green);
-  assertNear((await sound(join(target, id, audio ?? ''))).frequency, 660, 5, 'the tone');
+  for (const picture of await colors(join(target, id, video ?? ''))) assertColor(picture, green);
+  assertNear((await audioSamples(join(target, id, audio ?? ''))).frequency, 660, 5, 'the tone');
 });
 
 test('an example says what is wrong', async (t) => {

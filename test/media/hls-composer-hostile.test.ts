@@ -4,11 +4,11 @@ import { createSocket } from 'node:dgram';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { composedEncodings } from '../../node/components/hls/composer-messages.ts';
-import { type Look, looks, packetTimes, probeStreams, samples, startComposer } from '../kit/composed.ts';
-import { writtenPictures } from '../kit/fragments.ts';
+import { type FrameProbe, framesAt, packetTimes, probeStreams, samples, startComposer } from '../kit/composed-stream.ts';
+import { writtenFrames } from '../kit/fragments.ts';
+import { ByteFuzzer } from '../kit/fuzzer.ts';
 import { memoryOf } from '../kit/memory.ts';
-import { Mutator } from '../kit/mutator.ts';
-import { assertColour, assertNear } from '../kit/recorded.ts';
+import { assertColor, assertNear } from '../kit/recorded-file.ts';
 import { makeRtp, sendInTime, withSsrc } from '../kit/rtp-packets.ts';
 import { smallDisk } from '../kit/small-disk.ts';
 
@@ -17,10 +17,10 @@ const video = { clockRate: 90_000, channels: 1 } as const;
 const audio = { clockRate: 48_000, channels: 2 } as const;
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
 
-const brightest = (look: Look | undefined, [left, top]: readonly [number, number]) =>
+const brightest = (frameProbe: FrameProbe | undefined, [left, top]: readonly [number, number]) =>
   Math.max(
     ...Array.from({ length: 400 }, (_, index) =>
-      Math.min(...(look?.at(left + (index % 40) / 320, top + Math.floor(index / 40) / 160) ?? [0])),
+      Math.min(...(frameProbe?.at(left + (index % 40) / 320, top + Math.floor(index / 40) / 160) ?? [0])),
     ),
   );
 
@@ -37,14 +37,14 @@ test('AV1 is decoded, names are drawn, who only speaks is seen by name, and a pi
   await composer.after(12);
   const gone = composer.parts().length * 500 - 200;
   const path = await composer.close();
-  const [pictures, times] = [await looks(path), await packetTimes(path, 'v')];
+  const [pictures, times] = [await framesAt(path), await packetTimes(path, 'v')];
   const [during, after] = [shown, gone].map((mark) => pictures[times.findLastIndex(({ time }) => time <= mark)]);
-  assertColour(during?.at(0.25, 0.5), [30, 30, 200]);
-  assertColour(after?.at(0.25, 0.5), empty);
-  for (const look of [during, after]) {
-    assert.ok(brightest(look, [0.01, 0.68]) > 120, 'the name in the corner');
-    assert.ok(brightest(look, [0.7, 0.46]) > 120, 'the name of who only speaks');
-    assertColour(look?.at(0.75, 0.3), empty);
+  assertColor(during?.at(0.25, 0.5), [30, 30, 200]);
+  assertColor(after?.at(0.25, 0.5), empty);
+  for (const frameProbe of [during, after]) {
+    assert.ok(brightest(frameProbe, [0.01, 0.68]) > 120, 'the name in the corner');
+    assert.ok(brightest(frameProbe, [0.7, 0.46]) > 120, 'the name of who only speaks');
+    assertColor(frameProbe?.at(0.75, 0.3), empty);
   }
 });
 
@@ -64,17 +64,17 @@ test('the loudest is large where the layout says so, and alone where it says tha
     void sendInTime(t, tone, { ssrc: 9, port, clockRate: 48_000 });
     await composer.after(4);
     const path = await composer.close();
-    const [pictures, times] = [await looks(path), await packetTimes(path, 'v')];
+    const [pictures, times] = [await framesAt(path), await packetTimes(path, 'v')];
     const [first, last] = [before, Number.POSITIVE_INFINITY].map((mark) => pictures[times.findLastIndex(({ time }) => time <= mark)]);
-    assertColour(first?.at(0.5, 0.4), [200, 30, 30]);
-    assertColour(last?.at(0.5, 0.4), [30, 30, 200]);
-    assertColour(last?.at(0.5, 0.9), layout === 'speaker' ? [200, 30, 30] : [30, 30, 200]);
+    assertColor(first?.at(0.5, 0.4), [200, 30, 30]);
+    assertColor(last?.at(0.5, 0.4), [30, 30, 200]);
+    assertColor(last?.at(0.5, 0.9), layout === 'speaker' ? [200, 30, 30] : [30, 30, 200]);
   }
 });
 
 test('thousands of broken packets of every codec do not end it, and what is whole is shown afterwards', async (t) => {
   const composer = await startComposer(t);
-  const mutator = new Mutator(8);
+  const byteFuzzer = new ByteFuzzer(8);
   const socket = createSocket('udp4');
   t.after(() => socket.close());
   for (const [index, encoding] of composedEncodings.entries()) {
@@ -86,9 +86,9 @@ test('thousands of broken packets of every codec do not end it, and what is whol
         const whole = withSsrc(packet, ssrc);
         // So that they are neither old nor doubled ones.
         whole.writeUInt16BE((whole.readUInt16BE(2) + round * packets.length) & 0xffff, 2);
-        const broken = mutator.below(3) === 0 ? mutator.mutate([whole.subarray(12)]) : whole.subarray(12);
+        const broken = byteFuzzer.below(3) === 0 ? byteFuzzer.mutate([whole.subarray(12)]) : whole.subarray(12);
         socket.send(
-          Buffer.concat([mutator.below(50) === 0 ? mutator.mutate([whole.subarray(0, 12)]) : whole.subarray(0, 12), broken]),
+          Buffer.concat([byteFuzzer.below(50) === 0 ? byteFuzzer.mutate([whole.subarray(0, 12)]) : whole.subarray(0, 12), broken]),
           composer.port,
           '127.0.0.1',
         );
@@ -99,13 +99,13 @@ test('thousands of broken packets of every codec do not end it, and what is whol
     if (encoding !== 'vp8') composer.remove(entry);
   }
   for (let count = 0; count < 2000; count += 1) {
-    socket.send(mutator.mutate([Buffer.alloc(60, count), Buffer.from('80c80006000000650000', 'hex')]), composer.port, '127.0.0.1');
+    socket.send(byteFuzzer.mutate([Buffer.alloc(60, count), Buffer.from('80c80006000000650000', 'hex')]), composer.port, '127.0.0.1');
   }
   const ssrc = 500;
   await composer.announce({ ...video, encoding: 'h264', ssrc, source: 'whole', name: null });
   await sendInTime(t, await makeRtp(t, 'h264', '0x1EB41E', 3), { ssrc, port: composer.port, clockRate: 90_000 });
   const path = await composer.close();
-  assertColour((await looks(path)).at(-6)?.at(0.75, 0.5), [30, 180, 30]);
+  assertColor((await framesAt(path)).at(-6)?.at(0.75, 0.5), [30, 180, 30]);
   assert.equal((await probeStreams(path)).length, 2);
   await samples(path);
 });
@@ -142,7 +142,7 @@ test('a hundred joins and leaves cost no memory and no file, and the stream has 
   assertNear(await files(), opened, 2, 'open files');
   const path = await composer.close();
   let end = 0;
-  for (const { time, duration } of await writtenPictures(path)) {
+  for (const { time, duration } of await writtenFrames(path)) {
     assertNear(time, end, 0.1, 'a picture follows the one before');
     end = time + duration;
   }

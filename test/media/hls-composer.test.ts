@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomMedia } from '../../node/rooms/interfaces.ts';
-import { looks, packetTimes, probeStreams, samples, startComposer, steadyShare } from '../kit/composed.ts';
-import { writtenPictures } from '../kit/fragments.ts';
-import { assertColour, assertNear, beeps } from '../kit/recorded.ts';
+import { framesAt, packetTimes, probeStreams, samples, startComposer, steadyShare } from '../kit/composed-stream.ts';
+import { writtenFrames } from '../kit/fragments.ts';
+import { assertColor, assertNear, toneTimes } from '../kit/recorded-file.ts';
 import { encodeContent, type PublishedCodec, startFlashes, startPublisher } from '../kit/rtp-publisher.ts';
 import { engineFor, openRoom } from './kit.ts';
 
@@ -61,19 +61,19 @@ test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the s
   const level = Number(video?.level).toString(16).padStart(2, '0');
   assert.equal(composer.codecs, `avc1.4d40${level},mp4a.40.2`);
 
-  const [pictures, times] = [await looks(path), await packetTimes(path, 'v')];
+  const [pictures, times] = [await framesAt(path), await packetTimes(path, 'v')];
   assert.equal(pictures.length, times.length);
   const [one, two, three, without] = marks.map((mark) => pictures[times.findLastIndex(({ time }) => time <= mark)]);
-  assertColour(one?.at(0.5, 0.5), colours.red);
-  assertColour(two?.at(0.25, 0.5), colours.red);
-  assertColour(two?.at(0.75, 0.5), colours.green);
-  assertColour(two?.at(0.5, 0.1), colours.black);
-  assertColour(three?.at(0.25, 0.25), colours.red);
-  assertColour(three?.at(0.75, 0.25), colours.green);
-  assertColour(three?.at(0.5, 0.75), colours.blue);
-  assertColour(three?.at(0.1, 0.75), colours.black);
-  assertColour(without?.at(0.25, 0.5), colours.green);
-  assertColour(without?.at(0.75, 0.5), colours.blue);
+  assertColor(one?.at(0.5, 0.5), colours.red);
+  assertColor(two?.at(0.25, 0.5), colours.red);
+  assertColor(two?.at(0.75, 0.5), colours.green);
+  assertColor(two?.at(0.5, 0.1), colours.black);
+  assertColor(three?.at(0.25, 0.25), colours.red);
+  assertColor(three?.at(0.75, 0.25), colours.green);
+  assertColor(three?.at(0.5, 0.75), colours.blue);
+  assertColor(three?.at(0.1, 0.75), colours.black);
+  assertColor(without?.at(0.25, 0.5), colours.green);
+  assertColor(without?.at(0.75, 0.5), colours.blue);
 
   const sound = await samples(path);
   const heard = (end: number) => sound.subarray((end - 500) * 48, end * 48);
@@ -83,7 +83,7 @@ test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the s
   assert.ok(lows > 0.4 && highs > 0.4 && lows + highs > 0.97, `both tones: ${lows} and ${highs}`);
 
   // On a machine that is too busy pictures are left out, but never time: each lasts until the next.
-  const written = await writtenPictures(path);
+  const written = await writtenFrames(path);
   assert.equal(written.length, times.length);
   let end = 0;
   for (const [index, { time, key }] of times.entries()) {
@@ -113,9 +113,9 @@ test('a flash and a beep of one moment are within 80 ms, and at the time that th
   await composer.after(14);
   const path = await composer.close();
   const times = await packetTimes(path, 'v');
-  const bright = (await looks(path)).map((look) => (look.at(0.5, 0.5)[0] ?? 0) > 128);
+  const bright = (await framesAt(path)).map((frameProbe) => (frameProbe.at(0.5, 0.5)[0] ?? 0) > 128);
   const flashes = times.flatMap(({ time }, index) => (bright[index] && index > 0 && !bright[index - 1] ? [time] : []));
-  const heard = await beeps(path);
+  const heard = await toneTimes(path);
   assert.ok(flashes.length >= 4 && heard.length >= 4, `${flashes.length} flashes, ${heard.length} beeps`);
   for (const flash of flashes.slice(1)) {
     const nearest = heard.reduce((best, time) => (Math.abs(time - flash) < Math.abs(best - flash) ? time : best), Number.POSITIVE_INFINITY);

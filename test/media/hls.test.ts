@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive } from '../kit/alive.ts';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import { looks } from '../kit/composed.ts';
+import { framesAt } from '../kit/composed-stream.ts';
 import { eventually } from '../kit/eventually.ts';
-import { checkPlaylist } from '../kit/hls-rules.ts';
+import { checkPlaylist } from '../kit/hls-conformance.ts';
 import { download, follow, playlistAt, streamsOf } from '../kit/hls-viewer.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColour, assertNear, colours, sound } from '../kit/recorded.ts';
+import { assertColor, assertNear, audioSamples, colors } from '../kit/recorded-file.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { fillDisk, smallDisk } from '../kit/small-disk.ts';
@@ -69,12 +69,12 @@ test('a stream keeps the rules while its composer is killed, can be played by wh
   assert.deepEqual([report.type, report.state, report.tracks], ['hls', 'finished', []]);
   const path = await download(t, `${node.url}/recording/${recording}/index.m3u8?token=${token}`);
   assert.deepEqual(await streamsOf(path), [{ codec: 'h264', width: 320, rate: '24/1', height: 180 }, { codec: 'aac' }]);
-  const shown = await colours(path);
+  const shown = await colors(path);
   // Of 24 a second; a busy machine leaves some out.
   assert.ok(shown.length > 7 * 12, `${shown.length} pictures`);
   assert.ok(shown.filter(([, value = 0]) => value > 150).length > shown.length * 0.75, 'most pictures are green');
-  assertColour(shown.at(shown.length >> 1), green);
-  assertNear((await sound(path)).frequency, 660, 130, 'the tone');
+  assertColor(shown.at(shown.length >> 1), green);
+  assertNear((await audioSamples(path)).frequency, 660, 130, 'the tone');
   assert.deepEqual(await readdir(join(resources, 'hls')), []);
   assert.ok(!node.output().includes(token), 'a token is in the log');
 });
@@ -100,7 +100,7 @@ test('a node that is killed leaves a stream that the next one keeps, and no comp
   assert.equal((await nextApi.get(`/recording/${recording}`)).body.state, 'recovered');
   const path = await download(t, `${next.url}/recording/${recording}/index.m3u8`, { authorization: `Bearer ${apiToken}` });
   // Of 24 a second; a busy machine leaves some out.
-  assert.ok((await colours(path)).length >= 4 * 12);
+  assert.ok((await colors(path)).length >= 4 * 12);
 });
 
 test('a node that ends waits for its composers, who have the end of what is kept', async (t) => {
@@ -169,7 +169,7 @@ test('a full disk is an event and a line in the log; the room lives, and what th
   const [kept] = (await api.get('/recording')).body.data;
   const path = await download(t, `${node.url}/recording/${kept}/index.m3u8`, { authorization: `Bearer ${node.token}` });
   // Of 24 a second; a busy machine leaves some out.
-  assert.ok((await looks(path)).length >= 3 * 12, 'three seconds of it can be seen');
+  assert.ok((await framesAt(path)).length >= 3 * 12, 'three seconds of it can be seen');
   for (const name of ['filler', 'filler-again']) rmSync(join(resources, name));
   await addComponent(api, 'hls', small);
   await follow(await media(), ({ segments }) => segments.length >= 2);

@@ -7,7 +7,7 @@ import { cluster, type MatroskaFrame, matroskaHead, opusHead } from '../../node/
 import { finishMatroska } from '../../node/components/recording/matroska-finish.ts';
 import { Timeline } from '../../node/components/recording/timeline.ts';
 import { opusPacket } from '../kit/ogg-file.ts';
-import { frameTimes, probe } from '../kit/recorded.ts';
+import { frameTimes, probe } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 
 const head = matroskaHead(

@@ -172,12 +172,12 @@ test('whatever is asked for over HTTP, the number of series stays bounded', asyn
 });
 
 test('nodes of a cluster count each other, and a room has its series where it lives', async (t) => {
-  const { owner, wrong } = await startNodePair(t);
+  const { owner, nonOwner } = await startNodePair(t);
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
-  const [here, there] = await Promise.all([scrape(owner.metricsUrl), scrape(wrong.metricsUrl)]);
+  const [here, there] = await Promise.all([scrape(owner.metricsUrl), scrape(nonOwner.metricsUrl)]);
   assert.deepEqual([here.get('svc_cluster_nodes'), there.get('svc_cluster_nodes')], [2, 2]);
   assert.deepEqual([here.get('svc_room_peers{room_id="r"}'), there.get('svc_room_peers{room_id="r"}')], [0, undefined]);
-  await wrong.close();
+  await nonOwner.close();
   await eventually('the loss of the node', () => owner.node.parts.distribution.status.nodesInCluster === 1);
   assert.equal((await scrape(owner.metricsUrl)).get('svc_cluster_nodes'), 1);
 });

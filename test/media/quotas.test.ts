@@ -33,8 +33,8 @@ test('one node: fifty requests for rooms at once make exactly SVC_MAX_ROOMS, and
 });
 
 test('two nodes: each takes as many rooms as its own limit says, wherever they are asked for', async (t) => {
-  const { owner, wrong } = await startNodePair(t, { both: { SVC_MAX_ROOMS: '10' } });
-  const apis = [owner, wrong].map(({ url, token }) => apiClient(url, token));
+  const { owner, nonOwner } = await startNodePair(t, { both: { SVC_MAX_ROOMS: '10' } });
+  const apis = [owner, nonOwner].map(({ url, token }) => apiClient(url, token));
   const ask = (index: number) => apis[index % 2]?.post('/room', {}) as Promise<ApiAnswer>;
   const answers = await fifty(ask);
   const made = () => answers.filter(({ status }) => status === 201).length;
@@ -45,12 +45,12 @@ test('two nodes: each takes as many rooms as its own limit says, wherever they a
   };
   await eventually(() => `20 rooms are made, ${made()} are`, more, { every: 500 });
   assert.deepEqual(tally(answers), { 201: 20, '503 no_node_accepts_rooms': answers.length - 20 });
-  assert.deepEqual([owner.node.parts.rooms.size, wrong.node.parts.rooms.size], [10, 10]);
+  assert.deepEqual([owner.node.parts.rooms.size, nonOwner.node.parts.rooms.size], [10, 10]);
 });
 
 test('fifty peers that are made at once at two nodes: exactly maxPeers are, and they all connect', async (t) => {
-  const { owner, wrong } = await startNodePair(t);
-  const apis = [owner, wrong].map(({ url, token }) => apiClient(url, token));
+  const { owner, nonOwner } = await startNodePair(t);
+  const apis = [owner, nonOwner].map(({ url, token }) => apiClient(url, token));
   await owner.node.parts.rooms.createRoom({ roomId: 'r', maxPeers: 10 });
   const answers = await fifty((index) => apis[index % 2]?.post('/room/r/peer', { type: 'webrtc' }) as Promise<ApiAnswer>);
   assert.deepEqual(tally(answers), { 201: 10, '503 room_full': 40 });

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { TrackRecorder } from '../../node/components/recording/track-recorder.ts';
 import { parseRtp } from '../../node/components/rtp/rtp-reader.ts';
-import { assertColour, colours, frameTimes, probe } from '../kit/recorded.ts';
+import { assertColor, colors, frameTimes, probe } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { av1Packets } from '../kit/rtp-packets.ts';
 
@@ -73,9 +73,9 @@ for (const [what, size, args] of [
     assert.deepEqual([probed.codec, probed.width, probed.height], ['av1', width, height]);
     const times = await frameTimes(path);
     assert.deepEqual([times.length, times[0]], [45, 0]);
-    const pictures = await colours(path);
+    const pictures = await colors(path);
     assert.equal(pictures.length, 45);
-    if (!what.includes('grey')) for (const picture of [pictures[0], pictures.at(-1)]) assertColour(picture, red);
+    if (!what.includes('grey')) for (const picture of [pictures[0], pictures.at(-1)]) assertColor(picture, red);
     assert.equal(await configuration(path), await configuration(reference));
   });
 }

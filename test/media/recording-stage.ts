@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ComponentHost, ComponentRunner, RoomMedia, SubscribableTrack } from '../../node/rooms/interfaces.ts';
 import { type Report, reportSchema } from '../../node/rooms/recording-report.ts';
+import { makeComponentRegistry } from '../kit/component-registry.ts';
 import { eventually } from '../kit/eventually.ts';
 import { hostFacts } from '../kit/fake-components.ts';
-import { makeKinds } from '../kit/kinds.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { encodeContent, type PublishedCodec, startPublisher } from '../kit/rtp-publisher.ts';
@@ -36,7 +36,7 @@ export type RecordingStage = {
 export async function recordingStage(t: TestContext): Promise<RecordingStage> {
   const room = openRoom(await engineFor(t));
   const resources = await makeResources(t);
-  const componentRegistry = makeKinds(resources, ['recording']);
+  const componentRegistry = makeComponentRegistry(resources, ['recording']);
   const crashes: string[] = [];
   const { log, of } = recordedLog();
   const host: ComponentHost = {

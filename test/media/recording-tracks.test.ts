@@ -7,7 +7,7 @@ import type { SubscribableTrack } from '../../node/rooms/interfaces.ts';
 import type { ReportTrack } from '../../node/rooms/recording-report.ts';
 import { isAlive } from '../kit/alive.ts';
 import { eventually } from '../kit/eventually.ts';
-import { assertColour, assertNear, beeps, colours, frameTimes, probe, sound } from '../kit/recorded.ts';
+import { assertColor, assertNear, audioSamples, colors, frameTimes, probe, toneTimes } from '../kit/recorded-file.ts';
 import { startFlashes } from '../kit/rtp-publisher.ts';
 import { recordingStage } from './recording-stage.ts';
 
@@ -69,15 +69,15 @@ test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right to
     assert.equal(times[0], 0);
     if (encoding === 'opus') {
       assert.ok(unevenness(times, 20) <= 1, 'sound without a gap');
-      const { seconds, frequency } = await sound(path);
+      const { seconds, frequency } = await audioSamples(path);
       assertNear(seconds * 1000, duration, 20, 'the decoded sound');
       assertNear(frequency, 880, 5, 'the tone');
     } else {
       assert.deepEqual([track.width, track.height, probed.width, probed.height], [320, 180, 320, 180]);
       assert.ok(unevenness(times, 1000 / 30) <= 1.5, `${encoding} has even times: ${times.slice(0, 20)}`);
-      const pictures = await colours(path);
+      const pictures = await colors(path);
       assert.equal(pictures.length, times.length);
-      for (const picture of [pictures[0], pictures.at(-1)]) assertColour(picture, red);
+      for (const picture of [pictures[0], pictures.at(-1)]) assertColor(picture, red);
     }
   }
 });
@@ -121,7 +121,7 @@ test('tracks that come late, go early and come again have files of their own, pl
     assert.ok(start >= wanted - 100 && start <= there, `${file} begins at ${start}, wanted at ${wanted}, there at ${there}`);
     assert.ok(end >= goesOn && end <= over + 100, `${file} ends at ${end}, went on at ${goesOn}, over at ${over}`);
   }
-  assertNear((await sound(pathOf(two?.file ?? ''))).frequency, 1000, 5, 'the tone');
+  assertNear((await audioSamples(pathOf(two?.file ?? ''))).frequency, 1000, 5, 'the tone');
 });
 
 test('by their offsets a flash and a beep of one moment are within 80 ms, whichever track came first', async (t) => {
@@ -144,9 +144,9 @@ test('by their offsets a flash and a beep of one moment are within 80 ms, whiche
   const [sounds, pictures] = ['audio', 'video'].map((type) => tracks.find((each) => each.type === type));
   assert.ok(sounds && pictures);
   const path = pathOf(pictures.file);
-  const [times, brightness] = await Promise.all([frameTimes(path), colours(path)]);
+  const [times, brightness] = await Promise.all([frameTimes(path), colors(path)]);
   const flashes = times.filter((_, index) => index > 0 && (brightness[index]?.[0] ?? 0) > 128 && (brightness[index - 1]?.[0] ?? 0) < 128);
-  const heard = (await beeps(pathOf(sounds.file))).map((time) => time + sounds.offset);
+  const heard = (await toneTimes(pathOf(sounds.file))).map((time) => time + sounds.offset);
   assert.ok(flashes.length >= 4 && heard.length >= 5, `${flashes.length} flashes, ${heard.length} beeps`);
   for (const flash of flashes) {
     const seen = flash + pictures.offset;
@@ -172,7 +172,7 @@ test('where packets are lost the file stays in time and whole: sound has holes, 
   for (const { file, encoding, duration, lostPackets } of recorded) {
     assert.ok(lostPackets > 0, `${encoding} lost nothing`);
     assert.ok(duration > 1000, `${encoding} lasts ${duration}`);
-    if (encoding === 'vp8') for (const picture of await colours(pathOf(file))) assertColour(picture, red);
+    if (encoding === 'vp8') for (const picture of await colors(pathOf(file))) assertColor(picture, red);
     else assertNear((await frameTimes(pathOf(file))).at(-1), duration - 20, 1, 'the end');
   }
 });
@@ -207,7 +207,7 @@ test('a recorder that is killed is started again: what it had is readable, the r
   assert.ok((tracks[0]?.duration ?? 0) > 1500, `what was on the disk of the first: ${tracks[0]?.duration} ms`);
   for (const { file, duration } of tracks) {
     assert.equal((await probe(pathOf(file))).duration, duration / 1000);
-    const { seconds, frequency } = await sound(pathOf(file));
+    const { seconds, frequency } = await audioSamples(pathOf(file));
     assertNear(seconds * 1000, duration, 20, 'the decoded sound');
     assertNear(frequency, 700, 5, 'the tone');
   }

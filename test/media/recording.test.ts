@@ -11,7 +11,7 @@ import { eventually } from '../kit/eventually.ts';
 import { startNodePair } from '../kit/node-pair.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColour, assertNear, colours, probe, promisedLoss, recordedBytes, sound } from '../kit/recorded.ts';
+import { assertColor, assertNear, audioSamples, colors, probe, promisedLoss, recordedBytes } from '../kit/recorded-file.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { fillDisk, smallDisk } from '../kit/small-disk.ts';
@@ -25,7 +25,7 @@ const report = async (api: ApiClient, id: string) => reportSchema.parse((await a
 test('a recording is made, listed, shown, read in parts and deleted at any node; in manual mode of whom was named', async (t) => {
   // It plays for as long as anything is asked of it.
   const resources = await withSources(t, 60);
-  const { owner, wrong, api } = await startNodePair(t, {
+  const { owner, nonOwner, api } = await startNodePair(t, {
     both: { SVC_COMPONENTS_USED: 'file recording' },
     owner: { SVC_RESOURCES_BASE_PATH: resources },
   });
@@ -60,19 +60,19 @@ test('a recording is made, listed, shown, read in parts and deleted at any node;
     [{ componentId: video }, { source: 'file' }, 'h264', 0],
   );
   const path = `/recording/${id}/${track?.file}`;
-  const get = (headers: Record<string, string>, at = wrong.url) =>
-    fetch(`${at}${path}`, { headers: { authorization: `Bearer ${wrong.token}`, ...headers } });
+  const get = (headers: Record<string, string>, at = nonOwner.url) =>
+    fetch(`${at}${path}`, { headers: { authorization: `Bearer ${nonOwner.token}`, ...headers } });
   const whole = await get({});
   assert.deepEqual([whole.status, whole.headers.get('content-type')], [200, 'video/matroska']);
   const bytes = Buffer.from(await whole.arrayBuffer());
   const part = await get({ range: 'bytes=100-199' });
   assert.equal(part.status, 206);
   assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(100, 200));
-  assert.equal((await fetch(`${wrong.url}${path}`)).status, 401);
+  assert.equal((await fetch(`${nonOwner.url}${path}`)).status, 401);
   const copy = join(await makeResources(t), 'copy.mkv');
   await writeFile(copy, bytes);
   assertNear(((await probe(copy)).duration ?? 0) * 1000, track?.duration ?? 0, 1, 'the length');
-  for (const picture of await colours(copy)) assertColour(picture, green);
+  for (const picture of await colors(copy)) assertColor(picture, green);
   assert.equal((await api.delete(`/recording/${id}`)).status, 204);
   assert.deepEqual([(await api.get(`/recording/${id}`)).status, (await api.get('/recording')).body.data], [404, []]);
 });
@@ -110,8 +110,8 @@ test('a node that is killed in the middle leaves all but the last second, which 
     t.diagnostic(`${lost} ms of the end are lost`);
     assert.ok(lost < 5 * promisedLoss, `${lost} ms of the end are lost`);
     assertNear(((await probe(path)).duration ?? 0) * 1000, duration, 1, 'the length');
-    if (type === 'video') for (const picture of await colours(path)) assertColour(picture, green);
-    else assertNear((await sound(path)).frequency, 660, 5, 'the tone');
+    if (type === 'video') for (const picture of await colors(path)) assertColor(picture, green);
+    else assertNear((await audioSamples(path)).frequency, 660, 5, 'the tone');
   }
 });
 

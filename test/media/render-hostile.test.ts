@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { share } from '../kit/composed.ts';
-import { assertColour, assertNear } from '../kit/recorded.ts';
+import { ratioOf } from '../kit/composed-stream.ts';
+import { assertColor, assertNear } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { colours, command, encode, makeRecording, picture, rendered, root, watch } from './render-kit.ts';
 
@@ -33,17 +33,17 @@ test('pictures that change their size, that come unevenly, and with parameter se
   assert.deepEqual(problems, []);
   assertNear(duration, 3500, 100, 'the length');
   const { at } = await watch(path, duration);
-  assertColour(at(300)?.at(0.5, 0.5), colours.red);
-  assertColour(at(800)?.at(0.25, 0.5), colours.red);
-  assertColour(at(800)?.at(0.75, 0.5), colours.green);
+  assertColor(at(300)?.at(0.5, 0.5), colours.red);
+  assertColor(at(800)?.at(0.25, 0.5), colours.red);
+  assertColor(at(800)?.at(0.75, 0.5), colours.green);
   // The tall picture has black beside it.
-  assertColour(at(1300)?.at(0.25, 0.5), colours.blue);
-  assertColour(at(1300)?.at(0.08, 0.5), colours.black);
+  assertColor(at(1300)?.at(0.25, 0.5), colours.blue);
+  assertColor(at(1300)?.at(0.08, 0.5), colours.black);
   // Two pictures of one peer, one above the other or side by side.
   const cell = [at(2000)?.at(0.62, 0.5), at(2000)?.at(0.88, 0.5)];
-  assertColour(cell[0], colours.green);
-  assertColour(cell[1], colours.red);
-  assertColour(at(2700)?.at(0.75, 0.5), colours.green);
+  assertColor(cell[0], colours.green);
+  assertColor(cell[1], colours.red);
+  assertColor(at(2700)?.at(0.75, 0.5), colours.green);
 });
 
 test('what is broken, missing or leads elsewhere is left out with a sentence; the rest is rendered', async (t) => {
@@ -100,9 +100,9 @@ test('what is broken, missing or leads elsewhere is left out with a sentence; th
   }
   const { at, heard } = await watch(path, duration);
   assertNear(duration, 2000, 250, 'the length');
-  assertColour(at(100)?.at(0.5, 0.5), colours.red);
-  assertColour(at(500)?.at(0.25, 0.5), colours.red);
-  assert.ok(share(heard(200, 1800), 500) > 0.97, 'the tone');
+  assertColor(at(100)?.at(0.5, 0.5), colours.red);
+  assertColor(at(500)?.at(0.25, 0.5), colours.red);
+  assert.ok(ratioOf(heard(200, 1800), 500) > 0.97, 'the tone');
 });
 
 test('where nothing can be rendered there is a sentence, a code and no file', async (t) => {

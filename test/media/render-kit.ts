@@ -12,9 +12,9 @@ import { silentLog } from '../../node/log.ts';
 import type { Report, ReportTrack } from '../../node/rooms/recording-report.ts';
 import type { RenderView } from '../../node/rooms/renders.ts';
 import type { ApiClient } from '../kit/api-client.ts';
-import { looks, packetTimes, probeStreams, samples } from '../kit/composed.ts';
+import { framesAt, packetTimes, probeStreams, samples } from '../kit/composed-stream.ts';
 import { eventually } from '../kit/eventually.ts';
-import { assertNear } from '../kit/recorded.ts';
+import { assertNear } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 
 const run = promisify(execFile);
@@ -48,7 +48,7 @@ export async function watch(path: string, duration: number) {
   assert.deepEqual([video?.codec_name, audio?.codec_name, audio?.sample_rate, audio?.channels], ['h264', 'aac', '48000', 2]);
   const bytes = await readFile(path);
   assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'players find in front what they need');
-  const [pictures, times, sound] = await Promise.all([looks(path), packetTimes(path, 'v'), samples(path)]);
+  const [pictures, times, sound] = await Promise.all([framesAt(path), packetTimes(path, 'v'), samples(path)]);
   assert.equal(pictures.length, times.length);
   for (const [index, { time }] of times.entries()) assertNear(time, (index * 1000) / 24, 0.1, `picture ${index}`);
   const blocks = await packetTimes(path, 'a');

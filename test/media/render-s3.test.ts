@@ -5,9 +5,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import { probeStreams } from '../kit/composed.ts';
+import { probeStreams } from '../kit/composed-stream.ts';
 import { eventually } from '../kit/eventually.ts';
-import { assertColour } from '../kit/recorded.ts';
+import { assertColor } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { type S3Server, startS3Server } from '../kit/s3-server.ts';
 import { addComponent, green, withSources } from '../kit/sources.ts';
@@ -46,7 +46,7 @@ async function assertRendered(t: TestContext, s3: S3Server, folder: string, { wi
   const last = at(report.rendered.duration - 500);
   // A white box moves over it, in one place at a time.
   const [, colour] = [0.2, 0.5, 0.8].map((x) => last?.at(x, 0.5) ?? []).sort(([one = 0], [other = 0]) => one - other);
-  assertColour(colour, green);
+  assertColor(colour, green);
   const [video] = await probeStreams(path);
   assert.deepEqual([video?.width, video?.height], [width, height]);
 }

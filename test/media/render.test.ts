@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Report, ReportTrack } from '../../node/rooms/recording-report.ts';
 import { apiClient } from '../kit/api-client.ts';
-import { packetTimes, share } from '../kit/composed.ts';
+import { packetTimes, ratioOf } from '../kit/composed-stream.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media-files.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
-import { assertColour, assertNear, beeps, promisedLoss, recordedBytes } from '../kit/recorded.ts';
+import { assertColor, assertNear, promisedLoss, recordedBytes, toneTimes } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startFlashes } from '../kit/rtp-publisher.ts';
 import { apiToken } from '../kit/start-node.ts';
@@ -56,19 +56,19 @@ test('three peers who come and go are seen in their cells and heard with their t
   const [one, two, three] = [timed(report, 'vp8', 'a'), timed(report, 'vp9', 'b'), timed(report, 'h264', 'c')];
   const ends = { one: one.offset + one.duration, two: two.offset + two.duration };
   const settled = 150;
-  assertColour(at(one.offset - 80)?.at(0.5, 0.5), colours.black);
-  for (const time of [one.offset + settled, two.offset - settled]) assertColour(at(time)?.at(0.5, 0.5), colours.red);
+  assertColor(at(one.offset - 80)?.at(0.5, 0.5), colours.black);
+  for (const time of [one.offset + settled, two.offset - settled]) assertColor(at(time)?.at(0.5, 0.5), colours.red);
   for (const time of [two.offset + settled, Math.min(ends.one, three.offset) - settled]) {
-    assertColour(at(time)?.at(0.25, 0.5), colours.red);
-    assertColour(at(time)?.at(0.75, 0.5), colours.green);
-    assertColour(at(time)?.at(0.5, 0.1), colours.black);
+    assertColor(at(time)?.at(0.25, 0.5), colours.red);
+    assertColor(at(time)?.at(0.75, 0.5), colours.green);
+    assertColor(at(time)?.at(0.5, 0.1), colours.black);
   }
   for (const time of [Math.max(ends.one, three.offset) + settled, ends.two - settled]) {
-    assertColour(at(time)?.at(0.25, 0.5), colours.green);
-    assertColour(at(time)?.at(0.75, 0.5), colours.blue);
+    assertColor(at(time)?.at(0.25, 0.5), colours.green);
+    assertColor(at(time)?.at(0.75, 0.5), colours.blue);
   }
-  const greenFrom = pictures.findIndex((look) => {
-    const [r = 0, g = 0] = look.at(0.75, 0.5);
+  const greenFrom = pictures.findIndex((frameProbe) => {
+    const [r = 0, g = 0] = frameProbe.at(0.75, 0.5);
     return g > 120 && r < 80;
   });
   assertNear((greenFrom * 1000) / 24, two.offset, 100, 'the second one comes');
@@ -83,9 +83,9 @@ test('three peers who come and go are seen in their cells and heard with their t
     heard(0, tone.offset - 20).every((value) => Math.abs(value) < 0.01),
     'silence before the first',
   );
-  assert.ok(share(before, 440) > 0.97, `only the low tone: ${share(before, 440)}`);
-  assert.ok(share(after, 1000) > 0.97, `only the high tone: ${share(after, 1000)}`);
-  const [lows, highs] = [share(both, 440), share(both, 1000)];
+  assert.ok(ratioOf(before, 440) > 0.97, `only the low tone: ${ratioOf(before, 440)}`);
+  assert.ok(ratioOf(after, 1000) > 0.97, `only the high tone: ${ratioOf(after, 1000)}`);
+  const [lows, highs] = [ratioOf(both, 440), ratioOf(both, 1000)];
   assert.ok(lows > 0.3 && highs > 0.3 && lows + highs > 0.97, `both tones: ${lows} and ${highs}`);
 });
 
@@ -102,9 +102,9 @@ test('a flash and a beep of one moment are within 80 ms, whichever track was rec
   await runner.close();
   const { path, duration } = await rendered(t, folder);
   const { times, pictures } = await watch(path, duration);
-  const bright = pictures.map((look) => (look.at(0.5, 0.5)[0] ?? 0) > 128);
+  const bright = pictures.map((frameProbe) => (frameProbe.at(0.5, 0.5)[0] ?? 0) > 128);
   const flashes = times.flatMap(({ time }, index) => (bright[index] && index > 0 && !bright[index - 1] ? [time] : []));
-  const heard = await beeps(path);
+  const heard = await toneTimes(path);
   assert.ok(flashes.length >= 4 && heard.length >= 5, `${flashes.length} flashes, ${heard.length} beeps`);
   for (const flash of flashes) {
     const nearest = heard.reduce((best, time) => (Math.abs(time - flash) < Math.abs(best - flash) ? time : best), Number.POSITIVE_INFINITY);
@@ -148,11 +148,11 @@ test('what a killed node left is rendered as it lies there, by its id', async (t
   assert.ok(lost < 5 * promisedLoss && lost > -200, `${lost} ms of the end are lost`);
   const { at, heard } = await watch(output, length);
   // A white box moves over the green.
-  assertColour(
+  assertColor(
     [0.1, 0.5, 0.9].map((x) => at(length - 300)?.at(x, 0.5) ?? []).find(([r = 0]) => r < 100),
     colours.green,
   );
   // Of the sound up to a second less than of the pictures was written.
-  const tone = share(heard(length - 2200, length - 1200), 660);
+  const tone = ratioOf(heard(length - 2200, length - 1200), 660);
   assert.ok(tone > 0.97, `the tone: ${tone}`);
 });

@@ -9,7 +9,7 @@ import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startNodeProcess } from '../kit/node-process.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColour, colours, probe, recordedBytes } from '../kit/recorded.ts';
+import { assertColor, colors, probe, recordedBytes } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { type S3Server, startS3Server } from '../kit/s3-server.ts';
 import { addComponent, green, withSources } from '../kit/sources.ts';
@@ -73,7 +73,7 @@ test('a recording with keys of its own is up after its room: its webhook and soc
   assert.equal(names.length, 2, names.join());
   const copy = join(resources, 'copy.mkv');
   await writeFile(copy, (await s3.read(names.find((name) => name.endsWith('.mkv')) ?? '')) ?? '');
-  for (const picture of await colours(copy)) assertColour(picture, green);
+  for (const picture of await colors(copy)) assertColor(picture, green);
   await eventually('the end of its time', async () => (await api.get(`/recording/${id}`)).status === 404);
   assert.deepEqual([(await api.get('/recording')).body, (await s3.names()).length], [{ data: [], incomplete: [] }, 2]);
 });
@@ -224,9 +224,9 @@ test('a node that is killed in the middle loses seconds: another serves what wen
   assert.deepEqual(Buffer.from(await (await get({ range: 'bytes=50-1049' })).arrayBuffer()), bytes.subarray(50, 1050));
   const copy = join(await makeResources(t), 'copy.mkv');
   await writeFile(copy, bytes);
-  const pictures = await colours(copy);
+  const pictures = await colors(copy);
   assert.ok(pictures.length > 7 * 30, `${pictures.length} pictures`);
-  for (const picture of pictures) assertColour(picture, green);
+  for (const picture of pictures) assertColor(picture, green);
 
   await start();
   await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'RecordingUploaded'));

@@ -7,7 +7,7 @@ import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeVideo } from '../kit/media-files.ts';
 import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColour, colours } from '../kit/recorded.ts';
+import { assertColor, colors } from '../kit/recorded-file.ts';
 import { makeResources } from '../kit/resources-folder.ts';
 import { startS3Server } from '../kit/s3-server.ts';
 import { postWhenIdle } from '../kit/sources.ts';
@@ -70,10 +70,10 @@ test('a persistent stream is playable, goes up while it is made, is told of afte
   assert.deepEqual([...listed, init, 'index.m3u8', 'report.json', 'stream.m3u8'].sort(), names.sort());
   const film = join(folder, 'film.mp4');
   await writeFile(film, Buffer.concat([await get(init), ...(await Promise.all(listed.map(get)))]));
-  const pictures = await colours(film);
+  const pictures = await colors(film);
   // Of 24 a second; a busy machine leaves some out.
   assert.ok(pictures.length >= 3 * 12, `${pictures.length} pictures`);
-  assertColour(pictures.at(-2), [30, 200, 30]);
+  assertColor(pictures.at(-2), [30, 200, 30]);
 });
 
 test('a stream whose keys are refused is told to the webhook before it ends, and stays on its node', async (t) => {

@@ -30,7 +30,7 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
   const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'sip file', SVC_SIP_PORT: String(firstPort), ...more } });
   // It is there until the nodes have ended: telephones take their registrations back.
   const kamailio = await Kamailio.start(t, { farEndPort });
-  const socket = await PeerSocket.enter(pair.wrong.serverSocketUrl, pair.wrong.token);
+  const socket = await PeerSocket.enter(pair.nonOwner.serverSocketUrl, pair.nonOwner.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
   await pair.owner.node.parts.rooms.createRoom({ roomId: 'r' });
@@ -59,7 +59,7 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
     return event;
   };
   const called = async (id: string, calls = 1) => {
-    const callee = await far.Sipp.run(t, far.takeCall, { port: farEndPort, calls });
+    const callee = await far.Sipp.run(t, far.answerCall, { port: farEndPort, calls });
     await callee.listening();
     assert.equal((await pair.api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
     await told('SipCallStarted');
@@ -101,7 +101,9 @@ test('a call out is made, heard, told and hung up at the wrong node; a call in c
 
   const callee = await far.Sipp.run(
     t,
-    [far.takeInvite, far.answer('180 Ringing'), far.pause(200), far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n'),
+    [far.expectInvite, far.answer('180 Ringing'), far.pause(200), far.answer('200 OK', { sdp: true }), far.expectAck, far.expectBye].join(
+      '\n',
+    ),
     { port: farEndPort },
   );
   await callee.listening();
@@ -127,7 +129,7 @@ test('a call out is made, heard, told and hung up at the wrong node; a call in c
 
   const caller = await far.Sipp.run(
     t,
-    [far.invite('room'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.pause(200), far.further('BYE', 2), far.take(200)].join(
+    [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.pause(200), far.further('BYE', 2), far.take(200)].join(
       '\n',
     ),
     { port: farEndPort, target: `127.0.0.1:${kamailio.port}` },
@@ -203,7 +205,7 @@ test('telephones and calls that the node cannot carry are refused with the reaso
   assert.equal((await api.delete(path)).status, 204);
   assert.equal((await told('SipCallEnded')).reason, 'hung_up');
   await callee.done();
-  const taken = [far.invite('room'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join('\n');
+  const taken = [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join('\n');
   await (await far.Sipp.run(t, taken, { port: nearPort, target })).done();
   assert.equal((await told('SipCallEnded')).call?.direction, 'incoming');
   await api.delete(`/room/r/component/${id}`);
@@ -213,7 +215,7 @@ test('telephones and calls that the node cannot carry are refused with the reaso
 test('a call that rings ends with its room: the far side is told, and so are the events, in order', async (t) => {
   const { api, farEndPort, telephone, told } = await stage(t);
   const id = await telephone();
-  const callee = await far.Sipp.run(t, [far.takeInviteToCancel, far.answer('180 Ringing'), far.takeCancel, far.takeAck].join('\n'), {
+  const callee = await far.Sipp.run(t, [far.takeInviteToCancel, far.answer('180 Ringing'), far.expectCancel, far.expectAck].join('\n'), {
     port: farEndPort,
   });
   await callee.listening();

@@ -6,17 +6,21 @@ import { eventually } from '../kit/eventually.ts';
 import { freePorts } from '../kit/free-ports.ts';
 import { Kamailio, type KamailioOptions } from '../kit/kamailio.ts';
 import { stopwatch } from '../kit/promised-time.ts';
-import { TestAgent } from '../kit/sip-agent.ts';
 import * as far from '../kit/sipp.ts';
+import { TestUserAgent } from '../kit/test-user-agent.ts';
 
 type Transport = 'UDP' | 'TCP' | 'TLS';
-type Stage = { kamailio: Kamailio; farEndPort: number; agent: (transport?: Transport, settings?: Partial<UserAgentSettings>) => TestAgent };
+type Stage = {
+  kamailio: Kamailio;
+  farEndPort: number;
+  agent: (transport?: Transport, settings?: Partial<UserAgentSettings>) => TestUserAgent;
+};
 
 async function stage(t: TestContext, options: Partial<KamailioOptions> = {}): Promise<Stage> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const kamailio = await Kamailio.start(t, { farEndPort, ...options });
   const agent = (transport: Transport = 'UDP', settings: Partial<UserAgentSettings> = {}) =>
-    new TestAgent(t, {
+    new TestUserAgent(t, {
       registrar:
         transport === 'TLS'
           ? { host: 'localhost', port: kamailio.tlsPort, transport }
@@ -29,7 +33,8 @@ async function stage(t: TestContext, options: Partial<KamailioOptions> = {}): Pr
 }
 
 const number = '+49123456';
-const endOf = async (agent: TestAgent, callId: string) => (await agent.report('ended', { when: (report) => report.callId === callId })).end;
+const endOf = async (agent: TestUserAgent, callId: string) =>
+  (await agent.report('ended', { when: (report) => report.callId === callId })).end;
 
 for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
   test(`over ${transport}: registered with a digest, a call out with sound both ways, hung up here; and a call in, hung up there`, async (t) => {
@@ -39,7 +44,9 @@ for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
 
     const callee = await far.Sipp.run(
       t,
-      [far.takeInvite, far.answer('180 Ringing'), far.pause(100), far.answer('200 OK', { sdp: true }), far.takeAck, far.takeBye].join('\n'),
+      [far.expectInvite, far.answer('180 Ringing'), far.pause(100), far.answer('200 OK', { sdp: true }), far.expectAck, far.expectBye].join(
+        '\n',
+      ),
       { port: farEndPort },
     );
     await callee.listening();
@@ -113,7 +120,7 @@ test('busy, nobody answers, nobody is known there, and a far side that hangs up:
     await room.report('registered');
     return { farEndPort, room };
   };
-  const rooms: TestAgent[] = [];
+  const rooms: TestUserAgent[] = [];
   // Each at a far end of its own: what was said to one that is over, and is repeated, would begin a call of the next one at its port.
   const call = async (callId: string, steps: readonly string[]) => {
     const { farEndPort, room } = await registered();
@@ -127,15 +134,15 @@ test('busy, nobody answers, nobody is known there, and a far side that hangs up:
     return end;
   };
 
-  assert.deepEqual(await call('busy', [far.takeInvite, far.answer('486 Busy Here'), far.takeAck]), {
+  assert.deepEqual(await call('busy', [far.expectInvite, far.answer('486 Busy Here'), far.expectAck]), {
     reason: 'busy',
     status: 486,
     phrase: 'Busy Here',
   });
-  const cancelled = [far.takeInviteToCancel, far.answer('180 Ringing'), far.takeCancel, far.takeAck];
+  const cancelled = [far.takeInviteToCancel, far.answer('180 Ringing'), far.expectCancel, far.expectAck];
   assert.deepEqual(await call('no answer', cancelled), { reason: 'no_answer' });
   assert.ok(await rooms.at(-1)?.report('ringing', { when: ({ callId }) => callId === 'no answer' }));
-  const hangsUp = [far.takeInviteToAsk, far.answer('200 OK', { sdp: true }), far.takeAck, far.pause(300), far.ask('BYE'), far.take(200)];
+  const hangsUp = [far.takeInviteToAsk, far.answer('200 OK', { sdp: true }), far.expectAck, far.pause(300), far.ask('BYE'), far.take(200)];
   assert.deepEqual(await call('hung up', hangsUp), { reason: 'far_side_hung_up' });
 
   const { room } = await registered();
@@ -166,7 +173,7 @@ test('who is not to be answered is told so; who is answered can be hung up, late
 
   const room = agent('TCP', { answerIncoming: true });
   await room.report('registered');
-  const called = [far.invite('room'), far.maybe(100), far.takeOk, far.further('ACK', 1), far.takeBye];
+  const called = [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.expectBye];
   const first = await far.Sipp.run(t, called.join('\n'), { port: farEndPort, target });
   const { callId } = await room.report('incoming');
   await room.report('answered');
@@ -176,9 +183,9 @@ test('who is not to be answered is told so; who is answered can be hung up, late
   const late = [
     far.invite('room', { sdp: '' }),
     far.maybe(100),
-    far.takeOk,
+    far.expectOk,
     far.further('ACK', 1, { headers: 'Content-Type: application/sdp', body: far.audioOffer }),
-    far.takeBye,
+    far.expectBye,
   ];
   const second = await far.Sipp.run(t, late.join('\n'), { port: farEndPort, target });
   await room.report('answered', { after: room.reports.length });
@@ -197,13 +204,13 @@ test('the far side holds and takes up again, sends digits by INFO, and refreshes
   const inDialog = (cseq: number, sdp: string, headers = '') => [
     far.ask('INVITE', { cseq, headers: `Content-Type: application/sdp${headers}`, body: sdp }),
     far.maybe(100),
-    far.takeOk,
+    far.expectOk,
     far.ask('ACK', { cseq }),
   ];
   const steps = [
     far.takeInviteToAsk,
     far.answer('200 OK', { sdp: true, more: 'Session-Expires: 1800;refresher=uas\nRequire: timer' }),
-    far.takeAck,
+    far.expectAck,
     ...inDialog(1, held),
     ...inDialog(2, far.audioOffer, '\nSession-Expires: 90;refresher=uac\nSupported: timer'),
     far.ask('INFO', { cseq: 3, headers: 'Content-Type: application/dtmf-relay', body: 'Signal=5\r\nDuration=120' }),
@@ -248,7 +255,7 @@ for (const transport of ['UDP', 'TCP'] as const) {
     const called = [
       far.invite('room'),
       far.maybe(100),
-      far.takeOk,
+      far.expectOk,
       far.further('ACK', 1),
       far.pause(100),
       far.further('BYE', 2),
@@ -262,7 +269,7 @@ for (const transport of ['UDP', 'TCP'] as const) {
 
 test('a certificate that nobody vouches for is not taken, nor one for another name', async (t) => {
   const { agent, kamailio } = await stage(t);
-  const stranger = new TestAgent(t, {
+  const stranger = new TestUserAgent(t, {
     registrar: { host: 'localhost', port: kamailio.tlsPort, transport: 'TLS' },
     ports: { min: 20_000, max: 20_000 },
   }).start();
@@ -279,7 +286,7 @@ test('a session that the far side was to refresh, and does not, ends with a BYE 
   const room = agent();
   await room.report('registered');
   const more = 'Session-Expires: 90;refresher=uas\nRequire: timer';
-  const steps = [far.takeInvite, far.answer('200 OK', { sdp: true, more }), far.takeAck, far.takeBye].join('\n');
+  const steps = [far.expectInvite, far.answer('200 OK', { sdp: true, more }), far.expectAck, far.expectBye].join('\n');
   const callee = await far.Sipp.run(t, steps, { port: farEndPort, timeout: 110 });
   await callee.listening();
   await room.agent.call('out', number);

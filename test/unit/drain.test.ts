@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Drain } from '../../node/drain.ts';
 import { ServiceError } from '../../node/errors.ts';
 import { silentLog } from '../../node/log.ts';
-import { joinPeer, makeRooms, settled } from '../kit/rooms.ts';
+import { flushEvents, joinPeer, makeRooms } from '../kit/rooms.ts';
 
 async function startDrain({ clustered = false } = {}) {
   const made = makeRooms({}, { clustered });
@@ -60,7 +60,7 @@ test('after its signal the node cannot be called back and ends with its last roo
   assert.throws(() => drain.start(1), isFinal);
   alice.peer.disconnect();
   await ended;
-  await settled();
+  await flushEvents();
   assert.equal(events.at(-1)?.reason, 'draining');
 });
 

@@ -30,7 +30,7 @@ export type Closing = {
   canRetry: boolean;
 };
 
-export type Refusal = { code: string; message: string };
+export type RejectedError = { code: string; message: string };
 
 const retryable = new Set<ClosedReason>(['left', 'takenOver', 'conflict', 'unreachable']);
 
@@ -65,7 +65,7 @@ export function closing(reason: ClosedReason, code: number | null = null, messag
 }
 
 /** The ending that a lost socket means; undefined where the session may be taken up again. */
-export function endingOf(code: number, reason: string): Closing | undefined {
+export function closingForCode(code: number, reason: string): Closing | undefined {
   if (code === 1000 && reason === 'Peer removed') return closing('peerRemoved', code);
   if (code === 1000 && reason === 'Room stopped') return closing('roomStopped', code);
   if (code === 1000) return closing('left', code);
@@ -75,17 +75,17 @@ export function endingOf(code: number, reason: string): Closing | undefined {
 }
 
 /** The ending that a refused authentication means; undefined where it may be accepted later. */
-export function endingOfRefusal(refusal: Refusal, serverFailed: boolean): Closing | undefined {
-  const reason = refusals[refusal.code];
+export function closingForError(rejectedError: RejectedError, serverFailed: boolean): Closing | undefined {
+  const reason = refusals[rejectedError.code];
   if (!reason) return undefined;
   // The peer went because of the failure that closed the last socket.
   if (reason === 'notFound' && serverFailed) return closing('serverError', 1011);
-  return closing(reason, 4401, refusal.message);
+  return closing(reason, 4401, rejectedError.message);
 }
 
 /** Whether a room that was lost may be made again: nobody ended it, it is only not there. */
-export function mayComeBack(refusal: Refusal): boolean {
-  return refusal.code === 'room_not_found' || refusal.code === 'unavailable';
+export function isRecoverable(rejectedError: RejectedError): boolean {
+  return rejectedError.code === 'room_not_found' || rejectedError.code === 'unavailable';
 }
 
 /** Whether a session can be taken up after this: what the server could not read would only be sent again. */

@@ -1,7 +1,7 @@
 // Which ways lead to the media of a room, tried for real and without entering it: over UDP, over TCP, over each relay (ICE, RFC 8445).
-import { iceAnswer } from './ice-answer.ts';
+import { iceRestartAnswer } from './ice-restart-answer.ts';
 import { pageAddress, type RoomClientOptions, socketUrls } from './options.ts';
-import type { AnswerFrame, Answers, RequestFrame, WireObject } from './protocol.ts';
+import type { RequestFrame, ResponseFrame, Responses, WireObject } from './protocol.ts';
 
 /** `udp`, `tcp`: straight to the media of the room. `relay`: over the TURN servers that the node names. */
 export type Way = 'udp' | 'tcp' | 'relay';
@@ -26,10 +26,10 @@ export type ConnectionCheckOptions = Pick<RoomClientOptions, 'url' | 'token' | '
   signal?: AbortSignal;
 };
 
-type Offer = Answers['checkConnection'];
+type Offer = Responses['checkConnection'];
 type Opened = { socket: WebSocket; roundTrip: number; offer: Offer };
 
-const defaultDeadline = 8_000;
+const defaultTimeoutMs = 8_000;
 /** How often statistics without a round trip are asked for again, and after how many milliseconds. */
 const measurements = 5;
 const measurePause = 100;
@@ -37,7 +37,7 @@ const ways: readonly Way[] = ['udp', 'tcp', 'relay'];
 
 /** Needs a browser. Resolves with what was found; never rejects for a network that does not work. @throws the reason of `signal` */
 export async function checkConnection(options: ConnectionCheckOptions): Promise<ConnectionReport> {
-  const { deadline = defaultDeadline, signal } = options;
+  const { deadline = defaultTimeoutMs, signal } = options;
   const opened = await reachServer(options, deadline);
   signal?.throwIfAborted();
   if (!('socket' in opened)) {
@@ -102,7 +102,7 @@ function ask(url: string, token: string, deadline: number, signal: AbortSignal |
     };
     socket.onclose = () => settle(undefined);
     socket.onmessage = ({ data }) => {
-      const frame = JSON.parse(String(data)) as AnswerFrame;
+      const frame = JSON.parse(String(data)) as ResponseFrame;
       if (frame.ok) settle({ socket, roundTrip: performance.now() - opened, offer: frame.data as Offer });
       else settle({ state: 'refused', ...frame.error });
     };
@@ -121,7 +121,7 @@ async function tryWay(way: Way, { transport, iceServers }: Offer, deadline: numb
   try {
     connection.createDataChannel('');
     await connection.setLocalDescription();
-    const sdp = iceAnswer(connection.localDescription?.sdp ?? '', transport, candidates);
+    const sdp = iceRestartAnswer(connection.localDescription?.sdp ?? '', transport, candidates);
     await connection.setRemoteDescription({ type: 'answer', sdp });
     if (!(await connects(connection, deadline, signal))) return { way, state: 'closed' };
     return { way, state: 'open', ...(await measure(connection, way)) };

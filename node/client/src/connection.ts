@@ -1,11 +1,11 @@
 // The session with the server: over one websocket after another, with every frame and request exactly once.
-import { type Closing, closing, endingOf, endingOfRefusal, isResumable, mayComeBack, type Refusal } from './closing.ts';
+import { type Closing, closing, closingForCode, closingForError, isRecoverable, isResumable, type RejectedError } from './closing.ts';
 import { RoomClosedError } from './errors.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { OpenPatience } from './open-patience.ts';
+import { AdaptiveOpenTimeout } from './open-timeout.ts';
 import { type Logger, retryDelay, type Timing, type WebSocketConstructor, type WebSocketLike } from './options.ts';
 import { PendingRequests } from './pending.ts';
-import type { AnswerFrame, Answers, Method, RequestFrame, Requests, ServerEvent, ServerFrame, Welcome } from './protocol.ts';
+import type { JoinResponse, Method, RequestFrame, Requests, ResponseFrame, Responses, ServerEvent, ServerFrame } from './protocol.ts';
 
 export type ConnectionOptions = {
   urls: readonly string[];
@@ -26,13 +26,13 @@ export type ConnectionListener = {
   /** A fresh session was asked for; what is requested now goes out right behind, before the welcome. */
   opening: () => void;
   /** A fresh session is there; what belonged to an older one is gone. */
-  welcome: (welcome: Welcome) => void;
+  welcome: (joinResponse: JoinResponse) => void;
   /** The socket is lost; requests wait. */
   lost: () => void;
   /** Lost, and each time that another socket is tried from then on. */
   outage: (outage: Outage) => void;
   /** The same session goes on, and nothing was missed. */
-  resumed: (welcome: Welcome) => void;
+  resumed: (joinResponse: JoinResponse) => void;
   event: (event: ServerEvent) => void;
   /** It is over; nothing follows. */
   closed: (closing: Closing) => void;
@@ -40,7 +40,7 @@ export type ConnectionListener = {
 
 /** Milliseconds after which a session counts as stable. */
 const stableAfter = 5_000;
-const leaveDeadline = 1_000;
+const leaveTimeoutMs = 1_000;
 /** `readyState` of an open websocket. */
 const open = 1;
 
@@ -50,7 +50,7 @@ export class Connection {
   readonly #listener: ConnectionListener;
   readonly #pending = new PendingRequests();
   readonly #stopListening: () => void;
-  readonly #patience: OpenPatience;
+  readonly #patience: AdaptiveOpenTimeout;
   #urls: string[];
   #token: string;
   #socket: WebSocketLike | undefined;
@@ -80,7 +80,7 @@ export class Connection {
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#patience = new OpenPatience(options.timing);
+    this.#patience = new AdaptiveOpenTimeout(options.timing);
     this.#urls = [...options.urls];
     this.#token = options.token;
     this.#stopListening = onOnline(() => this.#networkChanged());
@@ -97,10 +97,10 @@ export class Connection {
   }
 
   /** Requests made while the socket is lost wait for the next one. `portable`: means the same in any session. */
-  request<M extends Method>(method: M, data: Requests[M], portable = false): Promise<Answers[M]> {
+  request<M extends Method>(method: M, data: Requests[M], portable = false): Promise<Responses[M]> {
     if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
     try {
-      const { id, answer } = this.#pending.add<Answers[M]>(method, data, portable);
+      const { id, answer } = this.#pending.add<Responses[M]>(method, data, portable);
       if (this.#sendable) this.#pending.send(id, (text) => this.#send(text));
       return answer;
     } catch (error) {
@@ -121,7 +121,7 @@ export class Connection {
     release(socket);
     this.close(closing('left'));
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, leaveDeadline);
+      const timer = setTimeout(resolve, leaveTimeoutMs);
       socket.onclose = () => {
         clearTimeout(timer);
         resolve();
@@ -161,14 +161,14 @@ export class Connection {
       this.#lose(1006, 'not open in time');
     }, limit);
     const authenticateId = this.#pending.nextId();
-    let refusal: Refusal | undefined;
+    let rejectedError: RejectedError | undefined;
     let welcomed = false;
     socket.onopen = () => {
       this.#opened(performance.now() - began);
       this.#authenticate(authenticateId);
     };
     socket.onerror = () => {};
-    socket.onclose = (event: { code?: number; reason?: string }) => this.#lose(event.code ?? 1006, event.reason ?? '', refusal);
+    socket.onclose = (event: { code?: number; reason?: string }) => this.#lose(event.code ?? 1006, event.reason ?? '', rejectedError);
     socket.onmessage = (event: { data: unknown }) => {
       const frame = parse(event.data);
       if (!frame) return;
@@ -176,8 +176,8 @@ export class Connection {
       if (welcomed) this.#take(frame);
       else if ('id' in frame && frame.id === authenticateId) {
         welcomed = frame.ok;
-        if (frame.ok) this.#welcome(frame.data as Welcome, url);
-        else refusal = frame.error;
+        if (frame.ok) this.#welcome(frame.data as JoinResponse, url);
+        else rejectedError = frame.error;
       }
     };
   }
@@ -206,12 +206,12 @@ export class Connection {
     this.#listener.opening();
   }
 
-  #welcome(welcome: Welcome, url: string): void {
+  #welcome(joinResponse: JoinResponse, url: string): void {
     clearTimeout(this.#timer);
     this.#outage = undefined;
     this.#urls = [url, ...this.#urls.filter((each) => each !== url)];
     this.#attempt = 0;
-    this.#resumeWindow = welcome.resumeWindow * 1_000;
+    this.#resumeWindow = joinResponse.resumeWindow * 1_000;
     this.#asked = false;
     this.#serverFailed = false;
     this.#roomLost = false;
@@ -224,22 +224,22 @@ export class Connection {
       lost: () => this.#lose(1006, 'silence'),
     });
     const send = (text: string) => this.#send(text);
-    if (welcome.resumed) {
-      this.#pending.repeat(welcome.lastRequest, send);
+    if (joinResponse.resumed) {
+      this.#pending.repeat(joinResponse.lastRequest, send);
       this.#sendable = true;
-      this.#listener.resumed(welcome);
+      this.#listener.resumed(joinResponse);
       return;
     }
     const first = this.#sendable;
-    this.#session = welcome.sessionId;
-    this.#incarnation = welcome.incarnation;
+    this.#session = joinResponse.sessionId;
+    this.#incarnation = joinResponse.incarnation;
     this.#received = 0;
     if (!first) {
       this.#pending.sessionLost();
       this.#pending.repeat(-1, send);
     }
     this.#sendable = true;
-    this.#listener.welcome(welcome);
+    this.#listener.welcome(joinResponse);
   }
 
   #take(frame: ServerFrame): void {
@@ -273,13 +273,13 @@ export class Connection {
     }
   }
 
-  #lose(code: number, reason: string, refusal?: Refusal): void {
+  #lose(code: number, reason: string, refusal?: RejectedError): void {
     if (this.#closing) return;
     const hadSession = this.#heartbeat !== undefined;
     const spent = this.#openingSince === undefined ? 0 : performance.now() - this.#openingSince;
     this.#openingSince = undefined;
     this.#drop();
-    const ending = refusal ? this.#endingOfRefusal(refusal) : endingOf(code, reason);
+    const ending = refusal ? this.#endingOfRefusal(refusal) : closingForCode(code, reason);
     if (ending && (!refusal || code === 4401)) {
       this.close(ending);
       return;
@@ -302,12 +302,12 @@ export class Connection {
     this.#retry(spent);
   }
 
-  #endingOfRefusal(refusal: Refusal): Closing | undefined {
-    const lost = this.#incarnation !== undefined && !this.#serverFailed && mayComeBack(refusal);
-    if (!lost) return endingOfRefusal(refusal, this.#serverFailed);
+  #endingOfRefusal(rejectedError: RejectedError): Closing | undefined {
+    const lost = this.#incarnation !== undefined && !this.#serverFailed && isRecoverable(rejectedError);
+    if (!lost) return closingForError(rejectedError, this.#serverFailed);
     this.#roomLost = true;
     const waited = performance.now() - this.#startedAt;
-    return waited < this.#options.timing.lostRoom ? undefined : closing('notFound', 4401, refusal.message);
+    return waited < this.#options.timing.lostRoom ? undefined : closing('notFound', 4401, rejectedError.message);
   }
 
   /** @param spent milliseconds of the attempt before, which count: sockets that do not open are begun as often as those that fail at once */
@@ -353,7 +353,7 @@ function release(socket: WebSocketLike): void {
 function parse(data: unknown): ServerFrame | undefined {
   if (typeof data !== 'string') return undefined;
   try {
-    const frame = JSON.parse(data) as AnswerFrame | ServerEvent | null;
+    const frame = JSON.parse(data) as ResponseFrame | ServerEvent | null;
     return typeof frame === 'object' && frame !== null && ('id' in frame || 'event' in frame) ? frame : undefined;
   } catch {
     return undefined;

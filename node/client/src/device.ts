@@ -18,7 +18,7 @@ function findHandler(given: types.HandlerFactory | undefined): types.HandlerFact
 }
 
 /** Loads devices; one that fits is used again. */
-export class Devices {
+export class DeviceCache {
   readonly #handlerFactory: types.HandlerFactory | undefined;
   #known: { capabilities: string; device: Promise<Device> } | undefined;
 

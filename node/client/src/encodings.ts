@@ -9,13 +9,13 @@ export function bitrateFor(width: number, height: number): number {
   return Math.min(4_000_000, Math.max(100_000, Math.round((width * height * 30 * 0.08) / 10_000) * 10_000));
 }
 
-export type EncodingWishes = { simulcast: boolean; codec: string | undefined; width: number; height: number; screen: boolean };
+export type EncodingPreferences = { simulcast: boolean; codec: string | undefined; width: number; height: number; screen: boolean };
 
 /**
  * From the smallest to the largest layer. Three from 540 lines on, two from 270: layers below 135 lines help nobody.
  * VP9 and AV1 carry their layers in one stream (scalable video coding).
  */
-export function defaultEncodings({ simulcast, codec, width, height, screen }: EncodingWishes): Encoding[] {
+export function defaultEncodings({ simulcast, codec, width, height, screen }: EncodingPreferences): Encoding[] {
   const short = Math.min(width, height);
   const layers = short >= 540 ? 3 : short >= 270 ? 2 : 1;
   const layered = codec === 'vp9' || codec === 'av1';
@@ -45,7 +45,7 @@ export function isScreen(track: MediaStreamTrack): boolean {
 }
 
 /** Size of a picture; 720p where the track does not know it yet. */
-export function sizeOf(track: MediaStreamTrack): { width: number; height: number } {
+export function videoSize(track: MediaStreamTrack): { width: number; height: number } {
   const { width = 1280, height = 720 } = track.getSettings?.() ?? {};
   return { width, height };
 }

@@ -1,8 +1,8 @@
 // A track that this client publishes: it stays the same object while connections, and its ids, come and go.
 import type { types } from 'mediasoup-client';
-import { defaultEncodings, isScreen, sizeOf, startBitrate } from './encodings.ts';
+import { defaultEncodings, isScreen, startBitrate, videoSize } from './encodings.ts';
 import { RequestError, SessionLostError } from './errors.ts';
-import type { MediaSession, Produced, Request } from './media-session.ts';
+import type { MediaSession, ProducedTrack, Request } from './media-session.ts';
 import { type Deferred, deferred } from './pending.ts';
 import type { Json, Kind } from './protocol.ts';
 
@@ -232,7 +232,7 @@ export class PublishedTrack implements LocalTrack {
     this.#host.ended(this, 'ended');
   }
 
-  async #produce(session: MediaSession): Promise<Produced> {
+  async #produce(session: MediaSession): Promise<ProducedTrack> {
     const produce = (encodings: types.RtpEncodingParameters[] | undefined) => {
       this.#track.enabled = !this.#paused;
       return session.produce({
@@ -248,7 +248,7 @@ export class PublishedTrack implements LocalTrack {
     };
     if (this.kind === 'audio' || this.#options.encodings) return produce(this.#options.encodings);
     const screen = isScreen(this.#track);
-    const wishes = { codec: this.#options.codec?.toLowerCase(), ...sizeOf(this.#track), screen };
+    const wishes = { codec: this.#options.codec?.toLowerCase(), ...videoSize(this.#track), screen };
     const simulcast = this.#options.simulcast ?? !screen;
     const encodings = defaultEncodings({ ...wishes, simulcast });
     try {

@@ -1,21 +1,21 @@
 // Media of one session: a transport to send over, one to receive over, and what goes over them.
 import type { types } from 'mediasoup-client';
-import type { Devices } from './device.ts';
+import type { DeviceCache } from './device.ts';
 import { SessionLostError } from './errors.ts';
-import { IceKeeper } from './ice-keeper.ts';
+import { IceRestarter } from './ice-restarter.ts';
 import { type MediaPath, mediaPathOf } from './media-path.ts';
 import type { Logger, RoomClientOptions, Timing } from './options.ts';
 import { deferred } from './pending.ts';
-import type { Answers, EventData, Json, Method, Requests, Welcome, WireObject } from './protocol.ts';
+import type { EventData, JoinResponse, Json, Method, Requests, Responses, WireObject } from './protocol.ts';
 
-export type Request = <M extends Method>(method: M, data: Requests[M], portable?: boolean) => Promise<Answers[M]>;
+export type Request = <M extends Method>(method: M, data: Requests[M], portable?: boolean) => Promise<Responses[M]>;
 type Direction = 'send' | 'recv';
 /** Asked for right behind the authentication: the answers come with the welcome. `sctp`: also for data channels. */
-export type EarlyTransports = { sctp: boolean; recv: Promise<WireObject>; send: Promise<WireObject> | undefined };
+export type PrefetchedTransports = { sctp: boolean; recv: Promise<WireObject>; send: Promise<WireObject> | undefined };
 
 export type MediaSessionOptions = {
   request: Request;
-  devices: Devices;
+  devices: DeviceCache;
   settings: Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy'>;
   timing: Timing;
   logger: Logger;
@@ -37,7 +37,7 @@ export type ProduceOptions = {
   key: string;
 };
 /** `muted`: by the server, from its start. */
-export type Produced = { producer: types.Producer; muted: boolean };
+export type ProducedTrack = { producer: types.Producer; muted: boolean };
 /** What travels with a publication, and back. */
 type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { muted: boolean };
 
@@ -45,7 +45,7 @@ type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { muted
 type Received<Consumer> = { consumer: Consumer | undefined; gone: boolean };
 
 /** @param sends whether there is something to send already */
-export function requestTransports(request: Request, { sctp, sends }: { sctp: boolean; sends: boolean }): EarlyTransports {
+export function requestTransports(request: Request, { sctp, sends }: { sctp: boolean; sends: boolean }): PrefetchedTransports {
   const early = {
     sctp,
     recv: request('createTransport', { direction: 'recv', sctp }),
@@ -61,7 +61,7 @@ export function requestTransports(request: Request, { sctp, sends }: { sctp: boo
 export class MediaSession {
   readonly #options: MediaSessionOptions;
   readonly #recv = deferred<types.Transport>();
-  readonly #keepers: IceKeeper[] = [];
+  readonly #keepers: IceRestarter[] = [];
   readonly #received = new Map<string, Received<types.Consumer>>();
   readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
   /** Tracks that more follow of: they are received together, with one negotiation. */
@@ -89,7 +89,7 @@ export class MediaSession {
   }
 
   /** @returns what this environment can receive, for `join`. */
-  async load({ rtpCapabilities }: Welcome): Promise<WireObject> {
+  async load({ rtpCapabilities }: JoinResponse): Promise<WireObject> {
     const device = await this.#options.devices.load(rtpCapabilities);
     if (this.#closed) throw new SessionLostError();
     this.#device = device;
@@ -97,7 +97,7 @@ export class MediaSession {
   }
 
   /** Opens the transports that were asked for; after load(). */
-  async open({ iceServers }: Welcome, early: EarlyTransports): Promise<void> {
+  async open({ iceServers }: JoinResponse, early: PrefetchedTransports): Promise<void> {
     this.#sctp = early.sctp;
     this.#iceServers = iceServers;
     try {
@@ -110,7 +110,7 @@ export class MediaSession {
     }
   }
 
-  async produce(options: ProduceOptions): Promise<Produced> {
+  async produce(options: ProduceOptions): Promise<ProducedTrack> {
     const { track, encodings, codec, streamId, codecOptions, metadata, paused, key } = options;
     const chosen = codec === undefined ? undefined : this.#codec(codec);
     if (codec !== undefined && !chosen) throw new TypeError(`This environment cannot send ${codec}`);
@@ -300,7 +300,7 @@ export class MediaSession {
       const { iceParameters } = await request('restartIce', { transportId: transport.id });
       return iceParameters as unknown as types.IceParameters;
     };
-    this.#keepers.push(new IceKeeper({ transport, timing, logger, restart }));
+    this.#keepers.push(new IceRestarter({ transport, timing, logger, restart }));
     return transport;
   }
 

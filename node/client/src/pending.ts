@@ -1,6 +1,6 @@
 // Requests without an answer: what is repeated when a session is taken up again, and what fails when it is gone.
 import { RequestError, SessionLostError } from './errors.ts';
-import { type AnswerFrame, type Method, maxMessageBytes, type RequestFrame } from './protocol.ts';
+import { type Method, maxMessageBytes, type RequestFrame, type ResponseFrame } from './protocol.ts';
 
 /** Requests that may wait at once. */
 const maxPending = 1_000;
@@ -45,7 +45,7 @@ export class PendingRequests {
     send(request.text);
   }
 
-  settle(answer: AnswerFrame): void {
+  settle(answer: ResponseFrame): void {
     const request = this.#pending.get(answer.id);
     if (!request) return;
     this.#pending.delete(answer.id);

@@ -57,7 +57,7 @@ export type Requests = {
   leave: Empty;
 };
 
-export type Welcome = {
+export type JoinResponse = {
   sessionId: string;
   resumed: boolean;
   /** Highest id of a request of this session that the server has. */
@@ -86,7 +86,7 @@ export type ServerStats = {
 };
 
 type OwnAnswers = {
-  authenticate: Welcome;
+  authenticate: JoinResponse;
   checkConnection: { roomId: string; iceServers: WireObject[]; transport: WireObject };
   createTransport: WireObject;
   restartIce: { iceParameters: WireObject };
@@ -95,7 +95,7 @@ type OwnAnswers = {
   getStats: ServerStats;
 };
 export type Method = keyof Requests;
-export type Answers = { [M in Method]: M extends keyof OwnAnswers ? OwnAnswers[M] : Empty };
+export type Responses = { [M in Method]: M extends keyof OwnAnswers ? OwnAnswers[M] : Empty };
 
 /** Exactly one of the two is the publisher of a track. */
 export type Origin = { peerId?: string; componentId?: string };
@@ -144,8 +144,10 @@ export type EventData = {
 export type ServerEvent = { [Name in keyof EventData]: { event: Name; data: EventData[Name] } }[keyof EventData];
 
 export type RequestFrame = { id: number; method: Method; data: WireObject };
-export type AnswerFrame = { id: number; ok: true; data: WireObject } | { id: number; ok: false; error: { code: string; message: string } };
-export type ServerFrame = AnswerFrame | ServerEvent;
+export type ResponseFrame =
+  | { id: number; ok: true; data: WireObject }
+  | { id: number; ok: false; error: { code: string; message: string } };
+export type ServerFrame = ResponseFrame | ServerEvent;
 
 /** Largest message that the server takes, in bytes. */
 export const maxMessageBytes = 256 * 1024;

@@ -1,9 +1,9 @@
 // The tracks that arrive: attached to the elements of the application, in the layers that fit.
 import type { types } from 'mediasoup-client';
+import { AttachedTrack } from './attached-track.ts';
 import type { Unsubscribe } from './emitter.ts';
 import { layersOf } from './layers.ts';
 import type { Layers } from './protocol.ts';
-import { WatchedTrack } from './watched-track.ts';
 
 export type ReceivedTracksOptions = {
   consumer: (trackId: string) => types.Consumer | undefined;
@@ -13,7 +13,7 @@ export type ReceivedTracksOptions = {
 /** `current`: what arrives now, 0 the smallest; null where nothing is known to. `spatial` and `temporal`: how many layers there are of each. */
 export type ReceivedLayers = { current: Layers | null; spatial: number; temporal: number };
 
-type Entry = { watched: WatchedTrack; attached: Set<HTMLMediaElement> };
+type Entry = { watched: AttachedTrack; attached: Set<HTMLMediaElement> };
 
 export class ReceivedTracks {
   readonly #options: ReceivedTracksOptions;
@@ -82,7 +82,7 @@ export class ReceivedTracks {
   #entry(trackId: string): Entry {
     const known = this.#entries.get(trackId);
     if (known) return known;
-    const watched = new WatchedTrack({ setPreferredLayers: (layers) => this.#options.setPreferredLayers(trackId, layers) });
+    const watched = new AttachedTrack({ setPreferredLayers: (layers) => this.#options.setPreferredLayers(trackId, layers) });
     const consumer = this.#options.consumer(trackId);
     if (consumer) watched.received(scalabilityMode(consumer));
     const entry: Entry = { watched, attached: new Set() };

@@ -8,7 +8,7 @@ import type { LocalTrack, PublishOptions } from './local-track.ts';
 import type { MediaPath } from './media-path.ts';
 import { defaultTiming, pageAddress, type RoomClientOptions, socketUrls, type WebSocketConstructor } from './options.ts';
 import { deferred } from './pending.ts';
-import type { Json, Layers, Permissions, ServerEvent, ServerStats, Welcome } from './protocol.ts';
+import type { JoinResponse, Json, Layers, Permissions, ServerEvent, ServerStats } from './protocol.ts';
 import { type ReceivedLayers, ReceivedTracks } from './received-tracks.ts';
 import type { RoomEvents, RoomState } from './room-events.ts';
 import { RoomMedia } from './room-media.ts';
@@ -36,7 +36,7 @@ export class RoomClient extends Emitter<RoomEvents> {
   #hasJoined = false;
   #entering = false;
   #closing: Closing | undefined;
-  #welcome: Welcome | undefined;
+  #welcome: JoinResponse | undefined;
   #permissions: Permissions | undefined;
   #metadata: Json | undefined;
   #mode: 'auto' | 'manual';
@@ -65,13 +65,13 @@ export class RoomClient extends Emitter<RoomEvents> {
       },
       {
         opening: () => this.#media.opening(),
-        welcome: (welcome) => void this.#enter(welcome),
+        welcome: (joinResponse) => void this.#enter(joinResponse),
         lost: () => this.#setState(this.#hasJoined ? 'reconnecting' : 'connecting'),
         outage: (outage) => {
           this.#outage = outage;
           this.emit('reconnecting', outage);
         },
-        resumed: (welcome) => this.#resumed(welcome),
+        resumed: (joinResponse) => this.#resumed(joinResponse),
         event: (event) => this.#take(event),
         closed: (why) => this.#closed(why),
       },
@@ -264,31 +264,31 @@ export class RoomClient extends Emitter<RoomEvents> {
     return { server, ...own };
   }
 
-  async #enter(welcome: Welcome): Promise<void> {
-    this.#welcome = welcome;
+  async #enter(joinResponse: JoinResponse): Promise<void> {
+    this.#welcome = joinResponse;
     this.#entering = true;
-    this.#setPermissions(welcome.permissions);
+    this.#setPermissions(joinResponse.permissions);
     this.#media.lost();
-    this.#roster.replace(welcome);
+    this.#roster.replace(joinResponse);
     // A server that is older does not say it.
-    this.#setActiveSpeaker(welcome.activeSpeaker ?? null);
+    this.#setActiveSpeaker(joinResponse.activeSpeaker ?? null);
     try {
-      await this.#media.enter(welcome, { metadata: this.#metadata, mode: this.#mode });
+      await this.#media.enter(joinResponse, { metadata: this.#metadata, mode: this.#mode });
     } catch (error) {
-      if (error instanceof SessionLostError || this.#welcome !== welcome || this.#closing) return;
+      if (error instanceof SessionLostError || this.#welcome !== joinResponse || this.#closing) return;
       this.#options.logger?.warn?.('the room could not be entered', error);
       this.#connection.close(closing('unsupported', null, error instanceof Error ? error.message : undefined));
       return;
     }
-    if (this.#welcome !== welcome || this.#closing) return;
+    if (this.#welcome !== joinResponse || this.#closing) return;
     this.#entering = false;
     this.#hasJoined = true;
     this.#setState(this.#connection.live ? 'joined' : 'reconnecting');
     this.#joined.resolve();
   }
 
-  #resumed(welcome: Welcome): void {
-    this.#setPermissions(welcome.permissions);
+  #resumed(joinResponse: JoinResponse): void {
+    this.#setPermissions(joinResponse.permissions);
     this.#media.resumed();
     if (this.#hasJoined && !this.#entering) this.#setState('joined');
   }

@@ -2,14 +2,14 @@
 import type { types } from 'mediasoup-client';
 import type { Connection } from './connection.ts';
 import { DataChannel, type DataChannelOptions, RemoteDataChannel } from './data-channel.ts';
-import { Devices } from './device.ts';
+import { DeviceCache } from './device.ts';
 import { SessionLostError } from './errors.ts';
 import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
 import { LocalTracks } from './local-tracks.ts';
 import type { MediaPath } from './media-path.ts';
-import { type EarlyTransports, MediaSession, type Request, requestTransports } from './media-session.ts';
+import { MediaSession, type PrefetchedTransports, type Request, requestTransports } from './media-session.ts';
 import type { RoomClientOptions, Timing } from './options.ts';
-import type { EventData, Json, ServerEvent, Welcome } from './protocol.ts';
+import type { EventData, JoinResponse, Json, ServerEvent } from './protocol.ts';
 
 export type RoomMediaOptions = {
   settings: RoomClientOptions;
@@ -26,25 +26,25 @@ export type RoomMediaOptions = {
 };
 
 /** The join of one session: what the peer shows of itself and how it subscribes. */
-export type Joining = { metadata: Json | undefined; mode: 'auto' | 'manual' };
+export type JoinParams = { metadata: Json | undefined; mode: 'auto' | 'manual' };
 
 export class RoomMedia {
   readonly #options: RoomMediaOptions;
   readonly #request: Request;
-  readonly #devices: Devices;
+  readonly #deviceCache: DeviceCache;
   readonly #channels = new Set<DataChannel>();
   readonly localTracks: LocalTracks;
   /** Whether media is possible here at all. */
   readonly supported: boolean;
-  #early: EarlyTransports | undefined;
+  #early: PrefetchedTransports | undefined;
   #session: MediaSession | undefined;
   #path: MediaPath = 'idle';
 
   constructor(options: RoomMediaOptions) {
     this.#options = options;
     this.#request = options.request;
-    this.#devices = new Devices(options.settings.handlerFactory);
-    this.supported = this.#devices.supported;
+    this.#deviceCache = new DeviceCache(options.settings.handlerFactory);
+    this.supported = this.#deviceCache.supported;
     const { request, localTrackEnded: ended, localTrackMuted: muted } = options;
     this.localTracks = new LocalTracks({ request, ended, muted });
   }
@@ -55,7 +55,7 @@ export class RoomMedia {
 
   /** Does what needs no server. */
   prepare(): void {
-    this.#devices.warmUp();
+    this.#deviceCache.warmUp();
   }
 
   /** Asks for the transports before anybody answered. */
@@ -64,7 +64,7 @@ export class RoomMedia {
   }
 
   /** Enters with a fresh session. @throws SessionLostError where it was lost meanwhile: the next welcome comes. */
-  async enter(welcome: Welcome, { metadata, mode }: Joining): Promise<void> {
+  async enter(joinResponse: JoinResponse, { metadata, mode }: JoinParams): Promise<void> {
     this.lost();
     const early = this.#early ?? (this.supported ? this.#requestTransports() : undefined);
     this.#early = undefined;
@@ -78,7 +78,7 @@ export class RoomMedia {
     }
     const session = new MediaSession({
       request: this.#request,
-      devices: this.#devices,
+      devices: this.#deviceCache,
       settings: this.#options.settings,
       timing: this.#options.timing,
       logger,
@@ -90,11 +90,11 @@ export class RoomMedia {
     this.#session = session;
     // A failure of any is handled once: at the end.
     for (const request of requests) request.catch(() => {});
-    const rtpCapabilities = await session.load(welcome);
+    const rtpCapabilities = await session.load(joinResponse);
     // Requests are handled in order: join need not wait for the answers about the transports.
     const joined = this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) });
     joined.catch(() => {});
-    await session.open(welcome, early);
+    await session.open(joinResponse, early);
     this.localTracks.sessionStarted(session);
     for (const channel of this.#channels) void channel.openOver(session);
     await Promise.all([...requests, joined]);
@@ -169,7 +169,7 @@ export class RoomMedia {
     this.lost();
   }
 
-  #requestTransports(): EarlyTransports {
+  #requestTransports(): PrefetchedTransports {
     const { settings, awaitsDataChannels } = this.#options;
     const sctp = settings.dataChannels ?? (awaitsDataChannels() || this.#channels.size > 0);
     return requestTransports(this.#request, { sctp, sends: this.localTracks.all.length > 0 || this.#channels.size > 0 });

@@ -1,5 +1,5 @@
 // Who is in the room and what they publish, as this client knows it; each change is told once.
-import type { ComponentView, EventData, Json, Kind, Origin, PeerView, ServerEvent, TrackView, Welcome } from './protocol.ts';
+import type { ComponentView, EventData, JoinResponse, Json, Kind, Origin, PeerView, ServerEvent, TrackView } from './protocol.ts';
 
 /** A track of another peer or of a component. */
 export type RemoteTrack = {
@@ -60,7 +60,7 @@ export class Roster {
   }
 
   /** What a fresh session finds, told as the differences to what was known. */
-  replace({ peers, components }: Pick<Welcome, 'peers' | 'components'>): void {
+  replace({ peers, components }: Pick<JoinResponse, 'peers' | 'components'>): void {
     const tracks = new Set([...peers, ...components].flatMap((each) => each.tracks.map(({ id }) => id)));
     for (const id of [...this.#tracks.keys()]) if (!tracks.has(id)) this.#removeTrack(id);
     for (const id of [...this.#peers.keys()]) if (!peers.some((peer) => peer.id === id)) this.#removePeer(id);

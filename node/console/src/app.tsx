@@ -1,13 +1,13 @@
 // Which page is shown: by the address, and by who is logged in.
 import { type ComponentType, Suspense, useEffect, useMemo, useRef } from 'react';
-import { LoadProblem } from './components/load-problem.tsx';
-import { PageHeader } from './components/page-header.tsx';
+import { AppHeader } from './components/app-header.tsx';
+import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Shell } from './components/shell.tsx';
 import { SessionContext } from './hooks/console-context.ts';
 import { useSession } from './hooks/use-session.ts';
 import { JoinPage } from './pages/join-page.tsx';
 import { LoginPage } from './pages/login-page.tsx';
-import { type PageEntry, pages } from './parts.tsx';
+import { type PageEntry, pages } from './pages.tsx';
 import { type PageName, type Route, useRoute } from './router.ts';
 
 type ConsoleRoute = Exclude<Route, { page: 'join' }>;
@@ -23,7 +23,7 @@ function Console({ route }: { route: ConsoleRoute }) {
   if (session.phase === 'starting') {
     return (
       <>
-        <PageHeader home={false} />
+        <AppHeader home={false} />
         <p className="starting" role="status">
           {session.unreachable ? 'The server does not answer, trying again…' : 'Starting…'}
         </p>
@@ -53,11 +53,11 @@ function Page({ route }: { route: ConsoleRoute }) {
   first.current ??= key;
   arrived.current ||= key !== first.current;
   const content = (
-    <LoadProblem key={key}>
+    <ErrorBoundary key={key}>
       <Suspense fallback={<p className="starting" role="status" />}>
         <entry.page route={there} />
       </Suspense>
-    </LoadProblem>
+    </ErrorBoundary>
   );
   return entry.frame === 'none' ? (
     content

@@ -1,6 +1,6 @@
 // Components of rooms, and phone calls of those that are telephones.
 import type { Call, Component, ComponentOptions } from './generated/schemas.ts';
-import { once } from './once.ts';
+import { withExternalId } from './idempotency.ts';
 import type { RequestOptions } from './options.ts';
 import type { Transport } from './transport.ts';
 
@@ -16,7 +16,7 @@ export class Components {
 
   /** hls, recording, sip or file: `type` says which `options` there are. Repeating the call adds one component, as with rooms. */
   async add(roomId: string, component: ComponentOptions, options?: RequestOptions): Promise<Component> {
-    const body = once(component);
+    const body = withExternalId(component);
     return (await this.#transport.call('addComponent', { path: { roomId }, body }, { timeout: addTimeout, ...options })).data;
   }
 

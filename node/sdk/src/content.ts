@@ -4,7 +4,7 @@ import { sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
 import type { Recordings as RecordingList, RecordingReport, Render, RenderOptions, ViewerToken } from './generated/schemas.ts';
 import type { RequestOptions } from './options.ts';
-import { delayBefore } from './retry.ts';
+import { retryDelay } from './retry.ts';
 import type { Transport } from './transport.ts';
 
 /** Longest silence within a file. */
@@ -74,7 +74,7 @@ export class Recordings {
       } catch (error) {
         failures += 1;
         if (options.signal?.aborted || !(error instanceof LostConnection) || failures > takeUps) throw errorOf(error);
-        await sleep(delayBefore(failures, undefined, Math.random()), options.signal);
+        await sleep(retryDelay(failures, undefined, Math.random()), options.signal);
       }
     }
   }

@@ -17,7 +17,7 @@ export type ErrorCode =
   // Codes of later versions.
   | (string & {});
 
-export type ErrorFacts = {
+export type MediaroomsErrorOptions = {
   code: ErrorCode;
   /** One sentence. */
   message: string;
@@ -38,7 +38,7 @@ export class MediaroomsError extends Error {
   /** The `x-request-id` of the answer: lines of the server's log have it, too. */
   readonly requestId: string | undefined;
 
-  constructor({ code, message, status, retryAfter, requestId, cause }: ErrorFacts) {
+  constructor({ code, message, status, retryAfter, requestId, cause }: MediaroomsErrorOptions) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = status;

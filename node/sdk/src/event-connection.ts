@@ -18,9 +18,9 @@ const passing: ReadonlySet<string> = new Set(['too_many_requests', 'unavailable'
 const [authenticate, subscribe] = [1, 2];
 const open = 1;
 
-export type Received = { event: RoomEvent; source: string; index: number } | { cursor: EventCursor } | { gap: string[] };
+export type ReceivedEvent = { event: RoomEvent; source: string; index: number } | { cursor: EventCursor } | { gap: string[] };
 
-export type Ending = {
+export type DisconnectInfo = {
   error: MediaroomsError;
   /** Trying again would not help. */
   final: boolean;
@@ -38,7 +38,7 @@ export type EventConnectionOptions = {
   rooms: readonly string[] | undefined;
   cursor: EventCursor | undefined;
   /** @returns whether there is room for more */
-  take: (item: Received) => boolean;
+  take: (item: ReceivedEvent) => boolean;
 };
 
 type Frame = {
@@ -52,10 +52,10 @@ type Frame = {
 };
 
 export class EventConnection {
-  readonly ended: Promise<Ending>;
+  readonly ended: Promise<DisconnectInfo>;
   readonly #options: EventConnectionOptions;
   readonly #socket: WebSocketLike;
-  #end: (ending: Ending) => void = () => {};
+  #end: (disconnectInfo: DisconnectInfo) => void = () => {};
   #timer: ReturnType<typeof setTimeout>;
   #nextId = subscribe;
   #subscribed = false;
@@ -100,7 +100,7 @@ export class EventConnection {
     // Frames of kinds that only later servers send are none of ours.
   }
 
-  #take(item: Received): void {
+  #take(item: ReceivedEvent): void {
     if (this.#options.take(item)) return;
     const error = new MediaroomsError({ code: 'aborted', message: 'Events are not read as fast as they come' });
     this.#finish({ error, final: false, full: true });
@@ -149,7 +149,7 @@ export class EventConnection {
     });
   }
 
-  #finish(ending: Omit<Ending, 'subscribed'>): void {
+  #finish(ending: Omit<DisconnectInfo, 'subscribed'>): void {
     if (this.#over) return;
     this.#over = true;
     clearTimeout(this.#timer);

@@ -1,10 +1,10 @@
 // Events of the notification socket as an iterator: taken up at its cursor after every loss, in a buffer with a bound.
 import { sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
-import { type Ending, EventConnection, type EventCursor } from './event-connection.ts';
+import { type DisconnectInfo, EventConnection, type EventCursor } from './event-connection.ts';
 import type { RoomEvent, RoomEventType } from './generated/events.ts';
 import type { WebSocketConstructor } from './options.ts';
-import { delayBefore } from './retry.ts';
+import { retryDelay } from './retry.ts';
 import type { Transport } from './transport.ts';
 
 const socketPath = '/socket/server/websocket';
@@ -104,26 +104,26 @@ export class EventStream implements AsyncIterable<RoomEvent> {
   async #keepConnected(): Promise<void> {
     const { signal } = this.#stop;
     for (let failures = 0; !signal.aborted; ) {
-      const ending = await this.#connect(failures);
+      const disconnectInfo = await this.#connect(failures);
       if (signal.aborted) return;
-      if (ending.final) {
-        this.#failure = ending.error;
+      if (disconnectInfo.final) {
+        this.#failure = disconnectInfo.error;
         this.#wake();
         return;
       }
-      if (ending.full) {
+      if (disconnectInfo.full) {
         await this.#untilRoom();
         failures = 0;
         continue;
       }
-      failures = ending.subscribed ? 0 : failures + 1;
-      const delay = delayBefore(failures, ending.error.retryAfter, Math.random());
-      this.#options.onDisconnect?.(ending.error, delay);
+      failures = disconnectInfo.subscribed ? 0 : failures + 1;
+      const delay = retryDelay(failures, disconnectInfo.error.retryAfter, Math.random());
+      this.#options.onDisconnect?.(disconnectInfo.error, delay);
       await sleep(delay, signal).catch(() => {});
     }
   }
 
-  async #connect(attempt: number): Promise<Ending> {
+  async #connect(attempt: number): Promise<DisconnectInfo> {
     const { types, rooms } = this.#options;
     const { urls } = this.#transport;
     try {

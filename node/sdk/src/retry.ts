@@ -3,7 +3,7 @@ import type { MediaroomsError } from './errors.ts';
 import type { OperationId } from './generated/operations.ts';
 
 const firstDelay = 250;
-const longestDelay = 8_000;
+const maxDelayMs = 8_000;
 
 /** POSTs that do no more when they are done twice. Those that make something carry an `externalId`; the others set a state or give a token. */
 const repeatablePosts: ReadonlySet<OperationId> = new Set<OperationId>([
@@ -19,7 +19,7 @@ const repeatablePosts: ReadonlySet<OperationId> = new Set<OperationId>([
   'renderRecording',
 ]);
 
-export function isRepeatable(id: OperationId, method: string): boolean {
+export function isIdempotent(id: OperationId, method: string): boolean {
   return method !== 'POST' || repeatablePosts.has(id);
 }
 
@@ -28,7 +28,7 @@ const lastingCodes: ReadonlySet<string> = new Set(['room_full', 'tracks_full']);
 const passingStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** `repeatable`: the call may have been done already without harm. */
-export function mayHelp({ status, code }: MediaroomsError, repeatable: boolean): boolean {
+export function isRetryable({ status, code }: MediaroomsError, repeatable: boolean): boolean {
   // Refused before anything was done.
   if (status === 429) return true;
   if (!repeatable || lastingCodes.has(code)) return false;
@@ -36,13 +36,13 @@ export function mayHelp({ status, code }: MediaroomsError, repeatable: boolean):
 }
 
 /** Whether the call may have been done although it failed. */
-export function mayBeDone({ status }: MediaroomsError): boolean {
+export function mayHaveSucceeded({ status }: MediaroomsError): boolean {
   return status === undefined || status === 502 || status === 503 || status === 504;
 }
 
 /** Milliseconds before the try after the one with this number, counted from 0: doubling, half of it random, never less than the server asked for. */
-export function delayBefore(attempt: number, retryAfter: number | undefined, random: number): number {
-  const whole = Math.min(firstDelay * 2 ** attempt, longestDelay);
+export function retryDelay(attempt: number, retryAfter: number | undefined, random: number): number {
+  const whole = Math.min(firstDelay * 2 ** attempt, maxDelayMs);
   return Math.max(whole / 2 + (random * whole) / 2, retryAfter ?? 0);
 }
 

@@ -12,7 +12,7 @@ import type {
   RoomPatch,
   RoomStats,
 } from './generated/schemas.ts';
-import { once } from './once.ts';
+import { withExternalId } from './idempotency.ts';
 import type { RequestOptions } from './options.ts';
 import type { Transport } from './transport.ts';
 
@@ -27,7 +27,7 @@ export class Rooms {
 
   /** Makes a room on the node with the lowest load. Without an `externalId` one is made up, so that repeating the call makes one room. */
   async create(room: RoomOptions = {}, options?: RequestOptions): Promise<CreatedRoom> {
-    return (await this.#transport.call('createRoom', { body: once(room) }, options)).data;
+    return (await this.#transport.call('createRoom', { body: withExternalId(room) }, options)).data;
   }
 
   async get(roomId: string, options?: RequestOptions): Promise<Room> {
@@ -87,7 +87,7 @@ export class Peers {
 
   /** Adds a peer: its `token` and `peer_websocket_url` are what its browser needs. Repeating the call adds one peer, as with rooms. */
   async add(roomId: string, peer: NewPeer = {}, options?: RequestOptions): Promise<CreatedPeer> {
-    const body = once({ ...peer, type: 'webrtc' as const });
+    const body = withExternalId({ ...peer, type: 'webrtc' as const });
     return (await this.#transport.call('addPeer', { path: { roomId }, body }, options)).data;
   }
 

@@ -4,7 +4,7 @@ import { aborted, Deadline, sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
 import { type OperationId, type Operations, operations } from './generated/operations.ts';
 import { baseUrls, defaults, type MediaroomsOptions, type RequestOptions } from './options.ts';
-import { delayBefore, isRepeatable, mayBeDone, mayHelp, readRetryAfter } from './retry.ts';
+import { isIdempotent, isRetryable, mayHaveSucceeded, readRetryAfter, retryDelay } from './retry.ts';
 
 const maxAnswerBytes = 64 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
@@ -55,7 +55,7 @@ export class Transport {
   ): Promise<T | undefined> {
     const { method } = operations[id];
     const target = pathOf(operations[id].path, input.path ?? {}) + queryOf(input.query);
-    const repeatable = isRepeatable(id, method);
+    const repeatable = isIdempotent(id, method);
     const deadline = new Deadline(timeout, signal);
     const until = Date.now() + timeout;
     let uncertain = false;
@@ -68,9 +68,9 @@ export class Transport {
           if (!(error instanceof MediaroomsError)) throw error;
           // Gone already: an earlier try did it, and only its answer was lost.
           if (uncertain && method === 'DELETE' && error.status === 404) return undefined;
-          uncertain ||= mayBeDone(error);
-          const delay = delayBefore(attempt, error.retryAfter, Math.random());
-          if (attempt >= retries || !mayHelp(error, repeatable) || Date.now() + delay >= until) throw error;
+          uncertain ||= mayHaveSucceeded(error);
+          const delay = retryDelay(attempt, error.retryAfter, Math.random());
+          if (attempt >= retries || !isRetryable(error, repeatable) || Date.now() + delay >= until) throw error;
           await sleep(delay, deadline.signal);
         }
       }
@@ -106,7 +106,7 @@ export class Transport {
     } catch (error) {
       const failure = asFailure(error, signal);
       // The next try goes to the next address, unless another call has moved on already.
-      if (mayBeDone(failure) && base === this.#current) this.#current = (base + 1) % this.urls.length;
+      if (mayHaveSucceeded(failure) && base === this.#current) this.#current = (base + 1) % this.urls.length;
       throw failure;
     } finally {
       deadline.end();

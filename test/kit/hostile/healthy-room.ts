@@ -15,7 +15,7 @@ const messageInterval = 100;
 /** Milliseconds in which a message is promised to be there. */
 const promised = 250;
 /** How long the last packets may take, in milliseconds. */
-const patience = 10_000;
+const timeoutMs = 10_000;
 const ssrc = 0x4ea17;
 
 export type Health = { packets: number; messages: number; slowestMessage: number };
@@ -47,7 +47,7 @@ export async function startHealthyRoom(t: TestContext, node: HostileNode, roomId
     await eventually(
       () => `all of the healthy room comes: packets ${missing()} are missing, ${latencies.length} of ${talk.messages()} messages are there`,
       () => missing().length === 0 && latencies.length === talk.messages(),
-      { within: patience, every: 20 },
+      { within: timeoutMs, every: 20 },
     );
     const health = { packets: heard.numbers.size, messages: latencies.length, slowestMessage: Math.round(Math.max(0, ...latencies)) };
     t.diagnostic(`healthy room: ${JSON.stringify(health)}`);

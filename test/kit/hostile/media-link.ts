@@ -12,10 +12,10 @@ type TransportAnswer = { id: string; iceParameters: { usernameFragment: string; 
 type Certificate = { certPem: string; keyPem: string; signatureHash: { hash: number; signature: number } };
 
 /** How long ICE and DTLS may take together, in milliseconds. */
-const patience = 20_000;
+const timeoutMs = 20_000;
 const checkInterval = 200;
 const consentInterval = 4_000;
-const silenceDeadline = 2_000;
+const silenceTimeoutMs = 2_000;
 const aes128Sha1 = 1;
 const handshakeMessages = 8;
 
@@ -120,7 +120,7 @@ export class MediaLink {
     this.#socket.on('message', onMessage);
     const ask = () => this.send(this.bindingRequest());
     const asking = setInterval(ask, checkInterval);
-    const silence = setTimeout(() => answered.resolve(false), silenceDeadline);
+    const silence = setTimeout(() => answered.resolve(false), silenceTimeoutMs);
     ask();
     try {
       return await answered.promise;
@@ -142,7 +142,7 @@ export class MediaLink {
   }
 
   async #connect(peer: PeerSocket, { certPem }: Certificate): Promise<void> {
-    const deadline = AbortSignal.timeout(patience);
+    const deadline = AbortSignal.timeout(timeoutMs);
     const check = () => this.send(this.bindingRequest());
     const checks = setInterval(check, checkInterval);
     try {
@@ -155,7 +155,7 @@ export class MediaLink {
     const connected = Promise.withResolvers<void>();
     this.#dtls.onConnect.once(() => connected.resolve());
     this.#dtls.onError.once((error) => connected.reject(error));
-    deadline.addEventListener('abort', () => connected.reject(new Error(`no DTLS within ${patience} ms`)), { once: true });
+    deadline.addEventListener('abort', () => connected.reject(new Error(`no DTLS within ${timeoutMs} ms`)), { once: true });
     const dtlsParameters = { role: 'client', fingerprints: [{ algorithm: 'sha-256', value: fingerprintOf(certPem) }] };
     const answered = await peer.request('connectTransport', { transportId: this.id, dtlsParameters });
     if (!answered.ok) throw new Error(`not connected: ${JSON.stringify(answered.error)}`);

@@ -7,8 +7,8 @@ const ownTsn = 1_000;
 const initAck = 2;
 const abort = 6;
 const cookieAck = 11;
-const patience = 10_000;
-const renewalPatience = 1_000;
+const timeoutMs = 10_000;
+const renewalTimeoutMs = 1_000;
 
 export type Association = {
   verificationTag: number;
@@ -29,7 +29,7 @@ export async function associate(link: MediaLink): Promise<Association> {
   link.onMessage = (packet) => {
     for (const { type, value } of chunksOf(packet)) chunks.emit(String(type), value);
   };
-  const deadline = AbortSignal.timeout(patience);
+  const deadline = AbortSignal.timeout(timeoutMs);
   const acknowledged = once(chunks, String(initAck), { signal: deadline });
   await link.sendMessage(packetOf(0, [initChunk()]));
   const [answer] = (await acknowledged) as [Buffer];
@@ -40,7 +40,7 @@ export async function associate(link: MediaLink): Promise<Association> {
   await send(cookieEcho);
   await established;
   const renew = async () => {
-    const renewed = once(chunks, String(cookieAck), { signal: AbortSignal.timeout(renewalPatience) });
+    const renewed = once(chunks, String(cookieAck), { signal: AbortSignal.timeout(renewalTimeoutMs) });
     await send(chunk(abort, 0, Buffer.alloc(0)));
     await send(cookieEcho);
     return renewed.then(

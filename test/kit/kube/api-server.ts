@@ -32,7 +32,7 @@ export type ApiServerOptions = {
 /** Who asks, and where: without a user the administrator, without a server the API server itself. */
 export type KubeconfigFor = { user?: string; token?: string; server?: string; namespace?: string };
 
-const startDeadline = 120_000;
+const startTimeoutMs = 120_000;
 const folderPrefix = 'mediarooms-kube-';
 const administrator: ApiUser = { name: 'admin', groups: ['system:masters'] };
 
@@ -188,7 +188,7 @@ export class ApiServer {
   /** When an object is there. @throws when it is not in time */
   async waitFor(what: string, path: string): Promise<void> {
     const isThere = async () => (await this.client.call(path).catch(() => undefined))?.status === 200;
-    await eventually(what, isThere, { within: startDeadline });
+    await eventually(what, isThere, { within: startTimeoutMs });
   }
 
   /** What must end before the API server does; the last that was given is the first. */
@@ -249,7 +249,7 @@ export class ApiServer {
       if (child.end !== undefined) child = this.#runApiServer();
       return false;
     };
-    await eventually(() => `kube-apiserver is ready:\n${child.tail()}`, isReady, { within: startDeadline });
+    await eventually(() => `kube-apiserver is ready:\n${child.tail()}`, isReady, { within: startTimeoutMs });
   }
 
   #runApiServer(): Child {

@@ -1,6 +1,6 @@
 // The MediaCluster controller in the process of a test, with reflectors of its own: what a test wants to hold still can be given to it.
 import { ClusterController, type ClusterControllerOptions } from '../../../operator/clusters/controller.ts';
-import type { ClusterStores } from '../../../operator/clusters/live-objects.ts';
+import type { ClusterStores } from '../../../operator/clusters/observed-objects.ts';
 import { KubeClient } from '../../../operator/kube/client.ts';
 import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
 import { type KubeObject, type Resource, resources, type Stored } from '../../../operator/kube/objects.ts';

@@ -6,7 +6,7 @@ import { type ApiClient, apiClient } from '../api-client.ts';
 import { eventually } from '../eventually.ts';
 import { PeerSocket } from '../peer-socket.ts';
 import type { ApiServer } from './api-server.ts';
-import { type Kind, readObject, readObjects } from './reading.ts';
+import { type Kind, readObject, readObjects } from './read-objects.ts';
 
 export type ClusterPod = {
   metadata: {
@@ -20,7 +20,7 @@ export type ClusterPod = {
   status: { podIP?: string; phase?: string; conditions?: { type: string; status: string }[] };
 };
 
-const patience = 60_000;
+const timeoutMs = 60_000;
 const pollInterval = 100;
 
 export class MediaClusterUser {
@@ -105,7 +105,7 @@ export class MediaClusterUser {
   }
 
   /** Until it holds. @throws with what the cluster's status was last */
-  async until(what: string, holds: () => Promise<boolean>, patienceMs = patience): Promise<void> {
+  async until(what: string, holds: () => Promise<boolean>, patienceMs = timeoutMs): Promise<void> {
     const picture = async () => {
       const { status } = await this.cluster();
       return `${what}\n${JSON.stringify(status, null, 1)}\n${await this.kubectl('get', 'pods', '-o', 'wide')}`;

@@ -9,7 +9,7 @@ import { Child, type ChildEnd } from './child.ts';
 import type { Scope } from './scope.ts';
 
 const main = join(import.meta.dirname, '../../../operator/main.ts');
-const startDeadline = 60_000;
+const startTimeoutMs = 60_000;
 let count = 0;
 
 export type OperatorOptions = {
@@ -62,7 +62,7 @@ export class OperatorProcess {
   }
 
   /** When its output holds that. @throws with the output when it does not in time */
-  async says(what: RegExp, patience = startDeadline): Promise<void> {
+  async says(what: RegExp, patience = startTimeoutMs): Promise<void> {
     const look = () => {
       const ended = this.#child.end !== undefined;
       if (what.test(this.output)) return true;
@@ -109,7 +109,7 @@ export async function runOperator(
     env: environment(server, options),
     cwd: server.dir,
   });
-  const timer = setTimeout(() => child.kill('SIGKILL'), startDeadline);
+  const timer = setTimeout(() => child.kill('SIGKILL'), startTimeoutMs);
   const [stdout, stderr, code] = await Promise.all([
     text(child.stdout),
     text(child.stderr),

@@ -13,7 +13,7 @@ const reportAnswers = `--import=${join(root, 'test/kit/report-answers.ts')}`;
 const tokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 /** What a process of a pod finds around it. */
-export type Surroundings = {
+export type PodContext = {
   /** `ip:port` of the server that names are asked of. */
   dns: string;
   /** What that server knows now, by full name. */
@@ -63,7 +63,7 @@ function ownAddress(value: string, podIP: string): string {
   return value === '0.0.0.0' || value === '::' ? podIP : value;
 }
 
-export function launchProcess(launch: Launch, { dns, names, api }: Surroundings): Child {
+export function launchProcess(launch: Launch, { dns, names, api }: PodContext): Child {
   const { container, pod, paths, folder, log } = launch;
   const resolv = join(folder, 'resolv.conf');
   const search = `${pod.metadata.namespace}.svc.cluster.local svc.cluster.local cluster.local`;
@@ -91,7 +91,7 @@ export function launchProcess(launch: Launch, { dns, names, api }: Surroundings)
 }
 
 /** Names of Services as a pod of the namespace may write them. */
-function hostsFile(names: Surroundings['names'], namespace: string): string {
+function hostsFile(names: PodContext['names'], namespace: string): string {
   const lines = [...names].flatMap(([name, [address]]) => {
     const short = name.endsWith(`.${namespace}.svc.cluster.local`) ? ` ${name.split('.')[0]}` : '';
     return address === undefined ? [] : [`${address} ${name}${short}`];

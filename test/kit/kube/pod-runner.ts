@@ -5,12 +5,12 @@ import type { DnsServer } from '../dns-server.ts';
 import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 import { dnsRecords } from './endpoints.ts';
-import { type FakeHost, Heartbeat } from './fake-hosts.ts';
+import { type FakeKubernetesNode, Heartbeat } from './fake-nodes.ts';
+import { Informer } from './informer.ts';
 import { claimBlock } from './loopback-block.ts';
-import { Mirror } from './mirror.ts';
 import { readPodData, readTokens } from './pod-data.ts';
 import { type PodPlace, serviceLinks, usedData } from './pod-env.ts';
-import { launchProcess, type Surroundings } from './pod-launch.ts';
+import { launchProcess, type PodContext } from './pod-launch.ts';
 import { PodReporter } from './pod-reporter.ts';
 import type { ApiObject, HostObject, Pod, Service } from './pod-spec.ts';
 import { isLive, isReady } from './pod-spec.ts';
@@ -28,14 +28,14 @@ export type PodRunnerOptions = {
   refreshMs?: number;
 };
 
-const patience = 60_000;
+const timeoutMs = 60_000;
 /** How soon pods are placed again that the API server did not let be placed, in milliseconds. */
 const retryDelay = 500;
 
 type Run = { worker: PodWorker; reporter: PodReporter };
 
 export class PodRunner {
-  readonly hosts: readonly FakeHost[];
+  readonly hosts: readonly FakeKubernetesNode[];
   readonly dns: DnsServer;
   readonly #server: ApiServer;
   readonly #dir: string;
@@ -46,10 +46,10 @@ export class PodRunner {
   readonly #runs = new Map<string, Run>();
   readonly #addresses = new Map<string, number>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #mirrors: Mirror<ApiObject>[] = [];
-  readonly #pods: Mirror<Pod>;
-  readonly #services: Mirror<Service>;
-  readonly #nodes: Mirror<HostObject>;
+  readonly #mirrors: Informer<ApiObject>[] = [];
+  readonly #pods: Informer<Pod>;
+  readonly #services: Informer<Service>;
+  readonly #nodes: Informer<HostObject>;
   readonly #ports: ServicePorts;
   readonly #names = new Set<string>();
   #scheduling: Promise<void> = Promise.resolve();
@@ -95,7 +95,7 @@ export class PodRunner {
     const runner = new PodRunner(server, number, dns, options);
     server.beforeEnd(() => runner.close());
     await Promise.all([...runner.#heartbeats.values()].map((heartbeat) => heartbeat.start()));
-    await Promise.all(runner.#mirrors.map((mirror) => mirror.start()));
+    await Promise.all(runner.#mirrors.map((informer) => informer.start()));
     return runner;
   }
 
@@ -112,7 +112,7 @@ export class PodRunner {
   }
 
   /** When a pod is as it should be. @throws when it is not in time, with what it last was and printed */
-  async waitForPod(name: string, is: (pod: Pod) => boolean = isReady, namespace = 'default', patienceMs = patience): Promise<Pod> {
+  async waitForPod(name: string, is: (pod: Pod) => boolean = isReady, namespace = 'default', patienceMs = timeoutMs): Promise<Pod> {
     const look = () => {
       const pod = this.#pods.get(name, namespace);
       return pod && is(pod) ? pod : undefined;
@@ -176,7 +176,7 @@ export class PodRunner {
     this.#closed = true;
     for (const timer of this.#timers) clearTimeout(timer);
     for (const heartbeat of this.#heartbeats.values()) heartbeat.stop();
-    await Promise.all(this.#mirrors.map((mirror) => mirror.close()));
+    await Promise.all(this.#mirrors.map((informer) => informer.close()));
     await this.#scheduling;
     await this.#ports.close();
     await Promise.all([...this.#runs.values()].map((run) => this.#endRun(run)));
@@ -184,16 +184,16 @@ export class PodRunner {
     rmSync(this.#dir, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  get #surroundings(): Surroundings {
+  get #surroundings(): PodContext {
     const { url, authority } = this.#server;
     const names = dnsRecords(this.#services.all, this.#pods.all);
     return { dns: this.dns.address, names, api: { server: url, authority } };
   }
 
-  #mirror<T extends ApiObject>(path: string, changed: (now: T | undefined, before: T | undefined) => void): Mirror<T> {
-    const mirror = new Mirror<T>(this.#server.client, path, changed);
-    this.#mirrors.push(mirror as unknown as Mirror<ApiObject>);
-    return mirror;
+  #mirror<T extends ApiObject>(path: string, changed: (now: T | undefined, before: T | undefined) => void): Informer<T> {
+    const informer = new Informer<T>(this.#server.client, path, changed);
+    this.#mirrors.push(informer as unknown as Informer<ApiObject>);
+    return informer;
   }
 
   #find(name: string, namespace: string): Run | undefined {
@@ -229,7 +229,7 @@ export class PodRunner {
     else run.worker.start();
   }
 
-  #makeRun(pod: Pod, host: FakeHost, lived: number): Run {
+  #makeRun(pod: Pod, host: FakeKubernetesNode, lived: number): Run {
     const { uid, name, namespace } = pod.metadata;
     const { client } = this.#server;
     const worker: PodWorker = new PodWorker(
@@ -267,7 +267,7 @@ export class PodRunner {
   }
 
   /** Addresses are not given twice, so that nobody takes a new pod for an old one. */
-  #placeOf({ spec }: Pod, host: FakeHost): PodPlace {
+  #placeOf({ spec }: Pod, host: FakeKubernetesNode): PodPlace {
     if (spec.hostNetwork) return { podIP: host.internalIP, hostIP: host.internalIP };
     const number = (this.#addresses.get(host.name) ?? 0) + 1;
     this.#addresses.set(host.name, number);

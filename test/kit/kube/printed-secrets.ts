@@ -6,7 +6,7 @@ import { noteSecrets } from '../secret-search.ts';
 export type StoredSecret = { metadata: { name: string }; data?: Record<string, string> };
 
 /** Shorter ones are words, and stand in output by right. */
-const shortest = 16;
+const minLength = 16;
 /** Tokens of peers are known by their looks, and there may be thousands. */
 const tokenOfPeer = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/;
 
@@ -16,7 +16,7 @@ export class PrintedSecrets {
 
   /** `kind`: in words, e.g. `the token of the administrator`. */
   secret(kind: string, value: string): void {
-    if (value.length < shortest || tokenOfPeer.test(value) || this.#values.has(value)) return;
+    if (value.length < minLength || tokenOfPeer.test(value) || this.#values.has(value)) return;
     this.#values.set(value, kind);
     noteSecrets([{ kind, value }]);
   }

@@ -1,14 +1,14 @@
 // The way to pods from outside: node ports, host ports and load balancers of fake hosts, and addresses of Services for tests.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
-import type { FakeHost } from './fake-hosts.ts';
+import type { FakeKubernetesNode } from './fake-nodes.ts';
 import type { JsonClient } from './https-json.ts';
 import { isLive, isReady, type Pod, type Service, type ServicePort } from './pod-spec.ts';
 import { type Forward, forward, type Protocol, type Target } from './port-forwards.ts';
 
 export type ServicePortsOptions = {
   client: JsonClient;
-  hosts: readonly FakeHost[];
+  hosts: readonly FakeKubernetesNode[];
   pods: () => readonly Pod[];
   services: () => readonly Service[];
   /** What the addresses of load balancers begin with. */
@@ -16,7 +16,7 @@ export type ServicePortsOptions = {
 };
 
 /** One place that is listened on, e.g. `UDP 127.20.1.254:30500`, and where it leads now. */
-type Place = { protocol: Protocol; ip: string; port: number; targets: () => readonly Target[] };
+type PortMapping = { protocol: Protocol; ip: string; port: number; targets: () => readonly Target[] };
 
 /** How soon a port that another one has is tried again, in milliseconds. */
 const retryDelay = 200;
@@ -24,7 +24,7 @@ const retryDelay = 200;
 export class ServicePorts {
   readonly #options: ServicePortsOptions;
   readonly #open = new Map<string, Promise<Forward | undefined>>();
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, PortMapping>();
   readonly #asked: Promise<Forward>[] = [];
   readonly #balancers = new Map<string, string>();
   #turn = 0;
@@ -37,11 +37,13 @@ export class ServicePorts {
   /** Services or pods are others now. */
   update(): void {
     if (this.#closed) return;
-    const wanted = new Map([...this.#nodePorts(), ...this.#balanced(), ...this.#hostPorts()].map((place) => [keyOf(place), place]));
+    const wanted = new Map(
+      [...this.#nodePorts(), ...this.#balanced(), ...this.#hostPorts()].map((portMapping) => [keyOf(portMapping), portMapping]),
+    );
     this.#places.clear();
-    for (const [key, place] of wanted) {
-      this.#places.set(key, place);
-      if (!this.#open.has(key)) this.#open.set(key, this.#listen(key, place));
+    for (const [key, portMapping] of wanted) {
+      this.#places.set(key, portMapping);
+      if (!this.#open.has(key)) this.#open.set(key, this.#listen(key, portMapping));
     }
     for (const [key, opened] of this.#open) {
       if (wanted.has(key)) continue;
@@ -69,7 +71,7 @@ export class ServicePorts {
   }
 
   /** What cannot be listened on, e.g. a port below 1024 without the right to it, leads nowhere. */
-  async #listen(key: string, { protocol, ip, port }: Place): Promise<Forward | undefined> {
+  async #listen(key: string, { protocol, ip, port }: PortMapping): Promise<Forward | undefined> {
     for (;;) {
       try {
         return await forward(protocol, ip, port, () => this.#next(this.#places.get(key)?.targets() ?? []));
@@ -87,7 +89,7 @@ export class ServicePorts {
     return targets[this.#turn % targets.length];
   }
 
-  #nodePorts(): Place[] {
+  #nodePorts(): PortMapping[] {
     return this.#options
       .services()
       .flatMap((service) =>
@@ -97,13 +99,13 @@ export class ServicePorts {
       );
   }
 
-  #nodePort(service: Service, port: ServicePort, number: number, host: FakeHost): Place[] {
+  #nodePort(service: Service, port: ServicePort, number: number, host: FakeKubernetesNode): PortMapping[] {
     const local = service.spec.externalTrafficPolicy === 'Local';
     const targets = () => this.#endpoints(service, port).filter((endpoint) => !local || endpoint.host === host.name);
     return [host.internalIP, host.externalIP].map((ip) => ({ protocol: protocolOf(port), ip, port: number, targets }));
   }
 
-  #balanced(): Place[] {
+  #balanced(): PortMapping[] {
     return this.#options
       .services()
       .filter(({ spec }) => spec.type === 'LoadBalancer')
@@ -132,7 +134,7 @@ export class ServicePorts {
     return ip;
   }
 
-  #hostPorts(): Place[] {
+  #hostPorts(): PortMapping[] {
     return this.#options.pods().flatMap((pod) => {
       const host = this.#options.hosts.find(({ name }) => name === pod.spec.nodeName);
       const ip = pod.status?.podIP;
@@ -157,6 +159,6 @@ function protocolOf({ protocol = 'TCP' }: ServicePort): Protocol {
   return protocol === 'UDP' ? 'UDP' : 'TCP';
 }
 
-function keyOf({ protocol, ip, port }: Place): string {
+function keyOf({ protocol, ip, port }: PortMapping): string {
   return `${protocol} ${ip}:${port}`;
 }

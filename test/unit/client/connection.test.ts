@@ -6,7 +6,7 @@ import type { Closing } from '../../../node/client/src/closing.ts';
 import { Connection, type ConnectionOptions } from '../../../node/client/src/connection.ts';
 import { RequestError, RoomClosedError, SessionLostError } from '../../../node/client/src/errors.ts';
 import { defaultTiming, type Timing, type WebSocketConstructor } from '../../../node/client/src/options.ts';
-import type { ServerEvent, Welcome } from '../../../node/client/src/protocol.ts';
+import type { JoinResponse, ServerEvent } from '../../../node/client/src/protocol.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
 import { freePort } from '../../kit/free-ports.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
@@ -14,7 +14,7 @@ import { emptyWelcome, type FakeSocket, startFakeServer } from './fake-server.ts
 
 type Happening =
   | { name: 'opening' | 'lost' }
-  | { name: 'welcome' | 'resumed'; welcome: Welcome }
+  | { name: 'welcome' | 'resumed'; welcome: JoinResponse }
   | { name: 'event'; event: ServerEvent }
   | { name: 'closed'; closing: Closing };
 

@@ -1,10 +1,10 @@
 // Decisions of the client library: URLs, pauses, encodings, layers, endings.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endingOf, endingOfRefusal } from '../../../node/client/src/closing.ts';
+import { closingForCode, closingForError } from '../../../node/client/src/closing.ts';
 import { defaultEncodings, startBitrate } from '../../../node/client/src/encodings.ts';
 import { chooseLayers, fullSize, layersOf } from '../../../node/client/src/layers.ts';
-import { OpenPatience } from '../../../node/client/src/open-patience.ts';
+import { AdaptiveOpenTimeout } from '../../../node/client/src/open-timeout.ts';
 import { defaultTiming, retryDelay, socketUrl, socketUrls } from '../../../node/client/src/options.ts';
 
 test('a URL may have any scheme of the web or none', () => {
@@ -56,7 +56,7 @@ test('pauses that are bounded vary as well, so that those who lost the same serv
 });
 
 test('a socket has as long to open as the last one lets expect, and longer where none opens', () => {
-  const patience = new OpenPatience(defaultTiming);
+  const patience = new AdaptiveOpenTimeout(defaultTiming);
   assert.equal(patience.limit, 5_000, 'nothing is known of the network');
   patience.opened(60);
   assert.equal(patience.limit, 600);
@@ -123,9 +123,9 @@ test('the size of the largest layer follows from the one that is received', () =
 });
 
 test('only what the protocol calls final ends a session', () => {
-  for (const code of [1001, 1005, 1006, 1011, 4400, 4408, 4413, 4429]) assert.equal(endingOf(code, ''), undefined, `code ${code}`);
-  assert.equal(endingOf(1000, '')?.reason, 'left');
-  assert.equal(endingOfRefusal({ code: 'conflict', message: 'Peer is already connected' }, false)?.reason, 'conflict');
-  assert.equal(endingOfRefusal({ code: 'node_unreachable', message: '' }, false), undefined);
-  assert.equal(endingOfRefusal({ code: 'peer_not_found', message: '' }, false)?.reason, 'notFound');
+  for (const code of [1001, 1005, 1006, 1011, 4400, 4408, 4413, 4429]) assert.equal(closingForCode(code, ''), undefined, `code ${code}`);
+  assert.equal(closingForCode(1000, '')?.reason, 'left');
+  assert.equal(closingForError({ code: 'conflict', message: 'Peer is already connected' }, false)?.reason, 'conflict');
+  assert.equal(closingForError({ code: 'node_unreachable', message: '' }, false), undefined);
+  assert.equal(closingForError({ code: 'peer_not_found', message: '' }, false)?.reason, 'notFound');
 });

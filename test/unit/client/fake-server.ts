@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { EventData, RequestFrame, Welcome } from '../../../node/client/src/protocol.ts';
+import type { EventData, JoinResponse, RequestFrame } from '../../../node/client/src/protocol.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
 
-export const emptyWelcome: Welcome = {
+export const emptyWelcome: JoinResponse = {
   sessionId: 'session-1',
   resumed: false,
   lastRequest: -1,
@@ -95,7 +95,7 @@ export class FakeSocket {
     return this;
   }
 
-  async welcome(changes: Partial<Welcome> = {}): Promise<RequestFrame> {
+  async welcome(changes: Partial<JoinResponse> = {}): Promise<RequestFrame> {
     const frame = await this.next();
     this.answer(frame, { ...emptyWelcome, ...changes });
     this.#welcomed = true;

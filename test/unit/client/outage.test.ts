@@ -1,7 +1,7 @@
 // What a page can say honestly of a connection that is lost: since when, how often it was tried, and how long the server waits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { iceAnswer } from '../../../node/client/src/ice-answer.ts';
+import { iceRestartAnswer } from '../../../node/client/src/ice-restart-answer.ts';
 import type { Outage } from '../../../node/client/src/index.ts';
 import { mediaPathOf } from '../../../node/client/src/media-path.ts';
 import { startFakeServer } from './fake-server.ts';
@@ -62,7 +62,7 @@ test('the answer that ICE is tried with has the candidates given, and no line th
     { foundation: 'udpcandidate', protocol: 'udp', priority: 7, address: '192.0.2.1', port: 4000, type: 'host' },
     { foundation: 'tcpcandidate', protocol: 'tcp', priority: 6, ip: '2001:db8::1', port: 4000, type: 'host', tcpType: 'passive' },
   ];
-  const lines = iceAnswer('v=0\r\na=mid:data\r\n', transport, candidates).split('\r\n');
+  const lines = iceRestartAnswer('v=0\r\na=mid:data\r\n', transport, candidates).split('\r\n');
   assert.ok(lines.includes('a=ice-ufrag:fraga=evil'));
   assert.ok(lines.includes('a=fingerprint:sha-256 AA:BB'));
   assert.ok(lines.includes('a=mid:data'));

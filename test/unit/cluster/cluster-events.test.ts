@@ -6,7 +6,7 @@ import { EventLog } from '../../../node/events/event-log.ts';
 import { silentLog } from '../../../node/log.ts';
 import type { SourcedEvent } from '../../../node/rooms/event-feed.ts';
 import type { RoomEvent } from '../../../node/rooms/events.ts';
-import { quiet } from '../../kit/cluster.ts';
+import { flushNetwork } from '../../kit/cluster.ts';
 import { type FakeLinks, FakeNetwork } from '../../kit/fake-links.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
 import { turns } from '../../kit/turns.ts';
@@ -54,7 +54,7 @@ test('what happens on one node is heard on every node, once and in order', async
   const { a, b, nodes } = trio();
   for (let count = 0; count < 1_000; count += 1) a.say();
   b.say();
-  await quiet();
+  await flushNetwork();
   for (const node of nodes) {
     assert.deepEqual(from(node, a), upTo(1_000));
     assert.deepEqual(from(node, b), [1]);
@@ -64,7 +64,7 @@ test('what happens on one node is heard on every node, once and in order', async
 
 test('what happens in one turn is told in one message', async () => {
   const { a, b } = trio();
-  await quiet();
+  await flushNetwork();
   let casts = 0;
   const { cast } = a.links;
   a.links.cast = (node, method, data) => {
@@ -72,7 +72,7 @@ test('what happens in one turn is told in one message', async () => {
     cast.call(a.links, node, method, data);
   };
   for (let count = 0; count < 100; count += 1) a.say();
-  await quiet();
+  await flushNetwork();
   assert.equal(casts, 2);
   assert.equal(b.heard.length, 100);
 });
@@ -83,11 +83,11 @@ test('a node that comes later is told what happens from then on, and the younger
   const young = join(network, 'svc@young', { uptime: 10 });
   for (let count = 0; count < 5; count += 1) old.say();
   for (let count = 0; count < 3; count += 1) young.say();
-  await quiet();
+  await flushNetwork();
   network.connectAll();
   old.say();
   young.say();
-  await quiet();
+  await flushNetwork();
   assert.deepEqual(from(young, old), [6]);
   assert.deepEqual(from(old, young), [1, 2, 3, 4]);
 });
@@ -95,40 +95,40 @@ test('a node that comes later is told what happens from then on, and the younger
 test('after a lost connection both sides hear what happened meanwhile, also when more does while they ask', async () => {
   const { network, a, b } = trio();
   a.say();
-  await quiet();
+  await flushNetwork();
   network.cut('svc@a', 'svc@b');
   for (let count = 0; count < 1_500; count += 1) a.say();
-  await quiet();
+  await flushNetwork();
   assert.deepEqual([from(b, a), b.events.cursor()[a.log.source]], [[1], undefined]);
   network.connect('svc@a', 'svc@b');
   for (let turn = 0; turn < 30; turn += 1) {
     a.say();
     await turns();
   }
-  await quiet();
+  await flushNetwork();
   assert.deepEqual(from(b, a), upTo(1_531));
 });
 
 test('where the ring is overrun, what is still there comes, and the hole shows in the indexes', async () => {
   const { network, a, b } = trio({ capacity: 10 });
   a.say();
-  await quiet();
+  await flushNetwork();
   network.cut('svc@a', 'svc@b');
   for (let count = 0; count < 30; count += 1) a.say();
   network.connect('svc@a', 'svc@b');
-  await quiet();
+  await flushNetwork();
   assert.deepEqual(from(b, a), [1, ...upTo(31, 22)]);
 });
 
 test('a node that starts again is another source; its old one can no longer be asked', async () => {
   const { network, a, b } = trio();
   a.say();
-  await quiet();
+  await flushNetwork();
   network.kill('svc@a');
   const again = join(network, 'svc@a', { uptime: 1 });
   again.say();
   network.connect('svc@a', 'svc@b');
-  await quiet();
+  await flushNetwork();
   assert.deepEqual(from(b, again), [1]);
   assert.equal(await b.events.since(a.log.source, 0), undefined);
   assert.deepEqual(
@@ -140,7 +140,7 @@ test('a node that starts again is another source; its old one can no longer be a
 test('pages of another node are asked of it, and a node that does not answer is an error', { timeout: 10_000 }, async () => {
   const { a, b } = trio();
   for (let count = 0; count < 3; count += 1) a.say();
-  await quiet();
+  await flushNetwork();
   const page = await b.events.since(a.log.source, 1);
   assert.deepEqual(
     page?.events.map(({ index }) => index),
@@ -155,10 +155,10 @@ test('pages of another node are asked of it, and a node that does not answer is 
 test('rooms lost with their node are told by each node to its own listeners, with an id that is the same everywhere', async () => {
   const { network, a, b, c } = trio();
   a.say();
-  await quiet();
+  await flushNetwork();
   network.kill('svc@a');
   for (const node of [b, c]) node.events.roomLost('svc@a', { id: 'r', incarnation: 'i-svc@a', connected: ['p'] });
-  await quiet();
+  await flushNetwork();
   for (const node of [b, c]) {
     assert.deepEqual(ids(node), ['svc@a-1', 'i-svc@a-lost-p', 'i-svc@a-lost']);
     const { source, index, event } = node.heard[2] as SourcedEvent;
@@ -198,7 +198,7 @@ test('a kind of event that only a newer node knows keeps the others back from no
 test('a node whose answer is lost is asked again', { timeout: 10_000 }, async () => {
   const { network, a, b } = trio();
   a.say();
-  await quiet();
+  await flushNetwork();
   network.cut('svc@a', 'svc@b');
   a.say();
   const { call } = b.links;
@@ -234,7 +234,7 @@ test('under churn nobody misses an event or hears one twice', async () => {
     else await turns();
   }
   network.connectAll();
-  for (let turn = 0; turn < 50; turn += 1) await quiet();
+  for (let turn = 0; turn < 50; turn += 1) await flushNetwork();
   for (const node of nodes) {
     for (const source of nodes) assert.deepEqual(from(node, source), upTo(source.log.last), `${node.name} hears ${source.name}`);
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/errors.ts';
-import { makeCluster, makeNode, quiet, type TestNode } from '../../kit/cluster.ts';
+import { flushNetwork, makeCluster, makeNode, type TestNode } from '../../kit/cluster.ts';
 import { joinPeer } from '../../kit/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
@@ -13,7 +13,7 @@ describe('placement', () => {
     const {
       nodes: [a],
     } = makeCluster(3);
-    await quiet();
+    await flushNetwork();
     const first = await a?.cluster.rooms.createRoom({});
     const second = await a?.cluster.rooms.createRoom({});
     assert.equal(first?.address, 'a.test');
@@ -22,11 +22,11 @@ describe('placement', () => {
 
   test('60 at once through one of three nodes give 20 each, and through all three about as many', async () => {
     const one = makeCluster(3);
-    await quiet();
+    await flushNetwork();
     await Promise.all(Array.from({ length: 60 }, () => one.nodes[0]?.cluster.rooms.createRoom({})));
     for (const node of one.nodes) assert.ok(Math.abs(rooms(node) - 20) <= 1, `${node.name} has ${rooms(node)}`);
     const all = makeCluster(3);
-    await quiet();
+    await flushNetwork();
     await Promise.all(Array.from({ length: 60 }, (_, index) => all.nodes[index % 3]?.cluster.rooms.createRoom({})));
     for (const node of all.nodes) assert.ok(Math.abs(rooms(node) - 20) <= 3, `${node.name} has ${rooms(node)}`);
   });
@@ -34,7 +34,7 @@ describe('placement', () => {
   test('passes over nodes that are full, that drain, that forward more, and that do not answer', async () => {
     const { nodes } = makeCluster(4, { maxRooms: 2 });
     const [a, b, c, d] = nodes;
-    await quiet();
+    await flushNetwork();
     if (!a || !b || !c || !d) throw new Error('no nodes');
     b.load.accepting = false;
     c.load.forwardedTracks = 1;
@@ -53,7 +53,7 @@ describe('names', () => {
   test('20 at once for one id, sent to three nodes: exactly one wins', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { nodes } = makeCluster(3);
-      await quiet();
+      await flushNetwork();
       const asked = Array.from({ length: 20 }, (_, index) => nodes[index % 3]?.cluster.rooms.createRoom({ roomId: 'one' }));
       const answers = await Promise.allSettled(asked);
       const refused = answers.filter((each) => each.status === 'rejected');
@@ -68,7 +68,7 @@ describe('names', () => {
 
   test('20 at once with one externalId, sent to three nodes: all get the same room', async () => {
     const { nodes } = makeCluster(3);
-    await quiet();
+    await flushNetwork();
     const asked = Array.from({ length: 20 }, (_, index) =>
       nodes[index % 3]?.cluster.rooms.createRoom({ roomId: 'one', externalId: 'mine' }),
     );
@@ -81,12 +81,12 @@ describe('names', () => {
   test('are free again as soon as their room ended, at every node', async () => {
     const { nodes } = makeCluster(3);
     const [a, b, c] = nodes;
-    await quiet();
+    await flushNetwork();
     for (let round = 0; round < 10; round += 1) {
       const made = await a?.cluster.rooms.createRoom({ roomId: 'again', externalId: 'key' });
       assert.equal(made?.created, true);
       await b?.cluster.rooms.deleteRoom('again');
-      await quiet();
+      await flushNetwork();
       assert.equal(c?.cluster.membership.directory.size, 0);
     }
   });
@@ -94,7 +94,7 @@ describe('names', () => {
   test('a name whose creation failed is free at once', async () => {
     const { nodes } = makeCluster(2, { maxRooms: 0 });
     const [a, b] = nodes;
-    await quiet();
+    await flushNetwork();
     await assert.rejects(a?.cluster.rooms.createRoom({ roomId: 'x' }) ?? Promise.resolve(), code('no_node_accepts_rooms'));
     await assert.rejects(b?.cluster.rooms.createRoom({ roomId: 'x' }) ?? Promise.resolve(), code('no_node_accepts_rooms'));
   });
@@ -104,7 +104,7 @@ describe('routing', () => {
   test('every call reaches the owner from every node, errors included', async () => {
     const { nodes } = makeCluster(3);
     const [a, b, c] = nodes;
-    await quiet();
+    await flushNetwork();
     await a?.cluster.rooms.createRoom({ roomId: 'first' });
     await a?.cluster.rooms.createRoom({ roomId: 'second' });
     const owner = nodes.find((node) => node.local.has('second'));
@@ -122,14 +122,14 @@ describe('routing', () => {
     const peerId = (await c?.cluster.rooms.getRoom('second'))?.peers[0]?.id ?? '';
     await b?.cluster.rooms.deletePeer('second', peerId);
     await b?.cluster.rooms.deleteRoom('second');
-    await quiet();
+    await flushNetwork();
     await assert.rejects(a?.cluster.rooms.getRoom('second') ?? Promise.resolve(), ServiceError);
   });
 
   test('the list is of the whole cluster, in pages without holes, and names who did not answer', async () => {
     const { nodes } = makeCluster(3);
     const [a, b] = nodes;
-    await quiet();
+    await flushNetwork();
     for (let index = 0; index < 31; index += 1) await a?.cluster.rooms.createRoom({ roomId: `room-${index}` });
     const seen: string[] = [];
     let cursor: string | undefined;
@@ -149,10 +149,10 @@ describe('routing', () => {
   test('a room whose owner does not answer is unreachable, and may be asked for again', async () => {
     const { network, nodes } = makeCluster(2);
     const [a, b] = nodes;
-    await quiet();
+    await flushNetwork();
     if (!a || !b) throw new Error('no nodes');
     await b.local.createRoom({ roomId: 'r' });
-    await quiet();
+    await flushNetwork();
     b.links.frozen = true;
     const asked = a.cluster.rooms.getRoom('r');
     setTimeout(() => network.cut(a.name, b.name), 20);
@@ -167,20 +167,20 @@ describe('components', () => {
   test('a process at another node may take longer to start than its answers do', async (t) => {
     const [a, b] = makeCluster(2).nodes;
     assert.ok(a && b);
-    await quiet();
+    await flushNetwork();
     await b.local.createRoom({ roomId: 'r' });
-    await quiet();
+    await flushNetwork();
     const slow = Promise.withResolvers<void>();
     b.components.gate = slow.promise;
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const added = a.cluster.rooms.addComponent('r', { type: 'file' });
-    await quiet();
+    await flushNetwork();
     t.mock.timers.tick(16_000);
     slow.resolve();
     assert.equal((await added).component.type, 'file');
     b.components.gate = new Promise(() => {});
     const never = assert.rejects(a.cluster.rooms.addComponent('r', { type: 'file' }), code('node_unreachable'));
-    await quiet();
+    await flushNetwork();
     t.mock.timers.tick(25_000);
     await never;
   });
@@ -190,9 +190,9 @@ describe('loss and partition', () => {
   test('rooms of a lost node leave the directory and are told to those who stay', async () => {
     const { network, nodes } = makeCluster(3);
     const [a, b, c] = nodes;
-    await quiet();
+    await flushNetwork();
     await c?.local.createRoom({ roomId: 'gone' });
-    await quiet();
+    await flushNetwork();
     network.kill('svc@c');
     for (const node of [a, b]) {
       assert.deepEqual(
@@ -208,27 +208,27 @@ describe('loss and partition', () => {
   test('names reserved by a lost node are free', async () => {
     const { network, nodes } = makeCluster(3);
     const [a, b, c] = nodes;
-    await quiet();
+    await flushNetwork();
     // c holds the name at a, the arbiter, and goes before it has made the room.
     assert.deepEqual(await c?.links.call('svc@a', 'reserve', { names: [{ space: 'id', name: 'x' }], ticket: 't' }, 1000), { ok: true });
     await assert.rejects(b?.cluster.rooms.createRoom({ roomId: 'x' }) ?? Promise.resolve(), code('already_exists'));
     network.kill('svc@c');
     assert.equal((await b?.cluster.rooms.createRoom({ roomId: 'x' }))?.created, true);
-    await quiet();
+    await flushNetwork();
     assert.notEqual(a?.cluster.rooms.ownerOf('x'), undefined);
   });
 
   test('one id alive on both sides of a healed partition: the older room stays everywhere', async () => {
     const { network, nodes } = makeCluster(3);
     const [a, b, c] = nodes;
-    await quiet();
+    await flushNetwork();
     network.cut('svc@a', 'svc@c');
     network.cut('svc@b', 'svc@c');
     const older = await c?.cluster.rooms.createRoom({ roomId: 'twice' });
     const younger = await a?.cluster.rooms.createRoom({ roomId: 'twice' });
     assert.ok(older && younger && older.room.incarnation < younger.room.incarnation);
     network.connectAll();
-    await quiet();
+    await flushNetwork();
     for (const node of [a, b, c]) {
       assert.equal(node?.cluster.rooms.ownerOf('twice'), 'svc@c');
       assert.equal((await node?.cluster.rooms.getRoom('twice'))?.incarnation, older.room.incarnation);
@@ -244,9 +244,9 @@ describe('loss and partition', () => {
     const { nodes } = makeCluster(3);
     const [a, b, c] = nodes;
     assert.ok(a && b && c);
-    await quiet();
+    await flushNetwork();
     await b.local.createRoom({ roomId: 'again', externalId: 'old' });
-    await quiet();
+    await flushNetwork();
     // What b says reaches c late.
     const late = Promise.withResolvers<void>();
     const cast = b.links.cast.bind(b.links);
@@ -255,19 +255,19 @@ describe('loss and partition', () => {
       node === c.name ? void late.promise.then(() => cast(node, method, data)) : cast(node, method, data);
     c.links.call = async (node, ...rest) => (node === b.name ? late.promise.then(() => call(node, ...rest)) : call(node, ...rest));
     await a.cluster.rooms.deleteRoom('again');
-    await quiet();
+    await flushNetwork();
     for (const { load } of [a, b]) load.accepting = false;
     const made = await a.cluster.rooms.createRoom({ roomId: 'again', externalId: 'new' });
-    await quiet();
+    await flushNetwork();
     late.resolve();
-    await quiet();
+    await flushNetwork();
     assert.equal(c.local.find('again')?.incarnation, made.room.incarnation);
     for (const node of nodes) {
       assert.equal(node.cluster.rooms.ownerOf('again'), c.name);
       assert.equal(node.cluster.membership.directory.findByExternalId('new')?.incarnation, made.room.incarnation);
     }
     await a.cluster.rooms.deleteRoom('again');
-    await quiet();
+    await flushNetwork();
     assert.deepEqual(
       nodes.map(({ cluster }) => cluster.membership.directory.size),
       [0, 0, 0],
@@ -281,7 +281,7 @@ describe('loss and partition', () => {
     for (let index = 0; index < 10; index += 1) await a?.local.createRoom({ roomId: `r${index}` });
     await a?.local.deleteRoom('r3');
     network.connectAll();
-    await quiet();
+    await flushNetwork();
     assert.equal(b?.cluster.membership.directory.ownedBy('svc@a').length, 9);
     assert.deepEqual(b?.cluster.membership.members.get('svc@a')?.address, 'a.test');
   });
@@ -289,12 +289,12 @@ describe('loss and partition', () => {
   test('messages that nobody understands change nothing', async () => {
     const { nodes } = makeCluster(2);
     const [a, b] = nodes;
-    await quiet();
+    await flushNetwork();
     for (const method of ['hello', 'rooms', 'state', 'release', 'nothing']) b?.links.cast('svc@a', method, { rooms: 7 });
     for (const method of ['reserve', 'room.createRoom', 'room.nothing', 'room.constructor']) {
       await assert.rejects(b?.links.call('svc@a', method, { names: 7 }, 1000) ?? Promise.resolve());
     }
-    await quiet();
+    await flushNetwork();
     assert.equal((await a?.cluster.rooms.createRoom({ roomId: 'fine' }))?.created, true);
   });
 });
@@ -307,12 +307,12 @@ test('of a lost node the others know which peers were connected, those that met 
   const left = await joinPeer(a.local, 'room', 'left');
   await a.local.addPeer('room', { type: 'webrtc', peerId: 'absent' });
   left.peer.disconnect();
-  await quiet();
+  await flushNetwork();
   const later = makeNode(network, 'svc@later');
   network.connectAll();
-  await quiet();
+  await flushNetwork();
   network.kill('svc@a');
-  await quiet();
+  await flushNetwork();
   for (const { lost } of [b, later])
     assert.deepEqual(
       lost.map(({ id, connected }) => [id, connected]),
@@ -325,18 +325,18 @@ test('every node says that a room has ended and why, until one of that id is mad
   const [a, b, c] = nodes as [TestNode, TestNode, TestNode];
   await a.local.createRoom({ roomId: 'room' });
   await a.local.createRoom({ roomId: 'other' });
-  await quiet();
+  await flushNetwork();
   await b.cluster.rooms.deleteRoom('room');
   a.media.room('other').crash('worker died');
-  await quiet();
+  await flushNetwork();
   for (const node of [a, b, c]) {
     await assert.rejects(node.cluster.rooms.getRoom('room'), { code: 'room_ended', message: 'Room room has ended: deleted' });
     await assert.rejects(node.cluster.rooms.addPeer('other', { type: 'webrtc' }), { message: 'Room other has ended: crashed' });
   }
   await b.local.createRoom({ roomId: 'room' });
-  await quiet();
+  await flushNetwork();
   assert.equal((await c.cluster.rooms.getRoom('room')).id, 'room');
   network.kill('svc@b');
-  await quiet();
+  await flushNetwork();
   await assert.rejects(c.cluster.rooms.getRoom('room'), { code: 'room_not_found' });
 });

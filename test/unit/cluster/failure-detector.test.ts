@@ -7,9 +7,9 @@ import { ErlangTransport } from '../../../node/cluster/erlang-transport.ts';
 import { FailureDetector, type FailureDetectorTimings } from '../../../node/cluster/failure-detector.ts';
 import { ServiceError } from '../../../node/errors.ts';
 import { connectedTo, startDistNode } from '../../kit/dist-nodes.ts';
-import { Stranger } from '../../kit/dist-stranger.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
 import { freePort } from '../../kit/free-ports.ts';
+import { RawDistPeer } from '../../kit/raw-dist-peer.ts';
 
 /** Nobody is trusted for long, so that the test is quick. */
 const times: FailureDetectorTimings = { trusted: 50, answer: 200, silence: 300 };
@@ -34,7 +34,7 @@ test('a node that gives no sign of life is lost when it is needed, for the other
   await a.node.connect(b.node.name);
   await Promise.all([a.meets(1), b.meets(1)]);
   // Its kernel takes what it is sent, and nothing comes back: so it looks until the network tells otherwise.
-  for (const { node } of [a, b]) await (await Stranger.dial(t, node.port)).shakeHands(gone);
+  for (const { node } of [a, b]) await (await RawDistPeer.dial(t, node.port)).shakeHands(gone);
   await Promise.all([connectedTo(a.node, [b.node.name, gone]), connectedTo(b.node, [a.node.name, gone])]);
   await sleep(times.trusted * 2);
   const down = [once(a.node, 'nodeDown'), once(b.node, 'nodeDown')];

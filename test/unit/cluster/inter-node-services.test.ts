@@ -13,7 +13,7 @@ import { PeerTokens } from '../../../node/rooms/peer-tokens.ts';
 import { SignedCalls } from '../../../node/rooms/signed-calls.ts';
 import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
-import { quiet } from '../../kit/cluster.ts';
+import { flushNetwork } from '../../kit/cluster.ts';
 import { makeContent, noRenders } from '../../kit/content.ts';
 import { FakeNetwork } from '../../kit/fake-links.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
@@ -106,7 +106,7 @@ async function startPair(t: TestContext) {
   const owner = await startNode(t, 'svc@owner', shared);
   const other = await startNode(t, 'svc@other', shared);
   shared.network.connectAll();
-  await quiet();
+  await flushNetwork();
   return { ...shared, owner, other };
 }
 
@@ -152,7 +152,7 @@ test('a client that missed events at one node gets them at another, and hears of
   await first.waitFor('roomEvent');
   await first.close();
   for (const seq of [2, 3, 4]) say(seq);
-  await quiet();
+  await flushNetwork();
   const second = await PeerSocket.enter(other.socketUrl(serverSocketPath), 'any');
   const answer = await second.request('subscribe', { events: 'all', cursor: { ...cursor, [owner.events.source]: 1 } });
   assert.deepEqual(answer.data?.incomplete, []);
@@ -183,7 +183,7 @@ test('a node that is not connected any more is not believed', async (t) => {
   network.cut('svc@owner', 'svc@other');
   assert.equal((await ask()).status, 503);
   network.connect('svc@owner', 'svc@other');
-  await quiet();
+  await flushNetwork();
   assert.equal((await ask()).status, 200);
   assert.equal((await fetch(`${owner.url}/hls/r/0.m4s`, { headers: { [proxiedHeader]: 'v1.e30.e30' } })).status, 401);
 });
@@ -197,7 +197,7 @@ test('of rooms that were lost with their node one node tells receivers, and the 
     await startNode(t, 'svc@d', shared),
   ];
   shared.network.connectAll();
-  await quiet();
+  await flushNetwork();
   const lose = (node: typeof a, other: typeof a) => {
     shared.network.cut(node.name, other.name);
     node.traffic.roomsLost(other.name, [{ ...lostEntry, id: `of-${other.name}`, incarnation: other.name, owner: other.name }]);

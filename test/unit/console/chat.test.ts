@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Chat } from '../../../node/console/src/chat/chat.ts';
-import { longestText, messageText, textParts } from '../../../node/console/src/chat/chat-text.ts';
+import { maxMessageLength, messageText, textParts } from '../../../node/console/src/chat/chat-text.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
 import { turns } from '../../kit/turns.ts';
 
@@ -27,7 +27,7 @@ test('only text is a message, without what nobody sees, and no longer than one m
   assert.equal(messageText({ text: '\u202eevil' }), '\u202eevil');
   assert.equal(messageText({ text: '👩‍👩‍👧 שלום' }), '👩‍👩‍👧 שלום');
   const cut = messageText({ text: 'x'.repeat(16 * 1024) });
-  assert.equal(cut, `${'x'.repeat(longestText)}…`);
+  assert.equal(cut, `${'x'.repeat(maxMessageLength)}…`);
   const elapsed = stopwatch();
   messageText({ text: '\n '.repeat(200_000) });
   messageText({ text: ' '.repeat(200_000) });

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WayResult } from '../../../node/client/src/index.ts';
-import { explainDevice } from '../../../node/console/src/call/device-problem.ts';
-import { withMediaPath, wordsOfLink } from '../../../node/console/src/call/outage.ts';
-import { serverFinding, verdict, wayFinding } from '../../../node/console/src/lobby/check-sentences.ts';
-import { levelOf } from '../../../node/console/src/lobby/sound-level.ts';
+import { deviceErrorMessage } from '../../../node/console/src/call/device-error.ts';
+import { outageText, withMediaPath } from '../../../node/console/src/call/outage.ts';
+import { levelOf } from '../../../node/console/src/lobby/audio-level.ts';
+import { checkSummary, pathResult, serverResult } from '../../../node/console/src/lobby/check-messages.ts';
 
 const way = (name: WayResult['way'], state: 'open' | 'closed' | 'none'): WayResult =>
   state === 'open' ? { way: name, state, roundTrip: 12.4 } : { way: name, state };
 
 test('all ways together are judged by the best one that is open', () => {
   const judge = (udp: 'open' | 'closed', tcp: 'open' | 'closed', relay: 'open' | 'closed' | 'none') =>
-    verdict([way('relay', relay), way('udp', udp), way('tcp', tcp)]);
+    checkSummary([way('relay', relay), way('udp', udp), way('tcp', tcp)]);
   assert.equal(judge('open', 'closed', 'none').mark, 'good');
   assert.match(judge('closed', 'open', 'none').sentence, /over TCP/);
   assert.match(judge('closed', 'closed', 'open').sentence, /over a relay/);
@@ -22,35 +22,35 @@ test('all ways together are judged by the best one that is open', () => {
 });
 
 test('a way that is closed is bad only where no other is open, and one that is not there is neither', () => {
-  assert.deepEqual(wayFinding(way('udp', 'open'), []), {
+  assert.deepEqual(pathResult(way('udp', 'open'), []), {
     mark: 'good',
     sentence: 'The direct way for sound and pictures is open in 12 ms.',
   });
-  assert.equal(wayFinding(way('udp', 'closed'), [way('tcp', 'open')]).mark, 'warning');
-  assert.equal(wayFinding(way('udp', 'closed'), [way('tcp', 'closed')]).mark, 'bad');
-  assert.equal(wayFinding(way('relay', 'none'), []).mark, 'info');
+  assert.equal(pathResult(way('udp', 'closed'), [way('tcp', 'open')]).mark, 'warning');
+  assert.equal(pathResult(way('udp', 'closed'), [way('tcp', 'closed')]).mark, 'bad');
+  assert.equal(pathResult(way('relay', 'none'), []).mark, 'info');
   assert.equal(
-    wayFinding({ way: 'relay', state: 'open', roundTrip: undefined, over: 'tls' }, []).sentence,
+    pathResult({ way: 'relay', state: 'open', roundTrip: undefined, over: 'tls' }, []).sentence,
     'The relay can be reached over TLS.',
   );
 });
 
 test('a server that refuses says what that means for whoever was invited', () => {
-  const refused = (code: string) => serverFinding({ state: 'refused', code, message: 'No' }).sentence;
+  const refused = (code: string) => serverResult({ state: 'refused', code, message: 'No' }).sentence;
   assert.match(refused('room_not_found'), /has ended/);
   assert.match(refused('invalid_token'), /too old/);
   assert.match(refused('unavailable'), /No\.$/);
-  assert.match(serverFinding({ state: 'closed' }).sentence, /does not answer/);
+  assert.match(serverResult({ state: 'closed' }).sentence, /does not answer/);
 });
 
 test('what keeps a device away is told with what to do', () => {
-  const of = (name: string, bySystem = false) => explainDevice('camera', new DOMException('x', name), bySystem);
-  assert.equal(of('NotAllowedError').why, 'refused');
+  const of = (name: string, bySystem = false) => deviceErrorMessage('camera', new DOMException('x', name), bySystem);
+  assert.equal(of('NotAllowedError').reason, 'refused');
   assert.match(of('NotAllowedError').help ?? '', /left of the address/);
   assert.match(of('NotAllowedError', true).help ?? '', /settings of the system/);
-  assert.equal(of('NotFoundError').why, 'missing');
-  assert.equal(of('NotReadableError').why, 'busy');
-  assert.equal(explainDevice('microphone', 'anything').why, 'failed');
+  assert.equal(of('NotFoundError').reason, 'missing');
+  assert.equal(of('NotReadableError').reason, 'busy');
+  assert.equal(deviceErrorMessage('microphone', 'anything').reason, 'failed');
 });
 
 test('what is lost is told with since when, what is tried and what the others see', () => {
@@ -58,7 +58,7 @@ test('what is lost is told with since when, what is tried and what the others se
   const since = new Date(now.getTime() - 12_000);
   const kept = new Date(now.getTime() + 18_000);
   const words = (outage: object | undefined, mediaPath: 'connected' | 'broken' | 'connecting' | 'idle', seconds = 12) =>
-    wordsOfLink(
+    outageText(
       {
         outage: outage && { since, attempts: 4, keptUntil: kept, ...outage },
         mediaPath,
@@ -83,16 +83,16 @@ test('what is lost is told with since when, what is tried and what the others se
 
 test('trouble that goes on is counted from its beginning, whatever the attempts to mend it look like', () => {
   const at = (seconds: number) => new Date(seconds * 1_000);
-  let link = { outage: undefined, mediaPath: 'idle' as const, mediaSince: at(0) } as Parameters<typeof withMediaPath>[0];
-  link = withMediaPath(link, 'connecting', at(1));
-  link = withMediaPath(link, 'broken', at(20));
-  assert.deepEqual([link.mediaPath, link.mediaSince], ['connecting', at(1)]);
-  link = withMediaPath(link, 'connected', at(21));
-  link = withMediaPath(link, 'broken', at(30));
-  link = withMediaPath(link, 'connecting', at(35));
-  assert.deepEqual([link.mediaPath, link.mediaSince], ['broken', at(30)]);
-  link = withMediaPath(link, 'connected', at(36));
-  assert.equal(wordsOfLink(link, at(60)), undefined);
+  let outageState = { outage: undefined, mediaPath: 'idle' as const, mediaSince: at(0) } as Parameters<typeof withMediaPath>[0];
+  outageState = withMediaPath(outageState, 'connecting', at(1));
+  outageState = withMediaPath(outageState, 'broken', at(20));
+  assert.deepEqual([outageState.mediaPath, outageState.mediaSince], ['connecting', at(1)]);
+  outageState = withMediaPath(outageState, 'connected', at(21));
+  outageState = withMediaPath(outageState, 'broken', at(30));
+  outageState = withMediaPath(outageState, 'connecting', at(35));
+  assert.deepEqual([outageState.mediaPath, outageState.mediaSince], ['broken', at(30)]);
+  outageState = withMediaPath(outageState, 'connected', at(36));
+  assert.equal(outageText(outageState, at(60)), undefined);
 });
 
 test('the level of sound is nothing for silence, all for the loudest, and in between for speech', () => {

@@ -1,7 +1,7 @@
 // Names of others as the console shows them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameOf } from '../../../node/console/src/api/shapes.ts';
+import { nameOf } from '../../../node/console/src/api/types.ts';
 import { readReport } from '../../../node/console/src/recordings/report.ts';
 import { RoomList } from '../../../node/console/src/rooms/room-list.ts';
 import type { Room } from '../../../node/sdk/src/generated/schemas.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { matching, rowsOf } from '../../../node/console/src/recordings/recording-list.ts';
-import { amongNodes, lengthOf, readReport } from '../../../node/console/src/recordings/report.ts';
+import { lengthOf, markInterrupted, readReport } from '../../../node/console/src/recordings/report.ts';
 
 const summary = (roomId: string, startTime: string) => ({
   id: `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`,
@@ -50,11 +50,11 @@ describe('the list of recordings', () => {
       rows.map(({ roomId, summary: told }) => [roomId, told?.state]),
       [
         ['late', 'running'],
-        ['early', 'left'],
+        ['early', 'interrupted'],
       ],
     );
     assert.deepEqual(
-      matching(rows, 'left').map(({ roomId }) => roomId),
+      matching(rows, 'interrupted').map(({ roomId }) => roomId),
       ['early'],
     );
   });
@@ -109,8 +109,8 @@ describe('a report', () => {
 
   it('that says it is running is left where its node is not in the cluster', () => {
     const running = readReport({ state: 'running', node: 'a@here' });
-    assert.equal(amongNodes(running, ['b@here', 'a@here']).state, 'running');
-    assert.equal(amongNodes(running, ['b@here']).state, 'left');
-    assert.equal(amongNodes(readReport({ state: 'recovered', node: 'a@here' }), ['b@here']).state, 'recovered');
+    assert.equal(markInterrupted(running, ['b@here', 'a@here']).state, 'running');
+    assert.equal(markInterrupted(running, ['b@here']).state, 'interrupted');
+    assert.equal(markInterrupted(readReport({ state: 'recovered', node: 'a@here' }), ['b@here']).state, 'recovered');
   });
 });

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { clusterConfigSchema } from '../../../crds/cluster-config.ts';
-import { freeVariables } from '../../../crds/cluster-pods.ts';
-import { componentTypes, optionsOfKinds } from '../../../crds/component.ts';
-import { partsOf } from '../../../crds/definitions.ts';
-import { rowsOf } from '../../../crds/reference.ts';
+import { allowedExtraEnv } from '../../../crds/cluster-pods.ts';
+import { componentTypes, optionsByType } from '../../../crds/component.ts';
+import { specAndStatus } from '../../../crds/crd-manifests.ts';
+import { crdFieldRows } from '../../../crds/reference.ts';
 import { maxSeconds } from '../../../crds/schema.ts';
 import { type Json, structural } from '../../../crds/structural.ts';
 import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
@@ -30,7 +30,7 @@ function fieldsOf(schema: z.ZodType): Map<string, Json> {
     return typeof value?.$ref === 'string' ? named[value.$ref.replace('#/$defs/', '')] : value;
   }) as Json;
   const whole = (structural(open).properties as Record<string, Json>).whole ?? {};
-  return new Map(rowsOf(whole, '').map(({ path, schema: field }) => [path, field]));
+  return new Map(crdFieldRows(whole, '').map(({ path, schema: field }) => [path, field]));
 }
 
 /** A union of other things than something and null, e.g. one URL or several. */
@@ -128,7 +128,7 @@ describe('config of a MediaCluster and the file of a node', () => {
 });
 
 describe('A Room and the REST API of a node', () => {
-  const roomSpec = partsOf(roomSchema).spec;
+  const roomSpec = specAndStatus(roomSchema).spec;
   const spec = roomSpec.properties as Record<string, Json>;
   const takes = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success;
   const room = (field: object) => takes(roomSchema.shape.spec, field);
@@ -192,7 +192,7 @@ describe('A Room and the REST API of a node', () => {
     const permissions = { publish: ['audio', 'video'], subscribe: true, data: true };
     assert.ok(takes(peerOptionsSchema, { type: 'webrtc', options: { permissions } }));
     assert.ok(room({ peers: [{ name: 'a', permissions }] }));
-    const own = rowsOf(roomSpec, '').filter(({ path }) => path.startsWith('peers[].permissions.'));
+    const own = crdFieldRows(roomSpec, '').filter(({ path }) => path.startsWith('peers[].permissions.'));
     assert.deepEqual(
       own.map(({ path }) => path.split('.').at(-1)),
       Object.keys(permissions),
@@ -211,7 +211,7 @@ describe('an hls component of a Room and of the REST API', () => {
   };
 
   it('have the same options', () => {
-    assert.deepEqual([...optionsOfKinds.hls].sort(), Object.keys(parseOptions({}, false)).sort());
+    assert.deepEqual([...optionsByType.hls].sort(), Object.keys(parseOptions({}, false)).sort());
   });
 
   it('take the same values', () => {
@@ -313,11 +313,11 @@ describe('extraEnv of a MediaCluster', () => {
   it('takes variables that a node has, none that changes while it runs', () => {
     const cold = Object.keys(staticVariables).map((name) => `SVC_${name}`);
     assert.deepEqual(
-      freeVariables.filter((name) => !cold.includes(name)),
+      allowedExtraEnv.filter((name) => !cold.includes(name)),
       [],
     );
     assert.deepEqual(
-      reloadableRows.filter(({ name }) => (freeVariables as readonly string[]).includes(`SVC_${name}`)),
+      reloadableRows.filter(({ name }) => (allowedExtraEnv as readonly string[]).includes(`SVC_${name}`)),
       [],
     );
     assert.equal(

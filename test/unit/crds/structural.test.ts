@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { foreign, integer, listBy, quantity, text, withRules } from '../../../crds/schema.ts';
-import { boundsOf, defaultOf, type Json, structural, taught } from '../../../crds/structural.ts';
+import { embeddedKubernetesType, integer, limitedText, listMap, quantity, withRules } from '../../../crds/schema.ts';
+import { defaultOf, describeBounds, type Json, structural, withBoundsInDescription } from '../../../crds/structural.ts';
 
 const made = (schema: z.ZodType) => structural(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json);
 
@@ -40,14 +40,18 @@ describe('structural()', () => {
   });
 
   it('leaves objects of Kubernetes itself and amounts open', () => {
-    assert.deepEqual(made(foreign('Text.')), { type: 'object', description: 'Text.', 'x-kubernetes-preserve-unknown-fields': true });
+    assert.deepEqual(made(embeddedKubernetesType('Text.')), {
+      type: 'object',
+      description: 'Text.',
+      'x-kubernetes-preserve-unknown-fields': true,
+    });
     const { 'x-kubernetes-validations': rules, ...rest } = made(quantity);
     assert.deepEqual(rest, { 'x-kubernetes-int-or-string': true });
     assert.equal((rules as unknown[]).length, 1);
   });
 
   it('keeps rules and the kind of lists', () => {
-    const list = withRules(listBy('name', z.array(z.object({ name: z.string() }))), { rule: 'true', message: 'is so' });
+    const list = withRules(listMap('name', z.array(z.object({ name: z.string() }))), { rule: 'true', message: 'is so' });
     const { items: _, ...rest } = made(list);
     assert.deepEqual(rest, {
       type: 'array',
@@ -59,7 +63,7 @@ describe('structural()', () => {
 });
 
 describe('text()', () => {
-  const word = text(8, /^https?:\/\/[a-z]+$/, 'must be a word');
+  const word = limitedText(8, /^https?:\/\/[a-z]+$/, 'must be a word');
 
   it('says its form as a rule with a sentence, not as a pattern, and bounds its length', () => {
     assert.deepEqual(made(word), {
@@ -83,7 +87,7 @@ describe('text()', () => {
   });
 
   it('refuses a pattern that a text of CEL cannot hold', () => {
-    assert.throws(() => text(3, /'/, 'x'), /quote/);
+    assert.throws(() => limitedText(3, /'/, 'x'), /quote/);
   });
 });
 
@@ -100,7 +104,7 @@ describe('taught()', () => {
         none: z.string().meta({ description: 'Plain.' }),
       }),
     );
-    const { count, names, mode, none } = taught(schema).properties as Record<string, Json>;
+    const { count, names, mode, none } = withBoundsInDescription(schema).properties as Record<string, Json>;
     assert.deepEqual(
       [count?.description, names?.description, mode?.description, none?.description],
       ['How many (1 to 5; default 2).', 'All (at most 3 items).', 'Which (default a).', 'Plain.'],
@@ -108,17 +112,17 @@ describe('taught()', () => {
   });
 
   it('leaves what has no description without one', () => {
-    assert.equal(taught({ type: 'integer', minimum: 1, maximum: 2 }).description, undefined);
+    assert.equal(withBoundsInDescription({ type: 'integer', minimum: 1, maximum: 2 }).description, undefined);
   });
 });
 
 describe('boundsOf() and defaultOf()', () => {
   it('name each kind of bound, and leave out those that bound nothing', () => {
-    assert.equal(boundsOf({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), undefined);
-    assert.equal(boundsOf({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), 'at least 1');
-    assert.equal(boundsOf({ type: 'array', minItems: 1, maxItems: 8 }), '1 to 8 items');
-    assert.equal(boundsOf({ type: 'object', maxProperties: 4 }), 'at most 4 entries');
-    assert.equal(boundsOf({ type: 'string', enum: ['a'], maxLength: 3 }), undefined);
+    assert.equal(describeBounds({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), undefined);
+    assert.equal(describeBounds({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), 'at least 1');
+    assert.equal(describeBounds({ type: 'array', minItems: 1, maxItems: 8 }), '1 to 8 items');
+    assert.equal(describeBounds({ type: 'object', maxProperties: 4 }), 'at most 4 entries');
+    assert.equal(describeBounds({ type: 'string', enum: ['a'], maxLength: 3 }), undefined);
     assert.equal(defaultOf({ default: false }), 'false');
     assert.equal(defaultOf({ default: {} }), undefined);
   });

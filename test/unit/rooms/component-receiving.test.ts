@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../node/errors.ts';
-import { joinPeer, makeRooms, publish, settled } from '../../kit/rooms.ts';
+import { flushEvents, joinPeer, makeRooms, publish } from '../../kit/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 
@@ -14,7 +14,7 @@ async function stage(subscribeMode?: string) {
   const first = await publish(alice, 'video', 'camera');
   const add = () => made.rooms.addComponent('r', { type: 'recording', ...(subscribeMode && { options: { subscribeMode } }) });
   const { component } = await add();
-  await settled();
+  await flushEvents();
   const runner = made.components.last;
   const received = () => runner.received.at(-1)?.map(({ id }) => id);
   return { ...made, alice, bob, first, component, runner, received, add };
@@ -53,7 +53,7 @@ test('a component in manual mode receives from the beginning whom its options na
   await rooms.deleteComponent('r', auto?.id ?? '');
   const options = { subscribeMode: 'manual', origins: ['alice', 'carol'] };
   const { component } = await rooms.addComponent('r', { type: 'recording', options });
-  await settled();
+  await flushEvents();
   const received = () => components.last.received.at(-1)?.map(({ id }) => id);
   await publish(bob, 'audio');
   assert.deepEqual([received(), component.properties.origins], [[first], ['alice', 'carol']]);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/errors.ts';
-import { connectPeer, joinPeer, makeRooms, settled } from '../../kit/rooms.ts';
+import { connectPeer, flushEvents, joinPeer, makeRooms } from '../../kit/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 
@@ -18,7 +18,7 @@ async function stage() {
       options: { filePath: 'a.ogg' },
       ...(externalId && { externalId }),
     });
-    await settled();
+    await flushEvents();
     return component;
   };
   const told = () => made.events.slice(before).map(({ type, reason }) => (reason === undefined ? type : `${type} ${reason}`));

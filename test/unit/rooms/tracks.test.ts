@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/errors.ts';
-import { connectPeer, joinPeer, makeRooms, publish, settled, TestConnection } from '../../kit/rooms.ts';
+import { connectPeer, flushEvents, joinPeer, makeRooms, publish, TestConnection } from '../../kit/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 
@@ -36,10 +36,10 @@ describe('subscriptions', () => {
     const connection = new TestConnection();
     carol.connect(connection);
     await carol.join({ rtpCapabilities: {} });
-    await settled();
+    await flushEvents();
     assert.deepEqual(connection.of('trackSubscribed'), []);
     await carol.createTransport('recv', { sctp: true });
-    await settled();
+    await flushEvents();
     assert.deepEqual(
       connection.of('trackSubscribed').map((data) => data.trackId),
       [trackId],
@@ -84,13 +84,13 @@ describe('subscriptions', () => {
     });
     await carol.createTransport('recv', { sctp: false });
     await carol.join({ rtpCapabilities: {} });
-    await settled();
+    await flushEvents();
     assert.deepEqual(offers(), []);
     alice.peer.unpublish(gone);
     await told;
     assert.deepEqual(offers(), [[quick, 0]]);
     answer();
-    await settled();
+    await flushEvents();
     assert.deepEqual(offers(), [
       [quick, 0],
       [slow, 0],
@@ -142,7 +142,7 @@ describe('subscriptions', () => {
     const created = carol.createTransport('recv', { sctp: true });
     await created;
     await carol.join({ rtpCapabilities: {} });
-    await settled();
+    await flushEvents();
     assert.deepEqual(
       connection.of('trackSubscribed').map((data) => data.trackId),
       [trackId],
@@ -204,7 +204,7 @@ describe('permissions', () => {
     await rooms.patchPeer('r', 'bob', { permissions: { subscribe: false } });
     assert.equal(bob.connection.names().at(-1), 'trackUnsubscribed');
     await rooms.patchPeer('r', 'bob', { permissions: { subscribe: true } });
-    await settled();
+    await flushEvents();
     assert.equal(bob.connection.of('trackSubscribed').length, before + 1);
   });
 
@@ -281,7 +281,7 @@ describe('data and metadata', () => {
       label: 'pointer',
       protocol: '',
     });
-    await settled();
+    await flushEvents();
     assert.deepEqual(
       bob.connection.of('dataTrackSubscribed').map(({ peerId, label }) => [peerId, label]),
       [['alice', 'pointer']],
@@ -299,13 +299,13 @@ describe('data and metadata', () => {
     );
     const { id } = await alice.peer.createTransport('send', { sctp: true });
     const { dataTrackId } = await alice.peer.publishData({ transportId: String(id), sctpStreamParameters: {}, label: 'x', protocol: '' });
-    await settled();
+    await flushEvents();
     assert.equal(bob.connection.of('dataTrackSubscribed').length, 1);
     await rooms.patchPeer('r', 'bob', { permissions: { data: false } });
     assert.deepEqual(bob.connection.of('dataTrackUnsubscribed'), [{ dataTrackId }]);
     for (const direction of ['send', 'recv'] as const)
       assert.equal('sctpParameters' in (await bob.peer.createTransport(direction, { sctp: true })), false, direction);
-    await settled();
+    await flushEvents();
     assert.equal(bob.connection.of('dataTrackSubscribed').length, 1);
   });
 

@@ -1,7 +1,7 @@
 // One connection for events, against a socket that does as a test says: what it sends, what ends it, and whether trying again may help.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { EventConnection, type EventConnectionOptions, type Received } from '../../../node/sdk/src/event-connection.ts';
+import { EventConnection, type EventConnectionOptions, type ReceivedEvent } from '../../../node/sdk/src/event-connection.ts';
 
 type Frame = { id: number; method: string; data: Record<string, unknown> };
 
@@ -39,7 +39,7 @@ class FakeSocket {
 
 function connect(t: TestContext, options: Partial<EventConnectionOptions> = {}) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const taken: Received[] = [];
+  const taken: ReceivedEvent[] = [];
   let socket = new FakeSocket('');
   class Given extends FakeSocket {
     constructor(url: string) {
@@ -100,8 +100,8 @@ test('a server that does not answer is given up, before and after it subscribed'
   late.subscribe();
   t.mock.timers.tick(15_000);
   t.mock.timers.tick(10_000);
-  const ending = await late.connection.ended;
-  assert.deepEqual([ending.error.code, ending.subscribed], ['connection_failed', true]);
+  const disconnectInfo = await late.connection.ended;
+  assert.deepEqual([disconnectInfo.error.code, disconnectInfo.subscribed], ['connection_failed', true]);
 });
 
 test('a refusal is final unless it passes by itself', async (t) => {
@@ -114,8 +114,8 @@ test('a refusal is final unless it passes by itself', async (t) => {
     const { connection, socket } = connect(t);
     socket.open();
     socket.say({ id: 1, ok: false, error: { code, message: 'No.' } });
-    const ending = await connection.ended;
-    assert.deepEqual([ending.error.code, ending.error.message, ending.final], [code, 'No.', final]);
+    const disconnectInfo = await connection.ended;
+    assert.deepEqual([disconnectInfo.error.code, disconnectInfo.error.message, disconnectInfo.final], [code, 'No.', final]);
     t.mock.timers.reset();
   }
 });
@@ -135,8 +135,11 @@ test('it ends where there is no room for more, at nonsense, with its socket, and
     const { connection, socket, taken, subscribe } = connect(t);
     subscribe();
     end(socket);
-    const ending = await connection.ended;
-    assert.deepEqual([ending.error.code, ending.final, ending.full, ending.subscribed], ['connection_failed', false, false, true]);
+    const disconnectInfo = await connection.ended;
+    assert.deepEqual(
+      [disconnectInfo.error.code, disconnectInfo.final, disconnectInfo.full, disconnectInfo.subscribed],
+      ['connection_failed', false, false, true],
+    );
     socket.say(event(3));
     assert.deepEqual(taken, [{ cursor: { a: 1 } }]);
   }

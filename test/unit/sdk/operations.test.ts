@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MediaroomsError } from '../../../node/sdk/src/errors.ts';
 import { operations } from '../../../node/sdk/src/generated/operations.ts';
-import { delayBefore, isRepeatable, mayHelp, readRetryAfter } from '../../../node/sdk/src/retry.ts';
+import { isIdempotent, isRetryable, readRetryAfter, retryDelay } from '../../../node/sdk/src/retry.ts';
 import { root } from '../../../node/setup/paths.mjs';
 
 test('every operation has its method; what players fetch by themselves has none', () => {
@@ -21,7 +21,7 @@ test('every operation has its method; what players fetch by themselves has none'
 });
 
 test('no call that would be heard, seen or paid twice is repeated', () => {
-  const once = Object.entries(operations).filter(([id, { method }]) => !isRepeatable(id as keyof typeof operations, method));
+  const once = Object.entries(operations).filter(([id, { method }]) => !isIdempotent(id as keyof typeof operations, method));
   assert.deepEqual(
     once.map(([id]) => id),
     ['sendData', 'startCall', 'sendDigits', 'replayDeadLetters'],
@@ -38,8 +38,8 @@ test('a failure is tried again where it may pass', () => {
     error(503, 'node_unreachable'),
     error(504, 'http_error'),
   ];
-  for (const each of repeated) assert.deepEqual([mayHelp(each, true), mayHelp(each, false)], [true, false], each.code);
-  assert.equal(mayHelp(error(429, 'too_many_requests'), false), true);
+  for (const each of repeated) assert.deepEqual([isRetryable(each, true), isRetryable(each, false)], [true, false], each.code);
+  assert.equal(isRetryable(error(429, 'too_many_requests'), false), true);
   const final = [error(400, 'invalid_field'), error(401, 'invalid_token'), error(404, 'room_not_found'), error(500, 'internal')];
   for (const each of [
     ...final,
@@ -48,12 +48,12 @@ test('a failure is tried again where it may pass', () => {
     error(undefined, 'aborted'),
     error(200, 'invalid_answer'),
   ])
-    assert.equal(mayHelp(each, true), false, each.code);
+    assert.equal(isRetryable(each, true), false, each.code);
 });
 
 test('pauses double up to 8 s, half of each random, and are never shorter than the server asked for', () => {
   assert.deepEqual(
-    [0, 1, 2, 5, 20].map((attempt) => [delayBefore(attempt, undefined, 0), delayBefore(attempt, undefined, 1)]),
+    [0, 1, 2, 5, 20].map((attempt) => [retryDelay(attempt, undefined, 0), retryDelay(attempt, undefined, 1)]),
     [
       [125, 250],
       [250, 500],
@@ -62,7 +62,7 @@ test('pauses double up to 8 s, half of each random, and are never shorter than t
       [4000, 8000],
     ],
   );
-  assert.equal(delayBefore(0, 3000, 1), 3000);
+  assert.equal(retryDelay(0, 3000, 1), 3000);
   const now = Date.parse('2026-01-01T00:00:00Z');
   assert.deepEqual(
     ['7', ' 0 ', 'Thu, 01 Jan 2026 00:00:05 GMT', 'Wed, 31 Dec 2025 23:00:00 GMT', 'soon', '-1', null].map((value) =>

@@ -7,7 +7,7 @@ import type { RoomEvent } from '../../../node/rooms/events.ts';
 import { LocalRooms } from '../../../node/rooms/local-rooms.ts';
 import { PeerTokens } from '../../../node/rooms/peer-tokens.ts';
 import { PeerSockets, type PeerSocketsOptions, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
-import { FakeKinds } from '../../kit/fake-components.ts';
+import { FakeComponentRegistry } from '../../kit/fake-components.ts';
 import { FakeMedia } from '../../kit/fake-media.ts';
 import { PeerSocket } from '../../kit/peer-socket.ts';
 
@@ -24,7 +24,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     node: 'test',
     log,
     engine: media,
-    components: new FakeKinds(),
+    components: new FakeComponentRegistry(),
     clustered: true,
     address: () => 'media.example.com:5002/rooms',
     limits: () => ({

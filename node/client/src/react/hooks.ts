@@ -4,36 +4,36 @@ import type { LocalTrack } from '../local-track.ts';
 import type { Json, Kind } from '../protocol.ts';
 import type { RoomClient } from '../room-client.ts';
 import type { RemoteComponent, RemotePeer } from '../roster.ts';
-import { usePart } from './room-provider.ts';
+import { useRoomState } from './room-provider.ts';
 import type { ConnectionState, RoomTrack } from './room-store.ts';
 
 /** The room client itself, for all that has no hook; undefined until the provider has mounted. */
 export function useRoom(): RoomClient | undefined {
-  return usePart('room');
+  return useRoomState('room');
 }
 
 /** `new`, `connecting`, `joined`, `reconnecting` or `closed`; `closing` says why it is closed. */
 export function useConnectionState(): ConnectionState {
-  return usePart('connection');
+  return useRoomState('connection');
 }
 
 /** The other peers. */
 export function usePeers(): readonly RemotePeer[] {
-  return usePart('peers');
+  return useRoomState('peers');
 }
 
 export function useComponents(): readonly RemoteComponent[] {
-  return usePart('components');
+  return useRoomState('components');
 }
 
 /** What this peer publishes. */
 export function useLocalTracks(): readonly LocalTrack[] {
-  return usePart('localTracks');
+  return useRoomState('localTracks');
 }
 
 /** Id of the peer who speaks; null: nobody. */
 export function useActiveSpeaker(): string | null {
-  return usePart('activeSpeaker');
+  return useRoomState('activeSpeaker');
 }
 
 /** Tracks of the others: all, or those of a kind, a peer, a component. */
@@ -46,7 +46,7 @@ export function useTracks({
   peerId?: string;
   componentId?: string;
 } = {}): readonly RoomTrack[] {
-  const tracks = usePart('tracks');
+  const tracks = useRoomState('tracks');
   return useMemo(
     () =>
       tracks.filter(

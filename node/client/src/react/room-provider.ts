@@ -3,7 +3,7 @@ import { createContext, createElement, type ReactNode, useContext, useEffect, us
 import type { Closing } from '../closing.ts';
 import type { RoomClientOptions } from '../options.ts';
 import type { Json } from '../protocol.ts';
-import { type RoomParts, RoomStore } from './room-store.ts';
+import { type RoomSlices, RoomStore } from './room-store.ts';
 
 export const RoomContext = createContext<RoomStore | undefined>(undefined);
 
@@ -60,7 +60,7 @@ export function useStore(): RoomStore {
   return store;
 }
 
-export function usePart<Name extends keyof RoomParts>(name: Name): RoomParts[Name] {
+export function useRoomState<Name extends keyof RoomSlices>(name: Name): RoomSlices[Name] {
   const store = useStore();
   const get = () => store.part(name);
   return useSyncExternalStore(store.subscribe, get, get);

@@ -10,7 +10,7 @@ export type ConnectionState = { state: RoomState; closing: Closing | undefined }
 /** A track of another; `mediaStreamTrack` while it arrives. */
 export type RoomTrack = RemoteTrack & { readonly mediaStreamTrack: MediaStreamTrack | undefined };
 
-export type RoomParts = {
+export type RoomSlices = {
   room: RoomClient | undefined;
   connection: ConnectionState;
   peers: readonly RemotePeer[];
@@ -19,9 +19,9 @@ export type RoomParts = {
   localTracks: readonly LocalTrack[];
   activeSpeaker: string | null;
 };
-type PartName = keyof RoomParts;
+type PartName = keyof RoomSlices;
 
-const nothing: RoomParts = {
+const nothing: RoomSlices = {
   room: undefined,
   connection: { state: 'new', closing: undefined },
   peers: [],
@@ -56,7 +56,7 @@ export class RoomStore {
   readonly #listeners = new Set<() => void>();
   #room: RoomClient | undefined;
   /** Parts as they were last shown; what changed since is missing. */
-  #shown: Partial<RoomParts> = {};
+  #shown: Partial<RoomSlices> = {};
 
   /** Enters the room. @returns what leaves it. */
   open(options: RoomClientOptions): () => void {
@@ -79,8 +79,8 @@ export class RoomStore {
     return () => this.#listeners.delete(listener);
   };
 
-  part<Name extends PartName>(name: Name): RoomParts[Name] {
-    const shown = this.#shown[name] as RoomParts[Name] | undefined;
+  part<Name extends PartName>(name: Name): RoomSlices[Name] {
+    const shown = this.#shown[name] as RoomSlices[Name] | undefined;
     if (shown !== undefined) return shown;
     const fresh = this.#room ? read(this.#room, name) : nothing[name];
     this.#shown[name] = fresh;
@@ -93,8 +93,8 @@ export class RoomStore {
   }
 }
 
-function read<Name extends PartName>(room: RoomClient, name: Name): RoomParts[Name] {
-  const readers: { [Part in PartName]: () => RoomParts[Part] } = {
+function read<Name extends PartName>(room: RoomClient, name: Name): RoomSlices[Name] {
+  const readers: { [Part in PartName]: () => RoomSlices[Part] } = {
     room: () => room,
     connection: () => ({ state: room.state, closing: room.closing }),
     peers: () => [...room.peers.values()],

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Json, Kind } from '../protocol.ts';
 import { useLocalTracks, useRoom } from './hooks.ts';
-import { LocalSender, type Switches } from './local-sender.ts';
+import { LocalMediaPublisher, type MediaEnabled } from './local-media-publisher.ts';
 import { useStore } from './room-provider.ts';
 
 export type LocalMediaOptions = {
@@ -34,11 +34,11 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
   const locals = useLocalTracks();
   const [stream, setStream] = useState<MediaStream>();
   const [problem, setProblem] = useState<Error>();
-  const [on, setOn] = useState<Switches>({ audio: true, video: true });
+  const [on, setOn] = useState<MediaEnabled>({ audio: true, video: true });
   /** Times that devices which were refused, or are gone, were asked for anew. */
   const [renewals, setRenewals] = useState(0);
   const refused = useRef(false);
-  const sender = useRef<LocalSender>(undefined);
+  const sender = useRef<LocalMediaPublisher>(undefined);
   // `on` beside its state: what is published before the next rendering follows what was chosen meanwhile.
   const latest = useRef({ metadata, on });
   const choose = useCallback((kind: Kind, value: boolean) => {
@@ -78,7 +78,14 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
   useEffect(() => {
     if (!room || !stream) return;
     const changed = () => store.changed(['localTracks']);
-    const sending = new LocalSender({ room, stream, ...latest.current, changed, problem: setProblem, off: (kind) => choose(kind, false) });
+    const sending = new LocalMediaPublisher({
+      room,
+      stream,
+      ...latest.current,
+      changed,
+      problem: setProblem,
+      off: (kind) => choose(kind, false),
+    });
     sender.current = sending;
     return () => {
       sender.current = undefined;

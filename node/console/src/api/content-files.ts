@@ -1,6 +1,6 @@
 // Files of recordings for the browser itself: addresses with a viewer's token, or, with an API token that may only read, the bytes.
 import type { Scope } from '../hooks/console-context.ts';
-import { recordingCalls, roomOfRecording } from './recordings.ts';
+import { recordingEndpoints, roomOfRecording } from './recordings.ts';
 import { type Api, ApiError } from './rest.ts';
 
 /** Seconds that an address of a file is good for. */
@@ -53,7 +53,7 @@ async function addressOf(api: Api, roomId: string, name: FileName, signal: Abort
 }
 
 function plainAddress(api: Api, { recordingId, file }: FileName): string {
-  return new URL(recordingCalls.file(recordingId, file).path, api.base).href;
+  return new URL(recordingEndpoints.file(recordingId, file).path, api.base).href;
 }
 
 async function readWhole(

@@ -1,7 +1,7 @@
 // A call as a command line, with $TOKEN where the token goes: what is copied may be pasted anywhere.
-export type Call = { method: string; path: string; body?: unknown };
+export type HttpRequest = { method: string; path: string; body?: unknown };
 
-export function curlOf({ method, path, body }: Call, base: string): string {
+export function curlCommand({ method, path, body }: HttpRequest, base: string): string {
   const parts = ['curl', '-sS'];
   if (method !== 'GET') parts.push('-X', method);
   parts.push('-H', '"Authorization: Bearer $TOKEN"');

@@ -3,7 +3,7 @@ import type { RoomEvent } from '../../../sdk/src/generated/schemas.ts';
 
 const firstDelay = 500;
 const maxDelay = 5_000;
-const pingEvery = 5_000;
+const pingIntervalMs = 5_000;
 /** Longest silence before a socket counts as lost: browsers do not see the server's pings. */
 const maxSilence = 12_000;
 
@@ -59,7 +59,7 @@ export class Notifications {
     };
     socket.onmessage = ({ data }) => this.#receive(String(data));
     socket.onclose = () => this.#lost();
-    this.#pings = setInterval(() => this.#check(), pingEvery);
+    this.#pings = setInterval(() => this.#check(), pingIntervalMs);
   }
 
   #check(): void {

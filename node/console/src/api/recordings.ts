@@ -7,7 +7,7 @@ export type RecordingList = { ids: string[]; described: RecordingSummary[]; inco
 
 const pathOf = (id: string): string => `recording/${encodeURIComponent(id)}`;
 
-export const recordingCalls = {
+export const recordingEndpoints = {
   list: { method: 'GET', path: 'recording?details=true' },
   report: (id: string) => ({ method: 'GET', path: pathOf(id) }),
   file: (id: string, file: string) => ({ method: 'GET', path: `${pathOf(id)}/${encodeURIComponent(file)}` }),
@@ -20,7 +20,7 @@ export function roomOfRecording(id: string): string | undefined {
 }
 
 export async function listRecordings(api: Api, signal: AbortSignal): Promise<RecordingList> {
-  const { method, path } = recordingCalls.list;
+  const { method, path } = recordingEndpoints.list;
   const body = await api.call(method, path, undefined, signal);
   const { data = [], recordings = [], incomplete = [] } = body as Partial<Recordings>;
   return { ids: data, described: recordings, incomplete };

@@ -1,14 +1,14 @@
 // Rendering a recording to one MP4 over REST.
 import type { Render, RenderOptions } from '../../../sdk/src/generated/schemas.ts';
-import { recordingCalls } from './recordings.ts';
+import { recordingEndpoints } from './recordings.ts';
 import { type Api, ApiError } from './rest.ts';
 
 /** The file of the recording that it is. */
 export const renderedFile = 'rendered.mp4';
 
-const pathOf = (id: string): string => `${recordingCalls.report(id).path}/render`;
+const pathOf = (id: string): string => `${recordingEndpoints.report(id).path}/render`;
 
-export const renderCalls = {
+export const renderEndpoints = {
   look: (id: string) => ({ method: 'GET', path: pathOf(id) }),
   start: (id: string, options: RenderOptions) => ({ method: 'POST', path: pathOf(id), body: options }),
   cancel: (id: string) => ({ method: 'DELETE', path: pathOf(id) }),

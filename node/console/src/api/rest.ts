@@ -1,6 +1,6 @@
 // REST of the node that served this page, with a deadline on every call and the server's own sentence in every error.
 import type { Room, RoomOptions } from '../../../sdk/src/generated/schemas.ts';
-import type { PeerAccess, RoomList } from './shapes.ts';
+import type { PeerAccess, RoomList } from './types.ts';
 
 const deadline = 10_000;
 const maxPages = 20;
@@ -140,7 +140,7 @@ async function readJson(response: Response): Promise<Body> {
 }
 
 /** One sentence for whoever looks at the page. */
-export function sentenceOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   const told = typeof error === 'object' && error !== null && 'message' in error ? error.message : '';
   const text = typeof told === 'string' && told !== '' ? told : 'Something went wrong';
   return /[.!?]$/.test(text) ? text : `${text}.`;

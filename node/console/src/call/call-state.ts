@@ -1,12 +1,12 @@
 // A call as the page shows it.
 import type { ReceivedLayers } from '@mediarooms/client';
-import type { Link } from './outage.ts';
+import type { OutageState } from './outage.ts';
 
 export type Source = 'camera' | 'microphone' | 'screen' | 'screenSound';
-export type CallPhase = 'joining' | 'joined' | 'reconnecting' | 'over';
+export type RoomSessionPhase = 'joining' | 'joined' | 'reconnecting' | 'over';
 
 /** Why a call is over. */
-export type Ending = { why: 'left' | 'roomStopped' | 'removed' | 'takenOver' | 'refused' | 'failed'; sentence: string };
+export type SessionEnd = { reason: 'left' | 'roomStopped' | 'removed' | 'takenOver' | 'refused' | 'failed'; message: string };
 
 export type RemoteTrack = {
   id: string;
@@ -17,16 +17,16 @@ export type RemoteTrack = {
   /** Of a track with several layers: which arrive. */
   layers: ReceivedLayers | undefined;
 };
-export type RemotePerson = { id: string; name: string; tracks: readonly RemoteTrack[] };
+export type RemoteParticipant = { id: string; name: string; tracks: readonly RemoteTrack[] };
 
 /** What is in the room beside people, with its name for the page. */
 export type RemoteComponent = { id: string; name: string; tracks: readonly RemoteTrack[] };
 
-export type CallState = {
-  phase: CallPhase;
-  ending: Ending | undefined;
+export type RoomSessionState = {
+  phase: RoomSessionPhase;
+  ending: SessionEnd | undefined;
   selfId: string | undefined;
-  people: readonly RemotePerson[];
+  people: readonly RemoteParticipant[];
   components: readonly RemoteComponent[];
   activeSpeaker: string | undefined;
   /** The last thing that did not work, in a sentence. */
@@ -36,7 +36,7 @@ export type CallState = {
   /** When the node's rooms end because it goes away. */
   endsAt: Date | undefined;
   /** How the ways to the server fare. */
-  link: Link;
+  link: OutageState;
   /** Whether this peer may send data. */
   mayWrite: boolean;
 };

@@ -1,12 +1,12 @@
 // Camera, microphone, speaker and screen of this page: what is on, what can be chosen, what failed and why, in sentences.
 import { Store } from '../hooks/store.ts';
 import type { Source } from './call-state.ts';
-import { type DeviceKind, type DeviceProblem, explainDevice, insecureProblem } from './device-problem.ts';
+import { type DeviceError, type DeviceKind, deviceErrorMessage, insecureProblem } from './device-error.ts';
 
-export type { DeviceKind } from './device-problem.ts';
+export type { DeviceKind } from './device-error.ts';
 
 /** Ids of devices; a kind that is not named is the browser's choice. */
-export type DeviceWishes = { camera?: string | undefined; microphone?: string | undefined; speaker?: string | undefined };
+export type DevicePreferences = { camera?: string | undefined; microphone?: string | undefined; speaker?: string | undefined };
 
 export type LocalMediaState = {
   camera: MediaStreamTrack | undefined;
@@ -16,7 +16,7 @@ export type LocalMediaState = {
   screenSound: MediaStreamTrack | undefined;
   busy: boolean;
   /** Why each is not there. */
-  problems: Partial<Record<DeviceKind, DeviceProblem>>;
+  problems: Partial<Record<DeviceKind, DeviceError>>;
   /** The last thing that did not work, in a sentence. */
   problem: string | undefined;
   cameras: readonly MediaDeviceInfo[];
@@ -24,7 +24,7 @@ export type LocalMediaState = {
   /** Empty where the browser does not let one choose. */
   speakers: readonly MediaDeviceInfo[];
   /** What was asked for last. */
-  wishes: DeviceWishes;
+  wishes: DevicePreferences;
 };
 
 const videoConstraints = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
@@ -39,7 +39,7 @@ export class LocalMedia extends Store<LocalMediaState> {
   /** The newest opening of each kind: what an older one brings is stopped. */
   readonly #newest = new Map<DeviceKind, symbol>();
 
-  constructor(wishes: DeviceWishes = {}) {
+  constructor(wishes: DevicePreferences = {}) {
     super({
       camera: undefined,
       microphone: undefined,
@@ -81,7 +81,7 @@ export class LocalMedia extends Store<LocalMediaState> {
       this.#adopt(kind, stream.getTracks()[0], turn, on);
       await this.#listDevices();
     } catch (error) {
-      if (this.#newest.get(kind) === turn) this.#fail(kind, explainDevice(kind, error, await mayUse(kind)));
+      if (this.#newest.get(kind) === turn) this.#fail(kind, deviceErrorMessage(kind, error, await mayUse(kind)));
     } finally {
       this.update({ busy: false });
     }
@@ -187,8 +187,8 @@ export class LocalMedia extends Store<LocalMediaState> {
     );
   }
 
-  #fail(kind: DeviceKind, problem: DeviceProblem): void {
-    if (!this.#closed) this.update({ problems: { ...this.state.problems, [kind]: problem }, problem: problem.sentence });
+  #fail(kind: DeviceKind, problem: DeviceError): void {
+    if (!this.#closed) this.update({ problems: { ...this.state.problems, [kind]: problem }, problem: problem.message });
   }
 
   /** @param turn where it was asked for by open(): a newer opening wins. @param on of a microphone that takes the place of none */
@@ -243,7 +243,7 @@ export class LocalMedia extends Store<LocalMediaState> {
     const all = await this.#listDevices();
     for (const kind of kinds) {
       const there = all.some((device) => device.kind === (kind === 'camera' ? 'videoinput' : 'audioinput'));
-      if (there && !this.state[kind] && this.state.problems[kind]?.why === 'missing') await this.open(kind);
+      if (there && !this.state[kind] && this.state.problems[kind]?.reason === 'missing') await this.open(kind);
     }
   }
 

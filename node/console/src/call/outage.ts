@@ -1,30 +1,30 @@
 // What is said while sound, pictures or the server are lost: since when, what is tried, and what the others see of it.
 import type { MediaPath, Outage } from '@mediarooms/client';
 
-export type LostWords = { title: string; tried: string; others: string };
+export type OutageText = { title: string; tried: string; others: string };
 
 /** Milliseconds that a way for sound and pictures may take to be found, or to come back, before anybody is told. */
-const patience = 3_000;
+const outageNoticeDelayMs = 3_000;
 
-export type Link = {
+export type OutageState = {
   outage: Outage | undefined;
   mediaPath: MediaPath;
   /** When the media path became what it is. */
   mediaSince: Date;
 };
 
-export const isTrouble = (path: MediaPath): boolean => path === 'broken' || path === 'connecting';
+export const isInterrupted = (path: MediaPath): boolean => path === 'broken' || path === 'connecting';
 
 /** Trouble that goes on stays what it was, from its beginning on: each new attempt goes through the other states. */
-export function withMediaPath(link: Link, mediaPath: MediaPath, now: Date): Link {
-  return isTrouble(link.mediaPath) && isTrouble(mediaPath) ? link : { ...link, mediaPath, mediaSince: now };
+export function withMediaPath(outageState: OutageState, mediaPath: MediaPath, now: Date): OutageState {
+  return isInterrupted(outageState.mediaPath) && isInterrupted(mediaPath) ? outageState : { ...outageState, mediaPath, mediaSince: now };
 }
 
 /** Undefined where there is nothing to tell. */
-export function wordsOfLink({ outage, mediaPath, mediaSince }: Link, now: Date): LostWords | undefined {
+export function outageText({ outage, mediaPath, mediaSince }: OutageState, now: Date): OutageText | undefined {
   if (outage) return lostServer(outage, mediaPath, now);
   const lasts = now.getTime() - mediaSince.getTime();
-  if (lasts < patience || !isTrouble(mediaPath)) return undefined;
+  if (lasts < outageNoticeDelayMs || !isInterrupted(mediaPath)) return undefined;
   const others = 'The others do not see or hear you now. Messages still arrive.';
   if (mediaPath === 'broken') {
     return {
@@ -40,7 +40,7 @@ export function wordsOfLink({ outage, mediaPath, mediaSince }: Link, now: Date):
   };
 }
 
-function lostServer({ since, attempts, keptUntil }: Outage, mediaPath: MediaPath, now: Date): LostWords {
+function lostServer({ since, attempts, keptUntil }: Outage, mediaPath: MediaPath, now: Date): OutageText {
   const time = since.toLocaleTimeString();
   const title = `The connection to the server has been lost for ${duration(now.getTime() - since.getTime())}, since ${time}.`;
   const tried =

@@ -3,18 +3,18 @@ import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef,
 import { CloseIcon, SendIcon } from '../call/icons.tsx';
 import { useStore } from '../hooks/store.ts';
 import type { Chat, ChatMessage } from './chat.ts';
-import { longestText, textParts } from './chat-text.ts';
+import { maxMessageLength, textParts } from './chat-text.ts';
 import './chat.css';
 
 export type ChatPanelProps = {
   chat: Chat;
   /** Why nothing can be written; undefined where it can. */
-  silenced: string | undefined;
-  alone: boolean;
+  readOnlyReason: string | undefined;
+  isEmpty: boolean;
   onClose: () => void;
 };
 
-export function ChatPanel({ chat, silenced, alone, onClose }: ChatPanelProps) {
+export function ChatPanel({ chat, readOnlyReason, isEmpty, onClose }: ChatPanelProps) {
   const { messages, flooded } = useStore(chat);
   return (
     <aside className="chat" aria-label="Chat" data-testid="chat">
@@ -30,7 +30,7 @@ export function ChatPanel({ chat, silenced, alone, onClose }: ChatPanelProps) {
           <bdi>{flooded}</bdi> writes very fast: some messages are left out.
         </p>
       )}
-      <Composer silenced={silenced} alone={alone} onSend={(text) => chat.send(text)} />
+      <Composer silenced={readOnlyReason} alone={isEmpty} onSend={(text) => chat.send(text)} />
     </aside>
   );
 }
@@ -130,7 +130,7 @@ function Composer({ silenced, alone, onSend }: { silenced: string | undefined; a
         value={text}
         rows={1}
         dir="auto"
-        maxLength={longestText}
+        maxLength={maxMessageLength}
         placeholder={alone ? 'Nobody else is here to read it' : 'Write to everybody'}
         aria-label="Message to everybody"
         data-testid="chat-input"
@@ -140,9 +140,9 @@ function Composer({ silenced, alone, onSend }: { silenced: string | undefined; a
       <button type="submit" className="button primary chat-send" aria-label="Send" data-testid="chat-send">
         <SendIcon />
       </button>
-      {text.length > longestText * 0.9 && (
+      {text.length > maxMessageLength * 0.9 && (
         <p className="hint chat-left" role="status">
-          {longestText - text.length} characters left
+          {maxMessageLength - text.length} characters left
         </p>
       )}
     </form>

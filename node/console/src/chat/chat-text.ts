@@ -1,7 +1,7 @@
 // What is taken of a message that somebody sent: text of bounded length, without what no reader sees; and which parts of it are addresses.
 
 /** Characters of one message, as the input counts them. */
-export const longestText = 4_000;
+export const maxMessageLength = 4_000;
 
 export type TextPart = { text: string; href?: string };
 
@@ -17,8 +17,8 @@ const lineBreaks = /(?:[^\S\n]*\n){3,}/g;
 export function messageText(payload: unknown): string | undefined {
   const told = typeof payload === 'object' && payload !== null && 'text' in payload ? payload.text : payload;
   if (typeof told !== 'string') return undefined;
-  const cut = told.length > longestText;
-  const text = (cut ? told.slice(0, longestText) : told)
+  const cut = told.length > maxMessageLength;
+  const text = (cut ? told.slice(0, maxMessageLength) : told)
     .toWellFormed()
     .replace(/\r\n?/g, '\n')
     .replace(controls, '')

@@ -1,7 +1,7 @@
 // The messages of a call: sent over the data of the room, kept by this page alone and only as long as it is open.
-import { sentenceOf } from '../api/rest.ts';
+import { errorMessage } from '../api/rest.ts';
 import { Store } from '../hooks/store.ts';
-import { longestText, messageText } from './chat-text.ts';
+import { maxMessageLength, messageText } from './chat-text.ts';
 
 export type ChatMessage = {
   id: number;
@@ -55,7 +55,7 @@ export class Chat extends Store<ChatState> {
 
   /** Sends it; what becomes of it is seen in the list. */
   send(text: string): void {
-    const clean = messageText(text.slice(0, longestText));
+    const clean = messageText(text.slice(0, maxMessageLength));
     if (clean === undefined) return;
     const id = this.#add({ name: '', own: true, text: clean, state: 'sending' });
     this.#deliver(id, clean);
@@ -84,7 +84,7 @@ export class Chat extends Store<ChatState> {
   #deliver(id: number, text: string): void {
     this.#options.send({ text }).then(
       () => this.#change(id, { state: 'sent' }),
-      (error: unknown) => this.#change(id, { state: 'failed', problem: sentenceOf(error) }),
+      (error: unknown) => this.#change(id, { state: 'failed', problem: errorMessage(error) }),
     );
   }
 

@@ -3,23 +3,23 @@ import { useCallback, useMemo, useState } from 'react';
 import type { Node as ClusterNode } from '../../../sdk/src/generated/schemas.ts';
 import { listNodes } from '../api/cluster.ts';
 import { DataTable } from '../components/data-table.tsx';
-import { ErrorNote, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { Alert, connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
+import { pluralize } from '../format.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import { count } from '../words.ts';
 import { CancelDrainDialog, DrainDialog } from './drain-dialogs.tsx';
 import { nodeColumns } from './node-columns.tsx';
 import '../styles/cluster.css';
 
-const askEvery = 3_000;
+const pollIntervalMs = 3_000;
 
 type Open = { what: 'drain' | 'cancel'; node: ClusterNode };
 
 export function ClusterPage() {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const nodes = useResource(
     useCallback((signal: AbortSignal) => listNodes(api, signal), [api]),
-    askEvery,
+    pollIntervalMs,
   );
   const [open, setOpen] = useState<Open>();
   const versions = useMemo(() => new Set(nodes.data?.map(({ version }) => version)), [nodes.data]);
@@ -42,23 +42,23 @@ export function ClusterPage() {
   };
   return (
     <>
-      <PageHead title="Cluster" freshness={freshnessOf(nodes)} facts={nodes.data && factsOf(nodes.data)} />
-      <ErrorNote problem={nodes.problem} />
+      <PageTitle title="Cluster" freshness={connectionStatus(nodes)} facts={nodes.data && factsOf(nodes.data)} />
+      <ErrorAlert problem={nodes.problem} />
       {nodes.data && taking.length === 0 && (
-        <Note tone="danger" testId="no-node-takes">
+        <Alert tone="danger" testId="no-node-takes">
           No node takes rooms: whoever asks for a new one is refused. Rooms that are there go on.
-        </Note>
+        </Alert>
       )}
       {silent.length > 0 && (
-        <Note tone="warning" testId="silent-nodes">
+        <Alert tone="warning" testId="silent-nodes">
           {silent.length === 1 ? 'A node' : `${silent.length} nodes`} did not answer in time, so what it carries is not known:{' '}
           <bdi>{silent.map(({ name }) => name).join(', ')}</bdi>. Rooms on it may still go on.
-        </Note>
+        </Alert>
       )}
       {mixed && (
-        <Note tone="info" testId="mixed-versions">
+        <Alert tone="info" testId="mixed-versions">
           The nodes have different versions: {[...versions].sort().join(', ')}. That is as it should be while a new one is rolled out.
-        </Note>
+        </Alert>
       )}
       {nodes.data && (
         <DataTable label="Nodes" columns={columns} rows={nodes.data} keyOf={keyOf} testId="node-row" attributes={attributesOf} />
@@ -76,5 +76,5 @@ const takesRooms = ({ state, load }: ClusterNode): boolean => state === 'accepti
 function factsOf(nodes: readonly ClusterNode[]): string {
   const rooms = nodes.reduce((sum, { load }) => sum + (load?.rooms ?? 0), 0);
   const tracks = nodes.reduce((sum, { load }) => sum + (load?.forwardedTracks ?? 0), 0);
-  return [count(nodes.length, 'node'), count(rooms, 'room'), `${count(tracks, 'track')} sent on`].join(' · ');
+  return [pluralize(nodes.length, 'node'), pluralize(rooms, 'room'), `${pluralize(tracks, 'track')} sent on`].join(' · ');
 }

@@ -4,26 +4,26 @@ import type { Node as ClusterNode, DrainView } from '../../../sdk/src/generated/
 import { cancelDrain, drainNode, drainPath, getDrain } from '../api/cluster.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
-import { ErrorNote } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { ErrorAlert } from '../components/page-title.tsx';
+import { formatDuration, pluralize } from '../format.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import { count, durationWords } from '../words.ts';
-import { clockTime, drainSentences } from './drain-words.ts';
+import { drainImpact, formatTime } from './drain-impact.ts';
 
-const askEvery = 3_000;
+const pollIntervalMs = 3_000;
 
 function useDrainView(node: string) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   return useResource(
     useCallback((signal: AbortSignal) => getDrain(api, node, signal), [api, node]),
-    askEvery,
+    pollIntervalMs,
   );
 }
 
 /** `others`: how many other nodes take rooms. */
 export function DrainDialog({ node, others, onClose }: { node: ClusterNode; others: number; onClose: () => void }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const { data, problem: unknown } = useDrainView(node.name);
   const { busy, problem, run } = useAction();
   const [minutes, setMinutes] = useState('');
@@ -47,10 +47,10 @@ export function DrainDialog({ node, others, onClose }: { node: ClusterNode; othe
         <strong className="foreign">{node.name}</strong> takes no rooms from then on, and can be taken away when the last one has ended. It
         can be called back.
       </p>
-      <ErrorNote problem={unknown} />
+      <ErrorAlert problem={unknown} />
       {data && seconds !== undefined && (
         <ul data-testid="drain-sentences">
-          {drainSentences(data, others, seconds).map((sentence) => (
+          {drainImpact(data, others, seconds).map((sentence) => (
             <li key={sentence}>{sentence}</li>
           ))}
         </ul>
@@ -79,7 +79,7 @@ function deadlineHint(text: string, deadline: number | undefined, data: DrainVie
   const when =
     seconds === 0
       ? 'all rooms end at once.'
-      : `${durationWords(seconds)} from now, at ${clockTime(Date.now() + seconds * 1000)}, rooms end that still have people in them.`;
+      : `${formatDuration(seconds)} from now, at ${formatTime(Date.now() + seconds * 1000)}, rooms end that still have people in them.`;
   return deadline === undefined ? `As the node is configured (SVC_DRAIN_TIMEOUT): ${when}` : capital(when);
 }
 
@@ -92,7 +92,7 @@ function readMinutes(text: string): number | undefined {
 }
 
 export function CancelDrainDialog({ node, onClose }: { node: ClusterNode; onClose: () => void }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const { data } = useDrainView(node.name);
   const { busy, problem, run } = useAction();
   const cancel = async () => {
@@ -115,7 +115,7 @@ export function CancelDrainDialog({ node, onClose }: { node: ClusterNode; onClos
       <ul data-testid="cancel-sentences">
         <li>
           {data && data.rooms > 0
-            ? `The deadline of its ${count(data.rooms, 'room')} is lifted, and whoever is in there is told so.`
+            ? `The deadline of its ${pluralize(data.rooms, 'room')} is lifted, and whoever is in there is told so.`
             : 'No room of it is left.'}
         </li>
         <li>Rooms that have ended stay so.</li>

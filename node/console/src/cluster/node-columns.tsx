@@ -2,8 +2,8 @@
 import type { Node as ClusterNode } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import type { Column } from '../components/data-table.tsx';
-import { Badge } from '../components/page-head.tsx';
-import { figure } from '../words.ts';
+import { Badge } from '../components/page-title.tsx';
+import { formatNumber } from '../format.ts';
 import { DrainProgress } from './drain-progress.tsx';
 
 export type NodeColumnsOptions = {
@@ -43,14 +43,14 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
       title: 'Rooms',
       width: '70px',
       numeric: true,
-      cell: ({ load }) => (load ? figure(load.rooms) : notKnown),
+      cell: ({ load }) => (load ? formatNumber(load.rooms) : notKnown),
     },
     {
       id: 'tracks',
       title: 'Tracks sent on',
       width: '106px',
       numeric: true,
-      cell: ({ load }) => (load ? figure(load.forwardedTracks) : notKnown),
+      cell: ({ load }) => (load ? formatNumber(load.forwardedTracks) : notKnown),
     },
     {
       id: 'version',

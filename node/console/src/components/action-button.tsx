@@ -1,11 +1,11 @@
 // A button that changes something on the server: with a token that may only read it can be reached and says why it does nothing.
 import { type ButtonHTMLAttributes, useId } from 'react';
-import { useRefusal } from '../hooks/console-context.ts';
+import { useReadOnlyReason } from '../hooks/console-context.ts';
 
 type ActionButtonProps = Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'type'> & { type?: 'button' | 'submit'; 'data-testid'?: string };
 
 export function ActionButton({ type = 'button', onClick, className = 'button', children, ...rest }: ActionButtonProps) {
-  const refusal = useRefusal();
+  const refusal = useReadOnlyReason();
   const reasonId = useId();
   if (refusal === undefined) {
     return (

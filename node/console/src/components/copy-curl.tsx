@@ -1,17 +1,17 @@
 // What a button does, as a command line to copy: with $TOKEN in place of the token.
 import { useState } from 'react';
-import { type Call, curlOf } from '../api/curl.ts';
-import { useConsole } from '../hooks/console-context.ts';
+import { curlCommand, type HttpRequest } from '../api/curl.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useCopy } from '../hooks/use-copy.ts';
 import { Dialog } from './dialog.tsx';
-import { CopyIcon } from './part-icons.tsx';
+import { CopyIcon } from './nav-icons.tsx';
 
 /** `what`: what the command does, for screen readers, e.g. "end room a". With `compact` there is no text beside the picture. */
-export function CopyCurl({ call, what, compact }: { call: Call; what: string; compact?: boolean }) {
-  const { api } = useConsole();
+export function CopyCurl({ call, what, compact }: { call: HttpRequest; what: string; compact?: boolean }) {
+  const { api } = useSessionContext();
   const [copied, copy] = useCopy();
   const [shown, setShown] = useState(false);
-  const command = curlOf(call, api.base);
+  const command = curlCommand(call, api.base);
   const label = `Copy as curl: ${what}`;
   const click = async () => {
     await copy(command);

@@ -1,6 +1,6 @@
 // The calm table of all parts: columns of fixed widths so that nothing jumps, rows far away are not drawn, a card per row on a phone.
 import { type CSSProperties, Fragment, memo, type ReactNode, useMemo } from 'react';
-import { useRowWindow } from './use-row-window.ts';
+import { useVirtualRows } from './use-virtual-rows.ts';
 
 export type Column<Row> = {
   id: string;
@@ -44,7 +44,7 @@ const roles = {
 
 export function DataTable<Row>({ label, columns, rows, keyOf, testId, attributes, whole = false }: DataTableProps<Row>) {
   const keys = useMemo(() => rows.map(keyOf), [rows, keyOf]);
-  const { body, drawn, onFocus } = useRowWindow(keys, whole);
+  const { body, drawn, onFocus } = useVirtualRows(keys, whole);
   const style = { '--columns': columns.map(({ width = 'minmax(0, 1fr)' }) => width).join(' ') } as CSSProperties;
   return (
     <table className="data-table" {...roles.table} aria-label={label} aria-rowcount={rows.length + 1} style={style}>

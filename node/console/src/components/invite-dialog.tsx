@@ -1,6 +1,6 @@
 // Makes a link that lets one guest in.
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { type Api, sentenceOf } from '../api/rest.ts';
+import { type Api, errorMessage } from '../api/rest.ts';
 import { guestAddress } from '../router.ts';
 import { CopyCurl } from './copy-curl.tsx';
 import { Dialog } from './dialog.tsx';
@@ -20,7 +20,7 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
       const { token, url } = await api.addPeer(roomId);
       setLink(guestAddress({ roomId, token, url }, api.base));
     } catch (error) {
-      setProblem(sentenceOf(error));
+      setProblem(errorMessage(error));
     }
   }, [api, roomId]);
 

@@ -23,7 +23,7 @@ export type LobbyProps = {
   onJoin: () => void;
 };
 
-export const longestName = 60;
+export const maxName = 60;
 
 export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, problem, check, onJoin }: LobbyProps) {
   const state = useStore(media);
@@ -69,7 +69,7 @@ export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, 
           <input
             value={name}
             dir="auto"
-            maxLength={longestName}
+            maxLength={maxName}
             autoComplete="name"
             data-testid={guest ? 'guest-name' : 'name'}
             aria-invalid={missing}

@@ -1,13 +1,13 @@
 // The frame of every part: who is logged in, where one can go, and the part itself.
 import { type ReactNode, useEffect, useRef } from 'react';
-import { useConsole } from '../hooks/console-context.ts';
-import { type Part, pages } from '../parts.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
+import { type NavEntry, pages } from '../pages.tsx';
 import type { PageName } from '../router.ts';
 import { Brand, LeaveIcon } from './icons.tsx';
-import { BookIcon } from './part-icons.tsx';
+import { BookIcon } from './nav-icons.tsx';
 import { ThemeButton } from './theme-button.tsx';
 
-const parts: [PageName, Part][] = Object.entries(pages).flatMap(([name, { part }]) => (part ? [[name as PageName, part]] : []));
+const parts: [PageName, NavEntry][] = Object.entries(pages).flatMap(([name, { part }]) => (part ? [[name as PageName, part]] : []));
 
 /** `arrived`: from another page, and not by opening the console here. */
 export function Shell({ current, arrived, children }: { current: PageName; arrived: boolean; children: ReactNode }) {
@@ -44,7 +44,7 @@ export function Shell({ current, arrived, children }: { current: PageName; arriv
 }
 
 function Account() {
-  const { development, scope, logOut } = useConsole();
+  const { development, scope, logOut } = useSessionContext();
   const out = `Log out. Your token may ${scope === 'read' ? 'only read' : 'do everything'}.`;
   return (
     <div className="shell-tools">

@@ -1,6 +1,6 @@
 // Goes round: as the system, light, dark.
 import { type Theme, themes, useTheme } from '../hooks/use-theme.ts';
-import { DarkThemeIcon, LightThemeIcon, SystemThemeIcon } from './part-icons.tsx';
+import { DarkThemeIcon, LightThemeIcon, SystemThemeIcon } from './nav-icons.tsx';
 
 const icons: Record<Theme, () => React.JSX.Element> = { system: SystemThemeIcon, light: LightThemeIcon, dark: DarkThemeIcon };
 const names: Record<Theme, string> = { system: 'as the system', light: 'light', dark: 'dark' };

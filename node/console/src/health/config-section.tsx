@@ -2,22 +2,22 @@
 import { useCallback, useState } from 'react';
 import { listNodes } from '../api/cluster.ts';
 import { type ConfigFiles, getConfig, type NodeConfig } from '../api/health.ts';
-import { ErrorNote } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { ErrorAlert } from '../components/page-title.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { type Resource, useResource } from '../hooks/use-resource.ts';
 import { ConfigTable } from './config-table.tsx';
-import { configFindings } from './findings.ts';
 import { Findings } from './findings-list.tsx';
+import { configIssues } from './health-issues.ts';
 
-const askEvery = 10_000;
+const pollIntervalMs = 10_000;
 
 /** `own`: of the node that answers. */
 export function ConfigSection({ own }: { own: Resource<NodeConfig> }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const [chosen, setChosen] = useState<string>();
   const nodes = useResource(
     useCallback((signal: AbortSignal) => listNodes(api, signal), [api]),
-    askEvery,
+    pollIntervalMs,
   );
   const names = nodes.data?.map(({ name }) => name) ?? [];
   const other = chosen !== undefined && chosen !== own.data?.node ? chosen : undefined;
@@ -44,14 +44,14 @@ export function ConfigSection({ own }: { own: Resource<NodeConfig> }) {
 }
 
 function OtherNode({ node }: { node: string }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const config = useResource(
     useCallback((signal: AbortSignal) => getConfig(api, node, signal), [api, node]),
-    askEvery,
+    pollIntervalMs,
   );
   return (
     <>
-      {config.data && <Findings findings={configFindings(config.data.config, config.data.warnings)} />}
+      {config.data && <Findings findings={configIssues(config.data.config, config.data.warnings)} />}
       <Configuration config={config} />
     </>
   );
@@ -60,7 +60,7 @@ function OtherNode({ node }: { node: string }) {
 function Configuration({ config: { data, problem } }: { config: Resource<NodeConfig> }) {
   return (
     <>
-      <ErrorNote problem={problem} testId="config-problem" />
+      <ErrorAlert problem={problem} testId="config-problem" />
       {data && (
         <>
           <Files files={data.config.files} />

@@ -2,9 +2,9 @@
 import { useMemo, useState } from 'react';
 import type { ConfigValue } from '../../../sdk/src/generated/schemas.ts';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { Badge, EmptyState } from '../components/page-head.tsx';
-import { SearchIcon } from '../components/part-icons.tsx';
-import { count } from '../words.ts';
+import { SearchIcon } from '../components/nav-icons.tsx';
+import { Badge, EmptyState } from '../components/page-title.tsx';
+import { pluralize } from '../format.ts';
 
 const sources: Record<ConfigValue['source'], string> = { environment: 'Environment', file: 'File', default: 'Default' };
 
@@ -67,7 +67,7 @@ export function ConfigTable({ values }: { values: readonly ConfigValue[] }) {
         </search>
         <label className="check">
           <input type="checkbox" data-testid="own-only" checked={ownOnly} onChange={(event) => setOwnOnly(event.target.checked)} />
-          <span>Only what is not the default ({count(own, 'variable')})</span>
+          <span>Only what is not the default ({pluralize(own, 'variable')})</span>
         </label>
       </div>
       {found.length > 0 ? (

@@ -1,5 +1,5 @@
 // What needs attention, one field each; nothing where nothing does.
-import type { Finding } from './findings.ts';
+import type { Finding } from './health-issues.ts';
 
 export function Findings({ findings }: { findings: readonly Finding[] }) {
   if (findings.length === 0) return null;

@@ -2,36 +2,36 @@
 import { useCallback } from 'react';
 import type { Health } from '../../../sdk/src/generated/schemas.ts';
 import { getConfig, getHealth } from '../api/health.ts';
-import { ErrorNote, freshnessOf, PageHead } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
+import { formatDuration, formatNumber, pluralize } from '../format.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import { count, durationWords, figure } from '../words.ts';
 import { ConfigSection } from './config-section.tsx';
-import { findingsOf } from './findings.ts';
 import { Findings } from './findings-list.tsx';
+import { healthIssues } from './health-issues.ts';
 import '../styles/health.css';
 
-const healthEvery = 5_000;
+const healthIntervalMs = 5_000;
 /** Files are read anew when they change, and nobody waits for that. */
-const configEvery = 10_000;
+const configIntervalMs = 10_000;
 
 export function HealthPage() {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const health = useResource(
     useCallback((signal: AbortSignal) => getHealth(api, signal), [api]),
-    healthEvery,
+    healthIntervalMs,
   );
   const config = useResource(
     useCallback((signal: AbortSignal) => getConfig(api, undefined, signal), [api]),
-    configEvery,
+    configIntervalMs,
   );
   // All at once: what comes later would push the rest down.
   const ready = config.data !== undefined || config.problem !== undefined;
-  const findings = health.data && findingsOf(health.data, config.data?.warnings ?? []);
+  const findings = health.data && healthIssues(health.data, config.data?.warnings ?? []);
   return (
     <>
-      <PageHead title="Health" freshness={freshnessOf(health)} facts={health.data && summaryOf(health.data)} />
-      <ErrorNote problem={health.problem} />
+      <PageTitle title="Health" freshness={connectionStatus(health)} facts={health.data && summaryOf(health.data)} />
+      <ErrorAlert problem={health.problem} />
       {ready && findings && (
         <>
           {findings.length > 0 ? (
@@ -51,16 +51,16 @@ export function HealthPage() {
 
 function summaryOf({ status, state, distribution }: Health): string {
   const can = status === 'DEGRADED' ? 'degraded' : { accepting: 'takes rooms', draining: 'draining', terminating: 'about to end' }[state];
-  return distribution.enabled ? `${can} · one of ${count(distribution.nodesInCluster, 'node')}` : `${can} · alone, without a cluster`;
+  return distribution.enabled ? `${can} · one of ${pluralize(distribution.nodesInCluster, 'node')}` : `${can} · alone, without a cluster`;
 }
 
 function Facts({ health }: { health: Health }) {
   const { uptime, version, gitCommit, load } = health;
   const facts: [string, string, string?][] = [
-    ['Running for', durationWords(uptime)],
-    ['Rooms here', figure(load.rooms)],
-    ['People here', figure(load.connectedPeers)],
-    ['Tracks sent on', figure(load.forwardedTracks)],
+    ['Running for', formatDuration(uptime)],
+    ['Rooms here', formatNumber(load.rooms)],
+    ['People here', formatNumber(load.connectedPeers)],
+    ['Tracks sent on', formatNumber(load.forwardedTracks)],
     ['Version', version, gitCommit === 'unknown' ? undefined : gitCommit.slice(0, 12)],
   ];
   return (

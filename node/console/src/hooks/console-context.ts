@@ -16,13 +16,13 @@ export type Session = {
 export const SessionContext = createContext<Session | undefined>(undefined);
 
 /** @throws Error outside of a page that is shown to somebody logged in */
-export function useConsole(): Session {
+export function useSessionContext(): Session {
   const session = useContext(SessionContext);
   if (!session) throw new Error('Nobody is logged in here');
   return session;
 }
 
 /** Why whoever is logged in may change nothing; undefined where everything is allowed. */
-export function useRefusal(): string | undefined {
+export function useReadOnlyReason(): string | undefined {
   return useContext(SessionContext)?.scope === 'read' ? 'Your token may only read.' : undefined;
 }

@@ -1,7 +1,7 @@
 // One thing that somebody asked for: under way, done, or refused with a sentence.
 import { useCallback, useRef, useState } from 'react';
-import { sentenceOf } from '../api/rest.ts';
-import { useThere } from './use-there.ts';
+import { errorMessage } from '../api/rest.ts';
+import { useIsMounted } from './use-is-mounted.ts';
 
 export type Action = {
   busy: boolean;
@@ -20,7 +20,7 @@ export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const running = useRef(false);
-  const isThere = useThere();
+  const isThere = useIsMounted();
   const run = useCallback(
     async (work: () => Promise<unknown>): Promise<boolean> => {
       if (running.current) return false;
@@ -31,7 +31,7 @@ export function useAction(): Action {
         await work();
         return isThere();
       } catch (error) {
-        setProblem(sentenceOf(error));
+        setProblem(errorMessage(error));
         return false;
       } finally {
         running.current = false;

@@ -1,6 +1,6 @@
 // One thing of the server, kept up to date while the page is looked at.
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError, sentenceOf } from '../api/rest.ts';
+import { ApiError, errorMessage } from '../api/rest.ts';
 import { Poller } from './poller.ts';
 
 export type Resource<T> = {
@@ -43,5 +43,5 @@ export function useResource<T>(load: (signal: AbortSignal) => Promise<T>, every:
 function explain(error: unknown): Pick<State<unknown>, 'problem' | 'lost'> {
   if (error === undefined) return { problem: undefined, lost: false };
   const lost = error instanceof ApiError && error.unreachable;
-  return { problem: lost ? undefined : sentenceOf(error), lost };
+  return { problem: lost ? undefined : errorMessage(error), lost };
 }

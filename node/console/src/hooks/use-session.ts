@@ -1,7 +1,7 @@
 // Who is logged in: the API token of this tab, kept in sessionStorage only, or the one that a node in development mode gives.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { fetchScope } from '../api/access.ts';
-import { Api, ApiError, fetchSession, sentenceOf } from '../api/rest.ts';
+import { Api, ApiError, errorMessage, fetchSession } from '../api/rest.ts';
 import type { Scope } from './console-context.ts';
 import { tabStorage } from './tab-storage.ts';
 
@@ -16,7 +16,7 @@ export type SessionActions = { logIn: (token: string) => Promise<string | undefi
 
 const retryDelay = 1_500;
 /** Time between two attempts with a token that was taken back: files of tokens are changed by mistake, and mended. */
-const retakeEvery = 15_000;
+const loginRetryIntervalMs = 15_000;
 
 type Accepted = { value: string; scope: Scope };
 type Token = Accepted & { development: boolean };
@@ -85,7 +85,7 @@ export function useSession(base: string): [SessionState, SessionActions] {
   );
   useEffect(() => {
     if (refused === undefined) return undefined;
-    const timer = setInterval(() => document.hidden || take(refused).catch(() => undefined), retakeEvery);
+    const timer = setInterval(() => document.hidden || take(refused).catch(() => undefined), loginRetryIntervalMs);
     return () => clearInterval(timer);
   }, [refused, take]);
 
@@ -95,7 +95,7 @@ export function useSession(base: string): [SessionState, SessionActions] {
         await take(value);
         return undefined;
       } catch (error) {
-        return error instanceof ApiError && error.status === 401 ? 'This token is wrong. Check it and try again.' : sentenceOf(error);
+        return error instanceof ApiError && error.status === 401 ? 'This token is wrong. Check it and try again.' : errorMessage(error);
       }
     },
     [take],

@@ -1,8 +1,8 @@
 // "Will it work here?": each way to the media of the room, tried for real before joining, with a sentence for each.
 import { checkConnection, type ServerResult, type Way, type WayResult } from '@mediarooms/client';
 import { useEffect, useRef, useState } from 'react';
-import { sentenceOf } from '../api/rest.ts';
-import { type Finding, type Mark, serverFinding, verdict, wayFinding } from './check-sentences.ts';
+import { errorMessage } from '../api/rest.ts';
+import { type CheckResult, type CheckStatus, checkSummary, pathResult, serverResult } from './check-messages.ts';
 
 export type ConnectionPanelProps = {
   /** What the check enters with. */
@@ -44,7 +44,7 @@ export function ConnectionPanel({ getAccess, base }: ConnectionPanelProps) {
       });
       learn(() => ({ phase: 'done' }));
     } catch (error) {
-      if (!signal.aborted) setCheck({ phase: 'failed', sentence: sentenceOf(error) });
+      if (!signal.aborted) setCheck({ phase: 'failed', sentence: errorMessage(error) });
     }
   };
 
@@ -67,16 +67,16 @@ export function ConnectionPanel({ getAccess, base }: ConnectionPanelProps) {
 }
 
 function Results({ server, ways: found, done }: { server: ServerResult | undefined; ways: readonly WayResult[]; done: boolean }) {
-  if (server && server.state !== 'open') return <Verdict finding={serverFinding(server)} />;
+  if (server && server.state !== 'open') return <Verdict finding={serverResult(server)} />;
   return (
     <>
-      {done && <Verdict finding={verdict(found)} />}
+      {done && <Verdict finding={checkSummary(found)} />}
       <ul className="check-list">
-        <Row name="Server" testId="check-server" finding={server && serverFinding(server)} />
+        <Row name="Server" testId="check-server" finding={server && serverResult(server)} />
         {ways.map((way) => {
           const result = found.find((each) => each.way === way);
           // What a failure means depends on the others.
-          const known = result && (result.state !== 'closed' || done) ? wayFinding(result, found) : undefined;
+          const known = result && (result.state !== 'closed' || done) ? pathResult(result, found) : undefined;
           return <Row key={way} name={names[way]} testId={`check-${way}`} finding={known} />;
         })}
       </ul>
@@ -84,7 +84,7 @@ function Results({ server, ways: found, done }: { server: ServerResult | undefin
   );
 }
 
-function Verdict({ finding }: { finding: Finding }) {
+function Verdict({ finding }: { finding: CheckResult }) {
   return (
     <p className={`verdict ${finding.mark}`} data-testid="check-verdict" data-mark={finding.mark}>
       {finding.sentence}
@@ -92,14 +92,14 @@ function Verdict({ finding }: { finding: Finding }) {
   );
 }
 
-const marks: Record<Mark, { sign: string; word: string }> = {
+const marks: Record<CheckStatus, { sign: string; word: string }> = {
   good: { sign: '✓', word: 'works' },
   warning: { sign: '!', word: 'does not work' },
   bad: { sign: '✕', word: 'does not work' },
   info: { sign: '–', word: 'not there' },
 };
 
-function Row({ name, testId, finding }: { name: string; testId: string; finding: Finding | undefined }) {
+function Row({ name, testId, finding }: { name: string; testId: string; finding: CheckResult | undefined }) {
   const mark = finding && marks[finding.mark];
   return (
     <li className="check-row" data-testid={testId} data-mark={finding?.mark ?? 'pending'}>

@@ -1,10 +1,10 @@
 // Which camera, microphone and speaker: what there is, how loud one is, how it sounds, and what to do where the browser refuses.
 import { useState } from 'react';
-import type { DeviceKind, DeviceProblem } from '../call/device-problem.ts';
+import type { DeviceError, DeviceKind } from '../call/device-error.ts';
 import type { LocalMedia, LocalMediaState } from '../call/local-media.ts';
 import { useStore } from '../hooks/store.ts';
 import { LevelMeter } from './level-meter.tsx';
-import { playTestSound } from './test-sound.ts';
+import { playTestTone } from './test-tone.ts';
 
 export function DeviceChoice({ media }: { media: LocalMedia }) {
   const state = useStore(media);
@@ -34,20 +34,20 @@ function DeviceField({ kind, label, state, media }: { kind: DeviceKind; label: s
           onChoose={(deviceId) => void media.choose(kind, deviceId)}
         />
       )}
-      {problem && !(kind === 'microphone' && problem.why === 'insecure') && (
+      {problem && !(kind === 'microphone' && problem.reason === 'insecure') && (
         <Refusal kind={kind} problem={problem} onAgain={() => void media.open(kind)} busy={state.busy} />
       )}
     </div>
   );
 }
 
-function Refusal({ kind, problem, onAgain, busy }: { kind: DeviceKind; problem: DeviceProblem; onAgain: () => void; busy: boolean }) {
+function Refusal({ kind, problem, onAgain, busy }: { kind: DeviceKind; problem: DeviceError; onAgain: () => void; busy: boolean }) {
   return (
-    <div className="note refusal" role="status" data-testid={`problem-${kind}`} data-why={problem.why}>
+    <div className="note refusal" role="status" data-testid={`problem-${kind}`} data-why={problem.reason}>
       <p>
-        <strong>{problem.sentence}</strong> {problem.help}
+        <strong>{problem.message}</strong> {problem.help}
       </p>
-      {problem.why !== 'insecure' && (
+      {problem.reason !== 'insecure' && (
         <button type="button" className="button small" data-testid={`again-${kind}`} disabled={busy} onClick={onAgain}>
           Try again
         </button>
@@ -61,7 +61,7 @@ function SpeakerField({ state, media }: { state: LocalMediaState; media: LocalMe
   const play = async () => {
     setProblem(undefined);
     try {
-      await playTestSound(state.wishes.speaker);
+      await playTestTone(state.wishes.speaker);
     } catch {
       setProblem('The sound could not be played there.');
     }

@@ -1,6 +1,6 @@
 // How loud the microphone is: a bar that moves while one is heard.
 import { useEffect, useRef, useState } from 'react';
-import { SoundLevel } from './sound-level.ts';
+import { AudioLevelMeter } from './audio-level.ts';
 
 export type LevelMeterProps = { track: MediaStreamTrack | undefined; on: boolean };
 
@@ -13,7 +13,7 @@ export function LevelMeter({ track, on }: LevelMeterProps) {
   useEffect(() => {
     const element = bar.current;
     if (!track || !on || !element) return undefined;
-    const level = new SoundLevel(track, (value) => {
+    const level = new AudioLevelMeter(track, (value) => {
       // Past React: many times a second.
       element.style.setProperty('--level', value.toFixed(3));
       element.setAttribute('aria-valuenow', String(Math.round(value * 20) * 5));

@@ -1,8 +1,8 @@
 // Where a guest's link leads: a name, a look at the camera, and in. No API token is needed or known here.
 import { useCallback } from 'react';
-import type { Ending } from '../call/call-state.ts';
-import { Notice, PageHeader } from '../components/page-header.tsx';
-import { RoomStage } from '../components/room-stage.tsx';
+import type { SessionEnd } from '../call/call-state.ts';
+import { AppHeader, CenteredMessage } from '../components/app-header.tsx';
+import { RoomSessionView } from '../components/room-session-view.tsx';
 import type { GuestLink } from '../router.ts';
 
 export function JoinPage({ link }: { link: GuestLink | null }) {
@@ -10,27 +10,27 @@ export function JoinPage({ link }: { link: GuestLink | null }) {
   if (!link) {
     return (
       <>
-        <PageHeader home={false} />
+        <AppHeader home={false} />
         <main className="middle">
-          <Notice title="This link is not complete">
+          <CenteredMessage title="This link is not complete">
             Parts of it are missing. Copy the whole link, or ask whoever invited you for a new one.
-          </Notice>
+          </CenteredMessage>
         </main>
       </>
     );
   }
   return (
-    <RoomStage
+    <RoomSessionView
       roomId={link.roomId}
       guest
       base={document.baseURI}
       getAccess={getAccess}
-      renderEnding={(ending, again) => <GuestEnding ending={ending} again={again} />}
+      renderEnding={(sessionEnd, again) => <GuestEnding ending={sessionEnd} again={again} />}
     />
   );
 }
 
-const endings: Record<Ending['why'], { title: string; text?: string; again?: string }> = {
+const endings: Record<SessionEnd['reason'], { title: string; text?: string; again?: string }> = {
   left: { title: 'You left the room', again: 'Join again' },
   roomStopped: { title: 'This room has ended.', text: 'If it goes on elsewhere, ask whoever invited you for a new link.' },
   refused: { title: 'This room has ended.', text: 'Or this link is too old. Ask whoever invited you for a new link.' },
@@ -39,21 +39,26 @@ const endings: Record<Ending['why'], { title: string; text?: string; again?: str
   failed: { title: 'The connection ended', again: 'Join again' },
 };
 
-function GuestEnding({ ending, again }: { ending: Ending; again: { join: () => void; lobby: () => void } }) {
-  const { title, text, again: label } = endings[ending.why];
+function GuestEnding({ ending, again }: { ending: SessionEnd; again: { join: () => void; lobby: () => void } }) {
+  const { title, text, again: label } = endings[ending.reason];
   return (
-    <Notice
+    <CenteredMessage
       title={title}
       testId="guest-over"
       actions={
         label && (
-          <button type="button" className="button primary" data-testid="rejoin" onClick={ending.why === 'left' ? again.lobby : again.join}>
+          <button
+            type="button"
+            className="button primary"
+            data-testid="rejoin"
+            onClick={ending.reason === 'left' ? again.lobby : again.join}
+          >
             {label}
           </button>
         )
       }
     >
-      {text ?? (ending.why === 'failed' ? ending.sentence : undefined)}
-    </Notice>
+      {text ?? (ending.reason === 'failed' ? ending.message : undefined)}
+    </CenteredMessage>
   );
 }

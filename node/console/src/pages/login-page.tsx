@@ -1,6 +1,6 @@
 // Where whoever has the API token says so.
 import { type FormEvent, useState } from 'react';
-import { PageHeader } from '../components/page-header.tsx';
+import { AppHeader } from '../components/app-header.tsx';
 
 export function LoginPage({ message, logIn }: { message: string | undefined; logIn: (token: string) => Promise<string | undefined> }) {
   const [token, setToken] = useState('');
@@ -16,7 +16,7 @@ export function LoginPage({ message, logIn }: { message: string | undefined; log
   };
   return (
     <>
-      <PageHeader home={false} />
+      <AppHeader home={false} />
       <main className="narrow">
         <form className="card login" onSubmit={submit} noValidate>
           <h1>Log in</h1>

@@ -1,19 +1,19 @@
 // A room for whoever is logged in: join it, invite guests, and make it anew when it has ended.
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
-import { type Api, ApiError, sentenceOf } from '../api/rest.ts';
-import type { Ending } from '../call/call-state.ts';
+import { type Api, ApiError, errorMessage } from '../api/rest.ts';
+import type { SessionEnd } from '../call/call-state.ts';
 import { ActionButton } from '../components/action-button.tsx';
+import { AppHeader, CenteredMessage } from '../components/app-header.tsx';
 import { LinkIcon } from '../components/icons.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
-import { Notice, PageHeader } from '../components/page-header.tsx';
-import { RoomStage } from '../components/room-stage.tsx';
-import { useConsole, useRefusal } from '../hooks/console-context.ts';
-import { inTurn } from '../hooks/in-turn.ts';
+import { RoomSessionView } from '../components/room-session-view.tsx';
+import { useReadOnlyReason, useSessionContext } from '../hooks/console-context.ts';
+import { runSerially } from '../hooks/serialize.ts';
 import { tabId } from '../hooks/tab-storage.ts';
 import { PanelIcon, WatchIcon } from '../room/icons.tsx';
 import { RoomPanel } from '../room/room-panel.tsx';
+import { useIsWideScreen } from '../room/use-is-wide-screen.ts';
 import { useRoom } from '../room/use-room.ts';
-import { useWide } from '../room/use-wide.ts';
 import { type RouteOf, roomsHash, watchHash } from '../router.ts';
 import '../room/room.css';
 import '../room/cards.css';
@@ -25,9 +25,9 @@ const retryDelay = 1_500;
 const turnOf = (roomId: string): string => `peer of ${roomId}`;
 
 export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const live = useRoom(roomId);
-  const wide = useWide();
+  const wide = useIsWideScreen();
   const [panel, setPanel] = useState(wide);
   const [inviting, setInviting] = useState(false);
   const [entry, askAgain] = useRoomThere(api, roomId);
@@ -51,7 +51,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
   if (!entered && entry !== 'there') {
     return (
       <>
-        <PageHeader home />
+        <AppHeader home />
         <main className="middle">
           {entry === 'ended' ? (
             <RoomEnded api={api} roomId={roomId} onMade={askAgain} />
@@ -105,12 +105,12 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
 
 /** The lobby and the call; for those who may only read, a word why there is none. */
 function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
-  const { api } = useConsole();
-  const refusal = useRefusal();
+  const { api } = useSessionContext();
+  const refusal = useReadOnlyReason();
   const peer = useRef<string | undefined>(undefined);
   const getAccess = useCallback(
     (name: string) =>
-      inTurn(turnOf(roomId), async () => {
+      runSerially(turnOf(roomId), async () => {
         const access = await api.addPeer(roomId, { metadata: { name }, externalId: `console-${tabId()}` });
         peer.current = access.peerId;
         return access;
@@ -120,7 +120,7 @@ function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
   const onLeft = useCallback(
     (left?: Promise<void>) => {
       // Who left on purpose does not come back: nobody shall be waited for. Whoever comes again before that would be taken for the peer that leaves.
-      const goodbye = inTurn(turnOf(roomId), async () => {
+      const goodbye = runSerially(turnOf(roomId), async () => {
         await left;
         const peerId = peer.current;
         peer.current = undefined;
@@ -139,24 +139,24 @@ function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
   if (refusal !== undefined) {
     return (
       <>
-        <PageHeader home>{actions}</PageHeader>
+        <AppHeader home>{actions}</AppHeader>
         <main className="middle">
-          <Notice title={roomId} testId="cannot-join">
+          <CenteredMessage title={roomId} testId="cannot-join">
             {refusal} You see what happens here, and cannot join.
-          </Notice>
+          </CenteredMessage>
         </main>
       </>
     );
   }
   return (
-    <RoomStage
+    <RoomSessionView
       roomId={roomId}
       guest={false}
       base={api.base}
       getAccess={getAccess}
       onLeft={onLeft}
       actions={actions}
-      renderEnding={(ending, again) => <AfterCall api={api} roomId={roomId} ending={ending} again={again} />}
+      renderEnding={(sessionEnd, again) => <AfterCall api={api} roomId={roomId} ending={sessionEnd} again={again} />}
     />
   );
 }
@@ -187,16 +187,16 @@ function useRoomThere(api: Api, roomId: string): [Known, () => void] {
   return [known, useCallback(() => setRound((before) => before + 1), [])];
 }
 
-type AfterCallProps = { api: Api; roomId: string; ending: Ending; again: { join: () => void; lobby: () => void } };
+type AfterCallProps = { api: Api; roomId: string; ending: SessionEnd; again: { join: () => void; lobby: () => void } };
 
 function AfterCall({ api, roomId, ending, again }: AfterCallProps) {
-  if (ending.why === 'left') return <Left again={again} />;
+  if (ending.reason === 'left') return <Left again={again} />;
   return <Lost api={api} roomId={roomId} ending={ending} again={again} />;
 }
 
 function Left({ again }: { again: { lobby: () => void } }) {
   return (
-    <Notice
+    <CenteredMessage
       title="You left the room"
       testId="left"
       actions={
@@ -225,11 +225,11 @@ function Lost({ api, roomId, ending, again }: AfterCallProps) {
     );
   }
   return (
-    <Notice
+    <CenteredMessage
       title={
-        ending.why === 'removed'
+        ending.reason === 'removed'
           ? 'You were removed from this room'
-          : ending.why === 'takenOver'
+          : ending.reason === 'takenOver'
             ? 'You are in this room elsewhere'
             : 'The connection ended'
       }
@@ -240,13 +240,13 @@ function Lost({ api, roomId, ending, again }: AfterCallProps) {
             All rooms
           </a>
           <button type="button" className="button primary" data-testid="rejoin" onClick={again.join}>
-            {ending.why === 'takenOver' ? 'Join here' : 'Join again'}
+            {ending.reason === 'takenOver' ? 'Join here' : 'Join again'}
           </button>
         </>
       }
     >
-      {ending.sentence}
-    </Notice>
+      {ending.message}
+    </CenteredMessage>
   );
 }
 
@@ -262,14 +262,14 @@ function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: 
     } catch (error) {
       // Somebody else was faster: the room is there, which is all that was wanted.
       if (error instanceof ApiError && error.code === 'already_exists') return onMade();
-      setProblem(sentenceOf(error));
+      setProblem(errorMessage(error));
     } finally {
       // It may be gone again by the time that it is asked for.
       setBusy(false);
     }
   };
   return (
-    <Notice
+    <CenteredMessage
       title="This room has ended."
       testId="room-ended"
       actions={
@@ -289,6 +289,6 @@ function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: 
           join it with the same address, guests need a new link.
         </>
       )}
-    </Notice>
+    </CenteredMessage>
   );
 }

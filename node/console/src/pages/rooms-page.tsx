@@ -5,9 +5,9 @@ import { ActionButton } from '../components/action-button.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
 import { PlusIcon } from '../components/icons.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
-import { EmptyState, Note, PageHead } from '../components/page-head.tsx';
-import { SearchIcon } from '../components/part-icons.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { SearchIcon } from '../components/nav-icons.tsx';
+import { Alert, EmptyState, PageTitle } from '../components/page-title.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useStore } from '../hooks/store.ts';
 import { CreateRoom } from '../rooms/create-room.tsx';
 import { EndRoom } from '../rooms/end-room.tsx';
@@ -17,12 +17,12 @@ import { type RoomOrder, type RoomRow, searchRooms, sortRooms } from '../rooms/r
 import '../styles/rooms.css';
 
 /** Rooms that are shown at once; more than that nobody reads. */
-const mostRows = 2_000;
+const maxRows = 2_000;
 
 type Open = { what: 'create' } | { what: 'invite' | 'end'; room: RoomRow };
 
 export function RoomsPage() {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const live = useLiveRooms(api);
   return live && <Rooms api={api} live={live} />;
 }
@@ -35,7 +35,7 @@ function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
   const [made, setMade] = useState<string>();
   const wanted = useDeferredValue(search);
   const found = useMemo(() => sortRooms(searchRooms(rows ?? [], wanted), order), [rows, wanted, order]);
-  const shown = useMemo(() => found.slice(0, mostRows), [found]);
+  const shown = useMemo(() => found.slice(0, maxRows), [found]);
   const columns: Column<RoomRow>[] = useMemo(
     () =>
       roomColumns({
@@ -49,7 +49,7 @@ function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
   const close = () => setOpen(undefined);
   return (
     <>
-      <PageHead
+      <PageTitle
         title="Rooms"
         freshness={connected ? (rows ? 'live' : 'loading') : 'lost'}
         facts={rows && factsOf(rows)}
@@ -74,10 +74,10 @@ function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
         }
       />
       {incomplete.length > 0 && (
-        <Note tone="warning" testId="incomplete">
+        <Alert tone="warning" testId="incomplete">
           {incomplete.length === 1 ? 'A node' : `${incomplete.length} nodes`} did not answer, so rooms are missing here that may well be
           there: <bdi>{incomplete.join(', ')}</bdi>
-        </Note>
+        </Alert>
       )}
       {rows?.length === 0 && (
         <EmptyState title="No rooms yet" testId="no-rooms">
@@ -92,7 +92,7 @@ function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
       {shown.length > 0 && (
         <DataTable label="Rooms" columns={columns} rows={shown} keyOf={keyOf} testId="room-row" attributes={attributesOf} />
       )}
-      {found.length > mostRows && <p className="hint">The first {mostRows} are shown. Type part of a name to find others.</p>}
+      {found.length > maxRows && <p className="hint">The first {maxRows} are shown. Type part of a name to find others.</p>}
       <p className="visually-hidden" aria-live="polite">
         {made && `Room ${made} was made.`}
       </p>

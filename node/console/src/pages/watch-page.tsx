@@ -3,17 +3,17 @@ import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Component, RoomEvent } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { EmptyState, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { Alert, connectionStatus, EmptyState, PageTitle } from '../components/page-title.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { Store, useStore } from '../hooks/store.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { type LiveRoom, useRoom } from '../room/use-room.ts';
 import { type RouteOf, recordingsHash, roomHash } from '../router.ts';
-import { LiveSide } from '../watch/live-side.tsx';
+import { LiveRoomPanel } from '../watch/live-room-panel.tsx';
+import { roomEndReason } from '../watch/room-end-reason.ts';
 import type { PlayerState } from '../watch/stream-player.ts';
 import { StreamView } from '../watch/stream-view.tsx';
 import { useSource, viewersFor } from '../watch/use-source.ts';
-import { whyEnded } from '../watch/why-ended.ts';
 import '../room/cards.css';
 import '../watch/watch.css';
 
@@ -23,9 +23,9 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
   const stream = room?.components.find(({ type }) => type === 'hls');
   return (
     <>
-      <PageHead
+      <PageTitle
         title={roomId}
-        freshness={freshnessOf({ data: room, problem, lost })}
+        freshness={connectionStatus({ data: room, problem, lost })}
         facts={room && `${room.peers.filter(({ status }) => status === 'connected').length} in the room`}
         actions={
           <>
@@ -36,10 +36,10 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
           </>
         }
       />
-      {problem && <Note tone="danger">{problem}</Note>}
+      {problem && <Alert tone="danger">{problem}</Alert>}
       <div className="watch">
         <Stream live={live} stream={stream} />
-        <LiveSide roomId={roomId} incarnation={room?.incarnation} />
+        <LiveRoomPanel roomId={roomId} incarnation={room?.incarnation} />
       </div>
     </>
   );
@@ -73,14 +73,14 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
         <StreamView key={shown} source={source} roomId={roomId} over={over} onPhase={onPhase} />
       )}
       {over && (
-        <Note tone="info" testId="stream-ended">
+        <Alert tone="info" testId="stream-ended">
           {room === null ? `The room has ended${because}, and its stream with it. ` : 'The stream has ended. '}
           {stream
             ? 'A new one is being made ready and plays here as soon as it can.'
             : 'When it starts again, it plays here. A persistent one is among the '}
           {!stream && <a href={recordingsHash}>recordings</a>}
           {!stream && '.'}
-        </Note>
+        </Alert>
       )}
     </section>
   );
@@ -88,10 +88,10 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
 
 const noLog = new Store<{ events: readonly RoomEvent[] }>({ events: [] });
 
-/** As whyEnded says it, with the word that leads to it. */
+/** As roomEndReason says it, with the word that leads to it. */
 function useBecause({ log }: LiveRoom): string {
   const { events } = useStore<{ events: readonly RoomEvent[] }>(log ?? noLog);
-  const why = whyEnded(events);
+  const why = roomEndReason(events);
   return why === undefined ? '' : ` because ${why}`;
 }
 
@@ -117,11 +117,11 @@ function Nothing({ live, stream }: { live: LiveRoom; stream: Component | undefin
 }
 
 function NotStreamed({ live: { calls, refresh } }: { live: LiveRoom }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const action = useAction();
-  const call = calls.addComponent('hls', {});
+  const httpRequest = calls.addComponent('hls', {});
   const start = async () => {
-    await action.run(() => api.call(call.method, call.path, call.body as object));
+    await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object));
     refresh();
   };
   return (
@@ -138,7 +138,7 @@ function NotStreamed({ live: { calls, refresh } }: { live: LiveRoom }) {
         <ActionButton className="button primary" data-testid="start-stream" disabled={action.busy} onClick={() => void start()}>
           Start a stream
         </ActionButton>
-        <CopyCurl call={call} what="start a stream" />
+        <CopyCurl call={httpRequest} what="start a stream" />
       </p>
     </div>
   );

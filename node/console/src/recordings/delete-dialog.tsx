@@ -1,14 +1,14 @@
 // Asks before a recording goes, and says what goes with it.
 import { deleteRecording } from '../api/recordings.ts';
 import { ConfirmDialog } from '../components/dialog.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import type { Report } from './report.ts';
 
 type DeleteDialogProps = { recordingId: string; report: Report; onDeleted: () => void; onClose: () => void };
 
 export function DeleteDialog({ recordingId, report, onDeleted, onClose }: DeleteDialogProps) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const { busy, problem, run } = useAction();
   const remove = async () => {
     if (await run(() => deleteRecording(api, recordingId))) onDeleted();

@@ -1,25 +1,25 @@
 // Plays one file of a recording, or a stream that was kept, in the page.
 import { type RefObject, useEffect, useRef, useState } from 'react';
-import { sizeText } from '../components/moment.tsx';
-import { ErrorNote, Note } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { Alert, ErrorAlert } from '../components/page-title.tsx';
+import { formatBytes } from '../components/timestamp.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useStore } from '../hooks/store.ts';
-import { Playing, type Source } from './playing.ts';
+import { Playback, type Source } from './playback.ts';
 
 /** `who`: of whom it is, a foreign name. `format`: what a browser must know to play it, in words. */
 export type Playable = { recordingId: string; file: string; kind: 'audio' | 'video' | 'stream'; who: string; format: string };
 
 export function Player({ playable, onClose }: { playable: Playable; onClose: () => void }) {
-  const { api, scope } = useConsole();
+  const { api, scope } = useSessionContext();
   const { recordingId, file, kind, who, format } = playable;
   const title = `${kind} of ${who}`;
   const [attempt, setAttempt] = useState(0);
-  const [playing, setPlaying] = useState<Playing>();
+  const [playback, setPlaying] = useState<Playback>();
   const section = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt begins anew
   useEffect(() => {
     const cannotPlay = `This browser cannot play this file (${format}): download it, or render the recording to MP4.`;
-    const made = new Playing({ api, scope, name: { recordingId, file }, stream: kind === 'stream', cannotPlay });
+    const made = new Playback({ api, scope, name: { recordingId, file }, stream: kind === 'stream', cannotPlay });
     setPlaying(made);
     return () => {
       made.close();
@@ -40,13 +40,13 @@ export function Player({ playable, onClose }: { playable: Playable; onClose: () 
         </button>
       </header>
       <div className="player-stage">
-        {playing && <Stage playing={playing} kind={kind} title={title} onRetry={() => setAttempt((before) => before + 1)} />}
+        {playback && <Stage playing={playback} kind={kind} title={title} onRetry={() => setAttempt((before) => before + 1)} />}
       </div>
     </section>
   );
 }
 
-function Stage({ playing, kind, title, onRetry }: { playing: Playing; kind: Playable['kind']; title: string; onRetry: () => void }) {
+function Stage({ playing, kind, title, onRetry }: { playing: Playback; kind: Playable['kind']; title: string; onRetry: () => void }) {
   const { now } = useStore(playing);
   if (now.phase === 'ready') {
     const props = { source: now.source, from: now.from, title, onFailed: (at: number) => void playing.failed(at) };
@@ -56,18 +56,18 @@ function Stage({ playing, kind, title, onRetry }: { playing: Playing; kind: Play
   if (now.phase === 'failed') {
     return (
       <div className="player-words">
-        <ErrorNote problem={now.sentence} testId="player-problem" />
+        <ErrorAlert problem={now.sentence} testId="player-problem" />
         <button type="button" className="button" data-testid="player-retry" onClick={onRetry}>
           Try again
         </button>
       </div>
     );
   }
-  if (now.phase === 'lost') return <Note tone="warning">The server does not answer, trying again…</Note>;
+  if (now.phase === 'lost') return <Alert tone="warning">The server does not answer, trying again…</Alert>;
   const { bytes, all } = now;
   return (
     <p className="player-words" role="status">
-      {bytes === 0 ? 'Opening…' : `Loading: ${sizeText(bytes)}${all === undefined ? '' : ` of ${sizeText(all)}`}`}
+      {bytes === 0 ? 'Opening…' : `Loading: ${formatBytes(bytes)}${all === undefined ? '' : ` of ${formatBytes(all)}`}`}
     </p>
   );
 }

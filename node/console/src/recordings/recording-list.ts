@@ -1,7 +1,7 @@
 // What the list of recordings shows: all ids, with what is known of the newest, the newest first.
 import type { RecordingSummary } from '../../../sdk/src/generated/schemas.ts';
 import { type RecordingList, roomOfRecording } from '../api/recordings.ts';
-import { amongNodes, type ReportState } from './report.ts';
+import { markInterrupted, type ReportState } from './report.ts';
 
 type Summary = Omit<RecordingSummary, 'state'> & { state: ReportState };
 /** `summary` is undefined where the nodes told no more than the id. `start`: milliseconds since 1970. */
@@ -9,7 +9,7 @@ export type RecordingRow = { id: string; roomId: string; start: number | undefin
 
 /** @param nodes names of all in the cluster */
 export function rowsOf({ ids, described }: RecordingList, nodes: readonly string[]): RecordingRow[] {
-  const byId = new Map(described.map((summary) => [summary.id, amongNodes<Summary>(summary, nodes)]));
+  const byId = new Map(described.map((summary) => [summary.id, markInterrupted<Summary>(summary, nodes)]));
   // A recording that began between the two questions is in one of the answers only.
   const all = new Set([...ids, ...byId.keys()]);
   const rows = [...all].map((id) => {

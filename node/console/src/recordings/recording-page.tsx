@@ -1,33 +1,33 @@
 // One recording: what it holds, playing and downloading it, and letting it go.
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { listNodes } from '../api/cluster.ts';
-import { fetchReport, recordingCalls } from '../api/recordings.ts';
+import { fetchReport, recordingEndpoints } from '../api/recordings.ts';
 import type { Api } from '../api/rest.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { BackIcon, TrashIcon } from '../components/icons.tsx';
-import { lengthText, Moment } from '../components/moment.tsx';
-import { EmptyState, ErrorNote, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
+import { formatLength, Timestamp } from '../components/timestamp.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { type RouteOf, recordingsHash } from '../router.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { DownloadIcon, PlayIcon } from './media-icons.tsx';
 import { type Playable, Player } from './player.tsx';
 import { RenderPanel } from './render-panel.tsx';
-import { amongNodes, lengthOf, type Report, readReport } from './report.ts';
+import { lengthOf, markInterrupted, type Report, readReport } from './report.ts';
 import { StateBadge, UploadBadge } from './state-badges.tsx';
 import { TrackTable } from './track-table.tsx';
 import { useDownload } from './use-download.ts';
 import './recordings.css';
 
-const refreshEvery = 4_000;
+const refreshIntervalMs = 4_000;
 
 export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'recording'> }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const resource = useResource(
     useCallback((signal: AbortSignal) => loadReport(api, recordingId, signal), [api, recordingId]),
-    refreshEvery,
+    refreshIntervalMs,
   );
   const report = resource.data === 'gone' ? undefined : resource.data;
   // As it was when somebody asked: the recording may be seen to be gone before the answer comes.
@@ -38,24 +38,24 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
         <BackIcon />
         All recordings
       </a>
-      <PageHead
+      <PageTitle
         title={<bdi>{report?.roomId || recordingId}</bdi>}
-        freshness={freshnessOf(resource)}
+        freshness={connectionStatus(resource)}
         facts={report && <StateBadge state={report.state} />}
         actions={
           report && (
             <>
-              <CopyCurl call={recordingCalls.report(recordingId)} what="get the report" compact />
+              <CopyCurl call={recordingEndpoints.report(recordingId)} what="get the report" compact />
               <ActionButton className="button" data-testid="delete-recording" onClick={() => setDeleting(report)}>
                 <TrashIcon />
                 Delete
               </ActionButton>
-              <CopyCurl call={recordingCalls.remove(recordingId)} what="delete this recording" compact />
+              <CopyCurl call={recordingEndpoints.remove(recordingId)} what="delete this recording" compact />
             </>
           )
         }
       />
-      <ErrorNote problem={resource.problem} />
+      <ErrorAlert problem={resource.problem} />
       {resource.data === 'gone' && (
         <EmptyState title="This recording is not there" testId="recording-gone">
           It was deleted, its report cannot be read, or no node that answers has it.
@@ -82,7 +82,7 @@ async function loadReport(api: Api, recordingId: string, signal: AbortSignal): P
   const report = readReport(found);
   if (report.state !== 'running') return report;
   const nodes = await listNodes(api, signal);
-  return amongNodes(
+  return markInterrupted(
     report,
     nodes.map(({ name }) => name),
   );
@@ -100,16 +100,16 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
     <>
       <Facts recordingId={recordingId} report={report} />
       {report.upload?.problem !== undefined && (
-        <Note tone={report.upload.state === 'failed' ? 'danger' : 'warning'} testId="upload-problem">
+        <Alert tone={report.upload.state === 'failed' ? 'danger' : 'warning'} testId="upload-problem">
           {report.upload.state === 'failed' ? 'The upload to S3 was given up: ' : 'The upload to S3 failed and is tried again: '}
           <bdi>{report.upload.problem}</bdi>
-        </Note>
+        </Alert>
       )}
       <p className="visually-hidden" role="status" data-testid="download-progress">
         {progress}
       </p>
       {progress !== undefined && <p className="quiet-text">{progress}</p>}
-      <ErrorNote problem={problem} testId="download-problem" />
+      <ErrorAlert problem={problem} testId="download-problem" />
       {playable && <Player key={`${playable.file}`} playable={playable} onClose={() => setPlayable(undefined)} />}
       {report.type === 'hls' ? (
         <Section title="Stream">
@@ -117,7 +117,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
             <PlayIcon />
             Play
           </button>
-          <CopyCurl call={recordingCalls.file(recordingId, stream.file)} what="get the playlist" />
+          <CopyCurl call={recordingEndpoints.file(recordingId, stream.file)} what="get the playlist" />
         </Section>
       ) : (
         <section className="report-part" aria-label="Tracks of this recording">
@@ -157,10 +157,12 @@ function Facts({ recordingId, report }: { recordingId: string; report: Report })
   return (
     <dl className="report-facts" data-testid="report-facts">
       <Fact name="Started">
-        <Moment time={startTime} />
+        <Timestamp time={startTime} />
       </Fact>
-      <Fact name="Ended">{state === 'running' ? 'still being made' : state === 'left' ? 'never told' : <Moment time={endTime} />}</Fact>
-      <Fact name="Length">{lengthText(lengthOf(report))}</Fact>
+      <Fact name="Ended">
+        {state === 'running' ? 'still being made' : state === 'interrupted' ? 'never told' : <Timestamp time={endTime} />}
+      </Fact>
+      <Fact name="Length">{formatLength(lengthOf(report))}</Fact>
       <Fact name="Upload">
         <UploadBadge upload={upload} />
       </Fact>

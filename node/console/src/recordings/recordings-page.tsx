@@ -1,21 +1,21 @@
 // The recordings and kept streams of the whole cluster, the newest first.
 import { useCallback, useMemo, useState } from 'react';
 import { listNodes } from '../api/cluster.ts';
-import { listRecordings, recordingCalls } from '../api/recordings.ts';
+import { listRecordings, recordingEndpoints } from '../api/recordings.ts';
 import type { Api } from '../api/rest.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { Dash, lengthText, Moment } from '../components/moment.tsx';
-import { EmptyState, ErrorNote, freshnessOf, Note, PageHead } from '../components/page-head.tsx';
-import { SearchIcon } from '../components/part-icons.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { SearchIcon } from '../components/nav-icons.tsx';
+import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
+import { EmptyValue, formatLength, Timestamp } from '../components/timestamp.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { recordingHash } from '../router.ts';
 import { matching, type RecordingRow, rowsOf } from './recording-list.ts';
 import { StateBadge, UploadBadge } from './state-badges.tsx';
 import './recordings.css';
 
-const refreshEvery = 5_000;
+const refreshIntervalMs = 5_000;
 const pageSize = 200;
 
 const columns: readonly Column<RecordingRow>[] = [
@@ -30,30 +30,30 @@ const columns: readonly Column<RecordingRow>[] = [
       </a>
     ),
   },
-  { id: 'started', title: 'Started', width: '212px', cell: ({ start }) => <Moment time={start} /> },
+  { id: 'started', title: 'Started', width: '212px', cell: ({ start }) => <Timestamp time={start} /> },
   {
     id: 'length',
     title: 'Length',
     width: '80px',
     numeric: true,
     cell: ({ start, summary }) => {
-      if (!summary?.endTime || start === undefined) return <Dash words="not known yet" />;
-      return lengthText(Date.parse(summary.endTime) - start);
+      if (!summary?.endTime || start === undefined) return <EmptyValue words="not known yet" />;
+      return formatLength(Date.parse(summary.endTime) - start);
     },
   },
-  { id: 'kind', title: 'Kind', width: '100px', cell: ({ summary }) => (summary ? kindOf(summary.type) : <Dash words="not known" />) },
+  { id: 'kind', title: 'Kind', width: '100px', cell: ({ summary }) => (summary ? kindOf(summary.type) : <EmptyValue words="not known" />) },
   {
     id: 'state',
     title: 'State',
     width: '140px',
-    cell: ({ summary }) => (summary ? <StateBadge state={summary.state} /> : <Dash words="not known" />),
+    cell: ({ summary }) => (summary ? <StateBadge state={summary.state} /> : <EmptyValue words="not known" />),
   },
   { id: 'upload', title: 'Upload', width: '140px', cell: ({ summary }) => <UploadBadge upload={summary?.upload} /> },
   {
     id: 'node',
     title: 'Node',
     width: 'minmax(0, 1.5fr)',
-    cell: ({ summary }) => (summary ? <bdi className="foreign">{summary.node}</bdi> : <Dash words="not known" />),
+    cell: ({ summary }) => (summary ? <bdi className="foreign">{summary.node}</bdi> : <EmptyValue words="not known" />),
   },
 ];
 
@@ -65,10 +65,10 @@ export function kindOf(type: 'recording' | 'hls'): string {
 }
 
 export function RecordingsPage() {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const list = useResource(
     useCallback((signal: AbortSignal) => loadRows(api, signal), [api]),
-    refreshEvery,
+    refreshIntervalMs,
   );
   const [search, setSearch] = useState('');
   const [shown, setShown] = useState(pageSize);
@@ -78,17 +78,17 @@ export function RecordingsPage() {
   const running = rows?.filter(({ summary }) => summary?.state === 'running').length ?? 0;
   return (
     <>
-      <PageHead
+      <PageTitle
         title="Recordings"
-        freshness={freshnessOf(list)}
+        freshness={connectionStatus(list)}
         facts={rows && `${rows.length} in the cluster${running > 0 ? `, ${running} being made` : ''}`}
-        actions={<CopyCurl call={recordingCalls.list} what="list recordings" />}
+        actions={<CopyCurl call={recordingEndpoints.list} what="list recordings" />}
       />
-      <ErrorNote problem={list.problem} />
+      <ErrorAlert problem={list.problem} />
       {list.data && list.data.incomplete.length > 0 && (
-        <Note tone="warning" testId="incomplete">
+        <Alert tone="warning" testId="incomplete">
           <Missing places={list.data.incomplete} />
-        </Note>
+        </Alert>
       )}
       {rows && rows.length > 0 && (
         <label className="search">

@@ -1,11 +1,11 @@
 // How the MP4 of a recording is to look.
 import { type FormEvent, useState } from 'react';
 import type { RenderOptions } from '../../../sdk/src/generated/schemas.ts';
-import { renderCalls, startRender } from '../api/renders.ts';
+import { renderEndpoints, startRender } from '../api/renders.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Dialog } from '../components/dialog.tsx';
-import { ErrorNote } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { ErrorAlert } from '../components/page-title.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 
 type Picture = Required<RenderOptions>;
@@ -26,7 +26,7 @@ const defaults: Picture = { width: 1280, height: 720, framerate: 24, layout: 'gr
 type RenderDialogProps = { recordingId: string; again: boolean; onStarted: () => void; onClose: () => void };
 
 export function RenderDialog({ recordingId, again, onStarted, onClose }: RenderDialogProps) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const { busy, problem, run } = useAction();
   const [options, setOptions] = useState(defaults);
   const submit = async (event: FormEvent) => {
@@ -84,9 +84,9 @@ export function RenderDialog({ recordingId, again, onStarted, onClose }: RenderD
             ))}
           </select>
         </label>
-        <ErrorNote problem={problem} testId="render-problem" />
+        <ErrorAlert problem={problem} testId="render-problem" />
         <div className="dialog-actions">
-          <CopyCurl call={renderCalls.start(recordingId, options)} what="render this recording" />
+          <CopyCurl call={renderEndpoints.start(recordingId, options)} what="render this recording" />
           <span className="spacer" />
           <button type="button" className="button" onClick={onClose}>
             Cancel

@@ -1,12 +1,12 @@
 // The one MP4 of a recording: asked for, on its way, there, or failed and why.
 import { useCallback, useState } from 'react';
 import type { Render } from '../../../sdk/src/generated/schemas.ts';
-import { cancelRender, fetchRender, renderCalls, renderedFile } from '../api/renders.ts';
+import { cancelRender, fetchRender, renderEndpoints, renderedFile } from '../api/renders.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { lengthText, sizeText } from '../components/moment.tsx';
-import { ErrorNote, Note } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { Alert, ErrorAlert } from '../components/page-title.tsx';
+import { formatBytes, formatLength } from '../components/timestamp.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { DownloadIcon, PlayIcon } from './media-icons.tsx';
@@ -14,15 +14,15 @@ import type { Playable } from './player.tsx';
 import { RenderDialog } from './render-dialog.tsx';
 import type { Report } from './report.ts';
 
-const refreshEvery = 2_000;
+const refreshIntervalMs = 2_000;
 
 type RenderPanelProps = { recordingId: string; report: Report; onPlay: (playable: Playable) => void; onDownload: (file: string) => void };
 
 export function RenderPanel({ recordingId, report, onPlay, onDownload }: RenderPanelProps) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const { data, problem, refresh } = useResource(
     useCallback((signal: AbortSignal) => fetchRender(api, recordingId, signal), [api, recordingId]),
-    refreshEvery,
+    refreshIntervalMs,
   );
   const cancelling = useAction();
   const [asking, setAsking] = useState(false);
@@ -35,11 +35,11 @@ export function RenderPanel({ recordingId, report, onPlay, onDownload }: RenderP
       <h2>One MP4</h2>
       {data && under && <Progress render={data} />}
       {state === 'failed' && (
-        <Note tone="danger" testId="render-failed">
+        <Alert tone="danger" testId="render-failed">
           Rendering failed: <bdi>{data?.reason ?? 'nobody knows why'}</bdi>
-        </Note>
+        </Alert>
       )}
-      <ErrorNote problem={problem ?? cancelling.problem} testId="render-refused" />
+      <ErrorAlert problem={problem ?? cancelling.problem} testId="render-refused" />
       <div className="report-line">
         {rendered && (
           <>
@@ -70,7 +70,7 @@ export function RenderPanel({ recordingId, report, onPlay, onDownload }: RenderP
             >
               Cancel
             </ActionButton>
-            <CopyCurl call={renderCalls.cancel(recordingId)} what="cancel rendering" compact />
+            <CopyCurl call={renderEndpoints.cancel(recordingId)} what="cancel rendering" compact />
           </>
         ) : (
           report.state !== 'running' && (
@@ -118,7 +118,7 @@ function Progress({ render: { state, progress, reason } }: { render: Render }) {
 function Problems({ problems }: { problems: readonly string[] }) {
   if (problems.length === 0) return null;
   return (
-    <Note tone="warning" testId="render-left-out">
+    <Alert tone="warning" testId="render-left-out">
       <p>Not in the MP4:</p>
       <ul>
         {problems.map((sentence) => (
@@ -127,19 +127,19 @@ function Problems({ problems }: { problems: readonly string[] }) {
           </li>
         ))}
       </ul>
-    </Note>
+    </Alert>
   );
 }
 
 function factsOf({ rendered }: Report): string {
   if (!rendered) return '';
   const { size, bytes, duration } = rendered;
-  return [size, duration === undefined ? undefined : `${lengthText(duration)} long`, bytes === undefined ? undefined : sizeText(bytes)]
+  return [size, duration === undefined ? undefined : `${formatLength(duration)} long`, bytes === undefined ? undefined : formatBytes(bytes)]
     .filter((part) => part !== undefined)
     .join(', ');
 }
 
 function why({ state }: Report): string {
-  if (state === 'left') return 'The node that made it is not in the cluster: what S3 has of it can be rendered.';
+  if (state === 'interrupted') return 'The node that made it is not in the cluster: what S3 has of it can be rendered.';
   return state === 'running' ? 'Can be rendered once the recording has ended.' : 'All tracks together in one file, as one sees a call.';
 }

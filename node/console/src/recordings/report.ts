@@ -1,7 +1,7 @@
 // The report of a recording as the page shows it. It is a file that may have come from anywhere: what is not as it should be is left out.
 import type { RecordingSummary, Upload } from '../../../sdk/src/generated/schemas.ts';
-import { nameOf } from '../api/shapes.ts';
-import { withoutTurns } from '../foreign-text.ts';
+import { nameOf } from '../api/types.ts';
+import { stripBidiControls } from '../user-text.ts';
 
 /** `offset` and `duration` in milliseconds; `offset` from the start of the recording. */
 export type ReportTrack = {
@@ -23,7 +23,7 @@ export type ReportTrack = {
 /** `duration` in milliseconds. */
 export type Rendered = { size: string | undefined; duration: number | undefined; bytes: number | undefined; problems: string[] };
 /** left: it still says that it is running, and the node that made it is not in the cluster. */
-export type ReportState = RecordingSummary['state'] | 'left';
+export type ReportState = RecordingSummary['state'] | 'interrupted';
 export type Report = {
   type: RecordingSummary['type'];
   roomId: string;
@@ -59,8 +59,8 @@ export function readReport(value: unknown): Report {
 }
 
 /** @param nodes names of all in the cluster */
-export function amongNodes<Made extends Pick<Report, 'node' | 'state'>>(made: Made, nodes: readonly string[]): Made {
-  return made.state === 'running' && !nodes.includes(made.node) ? { ...made, state: 'left' } : made;
+export function markInterrupted<Made extends Pick<Report, 'node' | 'state'>>(made: Made, nodes: readonly string[]): Made {
+  return made.state === 'running' && !nodes.includes(made.node) ? { ...made, state: 'interrupted' } : made;
 }
 
 /** Milliseconds from its start to its end, or to the end of what is known of it while it is made. */
@@ -117,7 +117,7 @@ function aboutOf(metadata: unknown): string | undefined {
 
 /** What others wrote may be long, and turn what stands behind it. */
 function short(told: string): string {
-  const text = withoutTurns(told);
+  const text = stripBidiControls(told);
   return text.length <= maxText ? text : `${[...text.slice(0, maxText)].slice(0, -1).join('')}…`;
 }
 

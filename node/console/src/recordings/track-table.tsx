@@ -1,9 +1,9 @@
 // The tracks of a recording: who sent what from when to when, and what can be done with its file.
 import { useMemo } from 'react';
-import { recordingCalls } from '../api/recordings.ts';
+import { recordingEndpoints } from '../api/recordings.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { lengthText } from '../components/moment.tsx';
+import { formatLength } from '../components/timestamp.tsx';
 import { DownloadIcon, PlayIcon } from './media-icons.tsx';
 import type { Playable } from './player.tsx';
 import { lengthOf, type Report, type ReportTrack } from './report.ts';
@@ -78,7 +78,7 @@ export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTab
               >
                 <DownloadIcon />
               </button>
-              <CopyCurl call={recordingCalls.file(recordingId, file)} what={`download ${label}`} compact />
+              <CopyCurl call={recordingEndpoints.file(recordingId, file)} what={`download ${label}`} compact />
             </div>
           );
         },
@@ -98,8 +98,8 @@ function Span({ track: { offset, duration, problem, file }, length }: { track: R
   return (
     <div className="span">
       <span>
-        at {lengthText(offset)}
-        {duration === undefined ? '' : `, ${lengthText(duration)} long`}
+        at {formatLength(offset)}
+        {duration === undefined ? '' : `, ${formatLength(duration)} long`}
       </span>
       <svg className="span-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false">
         <rect className="span-all" width="100" height="4" />

@@ -1,12 +1,12 @@
 // Hands a file of a recording to the browser's downloads: by an address that is made when it is asked for and stands nowhere in the page.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { checkAddress, openFile } from '../api/content-files.ts';
-import { sizeText } from '../components/moment.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { formatBytes } from '../components/timestamp.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { type Action, useAction } from '../hooks/use-action.ts';
 
 /** How long browsers get to begin with what is in memory. */
-const keptFor = 60_000;
+const downloadTtlMs = 60_000;
 
 export type Download = Pick<Action, 'busy' | 'problem'> & {
   /** A few words on what is under way. */
@@ -15,7 +15,7 @@ export type Download = Pick<Action, 'busy' | 'problem'> & {
 };
 
 export function useDownload(): Download {
-  const { api, scope } = useConsole();
+  const { api, scope } = useSessionContext();
   const { busy, problem, run } = useAction();
   const [progress, setProgress] = useState<string>();
   const ending = useRef(new AbortController());
@@ -30,12 +30,12 @@ export function useDownload(): Download {
         setProgress(`Preparing ${file}…`);
         const name = { recordingId, file };
         const opened = await openFile(api, scope, name, signal, (bytes, all) =>
-          setProgress(`Loading ${file}: ${sizeText(bytes)}${all === undefined ? '' : ` of ${sizeText(all)}`}`),
+          setProgress(`Loading ${file}: ${formatBytes(bytes)}${all === undefined ? '' : ` of ${formatBytes(all)}`}`),
         );
         // A download that is refused would be a file with an error in it.
         if (!opened.url.startsWith('blob:')) await checkAddress(opened.url, undefined, signal);
         save(opened.url, `${recordingId}-${file}`);
-        setTimeout(opened.close, keptFor);
+        setTimeout(opened.close, downloadTtlMs);
       });
       setProgress(undefined);
     },

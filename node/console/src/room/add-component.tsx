@@ -1,12 +1,12 @@
 // Adds a component: first its kind, then a form made from what the server's document says of that kind.
 import { type FormEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { ComponentType } from '../../../sdk/src/generated/schemas.ts';
-import type { Call } from '../api/curl.ts';
-import { ApiError, fetchSession, sentenceOf } from '../api/rest.ts';
+import type { HttpRequest } from '../api/curl.ts';
+import { ApiError, errorMessage, fetchSession } from '../api/rest.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { PlusIcon } from '../components/icons.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import type { RoomCalls } from './calls.ts';
 import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from './option-fields.ts';
@@ -19,16 +19,16 @@ const kinds: readonly { type: ComponentType; title: string }[] = [
   { type: 'sip', title: 'Phone' },
 ];
 /** It does not change while a node runs. */
-const documentEvery = 3_600_000;
+const documentIntervalMs = 3_600_000;
 
 export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: () => void }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const used = useUsedKinds(api.base);
   const load = useCallback(
     async (signal: AbortSignal) => componentFields((await api.call('GET', 'openapi.json', undefined, signal)) as OpenApi),
     [api],
   );
-  const { data: documented } = useResource(load, documentEvery);
+  const { data: documented } = useResource(load, documentIntervalMs);
   const [chosen, setChosen] = useState<ComponentType>();
   const offered = kinds.filter(({ type }) => used?.includes(type));
   if (used?.length === 0)
@@ -74,11 +74,11 @@ type FormProps = {
 };
 
 function ComponentForm({ type, description, fields, calls, onAdded }: FormProps) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const form = useRef<HTMLFormElement>(null);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem>();
-  const [call, setCall] = useState<Call>(() => calls.addComponent(type, {}));
+  const [httpRequest, setCall] = useState<HttpRequest>(() => calls.addComponent(type, {}));
   /** Names of the fields that were changed since the last submit: they are of the next one. */
   const changed = useRef(new Set<string>());
   const read = () => {
@@ -107,7 +107,7 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
       if (form.current) empty(form.current, changed.current);
       setCall(read());
     } catch (error) {
-      const sentence = sentenceOf(error);
+      const sentence = errorMessage(error);
       setProblem({ path: error instanceof ApiError ? fieldIn(error.message, fields) : undefined, sentence });
     } finally {
       setBusy(false);
@@ -118,7 +118,7 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
     if (isField(target)) changed.current.add(target.name);
     setCall(read());
   };
-  const shownCall = useMemo(() => withoutSecrets(call, fields), [call, fields]);
+  const shownCall = useMemo(() => withoutSecrets(httpRequest, fields), [httpRequest, fields]);
   return (
     <form className="component-form" ref={form} onSubmit={submit} onChange={change} aria-label={`Add: ${type}`} noValidate>
       {description && <p className="faint">{description}</p>}
@@ -157,10 +157,10 @@ function empty(form: HTMLFormElement, kept: ReadonlySet<string>): void {
 }
 
 /** A command line may be pasted anywhere: passwords and keys stay here. */
-function withoutSecrets(call: Call, fields: readonly Field[]): Call {
+function withoutSecrets(httpRequest: HttpRequest, fields: readonly Field[]): HttpRequest {
   const secrets = new Set(secretNames(fields));
-  const body = JSON.stringify(call.body, (name, value: unknown) => (secrets.has(name) ? '…' : value));
-  return { ...call, body: JSON.parse(body) as unknown };
+  const body = JSON.stringify(httpRequest.body, (name, value: unknown) => (secrets.has(name) ? '…' : value));
+  return { ...httpRequest, body: JSON.parse(body) as unknown };
 }
 
 function secretNames(fields: readonly Field[]): string[] {

@@ -1,13 +1,13 @@
 // A button for one call of the API, and beside it the same call as a command line.
 import type { ReactNode } from 'react';
-import type { Call } from '../api/curl.ts';
+import type { HttpRequest } from '../api/curl.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import type { Action } from '../hooks/use-action.ts';
 
 export type CallButtonProps = {
-  call: Call;
+  call: HttpRequest;
   /** What it does and to whom, for screen readers, e.g. "mute the camera of Ada". */
   what: string;
   action: Action;
@@ -19,7 +19,7 @@ export type CallButtonProps = {
 };
 
 export function CallButton({ call, what, action, onDone, className = 'button small', testId, children }: CallButtonProps) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const click = async () => {
     await action.run(() => api.call(call.method, call.path, call.body as object | undefined));
     onDone();

@@ -4,12 +4,12 @@ import type { Component } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
-import { Badge } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { Badge } from '../components/page-title.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { type Action, useAction } from '../hooks/use-action.ts';
 import { watchHash } from '../router.ts';
 import { ActionProblem } from './call-button.tsx';
-import { componentTitle, Foreign, oneLine } from './names.tsx';
+import { componentTitle, oneLine, UserText } from './names.tsx';
 import { Phone } from './phone.tsx';
 import { callsOf } from './phone-calls.ts';
 import { SubscribeForm } from './subscribe-form.tsx';
@@ -26,7 +26,7 @@ export function ComponentCard({ component, live }: { component: Component; live:
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary className="entry-line">
           <span className="entry-name">
-            <Foreign>{name}</Foreign>
+            <UserText>{name}</UserText>
           </span>
           <State component={component} />
           <span className="entry-facts" data-testid="component-facts">
@@ -93,7 +93,7 @@ function Properties({ properties }: { properties: Record<string, unknown> }) {
           <div key={name}>
             <dt>{name}</dt>
             <dd>
-              <Foreign>{typeof value === 'string' ? value : JSON.stringify(value)}</Foreign>
+              <UserText>{typeof value === 'string' ? value : JSON.stringify(value)}</UserText>
             </dd>
           </div>
         ))}
@@ -109,11 +109,11 @@ const endings: Record<Component['type'], string> = {
 };
 
 function RemoveComponent({ component, name, live, action }: { component: Component; name: string; live: LiveRoom; action: Action }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const [asking, setAsking] = useState(false);
-  const call = live.calls.removeComponent(component.id);
+  const httpRequest = live.calls.removeComponent(component.id);
   const remove = async () => {
-    if (await action.run(() => api.call(call.method, call.path))) setAsking(false);
+    if (await action.run(() => api.call(httpRequest.method, httpRequest.path))) setAsking(false);
     live.refresh();
   };
   return (
@@ -121,7 +121,7 @@ function RemoveComponent({ component, name, live, action }: { component: Compone
       <ActionButton className="button small danger-quiet" data-testid="remove-component" onClick={() => setAsking(true)}>
         Remove
       </ActionButton>
-      <CopyCurl call={call} what={`remove ${name}`} compact />
+      <CopyCurl call={httpRequest} what={`remove ${name}`} compact />
       {asking && (
         <ConfirmDialog
           title={`Remove ${name}?`}

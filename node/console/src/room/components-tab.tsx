@@ -1,5 +1,5 @@
 // What plays into the room, or takes from it, without being a person.
-import { EmptyState } from '../components/page-head.tsx';
+import { EmptyState } from '../components/page-title.tsx';
 import { AddComponent } from './add-component.tsx';
 import { ComponentCard } from './component-card.tsx';
 import type { LiveRoom } from './use-room.ts';

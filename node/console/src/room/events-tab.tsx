@@ -1,10 +1,10 @@
 // What happens in the room, as it happens: filtered, held still where somebody reads, and never more than the page can carry.
 import { useDeferredValue, useState } from 'react';
 import type { Room, RoomEvent } from '../../../sdk/src/generated/schemas.ts';
-import { EmptyState, Note } from '../components/page-head.tsx';
+import { Alert, EmptyState } from '../components/page-title.tsx';
 import { useStore } from '../hooks/store.ts';
 import { type EventLog, maxEvents } from './event-log.ts';
-import { Foreign, titleOf } from './names.tsx';
+import { titleOf, UserText } from './names.tsx';
 import type { LiveRoom } from './use-room.ts';
 
 /** So many are drawn, the newest first, until more are asked for. */
@@ -65,9 +65,9 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
         </button>
       </div>
       {connected === false && (
-        <Note tone="warning" testId="log-lost">
+        <Alert tone="warning" testId="log-lost">
           No events come in: the connection is lost and tried again. What is missed meanwhile is filled in.
-        </Note>
+        </Alert>
       )}
       {incomplete && (
         <p className="faint">Older events are gone: nodes keep their last 10,000, this page {maxEvents.toLocaleString('en')}.</p>
@@ -107,9 +107,9 @@ function EventRow({ event, room }: { event: RoomEvent; room: Room | null | undef
           <span className="event-type">{event.type}</span>
           <span className="event-about">
             {event.track && `${event.track.type} `}
-            {what !== undefined && <Foreign>{what}</Foreign>}
+            {what !== undefined && <UserText>{what}</UserText>}
             {event.digit !== undefined && ` pressed ${event.digit}`}
-            {event.reason !== undefined && <Foreign className="faint">{event.reason.slice(0, 200)}</Foreign>}
+            {event.reason !== undefined && <UserText className="faint">{event.reason.slice(0, 200)}</UserText>}
           </span>
         </summary>
         {open && (

@@ -1,13 +1,13 @@
 // Names and texts of others, shown as text: cut to what a line can hold, in their own direction, never as markup.
 import type { Component, Room } from '../../../sdk/src/generated/schemas.ts';
-import { componentName, nameOf } from '../api/shapes.ts';
-import { withoutTurns } from '../foreign-text.ts';
+import { componentName, nameOf } from '../api/types.ts';
+import { stripBidiControls } from '../user-text.ts';
 
-const longest = 120;
+const maxNameLength = 120;
 
 /** At most that many characters; a line has no breaks. */
-export function oneLine(text: string, most = longest): string {
-  const line = withoutTurns(text.slice(0, most * 4))
+export function oneLine(text: string, most = maxNameLength): string {
+  const line = stripBidiControls(text.slice(0, most * 4))
     .replace(/\s+/g, ' ')
     .trim();
   const characters = [...line];
@@ -31,6 +31,6 @@ export function titleOf(room: Room | null | undefined, id: string): string | und
   return component && componentTitle(component);
 }
 
-export function Foreign({ children, className = '' }: { children: string; className?: string }) {
+export function UserText({ children, className = '' }: { children: string; className?: string }) {
   return <bdi className={`foreign ${className}`.trim()}>{children}</bdi>;
 }

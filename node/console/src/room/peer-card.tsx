@@ -4,13 +4,13 @@ import type { Peer, PeerStats } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
-import { Badge } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { Badge } from '../components/page-title.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { ActionProblem } from './call-button.tsx';
 import { Chart } from './chart.tsx';
 import { bitrateText, shareText, timeText } from './figures.ts';
-import { Foreign, peerName } from './names.tsx';
+import { peerName, UserText } from './names.tsx';
 import { PeerPermissions } from './peer-permissions.tsx';
 import { QualityMark } from './quality.tsx';
 import { kept, type PeerHistory, worse } from './stats-history.ts';
@@ -27,7 +27,7 @@ export const PeerCard = memo(function PeerCard({ peer, stats, history, live }: P
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary className="entry-line">
           <span className="entry-name">
-            <Foreign>{name}</Foreign>
+            <UserText>{name}</UserText>
           </span>
           {peer.status === 'connected' ? <QualityMark quality={stats?.quality ?? 'unknown'} /> : <Badge>Not connected</Badge>}
           <span className="entry-facts" data-testid="peer-facts">
@@ -76,7 +76,7 @@ function PeerBody({ peer, name, stats, history, live }: PeerCardProps & { name: 
           <>
             <dt>External id</dt>
             <dd>
-              <Foreign>{peer.externalId}</Foreign>
+              <UserText>{peer.externalId}</UserText>
             </dd>
           </>
         )}
@@ -122,7 +122,7 @@ export function Metadata({ value }: { value: unknown }) {
 }
 
 function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: Peer; name: string; live: LiveRoom }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const [asking, setAsking] = useState(false);
   const action = useAction();
   const remove = async () => {
@@ -146,7 +146,7 @@ function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: Peer; name
           onClose={() => setAsking(false)}
         >
           <p>
-            <Foreign>{name}</Foreign> is disconnected at once, what it publishes ends, and its token does not let it in again.
+            <UserText>{name}</UserText> is disconnected at once, what it publishes ends, and its token does not let it in again.
           </p>
         </ConfirmDialog>
       )}

@@ -2,15 +2,15 @@
 import { useId } from 'react';
 import type { Peer, Permissions } from '../../../sdk/src/generated/schemas.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { useConsole, useRefusal } from '../hooks/console-context.ts';
+import { useReadOnlyReason, useSessionContext } from '../hooks/console-context.ts';
 import type { Action } from '../hooks/use-action.ts';
 import type { LiveRoom } from './use-room.ts';
 
 type Choice = { title: string; testId: string; on: boolean; changed: Permissions };
 
 export function PeerPermissions({ peer, name, live, action }: { peer: Peer; name: string; live: LiveRoom; action: Action }) {
-  const { api } = useConsole();
-  const refusal = useRefusal();
+  const { api } = useSessionContext();
+  const refusal = useReadOnlyReason();
   const refusalId = useId();
   const { permissions } = peer;
   const change = async (wanted: Permissions) => {

@@ -1,7 +1,7 @@
 // Everybody who is in the room or may come: how their media goes, what they send, and what can be done about it.
 import { useState } from 'react';
 import type { Peer } from '../../../sdk/src/generated/schemas.ts';
-import { EmptyState, Note } from '../components/page-head.tsx';
+import { Alert, EmptyState } from '../components/page-title.tsx';
 import { peerName } from './names.tsx';
 import { PeerCard } from './peer-card.tsx';
 import type { LiveRoom } from './use-room.ts';
@@ -23,7 +23,7 @@ export function PeersTab({ live }: { live: LiveRoom }) {
   const byId = new Map(stats.data?.peers.map((each) => [each.id, each]));
   return (
     <>
-      {stats.problem && <Note tone="warning">{stats.problem}</Note>}
+      {stats.problem && <Alert tone="warning">{stats.problem}</Alert>}
       {peers.length >= many && (
         <input
           className="filter panel-filter"

@@ -3,11 +3,11 @@ import { type FormEvent, useState } from 'react';
 import type { Call, Component } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { Badge } from '../components/page-head.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { Badge } from '../components/page-title.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import type { Action } from '../hooks/use-action.ts';
 import { CallButton } from './call-button.tsx';
-import { Foreign } from './names.tsx';
+import { UserText } from './names.tsx';
 import { callsOf } from './phone-calls.ts';
 import type { LiveRoom } from './use-room.ts';
 
@@ -21,7 +21,7 @@ export function Phone({ component, live, action }: PhoneProps) {
     <div className="phone">
       {!registered && (
         <p className="note" data-testid="registration">
-          {registrationError ? <Foreign>{`Not registered: ${String(registrationError)}`}</Foreign> : 'Registering: it cannot call yet.'}
+          {registrationError ? <UserText>{`Not registered: ${String(registrationError)}`}</UserText> : 'Registering: it cannot call yet.'}
         </p>
       )}
       {callsOf(component.properties).map((call) => (
@@ -44,7 +44,7 @@ function Line({ component, call, live, action }: PhoneProps & { call: Call }) {
   return (
     <div className="phone-line" data-testid="phone-call" data-state={call.state}>
       <p>
-        <Foreign>{call.phoneNumber}</Foreign> <Badge tone={call.state === 'active' ? 'good' : 'neutral'}>{states[call.state]}</Badge>
+        <UserText>{call.phoneNumber}</UserText> <Badge tone={call.state === 'active' ? 'good' : 'neutral'}>{states[call.state]}</Badge>
       </p>
       <CallButton
         call={live.calls.hangUp(component.id, call.id)}
@@ -82,13 +82,14 @@ type OneLineFormProps = {
 };
 
 function OneLineForm({ label, placeholder, button, testId, action, live, callFor }: OneLineFormProps) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const [text, setText] = useState('');
-  const call = callFor(text.trim());
+  const httpRequest = callFor(text.trim());
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     // What was typed meanwhile is of the next one.
-    if (await action.run(() => api.call(call.method, call.path, call.body as object))) setText((now) => (now === text ? '' : now));
+    if (await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object)))
+      setText((now) => (now === text ? '' : now));
     live.refresh();
   };
   return (
@@ -105,7 +106,7 @@ function OneLineForm({ label, placeholder, button, testId, action, live, callFor
       <ActionButton type="submit" className="button" data-testid={`${testId}-send`} disabled={action.busy}>
         {button}
       </ActionButton>
-      <CopyCurl call={call} what={button.toLowerCase()} compact />
+      <CopyCurl call={httpRequest} what={button.toLowerCase()} compact />
     </form>
   );
 }

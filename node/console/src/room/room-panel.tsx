@@ -1,6 +1,6 @@
 // What is known of a room beside its pictures: peers, components, events. The same whether one is in the call or not.
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
-import { Note } from '../components/page-head.tsx';
+import { Alert } from '../components/page-title.tsx';
 import { ComponentsTab } from './components-tab.tsx';
 import { EventsTab } from './events-tab.tsx';
 import { CloseIcon } from './icons.tsx';
@@ -45,19 +45,19 @@ export function RoomPanel({ live, covers, onClose }: { live: LiveRoom; covers: b
         }
       >
         {lost && (
-          <Note tone="warning" testId="panel-lost">
+          <Alert tone="warning" testId="panel-lost">
             Connection to the server lost, trying again… What stands here is from before.
-          </Note>
+          </Alert>
         )}
         {problem && (
-          <Note tone="danger" testId="panel-problem">
+          <Alert tone="danger" testId="panel-problem">
             {problem}
-          </Note>
+          </Alert>
         )}
         {room === null && (
-          <Note tone="info" testId="panel-ended">
+          <Alert tone="info" testId="panel-ended">
             This room has ended. Its events stay to be read.
-          </Note>
+          </Alert>
         )}
         {tab === 'peers' && <PeersTab live={live} />}
         {tab === 'components' && <ComponentsTab live={live} />}

@@ -3,22 +3,22 @@ import { type FormEvent, useState } from 'react';
 import type { Component, Room } from '../../../sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import type { Action } from '../hooks/use-action.ts';
-import { componentTitle, Foreign, peerName } from './names.tsx';
+import { componentTitle, peerName, UserText } from './names.tsx';
 import type { LiveRoom } from './use-room.ts';
 
 export function SubscribeForm({ component, live, action }: { component: Component; live: LiveRoom; action: Action }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [done, setDone] = useState<number>();
   const origins = originsOf(live.room, component.id);
   const ids = origins.filter(({ id }) => chosen.has(id)).map(({ id }) => id);
-  const call = live.calls.subscribe(component.id, ids);
+  const httpRequest = live.calls.subscribe(component.id, ids);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setDone(undefined);
-    if (await action.run(() => api.call(call.method, call.path, call.body as object))) {
+    if (await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object))) {
       setDone(ids.length);
       // Who was chosen meanwhile is of the next one.
       setChosen((now) => new Set([...now].filter((id) => !ids.includes(id))));
@@ -34,7 +34,7 @@ export function SubscribeForm({ component, live, action }: { component: Componen
         {origins.map(({ id, name }) => (
           <label key={id} className="tick">
             <input type="checkbox" data-testid="origin" data-origin={id} checked={chosen.has(id)} onChange={() => toggle(id)} />
-            <Foreign>{name}</Foreign>
+            <UserText>{name}</UserText>
           </label>
         ))}
       </fieldset>
@@ -42,7 +42,7 @@ export function SubscribeForm({ component, live, action }: { component: Componen
         <ActionButton type="submit" className="button small" data-testid="subscribe" disabled={action.busy || ids.length === 0}>
           Subscribe
         </ActionButton>
-        <CopyCurl call={call} what="subscribe the component to peers" compact />
+        <CopyCurl call={httpRequest} what="subscribe the component to peers" compact />
         <span className="faint" role="status" data-testid="subscribed">
           {done === undefined ? '' : `${done} subscribed.`}
         </span>

@@ -1,6 +1,6 @@
 // The tracks of a peer or component with what can be done to each.
 import type { PublishedFigures, ReceivedFigures, Track } from '../../../sdk/src/generated/schemas.ts';
-import { Badge } from '../components/page-head.tsx';
+import { Badge } from '../components/page-title.tsx';
 import type { Action } from '../hooks/use-action.ts';
 import { CallButton } from './call-button.tsx';
 import { bitrateText, shareText } from './figures.ts';

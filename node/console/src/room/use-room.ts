@@ -2,13 +2,13 @@
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import type { Room } from '../../../sdk/src/generated/schemas.ts';
 import { ApiError } from '../api/rest.ts';
-import { useConsole } from '../hooks/console-context.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { type RoomCalls, roomCalls } from './calls.ts';
 import { EventLog } from './event-log.ts';
 
 /** Events come at once; what no event tells, e.g. whether a telephone is registered, is seen by this. */
-const pollEvery = 4_000;
+const pollIntervalMs = 4_000;
 
 export type LiveRoom = {
   roomId: string;
@@ -24,7 +24,7 @@ export type LiveRoom = {
 };
 
 export function useRoom(roomId: string): LiveRoom {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const calls = useMemo(() => roomCalls(roomId), [roomId]);
   const load = useCallback(
     async (signal: AbortSignal): Promise<Room | null> => {
@@ -37,7 +37,7 @@ export function useRoom(roomId: string): LiveRoom {
     },
     [api, calls],
   );
-  const { data: room, problem, lost, refresh } = useResource(load, pollEvery);
+  const { data: room, problem, lost, refresh } = useResource(load, pollIntervalMs);
   const [log, setLog] = useState<EventLog>();
   useEffect(() => {
     const made = new EventLog(api, roomId);

@@ -2,7 +2,7 @@
 import { useCallback, useRef, useState } from 'react';
 import type { RoomStats } from '../../../sdk/src/generated/schemas.ts';
 import { ApiError } from '../api/rest.ts';
-import { useConsole } from '../hooks/console-context.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { type Resource, useResource } from '../hooks/use-resource.ts';
 import type { RoomCalls } from './calls.ts';
 import { StatsHistory } from './stats-history.ts';
@@ -11,7 +11,7 @@ import { StatsHistory } from './stats-history.ts';
 const every = 2_000;
 
 export function useStats(calls: RoomCalls): Resource<RoomStats | undefined> & { history: StatsHistory } {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const [history] = useState(() => new StatsHistory());
   const absent = useRef(false);
   const load = useCallback(

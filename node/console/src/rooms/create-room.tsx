@@ -4,22 +4,22 @@ import type { RoomOptions } from '../../../sdk/src/generated/schemas.ts';
 import { getConfig } from '../api/health.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Dialog } from '../components/dialog.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import { choiceOf, type LimitField, leftWords, limitFields, readRoomOptions } from './room-options.ts';
+import { choiceOf, formatRemaining, type LimitField, limitFields, readRoomOptions } from './room-options.ts';
 
 /** Files of settings may change while the form is open. */
-const configEvery = 15_000;
+const configIntervalMs = 15_000;
 
 export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => void; onClose: () => void }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const form = useRef<HTMLFormElement>(null);
   const [options, setOptions] = useState<RoomOptions>({});
   const { busy, problem, run } = useAction();
   const config = useResource(
     useCallback((signal: AbortSignal) => getConfig(api, undefined, signal), [api]),
-    configEvery,
+    configIntervalMs,
   );
   const readForm = () => setOptions(form.current ? readRoomOptions(new FormData(form.current)) : {});
   const make = async (asked: RoomOptions) => {
@@ -50,7 +50,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
           </small>
         </label>
         {limitFields.map((field) => (
-          <Limit key={field.name} field={field} left={leftWords(field, config.data?.values)} />
+          <Limit key={field.name} field={field} left={formatRemaining(field, config.data?.values)} />
         ))}
         <label className="field">
           <span>Video codec</span>

@@ -14,12 +14,12 @@ export type LiveRoomsState = {
 };
 
 /** Time in which events are gathered before the page changes. */
-const showEvery = 250;
+const showIntervalMs = 250;
 /** Shortest time between two fetches of the whole list, and longest while it fails or nodes do not answer. */
 const fetchDelay = 3_000;
 const maxFetchDelay = 30_000;
 /** New rooms that are asked for one by one in the time of one fetch of the list; with more than that the whole list is fetched. */
-const mostAsked = 4;
+const maxProbes = 4;
 
 export class LiveRooms extends Store<LiveRoomsState> {
   readonly #api: Api;
@@ -68,7 +68,7 @@ export class LiveRooms extends Store<LiveRoomsState> {
     this.#list.apply(event);
     this.#new.get(event.roomId)?.push(event);
     if (event.type === 'RoomCreated' && !this.#list.has(event) && !this.#new.has(event.roomId)) this.#askFor(event.roomId);
-    this.#showTimer ??= setTimeout(() => this.#show(), showEvery);
+    this.#showTimer ??= setTimeout(() => this.#show(), showIntervalMs);
   }
 
   #show(): void {
@@ -76,7 +76,7 @@ export class LiveRooms extends Store<LiveRoomsState> {
     const fresh = this.#unasked.splice(0);
     const now = Date.now();
     this.#asked = this.#asked.filter((time) => now - time < fetchDelay);
-    if (fresh.length + this.#asked.length > mostAsked) {
+    if (fresh.length + this.#asked.length > maxProbes) {
       for (const roomId of fresh) this.#new.delete(roomId);
       this.#fetchLater();
     } else {
@@ -100,7 +100,7 @@ export class LiveRooms extends Store<LiveRoomsState> {
       for (const event of this.#new.get(roomId) ?? []) this.#list.apply(event);
       // A list that is under way may have been made before this room.
       if (this.#during) this.#again = true;
-      this.#showTimer ??= setTimeout(() => this.#show(), showEvery);
+      this.#showTimer ??= setTimeout(() => this.#show(), showIntervalMs);
     } catch (error) {
       // Gone already; all else comes with the next fetch of the list.
       if (!(error instanceof ApiError && error.status === 404)) this.#fetchLater();
@@ -116,7 +116,7 @@ export class LiveRooms extends Store<LiveRoomsState> {
     if (this.#closing.signal.aborted) return;
     this.#new.set(roomId, []);
     this.#unasked.push(roomId);
-    this.#showTimer ??= setTimeout(() => this.#show(), showEvery);
+    this.#showTimer ??= setTimeout(() => this.#show(), showIntervalMs);
   }
 
   #fetchLater(): void {

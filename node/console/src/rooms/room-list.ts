@@ -1,6 +1,6 @@
 // What the list of rooms says of each room, kept up to date by events: thousands of peers cost one small entry each, whatever their metadata.
 import type { Room, RoomEvent } from '../../../sdk/src/generated/schemas.ts';
-import { nameOf } from '../api/shapes.ts';
+import { nameOf } from '../api/types.ts';
 
 /** One row: a new object whenever something in it changed, the same one otherwise. */
 export type RoomRow = {
@@ -21,8 +21,8 @@ type PeerEntry = { connected: boolean; name: string | undefined };
 type Entry = { room: Room; peers: Map<string, PeerEntry>; components: Set<string>; row: RoomRow | undefined };
 
 const { compare: byName } = new Intl.Collator('en', { numeric: true });
-const mostNames = 3;
-const longestName = 40;
+const maxNames = 3;
+const maxName = 40;
 
 export class RoomList {
   #entries = new Map<string, Entry>();
@@ -96,7 +96,7 @@ function rowOf({ room, peers, components }: Entry): RoomRow {
   for (const { connected, name } of peers.values()) {
     if (!connected) continue;
     present += 1;
-    if (name !== undefined && names.length < mostNames) names.push(name);
+    if (name !== undefined && names.length < maxNames) names.push(name);
   }
   const { id, incarnation, externalId, config } = room;
   return {
@@ -114,9 +114,9 @@ function rowOf({ room, peers, components }: Entry): RoomRow {
 
 /** The first characters of a name that may be 16 KiB long. */
 function clip(name: string | undefined): string | undefined {
-  if (name === undefined || name.length <= longestName) return name;
-  const characters = Array.from(name.slice(0, longestName * 2));
-  return `${characters.slice(0, longestName).join('')}…`;
+  if (name === undefined || name.length <= maxName) return name;
+  const characters = Array.from(name.slice(0, maxName * 2));
+  return `${characters.slice(0, maxName).join('')}…`;
 }
 
 /** Rows whose id, name of the application or people have the text in them. */

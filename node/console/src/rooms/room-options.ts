@@ -1,6 +1,6 @@
 // The options of a new room: what each is for, and how a form says them. What is no number goes to the server as it is: its sentence says what is wrong.
 import type { ConfigValue, RoomOptions } from '../../../sdk/src/generated/schemas.ts';
-import { durationWords, figure } from '../words.ts';
+import { formatDuration, formatNumber } from '../format.ts';
 
 /** The first choice leaves the option out, the second says null, the third says the value beside it. */
 export type LimitField = {
@@ -41,11 +41,11 @@ export const limitFields: readonly LimitField[] = [
 ];
 
 /** The first choice, or what it comes to by the configuration in force where that is known: `Default: after 2 minutes`. Short: it has to fit. */
-export function leftWords({ choices: [left, none, value], unit, variable }: LimitField, config: readonly ConfigValue[] = []): string {
+export function formatRemaining({ choices: [left, none, value], unit, variable }: LimitField, config: readonly ConfigValue[] = []): string {
   const known = config.find(({ name }) => name === variable)?.value;
   if (known === null) return `Default: ${none.toLowerCase()}`;
   if (typeof known !== 'number') return left;
-  return `Default: ${value.toLowerCase()} ${unit === 'seconds' ? durationWords(known) : `${figure(known)} ${unit}`}`;
+  return `Default: ${value.toLowerCase()} ${unit === 'seconds' ? formatDuration(known) : `${formatNumber(known)} ${unit}`}`;
 }
 
 /** Name of the field that says which choice was made. */

@@ -1,7 +1,7 @@
 // Plays the stream of one hls component in a video element: with little delay, through a viewer's token, and again after every loss.
 import Hls, { type ErrorData, type LevelUpdatedData } from 'hls.js';
 import { checkAddress } from '../api/content-files.ts';
-import { sentenceOf } from '../api/rest.ts';
+import { errorMessage } from '../api/rest.ts';
 import { Store } from '../hooks/store.ts';
 
 /** Where the playlist is, and what has to go with each request where the address does not carry a token. */
@@ -28,7 +28,7 @@ export type PlayerState = {
 export const keptLatencies = 120;
 const tick = 1_000;
 const firstRetry = 500;
-const longestRetry = 5_000;
+const maxRetryMs = 5_000;
 /** Repairs of the decoder within which the second counts as of no use. */
 const repairPause = 5_000;
 
@@ -104,7 +104,7 @@ export class StreamPlayer extends Store<PlayerState> {
       // Where there is nothing to load, the last picture stays.
       if (this.#hls) await checkAddress(source.url, source.authorization, this.#closing.signal);
     } catch (error) {
-      this.#again(sentenceOf(error));
+      this.#again(errorMessage(error));
       return;
     }
     if (this.#closing.signal.aborted || this.state.phase === 'ended') return;
@@ -182,7 +182,7 @@ export class StreamPlayer extends Store<PlayerState> {
     this.update({ phase: 'retrying', problem, latency: undefined });
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => void this.#load(), this.#delay * (0.75 + Math.random() / 2));
-    this.#delay = Math.min(longestRetry, this.#delay * 2);
+    this.#delay = Math.min(maxRetryMs, this.#delay * 2);
   }
 
   #measure(): void {

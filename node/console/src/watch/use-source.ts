@@ -1,6 +1,6 @@
 // Where the stream of a room is: with a viewer's token in the address, or, for those who may only read, with their own in a header.
 import { useCallback } from 'react';
-import { useConsole } from '../hooks/console-context.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
 import type { RoomCalls } from '../room/calls.ts';
 import type { Source } from './stream-player.ts';
 
@@ -8,7 +8,7 @@ import type { Source } from './stream-player.ts';
 export const viewersFor = 24 * 3600;
 
 export function useSource(roomId: string, calls: RoomCalls): () => Promise<Source> {
-  const { api, scope } = useConsole();
+  const { api, scope } = useSessionContext();
   return useCallback(async () => {
     const url = new URL(`hls/${encodeURIComponent(roomId)}/index.m3u8`, api.base);
     if (scope === 'read') return { url: url.href, authorization: `Bearer ${api.token}` };

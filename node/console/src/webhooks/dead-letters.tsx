@@ -1,32 +1,32 @@
 // Deliveries that were given up: looked at one by one, and sent again one by one or all.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { DeadLetter, WebhookReplay } from '../../../sdk/src/generated/schemas.ts';
-import { listDeadLetters, maxLetters, replayDeadLetters, webhookCalls } from '../api/webhooks.ts';
+import { listDeadLetters, maxDeadLetters, replayDeadLetters, webhookEndpoints } from '../api/webhooks.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
-import { Moment } from '../components/moment.tsx';
-import { EmptyState, ErrorNote, Note } from '../components/page-head.tsx';
-import { SearchIcon } from '../components/part-icons.tsx';
-import { useConsole } from '../hooks/console-context.ts';
+import { SearchIcon } from '../components/nav-icons.tsx';
+import { Alert, EmptyState, ErrorAlert } from '../components/page-title.tsx';
+import { Timestamp } from '../components/timestamp.tsx';
+import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import { LetterDialog } from './letter-dialog.tsx';
+import { DeadLetterDialog } from './dead-letter-dialog.tsx';
 
 /** Letters change rarely, and may be large: they are asked for when the counts of nodes have changed, and now and then. */
-const refreshEvery = 30_000;
+const refreshIntervalMs = 30_000;
 const pageSize = 100;
 const roomPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
 export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: () => void }) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const [room, setRoom] = useState('');
   const [limit, setLimit] = useState(pageSize);
   const wanted = roomPattern.test(room) ? room : '';
   const { data, problem, lost, refresh } = useResource(
     useCallback((signal: AbortSignal) => listDeadLetters(api, wanted, limit, signal), [api, wanted, limit]),
-    refreshEvery,
+    refreshIntervalMs,
   );
   const known = useRef(given);
   useEffect(() => {
@@ -66,23 +66,23 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
               <ActionButton className="button small" data-testid="replay-all" onClick={() => setConfirming(true)}>
                 Send all again
               </ActionButton>
-              <CopyCurl call={webhookCalls.replay(all)} what="send all dead letters again" compact />
+              <CopyCurl call={webhookEndpoints.replay(all)} what="send all dead letters again" compact />
             </>
           )}
         </div>
       </header>
       <p className="quiet-text">Events that could not be delivered: expired, rejected with 410, forbidden address, or queue overflow.</p>
-      {lost ? <Note tone="warning">The list of dead letters is out of date: the server does not answer.</Note> : null}
-      <ErrorNote problem={problem ?? replay.problem} testId="letter-problem" />
+      {lost ? <Alert tone="warning">The list of dead letters is out of date: the server does not answer.</Alert> : null}
+      <ErrorAlert problem={problem ?? replay.problem} testId="letter-problem" />
       {replay.said !== undefined && (
-        <Note tone="info" testId="replayed">
+        <Alert tone="info" testId="replayed">
           {replay.said}
-        </Note>
+        </Alert>
       )}
       {data && data.incomplete.length > 0 && (
-        <Note tone="warning" testId="letters-incomplete">
+        <Alert tone="warning" testId="letters-incomplete">
           Dead letters of these nodes are missing, since they did not answer: <bdi>{data.incomplete.join(', ')}</bdi>.
-        </Note>
+        </Alert>
       )}
       {letters?.length === 0 && (
         <EmptyState title={wanted === '' ? 'No dead letters' : 'No dead letters of this room'} testId="no-letters" />
@@ -90,14 +90,16 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
       {letters && letters.length > 0 && (
         <DataTable label="Dead letters" columns={columns} rows={letters} keyOf={keyOf} testId="letter-row" attributes={attributesOf} />
       )}
-      {letters && letters.length >= limit && limit < maxLetters && (
-        <button type="button" className="button" data-testid="more-letters" onClick={() => setLimit(maxLetters)}>
-          Show up to {maxLetters}
+      {letters && letters.length >= limit && limit < maxDeadLetters && (
+        <button type="button" className="button" data-testid="more-letters" onClick={() => setLimit(maxDeadLetters)}>
+          Show up to {maxDeadLetters}
         </button>
       )}
-      {letters && letters.length >= maxLetters && <p className="quiet-text">There may be more: these are the newest {maxLetters}.</p>}
+      {letters && letters.length >= maxDeadLetters && (
+        <p className="quiet-text">There may be more: these are the newest {maxDeadLetters}.</p>
+      )}
       {looked && (
-        <LetterDialog
+        <DeadLetterDialog
           letter={looked}
           busy={replay.busy}
           onReplay={async () => {
@@ -150,7 +152,7 @@ function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLett
     { id: 'receiver', title: 'Receiver', width: 'minmax(0, 1.8fr)', cell: ({ receiver }) => <bdi className="foreign">{receiver}</bdi> },
     { id: 'reason', title: 'Reason', width: 'minmax(0, 1.8fr)', cell: ({ reason }) => <bdi className="foreign">{reason}</bdi> },
     { id: 'tries', title: 'Tries', width: '56px', numeric: true, cell: ({ attempts }) => attempts },
-    { id: 'when', title: 'Given up', width: '212px', cell: ({ givenUpAt }) => <Moment time={Date.parse(givenUpAt)} /> },
+    { id: 'when', title: 'Given up', width: '212px', cell: ({ givenUpAt }) => <Timestamp time={Date.parse(givenUpAt)} /> },
     {
       id: 'actions',
       title: 'Actions',
@@ -167,7 +169,7 @@ function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLett
           >
             Send again
           </ActionButton>
-          <CopyCurl call={webhookCalls.replay({ eventIds: [letter.event.id] })} what={`send ${letter.event.type} again`} compact />
+          <CopyCurl call={webhookEndpoints.replay({ eventIds: [letter.event.id] })} what={`send ${letter.event.type} again`} compact />
         </div>
       ),
     },
@@ -176,7 +178,7 @@ function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLett
 
 /** `said`: what became of the last one. */
 function useReplay(onDone: () => void) {
-  const { api } = useConsole();
+  const { api } = useSessionContext();
   const { busy, problem, run } = useAction();
   const [said, setSaid] = useState<string>();
   const send = (filter: WebhookReplay) =>

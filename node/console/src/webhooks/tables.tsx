@@ -2,8 +2,8 @@
 import { useMemo } from 'react';
 import type { WebhookReceiver, WebhookStatus } from '../../../sdk/src/generated/schemas.ts';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { Dash, sizeText } from '../components/moment.tsx';
-import { Badge, EmptyState } from '../components/page-head.tsx';
+import { Badge, EmptyState } from '../components/page-title.tsx';
+import { EmptyValue, formatBytes } from '../components/timestamp.tsx';
 
 type ReceiverRow = WebhookReceiver & { node: string; key: string };
 
@@ -22,7 +22,7 @@ const receiverColumns: readonly Column<ReceiverRow>[] = [
     id: 'problem',
     title: 'Last error',
     width: 'minmax(0, 2fr)',
-    cell: ({ problem }) => (problem === undefined ? <Dash words="none" /> : <bdi className="foreign">{problem}</bdi>),
+    cell: ({ problem }) => (problem === undefined ? <EmptyValue words="none" /> : <bdi className="foreign">{problem}</bdi>),
   },
   { id: 'node', title: 'Node', width: 'minmax(0, 1.2fr)', cell: ({ node }) => <bdi className="foreign">{node}</bdi> },
 ];
@@ -73,7 +73,7 @@ const nodeColumns: readonly Column<WebhookStatus>[] = [
     width: 'minmax(0, 1.4fr)',
     cell: ({ spoolBytes, spoolErrors }) =>
       spoolErrors === 0 ? (
-        sizeText(spoolBytes)
+        formatBytes(spoolBytes)
       ) : (
         <Badge tone="danger">
           {spoolErrors} {spoolErrors === 1 ? 'write failed' : 'writes failed'}

@@ -6,7 +6,7 @@ import { isRunning } from '../api-server.ts';
 
 const top = '/sys/fs/cgroup';
 const prefix = 'mediarooms-';
-const removalDeadline = 10_000;
+const removalTimeoutMs = 10_000;
 
 /** @returns a name that no other run has */
 export function cgroupName(host: string): string {
@@ -75,7 +75,7 @@ async function removeTree(path: string): Promise<void> {
       return false;
     }
   };
-  await eventually(`${path} is in use by nobody`, remove, { within: removalDeadline, every: 20 });
+  await eventually(`${path} is in use by nobody`, remove, { within: removalTimeoutMs, every: 20 });
 }
 
 function folders(path: string): string[] {

@@ -27,7 +27,7 @@ export type ClusterNodeOptions = {
   images: string;
 };
 
-const startDeadline = 120_000;
+const startTimeoutMs = 120_000;
 
 export class ClusterNode {
   readonly name: string;
@@ -165,7 +165,7 @@ export class ClusterNode {
       said = stderr;
       return code === 0;
     };
-    await eventually(() => `containerd of ${this.name} answers: ${said}`, answers, { within: startDeadline });
+    await eventually(() => `containerd of ${this.name} answers: ${said}`, answers, { within: startTimeoutMs });
   }
 
   #run(name: string, command: readonly string[]): void {

@@ -32,7 +32,7 @@ export type ClusterOptions = {
   images?: readonly string[];
 };
 
-const readyDeadline = 120_000;
+const readyTimeoutMs = 120_000;
 let count = 0;
 
 export class Cluster {
@@ -158,7 +158,7 @@ export class Cluster {
         const ready = items.filter(({ status }) => status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'));
         return ready.length === this.nodes.length;
       },
-      readyDeadline,
+      readyTimeoutMs,
     );
   }
 
@@ -171,7 +171,7 @@ export class Cluster {
         const { items } = (await this.server.client.call('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases')).body as Leases;
         return items.filter(({ spec }) => Date.parse(spec.renewTime) > since).length === this.nodes.length;
       },
-      readyDeadline,
+      readyTimeoutMs,
     );
   }
 

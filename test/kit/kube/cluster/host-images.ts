@@ -13,9 +13,9 @@ import { Machine } from './machine.ts';
 /** Raised when what is kept changes. */
 const recipe = 1;
 const kept = 2;
-const startDeadline = 120_000;
-const importDeadline = 180_000;
-const copyDeadline = 180_000;
+const startTimeoutMs = 120_000;
+const importTimeoutMs = 180_000;
+const copyTimeoutMs = 180_000;
 
 /** @param archives paths of OCI archives @returns a folder as containerd has it, which nobody may change */
 export async function hostImages(archives: readonly string[]): Promise<string> {
@@ -50,10 +50,10 @@ export async function hostImages(archives: readonly string[]): Promise<string> {
 /** Gives a host these images, before its containerd starts. @param root of that containerd; it is not there yet */
 export async function placeImages(images: string, root: string): Promise<void> {
   // Contents of images are never written to again, so they need no place of their own; where that is not possible they are copied.
-  const linked = await runCommand(['cp', '-al', images, root], { timeoutMs: copyDeadline, mayFail: true });
+  const linked = await runCommand(['cp', '-al', images, root], { timeoutMs: copyTimeoutMs, mayFail: true });
   if (linked.code !== 0) {
     rmSync(root, { recursive: true, force: true });
-    await runCommand(['cp', '-a', images, root], { timeoutMs: copyDeadline });
+    await runCommand(['cp', '-a', images, root], { timeoutMs: copyTimeoutMs });
     return;
   }
   // Its books are written to.
@@ -72,8 +72,8 @@ async function importAll(work: string, archives: readonly string[]): Promise<voi
   try {
     const containerd = new Child(['containerd', `--config=${config}`], { log: join(work, 'log'), wrap: machine.wrap });
     const answers = async () => (await machine.run(['ctr', '--timeout', '2s', 'version'], { mayFail: true })).code === 0;
-    await eventually(() => `containerd answers:\n${containerd.tail()}`, answers, { within: startDeadline });
-    for (const archive of archives) await machine.run(['ctr', '-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: importDeadline });
+    await eventually(() => `containerd answers:\n${containerd.tail()}`, answers, { within: startTimeoutMs });
+    for (const archive of archives) await machine.run(['ctr', '-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: importTimeoutMs });
     await containerd.stop('SIGTERM');
   } finally {
     await machine.kill();

@@ -8,7 +8,7 @@ import { runCommand } from './command.ts';
 
 /** Raised when the recipe changes. */
 const recipe = 1;
-const tarDeadline = 120_000;
+const tarTimeoutMs = 120_000;
 
 /**
  * @param name e.g. `localhost/coredns:1`
@@ -29,7 +29,7 @@ export async function programImage(name: string, program: string): Promise<strin
   try {
     await writeLayout(work, name, program);
     const whole = `${work}.tar`;
-    await runCommand(['tar', '-cf', whole, '-C', work, 'blobs', 'index.json', 'oci-layout'], { timeoutMs: tarDeadline });
+    await runCommand(['tar', '-cf', whole, '-C', work, 'blobs', 'index.json', 'oci-layout'], { timeoutMs: tarTimeoutMs });
     renameSync(whole, archive);
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -55,7 +55,7 @@ async function writeLayout(folder: string, name: string, program: string): Promi
   mkdirSync(blobs, { recursive: true });
   const layer = join(folder, 'layer.tar');
   const as = ['--transform=s,.*,program,', '--mode=0755', '--owner=0', '--group=0'];
-  await runCommand(['tar', '-P', ...as, '-cf', layer, program], { timeoutMs: tarDeadline });
+  await runCommand(['tar', '-P', ...as, '-cf', layer, program], { timeoutMs: tarTimeoutMs });
   const hash = createHash('sha256');
   await pipeline(createReadStream(layer), hash);
   const layerDigest = hash.digest('hex');

@@ -30,7 +30,7 @@ import { decodeTerm } from '../../../../node/cluster/erlang/term-reader.ts';
 import { encodeTerm, TermWriter } from '../../../../node/cluster/erlang/term-writer.ts';
 import { atom, BitString, Float, ImproperList, Pid, Port, Reference, type Term, tuple } from '../../../../node/cluster/erlang/terms.ts';
 import { WireError } from '../../../../node/cluster/erlang/wire-error.ts';
-import { Mutator } from '../../../kit/mutator.ts';
+import { ByteFuzzer } from '../../../kit/fuzzer.ts';
 import { liveHeap } from '../../../kit/resources.ts';
 
 const pid = new Pid('a@b', 1, 2, 3);
@@ -82,11 +82,11 @@ const rounds = 20_000;
 describe('200,000 mutated packets and more', () => {
   for (const [index, { what, samples, read }] of targets.entries()) {
     test(`${what} cause no error but the one of the wire`, () => {
-      const mutator = new Mutator(4369 + index);
+      const byteFuzzer = new ByteFuzzer(4369 + index);
       const count = index < 2 ? rounds * 5 : rounds;
       let read_ = 0;
       for (let round = 0; round < count; round += 1) {
-        const bytes = mutator.mutate(samples);
+        const bytes = byteFuzzer.mutate(samples);
         try {
           read(bytes);
           read_ += 1;
@@ -100,11 +100,11 @@ describe('200,000 mutated packets and more', () => {
   }
 
   test('leave nothing behind', async () => {
-    const mutator = new Mutator(1);
+    const byteFuzzer = new ByteFuzzer(1);
     const round = () => {
       for (let index = 0; index < rounds; index += 1) {
         try {
-          parseControl(mutator.mutate(controls));
+          parseControl(byteFuzzer.mutate(controls));
         } catch {}
       }
     };

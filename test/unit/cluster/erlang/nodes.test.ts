@@ -7,11 +7,11 @@ import { ownFlags } from '../../../../node/cluster/erlang/flags.ts';
 import { cookieDigest, parseChallengePacket, replyPacket } from '../../../../node/cluster/erlang/handshake-packets.ts';
 import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
 import { connectedTo, startDistNode, type TestNode, testCookie } from '../../../kit/dist-nodes.ts';
-import { Stranger } from '../../../kit/dist-stranger.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 import { holdUp } from '../../../kit/pace.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
+import { RawDistPeer } from '../../../kit/raw-dist-peer.ts';
 
 async function startPair(t: TestContext, options = {}): Promise<{ a: TestNode; b: TestNode }> {
   const epmdPort = await freePort();
@@ -139,7 +139,7 @@ describe('two nodes', () => {
   test('of which one answers nothing for a tick are no longer connected', async (t) => {
     const epmdPort = await freePort();
     const a = await startDistNode(t, 'a', epmdPort, { tick: 400 });
-    const silent = await Stranger.dial(t, a.node.port);
+    const silent = await RawDistPeer.dial(t, a.node.port);
     const elapsed = stopwatch();
     const down = once(a.node, 'nodeDown');
     await silent.shakeHands('z@127.0.0.1');
@@ -201,9 +201,9 @@ describe('a mesh', () => {
   test('keeps a node that comes back under its name as a new one', async (t) => {
     const epmdPort = await freePort();
     const a = await startDistNode(t, 'a', epmdPort);
-    const first = await Stranger.dial(t, a.node.port);
+    const first = await RawDistPeer.dial(t, a.node.port);
     await first.shakeHands('z@127.0.0.1');
-    const second = await Stranger.dial(t, a.node.port);
+    const second = await RawDistPeer.dial(t, a.node.port);
     second.sayName('z@127.0.0.1');
     assert.equal(String(await second.read()), 'salive');
     // Nothing is proven yet: the first one stays.
@@ -220,13 +220,13 @@ describe('a mesh', () => {
 describe('a stranger', () => {
   test('without the cookie gets no connection and no line with it', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
-    const stranger = await Stranger.dial(t, node.port);
-    stranger.sayName('z@127.0.0.1');
-    assert.equal(String(await stranger.read()), 'sok');
-    await stranger.read();
-    stranger.write(replyPacket({ challenge: 1, digest: Buffer.alloc(16) }));
-    assert.deepEqual(await stranger.read(), Buffer.concat([Buffer.from('a'), Buffer.alloc(16)]));
-    assert.equal(await stranger.read(), undefined);
+    const rawDistPeer = await RawDistPeer.dial(t, node.port);
+    rawDistPeer.sayName('z@127.0.0.1');
+    assert.equal(String(await rawDistPeer.read()), 'sok');
+    await rawDistPeer.read();
+    rawDistPeer.write(replyPacket({ challenge: 1, digest: Buffer.alloc(16) }));
+    assert.deepEqual(await rawDistPeer.read(), Buffer.concat([Buffer.from('a'), Buffer.alloc(16)]));
+    assert.equal(await rawDistPeer.read(), undefined);
     await record.logged('a node with a wrong cookie is refused');
     assert.deepEqual(node.connections, []);
   });
@@ -238,17 +238,17 @@ describe('a stranger', () => {
       ['a@127.0.0.1', ownFlags],
       ['z@short', ownFlags],
     ] as const) {
-      const stranger = await Stranger.dial(t, node.port);
-      stranger.sayName(name, flags);
-      assert.equal(String(await stranger.read()), 'snot_allowed', name);
-      assert.equal(await stranger.read(), undefined);
+      const rawDistPeer = await RawDistPeer.dial(t, node.port);
+      rawDistPeer.sayName(name, flags);
+      assert.equal(String(await rawDistPeer.read()), 'snot_allowed', name);
+      assert.equal(await rawDistPeer.read(), undefined);
     }
   });
 
   test('who stalls in the middle of a handshake is cut after seven seconds', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     const elapsed = stopwatch();
-    const strangers = await Promise.all([Stranger.dial(t, node.port), Stranger.dial(t, node.port)]);
+    const strangers = await Promise.all([RawDistPeer.dial(t, node.port), RawDistPeer.dial(t, node.port)]);
     strangers[1]?.sayName('z@127.0.0.1');
     await Promise.all(strangers.map(({ socket }) => once(socket, 'close')));
     const took = elapsed();
@@ -260,10 +260,10 @@ describe('a stranger', () => {
   test('with the cookie but with messages that are none is cut, with a line', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     for (const frame of ['000000037083ff', 'ffffffff', '0000000144']) {
-      const stranger = await Stranger.dial(t, node.port);
-      await stranger.shakeHands('z@127.0.0.1');
+      const rawDistPeer = await RawDistPeer.dial(t, node.port);
+      await rawDistPeer.shakeHands('z@127.0.0.1');
       await connectedTo(node, ['z@127.0.0.1']);
-      stranger.socket.write(Buffer.from(frame, 'hex'));
+      rawDistPeer.socket.write(Buffer.from(frame, 'hex'));
       await connectedTo(node, []);
     }
     assert.equal(record.find('a node sent what the protocol does not allow: the connection is cut').length, 3);
@@ -272,10 +272,10 @@ describe('a stranger', () => {
   test('who does not read is cut when too much waits for it', async (t) => {
     const limits = { messageBytes: 1_000_000, bufferedBytes: 3_000_000 };
     const { node, record } = await startDistNode(t, 'a', await freePort(), { limits });
-    const stranger = await Stranger.dial(t, node.port);
-    await stranger.shakeHands('z@127.0.0.1');
+    const rawDistPeer = await RawDistPeer.dial(t, node.port);
+    await rawDistPeer.shakeHands('z@127.0.0.1');
     await connectedTo(node, ['z@127.0.0.1']);
-    stranger.socket.pause();
+    rawDistPeer.socket.pause();
     let sent = 0;
     const send = () => {
       assert.ok(sent < 100, 'the system does not take that much');

@@ -7,8 +7,8 @@ import { HalfOpen } from '../../../../node/cluster/erlang/half-open.ts';
 import { boundProof, namePacket, nonceBytes, parseNamePacket } from '../../../../node/cluster/erlang/handshake-packets.ts';
 import { startDistNode } from '../../../kit/dist-nodes.ts';
 import { startRelay } from '../../../kit/dist-relay.ts';
-import { Stranger } from '../../../kit/dist-stranger.ts';
 import { freePort } from '../../../kit/free-ports.ts';
+import { RawDistPeer } from '../../../kit/raw-dist-peer.ts';
 
 describe('a proof', () => {
   const transcript = { hello: Buffer.from('hello'), answer: Buffer.from('answer'), binding: Buffer.alloc(0) };
@@ -52,7 +52,7 @@ describe('two nodes', () => {
 
   test('one of them of a version before, which dials: it is taken', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
-    await (await Stranger.dial(t, node.port)).shakeHands('z@127.0.0.1');
+    await (await RawDistPeer.dial(t, node.port)).shakeHands('z@127.0.0.1');
     assert.equal((await record.logged('connected to node')).proof, 'erlang');
   });
 });

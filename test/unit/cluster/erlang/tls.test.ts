@@ -6,10 +6,10 @@ import { type TestContext, test } from 'node:test';
 import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
 import { makeClusterCertificates } from '../../../kit/dist-certificates.ts';
 import { startDistNode } from '../../../kit/dist-nodes.ts';
-import { Stranger } from '../../../kit/dist-stranger.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
+import { RawDistPeer } from '../../../kit/raw-dist-peer.ts';
 
 async function tlsOf(t: TestContext, optional = false) {
   return { tls: { ...(await makeClusterCertificates(t)), optional } };
@@ -59,7 +59,7 @@ test('who says nothing is cut after seven seconds, whatever TLS is', async (t) =
   for (const optional of [false, true]) {
     const { node } = await startDistNode(t, 'a', await freePort(), { tls: { ...secure.tls, optional } });
     const elapsed = stopwatch();
-    const { socket } = await Stranger.dial(t, node.port);
+    const { socket } = await RawDistPeer.dial(t, node.port);
     await once(socket, 'close');
     assertPrompt('the cut', elapsed(), { promised: 7_000 });
   }

@@ -12,7 +12,7 @@ import { VideoFrame } from '../../../../node/components/ffmpeg/video-frame.ts';
 import { gopTiming } from '../../../../node/components/hls/frame-schedule.ts';
 import { type EncodedPart, PartSegmenter } from '../../../../node/components/hls/part-segmenter.ts';
 import { findFont } from '../../../../node/components/process/font.ts';
-import { boxes, picturesIn } from '../../../kit/fragments.ts';
+import { boxes, framesInFragment } from '../../../kit/fragments.ts';
 
 const red = { y: 81, u: 90, v: 240 };
 const size = { width: 160, height: 90 };
@@ -117,7 +117,7 @@ test('parts are one fragment each and last as long as they are said to, also whe
   // Each picture is shown until the next one, or until its part ends.
   const shown = [100, 100, 100, 100, 100, 300, 200, 400, 100, 500, 100, 100];
   assert.deepEqual(
-    picturesIn(Buffer.concat(parts.map(({ bytes }) => bytes))),
+    framesInFragment(Buffer.concat(parts.map(({ bytes }) => bytes))),
     shown.map((duration, index) => ({ time: shown.slice(0, index).reduce((sum, each) => sum + each, 0), duration })),
   );
   canvas.close();

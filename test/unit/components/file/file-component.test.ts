@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../../../node/errors.ts';
 import type { ComponentType, VideoCodec } from '../../../../node/rooms/views.ts';
-import { makeKinds } from '../../../kit/kinds.ts';
+import { makeComponentRegistry } from '../../../kit/component-registry.ts';
 import { oggFile, opusPacket } from '../../../kit/ogg-file.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
 
@@ -28,7 +28,7 @@ async function stage(t: TestContext, used: ComponentType[] = ['file', 'sip']): P
     [`${sources}/secret.txt`]: 'x',
     'outside.ogg': oggFile([opusPacket(50, 1)]),
   });
-  const componentRegistry = makeKinds(resources, used);
+  const componentRegistry = makeComponentRegistry(resources, used);
   const ask: Ask = async (options, { type = 'file', videoCodec = null } = {}) => {
     try {
       const asked = options === undefined ? { type } : { type, options: options as Record<string, never> };

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { Stream, type StreamOptions } from '../../../../node/components/hls/stream.ts';
 import { silentLog } from '../../../../node/log.ts';
 import type { ContentResponse, PlaylistRequest } from '../../../../node/rooms/content.ts';
-import { type CheckedPlaylist, checkNext, checkPlaylist } from '../../../kit/hls-rules.ts';
+import { type CheckedPlaylist, checkPlaylist, checkUpdate } from '../../../kit/hls-conformance.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
 import { turns } from '../../../kit/turns.ts';
 
@@ -120,15 +120,15 @@ test('every playlist of a stream keeps the rules, through a window that moves, a
     for (let made = 0; made < count; made += 1) {
       await studio.parts(1);
       const after = await studio.playlist();
-      checkNext(before, after);
-      checkNext(before, await studio.playlist({ skip: true }));
+      checkUpdate(before, after);
+      checkUpdate(before, await studio.playlist({ skip: true }));
       before = after;
     }
   };
   await step(6);
   await studio.stream.interrupted();
   const interrupted = await studio.playlist();
-  checkNext(before, interrupted);
+  checkUpdate(before, interrupted);
   assert.deepEqual([interrupted.hint, interrupted.segments.at(-1)?.duration], [undefined, 1.5]);
   before = interrupted;
   await studio.begin();
@@ -151,7 +151,7 @@ test('every playlist of a stream keeps the rules, through a window that moves, a
   assert.deepEqual(await studio.playlist(), before);
   await studio.stream.end();
   const last = await studio.playlist();
-  checkNext(before, last);
+  checkUpdate(before, last);
   assert.deepEqual([last.ended, last.hint, last.parts.size], [true, undefined, 0]);
   assert.equal(last.segments.at(-1)?.duration, 1.1);
 });

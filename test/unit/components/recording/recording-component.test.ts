@@ -6,8 +6,8 @@ import { createRecordingSpec } from '../../../../node/components/recording/recor
 import { Recordings, type RecordingTarget } from '../../../../node/components/recording/recordings.ts';
 import { silentLog } from '../../../../node/log.ts';
 import type { ComponentHost } from '../../../../node/rooms/interfaces.ts';
-import { componentWishes, SecretDigests } from '../../../../operator/rooms/component-wishes.ts';
-import { noUploads } from '../../../kit/kinds.ts';
+import { desiredComponents, SecretDigests } from '../../../../operator/rooms/desired-components.ts';
+import { noUploads } from '../../../kit/component-registry.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
 
 const keys = { accessKeyId: 'id', secretAccessKey: 'key' };
@@ -56,7 +56,7 @@ test('what the operator asks for is taken, and goes where the Room says', async 
   const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
   const asked = async (options: object) => {
     const spec = roomSpecSchema.parse({ components: [{ name: 'c', type: 'recording', options }] });
-    const [wish] = await componentWishes(spec, 'uid', () => secret, new SecretDigests());
+    const [wish] = await desiredComponents(spec, 'uid', () => secret, new SecretDigests());
     assert.ok(wish && 'request' in wish);
     return wish.request.options;
   };

@@ -7,8 +7,8 @@ import { cluster, matroskaHead, opusHead } from '../../../../node/components/rec
 import { Recordings, type RecordingTarget } from '../../../../node/components/recording/recordings.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { LocalContent } from '../../../../node/storage/local-content.ts';
+import { noUploads } from '../../../kit/component-registry.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { noUploads } from '../../../kit/kinds.ts';
 import { opusPacket } from '../../../kit/ogg-file.ts';
 import { makeResources } from '../../../kit/resources-folder.ts';
 

@@ -8,8 +8,8 @@ import { Admission } from '../../../../node/components/process/admission.ts';
 import { RenderQueue } from '../../../../node/components/render/render-queue.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { type RenderSource, renderOptionsSchema } from '../../../../node/rooms/renders.ts';
+import { noUploads } from '../../../kit/component-registry.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { noUploads } from '../../../kit/kinds.ts';
 import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
 import { turns } from '../../../kit/turns.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Av1Depacketizer } from '../../../../node/components/rtp/av1.ts';
 import { type EncodedFrame, FrameAssembler } from '../../../../node/components/rtp/frame-assembler.ts';
-import { Mutator } from '../../../kit/mutator.ts';
+import { ByteFuzzer } from '../../../kit/fuzzer.ts';
 
 /** OBUs without a size: a sequence header, a frame, a temporal delimiter, one with an extension. */
 const sequence = Buffer.from('080a0b0c', 'hex');
@@ -84,10 +84,10 @@ test('a fragment without its beginning, or without its end, costs the picture an
 });
 
 test('no bytes whatever throw', () => {
-  const mutator = new Mutator(3);
+  const byteFuzzer = new ByteFuzzer(3);
   const samples = [payload(begins, [sequence, frame]), payload(continues | open, [frame]), payload(0, [layered, frame], false)];
   const packets = Array.from({ length: 20_000 }, (_, index) => ({
-    payload: mutator.mutate(samples),
+    payload: byteFuzzer.mutate(samples),
     marker: index % 3 === 2,
     timestamp: Math.floor(index / 3) * 3000,
   }));
@@ -96,9 +96,9 @@ test('no bytes whatever throw', () => {
 
 test('a sequence header that is broken describes nothing, whatever is in it', () => {
   const format = new Av1Depacketizer();
-  const mutator = new Mutator(7);
+  const byteFuzzer = new ByteFuzzer(7);
   for (let round = 0; round < 2000; round += 1) {
-    const header = Buffer.concat([Buffer.from([0x08]), Buffer.from(Array.from({ length: round % 24 }, () => mutator.below(256)))]);
+    const header = Buffer.concat([Buffer.from([0x08]), Buffer.from(Array.from({ length: round % 24 }, () => byteFuzzer.below(256)))]);
     format.reset();
     if (!format.add(payload(begins, [header]))) continue;
     format.take();

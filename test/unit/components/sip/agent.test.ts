@@ -7,13 +7,13 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
-import { TestAgent } from '../../../kit/sip-agent.ts';
+import { TestUserAgent } from '../../../kit/test-user-agent.ts';
 
 /** What a request is answered with: a status line and headers; undefined: it was lost. `repeat` sends the last answer again. */
 type Script = (method: string, text: string, repeat: () => void) => string | undefined | Promise<string | undefined>;
 
 /** `answers`: of the agent, to `send`. */
-type Stage = { agent: TestAgent; requests: string[]; answers: string[]; send: (text: string) => void };
+type Stage = { agent: TestUserAgent; requests: string[]; answers: string[]; send: (text: string) => void };
 
 async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<Stage> {
   const registrar = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
@@ -36,7 +36,7 @@ async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<
     registrar.send(last, port, ip);
   });
   const firstPort = await freePort();
-  const agent = new TestAgent(t, {
+  const agent = new TestUserAgent(t, {
     registrar: { host: ip, port: registrar.address().port, transport: 'UDP' },
     announcedIp: ip,
     ports: { min: firstPort, max: firstPort },

@@ -10,7 +10,7 @@ import {
   SdpNegotiationError,
 } from '../../../../node/components/sip/sdp/offer-answer.ts';
 import { parseSdp } from '../../../../node/components/sip/sdp/session-description.ts';
-import { Mutator } from '../../../kit/mutator.ts';
+import { ByteFuzzer } from '../../../kit/fuzzer.ts';
 
 const key = 'A'.repeat(40);
 const theirKey = 'B'.repeat(40);
@@ -144,10 +144,10 @@ test('mutated descriptions are agreed on or refused, quickly, and nothing else (
     sdp(pcma),
     sdp([...pcma, `a=crypto:7 AES_CM_128_HMAC_SHA1_80 inline:${theirKey}`, 'a=sendonly', 'm=video 1 RTP/AVP 96']),
   ].map((text) => Buffer.from(text));
-  const mutator = new Mutator(4566);
+  const byteFuzzer = new ByteFuzzer(4566);
   let agreed = 0;
   for (let round = 0; round < 20_000; round += 1) {
-    const text = mutator.mutate(samples).toString('latin1');
+    const text = byteFuzzer.mutate(samples).toString('latin1');
     try {
       const result = createAnswer(text, local, plain);
       assert.ok(result.agreed.remote.port > 0 && result.agreed.payloadType <= 127);

@@ -5,12 +5,12 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
-import { Mutator } from '../../../kit/mutator.ts';
-import { TestAgent } from '../../../kit/sip-agent.ts';
+import { ByteFuzzer } from '../../../kit/fuzzer.ts';
 import { tortureMessages } from '../../../kit/sip-torture.ts';
+import { TestUserAgent } from '../../../kit/test-user-agent.ts';
 
 type Stage = {
-  agent: TestAgent;
+  agent: TestUserAgent;
   /** Sends to the user agent from the registrar's address. */
   send: (message: string | Buffer) => void;
   /** What came since the last call, once everything sent before was worked on. */
@@ -38,7 +38,7 @@ async function stage(t: TestContext): Promise<Stage> {
     ports: { min: firstPort, max: firstPort },
     answerIncoming: true,
   };
-  const agent = new TestAgent(t, settings, { requestRate: 100_000 }).start();
+  const agent = new TestUserAgent(t, settings, { requestRate: 100_000 }).start();
   await agent.report('registered');
   let probes = 0;
   const send = (message: string | Buffer) => registrar.send(message, port.of ?? 0, '127.0.0.1');
@@ -106,9 +106,9 @@ test('mutated messages harm nothing (fixed seed)', { timeout: 60_000 }, async (t
   process.on('unhandledRejection', remember);
   t.after(() => process.off('unhandledRejection', remember));
   const samples = Object.values(tortureMessages).map((message) => Buffer.from(message.replaceAll('PORT', String(port))));
-  const mutator = new Mutator(4475);
+  const byteFuzzer = new ByteFuzzer(4475);
   for (let round = 0; round < 60; round += 1) {
-    for (let each = 0; each < 50; each += 1) send(mutator.mutate(samples));
+    for (let each = 0; each < 50; each += 1) send(byteFuzzer.mutate(samples));
     await answers();
   }
   await agent.agent.close();

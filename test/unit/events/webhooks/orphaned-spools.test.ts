@@ -11,7 +11,7 @@ import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
+import { accept, reject, startReceiver } from '../../../kit/webhook-receiver.ts';
 import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const spoolingProcess = join(import.meta.dirname, '../../../kit/spooling-process.ts');
@@ -62,8 +62,8 @@ function look(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
 describe('a node that comes back under another name', () => {
   it('delivers what it left as before, in order, dead letters included, and the old folder is gone', async (t) => {
     const base = folderOf(t);
-    const gone = await startReceiver(t, refuse(410));
-    const receiver = await startReceiver(t, refuse(500));
+    const gone = await startReceiver(t, reject(410));
+    const receiver = await startReceiver(t, reject(500));
     const first = startWebhooks(t, testSettings(), { store: await openStore(base, 'old@host'), dispatcher: { delay: () => 1_000_000 } });
     first.webhooks.publish(roomEvent('dead', 1), gone.url);
     await untilPending(first.webhooks);
@@ -71,7 +71,7 @@ describe('a node that comes back under another name', () => {
     // The one try that it makes is not to arrive later, when the others are counted.
     await receiver.until(1);
     await first.webhooks.close(0);
-    receiver.answer(take);
+    receiver.answer(accept);
     receiver.received.length = 0;
     const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base, 'new@host') });
     await receiver.until(3);
@@ -89,7 +89,7 @@ describe('a node that comes back under another name', () => {
 
   it('also where it was killed with -9', async (t) => {
     const base = folderOf(t);
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -98,7 +98,7 @@ describe('a node that comes back under another name', () => {
     });
     await once(child, 'close');
     const published = Number(said.trim().split('\n').at(-1));
-    receiver.answer(take);
+    receiver.answer(accept);
     startWebhooks(t, testSettings(), { store: await openStore(base, 'renamed@host') });
     await receiver.untilTrue((all) => all.some(({ id }) => id === `one-${published}`));
     const ids = [...new Set(receiver.received.map(({ id }) => id))].slice(0, published);
@@ -112,7 +112,7 @@ describe('a node that comes back under another name', () => {
 describe('a spool beside the own one', () => {
   it('is left alone while its node lives, and taken once it is gone', async (t) => {
     const base = folderOf(t);
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'live@host', receiver.url);
     const live = await SpoolFolder.take(base, 'live@host');
     const { left, taken } = look(base);
@@ -149,7 +149,7 @@ describe('a spool beside the own one', () => {
 
   it('is not deleted when its node comes back on another machine meanwhile', async (t) => {
     const base = folderOf(t);
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'old@host', receiver.url);
     const { left } = look(base, {
       take: async () => {
@@ -164,7 +164,7 @@ describe('a spool beside the own one', () => {
 
   it('stays where what it held is in memory only, and is taken once', async (t) => {
     const base = folderOf(t);
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'old@host', receiver.url);
     let times = 0;
     const { left } = look(base, {
@@ -186,7 +186,7 @@ describe('a spool beside the own one', () => {
 
   it('that cannot be read keeps nobody from the others', async (t) => {
     const base = folderOf(t);
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     mkdirSync(join(base, 'a@host', 'dead-letters.jsonl'), { recursive: true });
     writeFileSync(join(base, 'b-file'), '');
     await leave(t, base, 'c@host', receiver.url);

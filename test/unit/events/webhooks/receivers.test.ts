@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/free-ports.ts';
 import { stopwatch } from '../../../kit/promised-time.ts';
-import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
+import { accept, reject, startReceiver } from '../../../kit/webhook-receiver.ts';
 import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const inOrder = (room: string, count: number) => Array.from({ length: count }, (_, index) => `${room}-${index + 1}`);
@@ -89,7 +89,7 @@ describe('a receiver', () => {
 
   it('is told with what waits for it and why the last try failed, and where it is one of the cluster also when nothing waits', async (t) => {
     const cluster = await startReceiver(t);
-    const refusing = await startReceiver(t, refuse(500));
+    const refusing = await startReceiver(t, reject(500));
     const silent = `http://127.0.0.1:${await freePort()}/hook?key=secret`;
     const { webhooks } = startWebhooks(t, testSettings({ urls: [cluster.url] }));
     const told = (url: string) => webhooks.receivers().find((receiver) => receiver.url === url);
@@ -108,7 +108,7 @@ describe('a receiver', () => {
     });
     assert.match(told(silent)?.problem ?? '', /ECONNREFUSED/);
     assert.equal(told(silent)?.failing, true);
-    const done = await startReceiver(t, refuse(410));
+    const done = await startReceiver(t, reject(410));
     webhooks.publish(roomEvent('three', 1), done.url);
     await eventually('it is dead', () => webhooks.counters().dead >= 1, { every: 2 });
     const { pending, rooms, problem } = told(done.url) ?? {};
@@ -116,14 +116,14 @@ describe('a receiver', () => {
     assert.match(problem ?? '', /410/);
     webhooks.publish(roomEvent('three', 2, 'RoomDeleted'), done.url);
     assert.equal(told(done.url), undefined, 'the room is over');
-    refusing.answer(take);
+    refusing.answer(accept);
     await untilPending(webhooks, 1);
     assert.equal(told(refusing.url), undefined);
     assert.deepEqual(told(cluster.url), idle);
   });
 
   it('that answer with 410 once the room is over are remembered no longer than what waits for them', async (t) => {
-    const receivers = await Promise.all([1, 2, 3].map(() => startReceiver(t, refuse(410))));
+    const receivers = await Promise.all([1, 2, 3].map(() => startReceiver(t, reject(410))));
     const { webhooks } = startWebhooks(t, testSettings());
     for (const [index, { url }] of receivers.entries()) {
       webhooks.publish(roomEvent(`room-${index}`, 1), url);

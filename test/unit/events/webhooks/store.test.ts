@@ -12,7 +12,7 @@ import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
-import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
+import { accept, reject, startReceiver } from '../../../kit/webhook-receiver.ts';
 import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const spoolingProcess = join(import.meta.dirname, '../../../kit/spooling-process.ts');
@@ -33,7 +33,7 @@ describe('a process that is killed with -9', () => {
   for (const state of ['refuses everything', 'takes everything'] as const) {
     it(`loses nothing while the receiver ${state}: the next run delivers the rest in order, what comes twice has the same id`, async (t) => {
       const base = folderOf(t);
-      const receiver = await startReceiver(t, state === 'takes everything' ? take : refuse(500));
+      const receiver = await startReceiver(t, state === 'takes everything' ? accept : reject(500));
       const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
       let said = '';
       child.stdout.on('data', (chunk: Buffer) => {
@@ -43,7 +43,7 @@ describe('a process that is killed with -9', () => {
       await once(child, 'close');
       const published = Number(said.trim().split('\n').at(-1));
       assert.ok(published >= 100);
-      receiver.answer(take);
+      receiver.answer(accept);
       const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
       await untilPending(webhooks);
       const bodies = new Map<string, string>();
@@ -62,7 +62,7 @@ describe('a process that is killed with -9', () => {
 describe('dead letters', () => {
   it('are kept in a file, shown newest first, and delivered once more on demand', async (t) => {
     const base = folderOf(t);
-    const receiver = await startReceiver(t, refuse(410));
+    const receiver = await startReceiver(t, reject(410));
     const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
     for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), receiver.url);
     webhooks.publish(roomEvent('two', 1), receiver.url);
@@ -76,7 +76,7 @@ describe('dead letters', () => {
     );
     assert.equal(webhooks.deadLetters({}, 1).length, 1);
     await webhooks.close(0);
-    receiver.answer(take);
+    receiver.answer(accept);
     receiver.received.length = 0;
     const again = startWebhooks(t, testSettings(), { store: await openStore(base) }).webhooks;
     assert.equal(again.replay({ roomId: 'one' }), 2);
@@ -124,7 +124,7 @@ describe('dead letters', () => {
 describe('the end of a node', () => {
   it('tries what waits once more, keeps what is refused, and the next run delivers it', async (t) => {
     const base = folderOf(t);
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     const first = startWebhooks(t, testSettings(), { store: await openStore(base), dispatcher: { delay: () => 1_000_000 } });
     for (const seq of [1, 2]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
     await eventually('a try has failed', () => first.webhooks.counters().retries > 0, { every: 2 });
@@ -132,7 +132,7 @@ describe('the end of a node', () => {
     await receiver.until(2);
     await end;
     assert.match(String(first.of('warn').at(-1)?.msg), /not all delivered/);
-    receiver.answer(take);
+    receiver.answer(accept);
     const second = startWebhooks(t, testSettings(), { store: await openStore(base) });
     await untilPending(second.webhooks);
     assert.deepEqual(
@@ -153,14 +153,14 @@ describe('a full disk', () => {
     }
     try {
       const { log, of } = recordedLog();
-      const receiver = await startReceiver(t, refuse(500));
+      const receiver = await startReceiver(t, reject(500));
       const store = await WebhookStore.open({ log, base, name: 'node@host' });
       const { webhooks } = startWebhooks(t, testSettings(), { store });
       writeFileSync(join(base, 'filler'), Buffer.alloc(48 * 1024));
       for (let seq = 1; seq <= 200; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
       assert.equal(of('error').filter(({ msg }) => msg.includes('from memory only')).length, 1);
       assert.ok(webhooks.counters().spoolErrors > 0);
-      receiver.answer(take);
+      receiver.answer(accept);
       await untilPending(webhooks);
       const delivered = [...new Set(receiver.received.map(({ id }) => id))];
       assert.deepEqual(

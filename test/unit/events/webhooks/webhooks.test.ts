@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { refuse, startReceiver, take } from '../../../kit/webhook-receiver.ts';
+import { accept, reject, startReceiver } from '../../../kit/webhook-receiver.ts';
 import { roomEvent, secret, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const other = `whsec_${Buffer.from('another secret of 24 bytes or more').toString('base64')}`;
@@ -61,7 +61,7 @@ describe('deliveries', () => {
   });
 
   it('keep the order of a room whatever the receiver does, and repeat with the same id', async (t) => {
-    const answers = [refuse(500), refuse(302, { location: '/elsewhere' }), refuse(429), take];
+    const answers = [reject(500), reject(302, { location: '/elsewhere' }), reject(429), accept];
     const receiver = await startReceiver(t, (response, received, count, request) => {
       if (count % 7 === 0) response.destroy();
       else if (count % 11 === 0) response.writeHead(503, { 'content-length': '100' }).write('half', () => response.destroy());
@@ -105,7 +105,7 @@ describe('deliveries', () => {
     for (let seq = 1; seq <= 5; seq += 1) webhooks.publish(roomEvent('one', seq), first.url);
     await promise;
     const failed = first.received.length;
-    first.answer(take);
+    first.answer(accept);
     await first.until(failed + 5);
     assert.deepEqual(
       first.received.slice(-5).map(({ id }) => id),
@@ -142,7 +142,7 @@ describe('deliveries', () => {
   });
 
   it('are given up at the configured age', async (t) => {
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     const { webhooks, of } = startWebhooks(t, testSettings({ maxAge: 2_000 }), { dispatcher: { delay: () => 1_000_000 } });
     webhooks.publish(roomEvent('one', 1), receiver.url);
     await receiver.until(2);
@@ -209,7 +209,7 @@ describe('deliveries', () => {
   });
 
   it('that wait are bounded: the oldest are given up first', async (t) => {
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     const { webhooks } = startWebhooks(t, testSettings({ pendingMaxBytes: 4_000 }), { dispatcher: { delay: () => 1_000_000 } });
     for (let seq = 1; seq <= 100; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
     const { pending, pendingBytes, dead } = webhooks.counters();
@@ -218,7 +218,7 @@ describe('deliveries', () => {
   });
 
   it('of a room without end give up their own and none of other rooms', async (t) => {
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     const settings = testSettings({ pendingMaxBytes: 64 * 1024 });
     const { webhooks, of } = startWebhooks(t, settings, { dispatcher: { delay: () => 1_000_000 } });
     for (const room of ['quiet', 'other']) for (let seq = 1; seq <= 5; seq += 1) webhooks.publish(roomEvent(room, seq), receiver.url);
@@ -235,7 +235,7 @@ describe('deliveries', () => {
   });
 
   it('of many rooms give up those of the room that has most', async (t) => {
-    const receiver = await startReceiver(t, refuse(500));
+    const receiver = await startReceiver(t, reject(500));
     const settings = testSettings({ pendingMaxBytes: 32 * 1024 });
     const { webhooks, of } = startWebhooks(t, settings, { dispatcher: { delay: () => 1_000_000 } });
     webhooks.publish(roomEvent('quiet', 1), receiver.url);

@@ -1,17 +1,17 @@
 // The number of nodes by forwarded tracks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Autoscaling, nodesFor, remember, type Sample, scale } from '../../../../operator/clusters/autoscaling.ts';
+import { type Autoscaling, appendSample, desiredNodes, nodesFor, type ScaleSample } from '../../../../operator/clusters/autoscaling.ts';
 
 const autoscaling: Autoscaling = { minReplicas: 1, maxReplicas: 5, targetForwardedTracks: 100, scaleDownStabilizationSeconds: 60 };
 
 /** The number of nodes over time: `tracks` once a second. */
 function run(tracks: readonly number[], { from = 1, config = autoscaling } = {}): number[] {
-  let history: Sample[] = [];
+  let history: ScaleSample[] = [];
   let current = from;
   return tracks.map((each, second) => {
-    history = remember(config, history, { at: second * 1000, nodes: nodesFor(config, each) });
-    current = scale(config, current, history, second * 1000);
+    history = appendSample(config, history, { at: second * 1000, nodes: nodesFor(config, each) });
+    current = desiredNodes(config, current, history, second * 1000);
     return current;
   });
 }
@@ -46,9 +46,9 @@ test('an operator that just started knows nothing of the past and takes no node 
 });
 
 test('without a sample everything stays, but within the bounds', () => {
-  assert.equal(scale(autoscaling, 3, [], 0), 3);
-  assert.equal(scale(autoscaling, 9, [], 0), 5);
-  assert.equal(scale(autoscaling, 0, [], 0), 1);
+  assert.equal(desiredNodes(autoscaling, 3, [], 0), 3);
+  assert.equal(desiredNodes(autoscaling, 9, [], 0), 5);
+  assert.equal(desiredNodes(autoscaling, 0, [], 0), 1);
 });
 
 test('without a window nodes go at once', () => {
@@ -57,9 +57,9 @@ test('without a window nodes go at once', () => {
 
 test('a long window with many samples is remembered in few of them, and the peak is among these', () => {
   const day = { ...autoscaling, scaleDownStabilizationSeconds: 86_400 };
-  let history: Sample[] = [];
+  let history: ScaleSample[] = [];
   for (let second = 0; second < 100_000; second += 5)
-    history = remember(day, history, { at: second * 1000, nodes: second === 50_000 ? 4 : 1 });
+    history = appendSample(day, history, { at: second * 1000, nodes: second === 50_000 ? 4 : 1 });
   assert.ok(history.length <= 1_100, String(history.length));
-  assert.equal(scale(day, 4, history, 99_995_000), 4);
+  assert.equal(desiredNodes(day, 4, history, 99_995_000), 4);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { certificateStep } from '../../../../operator/clusters/certificates.ts';
-import type { SecretData } from '../../../../operator/clusters/facts.ts';
+import type { SecretData } from '../../../../operator/clusters/cluster-context.ts';
 
 const day = 24 * 3_600_000;
 const start = Date.UTC(2026, 0, 1);

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { defaultLayer, fileLayer, mergeLayers } from '../../../../node/config/layers.ts';
+import type { SecretData } from '../../../../operator/clusters/cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
-import type { SecretData } from '../../../../operator/clusters/facts.ts';
 import { decodeSecret, operatorToken, secretNames } from '../../../../operator/clusters/secret-values.ts';
 import { richSpec, testCluster, testFacts, testSecrets, webhookKey } from '../../../kit/media-cluster.ts';
 

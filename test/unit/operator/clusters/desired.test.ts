@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
 import { sharedObjects, slotObjects, specProblems } from '../../../../operator/clusters/desired.ts';
-import { missingSecrets } from '../../../../operator/clusters/made-secrets.ts';
+import { missingSecrets } from '../../../../operator/clusters/generated-secrets.ts';
 import { podSelector, selectorText } from '../../../../operator/clusters/names.ts';
 import { pod } from '../../../../operator/clusters/pod.ts';
 import { richSpec, testCluster, testFacts } from '../../../kit/media-cluster.ts';

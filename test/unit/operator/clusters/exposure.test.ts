@@ -1,10 +1,10 @@
 // Which address a pod announces, and what is waited for until it is known.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { announcedAddress, type PlaceFacts } from '../../../../operator/clusters/exposure.ts';
+import { announcedAddress, type PodLocation } from '../../../../operator/clusters/exposure.ts';
 import { testCluster } from '../../../kit/media-cluster.ts';
 
-const placed: PlaceFacts = {
+const placed: PodLocation = {
   podIP: '10.1.0.5',
   hostIP: '192.168.0.7',
   hostAddresses: [
@@ -14,8 +14,8 @@ const placed: PlaceFacts = {
   ],
   mayReadHosts: true,
 };
-const inside: PlaceFacts = { ...placed, hostAddresses: [{ type: 'InternalIP', address: '192.168.0.7' }] };
-const announced = (media: object, place: PlaceFacts) => announcedAddress(testCluster({ media }).spec, place);
+const inside: PodLocation = { ...placed, hostAddresses: [{ type: 'InternalIP', address: '192.168.0.7' }] };
+const announced = (media: object, place: PodLocation) => announcedAddress(testCluster({ media }).spec, place);
 const reasonOf = (found: ReturnType<typeof announcedAddress>) => ('reason' in found ? found.reason : JSON.stringify(found));
 
 for (const exposure of ['nodePort', 'hostPort', 'hostNetwork'])

@@ -1,10 +1,10 @@
 // The rotation of keys, step by step.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type KeyFacts, keyStep, rotationOf, rotationText } from '../../../../operator/clusters/keys.ts';
+import { type KeyState, keyStep, rotationOf, rotationText } from '../../../../operator/clusters/keys.ts';
 
 const hour = 3_600_000;
-const facts: KeyFacts = {
+const facts: KeyState = {
   wanted: 1,
   data: { current: 'old' },
   rotation: { generation: 0, since: 0 },
@@ -12,8 +12,8 @@ const facts: KeyFacts = {
   lifetime: 25 * hour,
   now: 100 * hour,
 };
-const step = (but: Partial<KeyFacts>) => keyStep({ ...facts, ...but }, () => 'new');
-const written = (but: Partial<KeyFacts>) => {
+const step = (but: Partial<KeyState>) => keyStep({ ...facts, ...but }, () => 'new');
+const written = (but: Partial<KeyState>) => {
   const { message, ...rest } = step(but) as { message: string };
   assert.match(message, /\.$/);
   return rest;

@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import type { NetworkPolicy } from '../../../../operator/clusters/manifests.ts';
 import { podSelector } from '../../../../operator/clusters/names.ts';
 import { networkPolicy } from '../../../../operator/clusters/network-policy.ts';
+import { networkRules, type TrafficSource } from '../../../../operator/clusters/network-rules.ts';
 import { pod } from '../../../../operator/clusters/pod.ts';
-import { type Exposure, fixedBlock, mediaPortsOf } from '../../../../operator/clusters/ports.ts';
-import { type Sender, traffic } from '../../../../operator/clusters/traffic.ts';
+import { type Exposure, fixedPortBlock, mediaPortsOf } from '../../../../operator/clusters/ports.ts';
 import { richSpec, testCluster, testFacts } from '../../../kit/media-cluster.ts';
 
 type Who = { outside?: true; labels?: Record<string, string>; namespace?: string };
@@ -38,7 +38,7 @@ const covers = (wanted: Record<string, string> = {}, labels: Record<string, stri
   Object.entries(wanted).every(([key, value]) => labels[key] === value);
 
 const exposures: readonly Exposure[] = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'];
-const senders: Record<Sender, Who[]> = {
+const senders: Record<TrafficSource, Who[]> = {
   anyone: [outside, node, neighbour, strange, prometheus],
   cluster: [node, neighbour, strange, prometheus],
   nodes: [node],
@@ -51,7 +51,7 @@ for (const exposure of exposures)
     const cluster = testCluster({ ...richSpec, media: { exposure } });
     const policy = networkPolicy(cluster, testFacts());
     assert.deepEqual(policy?.spec.podSelector.matchLabels, podSelector('media'));
-    for (const { name, protocols, ports, from } of traffic(cluster.spec, testFacts()))
+    for (const { name, protocols, ports, from } of networkRules(cluster.spec, testFacts()))
       for (const port of [ports.from, ports.to])
         for (const protocol of protocols)
           for (const who of everybody)
@@ -62,9 +62,9 @@ for (const exposure of exposures)
 for (const exposure of exposures)
   test(`with ${exposure} every port of a pod is in the table`, () => {
     const cluster = testCluster({ ...richSpec, media: { exposure } });
-    const basePort = exposure === 'nodePort' ? 30_500 : fixedBlock(cluster.spec, cluster.spec.maxReplicas);
+    const basePort = exposure === 'nodePort' ? 30_500 : fixedPortBlock(cluster.spec, cluster.spec.maxReplicas);
     assert.ok(basePort);
-    const rows = traffic(cluster.spec, testFacts());
+    const rows = networkRules(cluster.spec, testFacts());
     for (const { containerPort, protocol } of pod(cluster, testFacts(), { index: 3, basePort }).spec.containers[0].ports)
       assert.ok(
         rows.some(({ ports, protocols }) => containerPort >= ports.from && containerPort <= ports.to && protocols.includes(protocol)),
@@ -82,7 +82,7 @@ test('ports of distribution are for nodes of the same cluster, wherever others r
 });
 
 test('HTTP is open to everybody only where clients are told the address of the pod', () => {
-  const httpFrom = (spec: object) => traffic(testCluster(spec).spec, {}).find(({ name }) => name === 'http')?.from;
+  const httpFrom = (spec: object) => networkRules(testCluster(spec).spec, {}).find(({ name }) => name === 'http')?.from;
   assert.equal(httpFrom({}), 'cluster');
   assert.equal(httpFrom({ media: { exposure: 'podIP' } }), 'anyone');
   assert.equal(httpFrom({ media: { exposure: 'hostNetwork' } }), 'anyone');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { believed, type NodeHealth, NodePoll } from '../../../../operator/clusters/node-poll.ts';
+import { type NodeHealth, NodePoll, reportTtlMs } from '../../../../operator/clusters/node-poll.ts';
 import { eventually } from '../../../kit/eventually.ts';
 
 const well: NodeHealth = {
@@ -27,7 +27,7 @@ function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
       },
       drain: async () => {},
       cancelDrain: async () => {},
-      forgive: () => {},
+      resetBackoff: () => {},
     }),
     token: () => 'token',
     changed: (key) => events.emit('told', key),
@@ -43,10 +43,10 @@ test('a node is asked as soon as it is known, and what it says is told', async (
   answers.set('http://a', well);
   const first = told();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
-  assert.equal(poll.unasked('n/c', 'a'), true);
+  assert.equal(poll.neverPolled('n/c', 'a'), true);
   assert.deepEqual(await first, ['n/c']);
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
-  assert.equal(poll.unasked('n/c', 'a'), false);
+  assert.equal(poll.neverPolled('n/c', 'a'), false);
 });
 
 test('only what decisions depend on is told again', async (t) => {
@@ -77,9 +77,9 @@ test('what a node said is believed for a while after it fell silent, then no mor
   await silent;
   assert.equal(poll.error('n/c', 'a'), 'It cannot be reached.');
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
-  clock.now = believed;
+  clock.now = reportTtlMs;
   assert.equal(poll.report('n/c', 'a'), undefined);
-  assert.equal(poll.unasked('n/c', 'a'), false);
+  assert.equal(poll.neverPolled('n/c', 'a'), false);
 });
 
 test('a node that did not answer is asked again soon, before its host could count as lost', async (t) => {
@@ -99,11 +99,11 @@ test('a node that was asked before it listened is asked anew as soon as its pod 
   const first = told();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
   await first;
-  assert.equal(poll.unasked('n/c', 'a'), false);
+  assert.equal(poll.neverPolled('n/c', 'a'), false);
   const second = told();
   answers.set('http://a', well);
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
-  assert.equal(poll.unasked('n/c', 'a'), true);
+  assert.equal(poll.neverPolled('n/c', 'a'), true);
   await second;
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
 });
@@ -126,7 +126,7 @@ test('a pod of the same name on another address is another node', async (t) => {
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   poll.watch('n/c', [{ uid: 'a', url: 'http://b', signed: true }], true);
-  assert.equal(poll.unasked('n/c', 'a'), true);
+  assert.equal(poll.neverPolled('n/c', 'a'), true);
 });
 
 test('a node that is to be called otherwise is asked anew', async (t) => {
@@ -136,7 +136,7 @@ test('a node that is to be called otherwise is asked anew', async (t) => {
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: false }], true);
-  assert.equal(poll.unasked('n/c', 'a'), true);
+  assert.equal(poll.neverPolled('n/c', 'a'), true);
 });
 
 test('nobody is asked about a cluster that is forgotten', async (t) => {

@@ -5,7 +5,7 @@ import { knownNames } from '../../../../node/config/variables.ts';
 import { indexOf } from '../../../../operator/clusters/names.ts';
 import { pod, templateHash } from '../../../../operator/clusters/pod.ts';
 import { isSigned } from '../../../../operator/clusters/signed-calls.ts';
-import { claim } from '../../../../operator/clusters/storage.ts';
+import { persistentVolumeClaim } from '../../../../operator/clusters/storage.ts';
 import { richSpec, testCluster, testFacts } from '../../../kit/media-cluster.ts';
 
 const slot = { index: 2, basePort: 30_500 };
@@ -172,8 +172,8 @@ test('files are in a claim of the index or in an emptyDir', () => {
   assert.deepEqual(resourcesOf({}), { name: 'resources', emptyDir: {} });
   assert.deepEqual(resourcesOf({ storage: { emptyDir: { sizeLimit: '5Gi' } } }), { name: 'resources', emptyDir: { sizeLimit: '5Gi' } });
   assert.deepEqual(resourcesOf(richSpec), { name: 'resources', persistentVolumeClaim: { claimName: 'media-2' } });
-  assert.equal(claim(testCluster(richSpec), 2)?.metadata.name, 'media-2');
-  assert.equal(claim(testCluster(), 2), undefined);
+  assert.equal(persistentVolumeClaim(testCluster(richSpec), 2)?.metadata.name, 'media-2');
+  assert.equal(persistentVolumeClaim(testCluster(), 2), undefined);
 });
 
 test('what reaches living nodes needs no new pods', () => {

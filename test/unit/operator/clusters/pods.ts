@@ -1,7 +1,7 @@
 // Facts of pods for tests of decisions.
-import type { PodFacts } from '../../../../operator/clusters/pod-facts.ts';
+import type { PodSnapshot } from '../../../../operator/clusters/pod-snapshot.ts';
 
-const working: Omit<PodFacts, 'name' | 'uid' | 'index'> = {
+const working: Omit<PodSnapshot, 'name' | 'uid' | 'index'> = {
   current: true,
   ready: true,
   ending: false,
@@ -16,11 +16,11 @@ const working: Omit<PodFacts, 'name' | 'uid' | 'index'> = {
 };
 
 /** A pod that is ready and empty, but for what is said otherwise. */
-export function aPod(index: number, but: Partial<PodFacts> = {}): PodFacts {
+export function aPod(index: number, but: Partial<PodSnapshot> = {}): PodSnapshot {
   return { ...working, name: `c-${index}`, uid: `uid-${index}`, index, ...but };
 }
 
 /** What a node says that has so many peers, one room for each two. */
-export function withPeers(connectedPeers: number, state: 'accepting' | 'draining' = 'accepting'): Pick<PodFacts, 'report'> {
+export function withPeers(connectedPeers: number, state: 'accepting' | 'draining' = 'accepting'): Pick<PodSnapshot, 'report'> {
   return { report: { state, rooms: Math.ceil(connectedPeers / 2), connectedPeers, forwardedTracks: connectedPeers } };
 }

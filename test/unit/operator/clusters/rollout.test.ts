@@ -1,17 +1,17 @@
 // Which pods are made, emptied and removed next.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PodFacts } from '../../../../operator/clusters/pod-facts.ts';
+import type { PodSnapshot } from '../../../../operator/clusters/pod-snapshot.ts';
 import { planRollout } from '../../../../operator/clusters/rollout.ts';
 import { aPod, withPeers } from './pods.ts';
 
-function plan(desired: number, pods: PodFacts[], { indexes = 11, waited = false, taken = [] as number[] } = {}) {
+function plan(desired: number, pods: PodSnapshot[], { indexes = 11, waited = false, taken = [] as number[] } = {}) {
   const { create, drain, remove, keep, blocked } = planRollout({
     desired,
     indexes,
     pods,
-    taken: new Set(taken),
-    waitedEnough: () => waited,
+    foreignIndexes: new Set(taken),
+    replacementTimedOut: () => waited,
   });
   return {
     create,
@@ -59,7 +59,7 @@ test('a pod that is being emptied goes on being the one, and is called back firs
 
 test('a node that got its signal cannot be called back', () => {
   const terminating = { drain: { reason: 'ScaleDown' as const, deadline: 1 }, report: { ...aPod(0).report, state: 'terminating' } };
-  assert.deepEqual(plan(2, [aPod(0, terminating as Partial<PodFacts>), aPod(1)]).create, [2]);
+  assert.deepEqual(plan(2, [aPod(0, terminating as Partial<PodSnapshot>), aPod(1)]).create, [2]);
 });
 
 test('a rollout makes one new pod first, waits until it is ready, and then empties one old pod', () => {
@@ -154,7 +154,13 @@ test('however many pods there are of whatever kind, as many stay as are wanted w
       }),
     );
     const desired = Math.floor(random() * 5);
-    const { create, drain, keep } = planRollout({ desired, indexes: 11, pods, taken: new Set(), waitedEnough: () => false });
+    const { create, drain, keep } = planRollout({
+      desired,
+      indexes: 11,
+      pods,
+      foreignIndexes: new Set(),
+      replacementTimedOut: () => false,
+    });
     const able = pods.filter((pod) => pod.ready && !pod.ending && !pod.failed && !pod.lost && !pod.leaving && !pod.drain);
     const left = keep.filter((pod) => pod.ready && !pod.leaving);
     assert.ok(left.length >= Math.min(desired, able.length), JSON.stringify({ pods, desired }));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ingress, nodeHost, publicUrls } from '../../../../operator/clusters/ingress.ts';
-import { apiService, headlessHost, mediaService, nodeService, nodesService } from '../../../../operator/clusters/services.ts';
+import { apiService, headlessServiceHost, mediaService, nodeService, nodesService } from '../../../../operator/clusters/services.ts';
 import { richSpec, testCluster, testFacts } from '../../../kit/media-cluster.ts';
 
 const slot = { index: 3, basePort: 30_500 };
@@ -10,7 +10,7 @@ const mediaOf = (spec: object) => mediaService(testCluster(spec), slot)?.spec;
 
 test('nodes find each other under the headless Service before they are ready', () => {
   const { metadata, spec } = nodesService(testCluster());
-  assert.equal(`${metadata.name}.calls.svc.cluster.local`, headlessHost(testCluster(), testFacts()));
+  assert.equal(`${metadata.name}.calls.svc.cluster.local`, headlessServiceHost(testCluster(), testFacts()));
   assert.equal(spec.clusterIP, 'None');
   assert.equal(spec.publishNotReadyAddresses, true);
   assert.deepEqual(

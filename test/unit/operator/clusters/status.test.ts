@@ -5,8 +5,14 @@ import type { MediaClusterStatus } from '../../../../crds/types.ts';
 import type { ConfigFiles } from '../../../../operator/clusters/config-files.ts';
 import { configState } from '../../../../operator/clusters/config-state.ts';
 import type { NodeHealth } from '../../../../operator/clusters/node-poll.ts';
-import type { PodFacts } from '../../../../operator/clusters/pod-facts.ts';
-import { asSentence, type SeenPod, type StatusInput, statusOf, withoutCounting } from '../../../../operator/clusters/status.ts';
+import type { PodSnapshot } from '../../../../operator/clusters/pod-snapshot.ts';
+import {
+  capitalizeSentence,
+  type PodReport,
+  type StatusInput,
+  statusOf,
+  withStableCounters,
+} from '../../../../operator/clusters/status.ts';
 import type { Stored } from '../../../../operator/kube/objects.ts';
 import type { MediaCluster } from '../../../../operator/objects.ts';
 import { aPod, withPeers } from './pods.ts';
@@ -18,7 +24,7 @@ const cluster = {
   spec: {},
 } as Stored<MediaCluster>;
 
-function seen(index: number, but: Partial<PodFacts> = {}): SeenPod {
+function seen(index: number, but: Partial<PodSnapshot> = {}): PodReport {
   const metadata = {
     name: `c-${index}`,
     uid: `uid-${index}`,
@@ -125,13 +131,13 @@ test('numbers that only count are taken as they were stored', () => {
     forwardedTracks: 90,
     nodes: [{ name: 'c-1', state: 'Ready', rooms: 9, forwardedTracks: 90 }],
   };
-  const status = withoutCounting(statusOf(input), stored);
+  const status = withStableCounters(statusOf(input), stored);
   assert.deepEqual([status.rooms, status.forwardedTracks, status.nodes?.[1]?.rooms, status.nodes?.[0]?.rooms], [9, 90, 9, undefined]);
 });
 
 test('a sentence begins with a capital letter and has an end', () => {
-  assert.equal(asSentence('the end'), 'The end.');
-  assert.equal(asSentence('Why?'), 'Why?');
+  assert.equal(capitalizeSentence('the end'), 'The end.');
+  assert.equal(capitalizeSentence('Why?'), 'Why?');
 });
 
 const files: ConfigFiles = {

@@ -1,7 +1,7 @@
 // Events for people: told in the background, repetitions as one series, never more than the API server can bear.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { cutBytes, EventRecorder } from '../../../../operator/kube/event-recorder.ts';
+import { EventRecorder, truncateUtf8 } from '../../../../operator/kube/event-recorder.ts';
 import { KubeError } from '../../../../operator/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../../../operator/kube/objects.ts';
 import { silentLog } from '../../../../operator/log.ts';
@@ -207,6 +207,6 @@ describe('the recorder of events', () => {
     const { note, reason } = written[0].event;
     assert.equal(Buffer.byteLength(String(note)), 1021);
     assert.ok(String(note).isWellFormed() && String(reason).length === 128);
-    assert.deepEqual([cutBytes('äöü', 6), cutBytes('äöü', 5), cutBytes('', 5)], ['äöü', 'äö', '']);
+    assert.deepEqual([truncateUtf8('äöü', 6), truncateUtf8('äöü', 5), truncateUtf8('', 5)], ['äöü', 'äö', '']);
   });
 });

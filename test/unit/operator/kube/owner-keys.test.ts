@@ -1,7 +1,7 @@
 // From what is owned to the key of the owner.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { controllerOf, type KubeObject } from '../../../../operator/kube/objects.ts';
+import { controllerReference, type KubeObject } from '../../../../operator/kube/objects.ts';
 import { OwnerKeys } from '../../../../operator/kube/owner-keys.ts';
 import { room } from './fake-api.ts';
 
@@ -10,12 +10,12 @@ it('an owned object gives the key of the owner that controls it, as long as that
   const owner = room('standup', '1');
   const owned = (references: object[]) =>
     ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'default', ownerReferences: references } }) as KubeObject;
-  const secret = owned([controllerOf(owner)]);
+  const secret = owned([controllerReference(owner)]);
   assert.equal(owners.keyOfOwner(secret), undefined);
   owners.add(owner);
   assert.equal(owners.keyOfOwner(secret), 'default/standup');
-  assert.equal(owners.keyOfOwner(owned([{ ...controllerOf(owner), controller: false }])), undefined);
-  assert.equal(owners.keyOfOwner(owned([{ ...controllerOf(owner), uid: 'another' }])), undefined);
+  assert.equal(owners.keyOfOwner(owned([{ ...controllerReference(owner), controller: false }])), undefined);
+  assert.equal(owners.keyOfOwner(owned([{ ...controllerReference(owner), uid: 'another' }])), undefined);
   owners.delete(owner);
   assert.deepEqual([owners.keyOfOwner(secret), owners.size], [undefined, 0]);
 });

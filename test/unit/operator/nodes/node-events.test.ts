@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { WebSocketServer } from 'ws';
 import { silentLog } from '../../../../operator/log.ts';
 import { NodeEvents, type NodeEventsOptions } from '../../../../operator/nodes/node-events.ts';
-import type { NodeEvent } from '../../../../operator/nodes/shapes.ts';
+import type { NodeEvent } from '../../../../operator/nodes/schemas.ts';
 import { apiClient } from '../../../kit/api-client.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { startNodePair } from '../../../kit/node-pair.ts';
@@ -72,12 +72,12 @@ test('What happens while the connection is cut is heard when it is back, once an
 });
 
 test('Where a node is gone another one of its cluster tells the events', async (t) => {
-  const { owner, wrong } = await startNodePair(t);
-  const { heard, events, waitFor } = listen(t, { nodes: () => [signed(owner.url), signed(wrong.url)], token: () => owner.token });
+  const { owner, nonOwner } = await startNodePair(t);
+  const { heard, events, waitFor } = listen(t, { nodes: () => [signed(owner.url), signed(nonOwner.url)], token: () => owner.token });
   await waitFor('subscribed', () => events.connected === owner.url);
   await owner.close();
-  await waitFor('subscribed at the other one', () => events.connected === wrong.url);
-  await apiClient(wrong.url, wrong.token).post('/room', { roomId: 'later' });
+  await waitFor('subscribed at the other one', () => events.connected === nonOwner.url);
+  await apiClient(nonOwner.url, nonOwner.token).post('/room', { roomId: 'later' });
   await waitFor('an event of the other node', () => heard.some(({ roomId }) => roomId === 'later'));
 });
 

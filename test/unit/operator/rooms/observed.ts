@@ -1,7 +1,7 @@
 // A Room in every state that a test wants: what the controller would know of it.
 import { roomSpecSchema } from '../../../../crds/room.ts';
 import type { RoomStatus } from '../../../../crds/types.ts';
-import type { NodeComponent, NodePeer, NodeRoom } from '../../../../operator/nodes/shapes.ts';
+import type { NodeComponent, NodePeer, NodeRoom } from '../../../../operator/nodes/schemas.ts';
 import type { Decision, Observed } from '../../../../operator/rooms/observed.ts';
 import { reconcile } from '../../../../operator/rooms/reconcile.ts';
 
@@ -31,15 +31,15 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
     status,
     finalized: true,
     cluster: { name: 'media', defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null }, api: undefined, keyGeneration: 0 },
-    rival: undefined,
+    conflictsWith: undefined,
     fate: { kind: 'absent' },
-    wishes: [],
+    desiredComponents: [],
     componentEnds: new Map(),
     refusedComponents: new Map(),
     refusedPeers: new Map(),
     refusedConfig: undefined,
     secret: undefined,
-    fresh: new Map(),
+    newTokens: new Map(),
     now,
     skewMs: undefined,
     countsAgeMs: 60_000,
@@ -76,7 +76,7 @@ export function nodeComponent(name: string, revision: string, component: Partial
   return { id: `id-of-${name}`, type: 'file', externalId: `${uid}/${name}/${revision}`, ...component };
 }
 
-export function wish(name: string, revision = 'v1', type = 'file'): Observed['wishes'][number] {
+export function wish(name: string, revision = 'v1', type = 'file'): Observed['desiredComponents'][number] {
   return { name, type, revision, request: { type, options: {}, externalId: `${uid}/${name}/${revision}` } };
 }
 

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { roomSpecSchema } from '../../../../crds/room.ts';
-import { controllerOf, type Stored } from '../../../../operator/kube/objects.ts';
+import { controllerReference, type Stored } from '../../../../operator/kube/objects.ts';
 import type { Room } from '../../../../operator/objects.ts';
-import { componentWishes, type Secret, SecretDigests, secretNamesOf } from '../../../../operator/rooms/component-wishes.ts';
+import { BoundedMap } from '../../../../operator/rooms/bounded-map.ts';
 import { defaultsOf, readSpec } from '../../../../operator/rooms/desired.ts';
-import { Refusals, WrittenSecret } from '../../../../operator/rooms/memory.ts';
-import { Newest } from '../../../../operator/rooms/newest.ts';
+import { desiredComponents, type Secret, SecretDigests, secretNamesOf } from '../../../../operator/rooms/desired-components.ts';
 import { peerSecret, peerSecretName, peerUrl, readPeerSecret, renewalIn } from '../../../../operator/rooms/peer-secret.ts';
-import { rivalOf } from '../../../../operator/rooms/rivals.ts';
+import { PendingSecretWrite, RejectionCache } from '../../../../operator/rooms/room-cache.ts';
+import { conflictingRoom } from '../../../../operator/rooms/room-conflicts.ts';
 import { transitions } from '../../../../operator/rooms/transitions.ts';
 import { nodeComponent, observed, present, readyStatus, uid, wish } from './observed.ts';
 
@@ -27,7 +27,7 @@ describe('Wishes for components', () => {
   const spec = (options: object, type = 'sip') => roomSpecSchema.parse({ components: [{ name: 'c', type, options }] });
   const sip = { registrarAddress: 'sip:r', username: 'u', passwordSecretRef: { name: 's', key: 'pw' } };
   const revisionOf = async (each: object, stored: Stored<Secret>, type = 'sip') => {
-    const [wish] = await componentWishes(spec(each, type), uid, () => stored, new SecretDigests());
+    const [wish] = await desiredComponents(spec(each, type), uid, () => stored, new SecretDigests());
     assert.ok(wish && 'request' in wish);
     return wish;
   };
@@ -66,7 +66,7 @@ describe('Wishes for components', () => {
 
   test('say what is missing', async () => {
     const wishes = async (stored: Stored<Secret> | undefined) => {
-      const [wish] = await componentWishes(spec(sip), uid, () => stored, new SecretDigests());
+      const [wish] = await desiredComponents(spec(sip), uid, () => stored, new SecretDigests());
       return wish && 'problem' in wish ? wish.problem.message : undefined;
     };
     assert.equal(await wishes(undefined), 'Secret s does not exist.');
@@ -92,7 +92,7 @@ describe('The Secret of the peers', () => {
   test('is foreign where another Room, or nobody, controls it', () => {
     assert.deepEqual(readPeerSecret(secret('r-peers', {}), room), { foreign: true });
     const of = (name: string, more: object = {}) =>
-      secret('r-peers', {}, { ownerReferences: [{ ...controllerOf(room), name, uid: 'another' }], ...more });
+      secret('r-peers', {}, { ownerReferences: [{ ...controllerReference(room), name, uid: 'another' }], ...more });
     assert.deepEqual(readPeerSecret(of('another'), room), { foreign: true });
     assert.deepEqual(readPeerSecret(of(room.metadata.name), room), { foreign: true, left: true });
     const ending = { deletionTimestamp: '2026-01-01T00:00:00Z' };
@@ -119,7 +119,7 @@ describe('The Secret of the peers', () => {
   });
 
   test('is as it was written until the reflector has it, then as that says', () => {
-    const written = new WrittenSecret();
+    const written = new PendingSecretWrite();
     const made = secret('r-peers', {});
     written.set(made, 0);
     assert.equal(written.current(undefined, 1), made);
@@ -133,7 +133,7 @@ describe('The Secret of the peers', () => {
   });
 
   test('is not there where the reflector says that it was deleted before anybody looked at it again', () => {
-    const written = new WrittenSecret();
+    const written = new PendingSecretWrite();
     const made = secret('r-peers', {});
     written.set(made, 0);
     written.gone('of-another-one-of-its-name');
@@ -152,18 +152,18 @@ describe('Of two Rooms with one id', () => {
   const [old, young] = [named('old', '2026-11-21T10:00:00Z'), named('young', '2026-11-21T11:00:00Z')];
 
   test('the older one has it', () => {
-    assert.equal(rivalOf(old, [old, young]), undefined);
-    assert.equal(rivalOf(young, [old, young]), 'old');
+    assert.equal(conflictingRoom(old, [old, young]), undefined);
+    assert.equal(conflictingRoom(young, [old, young]), 'old');
   });
 
   test('the one that has a room keeps it', () => {
     const there = named('young', '2026-11-21T11:00:00Z', 'i');
-    assert.equal(rivalOf(there, [old, there]), undefined);
-    assert.equal(rivalOf(old, [old, there]), 'young');
+    assert.equal(conflictingRoom(there, [old, there]), undefined);
+    assert.equal(conflictingRoom(old, [old, there]), 'young');
   });
 
   test('one that is over has no claim', () => {
-    assert.equal(rivalOf(young, [named('old', '2026-11-21T10:00:00Z', 'i', 'Finished'), young]), undefined);
+    assert.equal(conflictingRoom(young, [named('old', '2026-11-21T10:00:00Z', 'i', 'Finished'), young]), undefined);
   });
 });
 
@@ -201,7 +201,7 @@ describe('An Event', () => {
         type: 'recording',
         ...(uploadProblem !== undefined && { properties: { uploadProblem } }),
       });
-      return readyStatus({ fate: present({ components: [tape] }), wishes: [wish('tape', 'v1', 'recording')] });
+      return readyStatus({ fate: present({ components: [tape] }), desiredComponents: [wish('tape', 'v1', 'recording')] });
     };
     const [well, failing] = [withTape(), withTape('S3 refuses the keys (InvalidAccessKeyId)')];
     const note = 'Component tape: Its uploads fail: S3 refuses the keys (InvalidAccessKeyId).';
@@ -219,20 +219,20 @@ describe('An Event', () => {
 
 describe('What was refused', () => {
   test('is tried again when something changed or time went by', () => {
-    const refusals = new Refusals();
-    refusals.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
-    assert.deepEqual([...refusals.current('stamp', 99)], [['a', { reason: 'R', message: 'M.' }]]);
-    assert.equal(refusals.current('stamp', 100).size, 0);
-    refusals.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
-    assert.equal(refusals.current('other', 1).size, 0);
+    const rejectionCache = new RejectionCache();
+    rejectionCache.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
+    assert.deepEqual([...rejectionCache.current('stamp', 99)], [['a', { reason: 'R', message: 'M.' }]]);
+    assert.equal(rejectionCache.current('stamp', 100).size, 0);
+    rejectionCache.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
+    assert.equal(rejectionCache.current('other', 1).size, 0);
   });
 });
 
 test('A bounded map forgets what was set first', () => {
-  const newest = new Newest<string, number>(2);
-  for (const [index, key] of ['a', 'b', 'a', 'c'].entries()) newest.set(key, index);
+  const boundedMap = new BoundedMap<string, number>(2);
+  for (const [index, key] of ['a', 'b', 'a', 'c'].entries()) boundedMap.set(key, index);
   assert.deepEqual(
-    [...newest.map],
+    [...boundedMap.map],
     [
       ['a', 2],
       ['c', 3],

@@ -12,37 +12,41 @@ describe('A Room whose room is gone', () => {
   const crashes = (...minutes: number[]) => minutes.map((each) => new Date(now.getTime() - each * 60_000).toISOString());
   const gone = (reason: string, given: Given = {}): Given => ({ ...live, fate: { kind: 'ended', reason }, ...given });
   check([
-    ['because it was deleted over REST is Finished', gone('deleted'), { action: 'record', phase: 'Finished', ready: 'False Deleted' }],
-    ['because nobody came is Finished', gone('peerless'), { action: 'record', phase: 'Finished', ready: 'False Purged' }],
-    ['because its node is drained is made again', gone('draining'), { action: 'record', phase: 'Recovering', ready: 'False RoomLost' }],
-    ['because its node was stopped is made again', gone('shutdown'), { action: 'record', phase: 'Recovering' }],
-    ['because an older one was found is looked for again', gone('duplicate'), { action: 'record', phase: 'Recovering' }],
-    ['because it crashed is made again', gone('crashed'), { action: 'record', phase: 'Recovering', ready: 'False RoomCrashed' }],
+    ['because it was deleted over REST is Finished', gone('deleted'), { action: 'writeStatus', phase: 'Finished', ready: 'False Deleted' }],
+    ['because nobody came is Finished', gone('peerless'), { action: 'writeStatus', phase: 'Finished', ready: 'False Purged' }],
+    [
+      'because its node is drained is made again',
+      gone('draining'),
+      { action: 'writeStatus', phase: 'Recovering', ready: 'False RoomLost' },
+    ],
+    ['because its node was stopped is made again', gone('shutdown'), { action: 'writeStatus', phase: 'Recovering' }],
+    ['because an older one was found is looked for again', gone('duplicate'), { action: 'writeStatus', phase: 'Recovering' }],
+    ['because it crashed is made again', gone('crashed'), { action: 'writeStatus', phase: 'Recovering', ready: 'False RoomCrashed' }],
     [
       'because of a third crash within ten minutes is made again later',
       gone('crashed', { status: { ...live.status, crashes: crashes(9, 4) } }),
-      { action: 'record', phase: 'Recovering', ready: 'False CrashedTooOften' },
+      { action: 'writeStatus', phase: 'Recovering', ready: 'False CrashedTooOften' },
     ],
     [
       'because of a third crash, the first long ago, is made again',
       gone('crashed', { status: { ...live.status, crashes: crashes(11, 4) } }),
-      { action: 'record', phase: 'Recovering' },
+      { action: 'writeStatus', phase: 'Recovering' },
     ],
     [
       'for a reason that nobody knows counts as crashed',
       gone('whatever', { status: { ...live.status, crashes: crashes(9, 4) } }),
-      { action: 'record', phase: 'Recovering', ready: 'False CrashedTooOften' },
+      { action: 'writeStatus', phase: 'Recovering', ready: 'False CrashedTooOften' },
     ],
-    ['and nobody knows why is made again', { ...live }, { action: 'record', phase: 'Recovering', ready: 'False RoomLost' }],
+    ['and nobody knows why is made again', { ...live }, { action: 'writeStatus', phase: 'Recovering', ready: 'False RoomLost' }],
     [
       'and is not to be made again is Failed',
       { ...live, spec: { recreate: 'Never' } },
-      { action: 'record', phase: 'Failed', ready: 'False RoomLost' },
+      { action: 'writeStatus', phase: 'Failed', ready: 'False RoomLost' },
     ],
     [
       'is Finished also where it is not to be made again',
       gone('deleted', { spec: { recreate: 'Never' } }),
-      { action: 'record', phase: 'Finished' },
+      { action: 'writeStatus', phase: 'Finished' },
     ],
   ]);
 
@@ -51,7 +55,7 @@ describe('A Room whose room is gone', () => {
     assert.equal(status.incarnation, undefined);
     assert.equal(status.node, undefined);
     assert.equal(reconcile(observed({ status })).action.type, 'create');
-    const again = reconcile(observed({ status, fate: { kind: 'impossible', reason: 'NoReadyNode', message: 'None.' } }));
+    const again = reconcile(observed({ status, fate: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } }));
     assert.equal(again.status.phase, 'Recovering');
   });
 
@@ -77,7 +81,7 @@ describe('A Room whose room is gone', () => {
       { action: 'wait', phase: 'Finished' },
     ],
     ['and Failed stays so', { ...failed, spec: { recreate: 'Never' } }, { action: 'wait', phase: 'Failed' }],
-    ['and Failed is made again once that is wanted', failed, { action: 'record', phase: 'Recovering' }],
+    ['and Failed is made again once that is wanted', failed, { action: 'writeStatus', phase: 'Recovering' }],
   ]);
 
   test('for good says that it saw a later spec', () => {
@@ -103,7 +107,7 @@ describe('A Room whose node cannot be asked', () => {
 
 test('A Room that waits looks less and less often, and often enough', () => {
   const pauses = [0, 10_000, 40_000, 600_000].map((waitingForMs) => {
-    const { action } = reconcile(observed({ fate: { kind: 'impossible', reason: 'NoReadyNode', message: 'None.' }, waitingForMs }));
+    const { action } = reconcile(observed({ fate: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' }, waitingForMs }));
     return action.type === 'wait' ? action.requeueAfterMs : undefined;
   });
   assert.deepEqual(pauses, [2_000, 5_000, 20_000, 30_000]);
@@ -112,22 +116,22 @@ test('A Room that waits looks less and less often, and often enough', () => {
 describe('A Room that is deleted', () => {
   check([
     ['deletes its room', { metadata: deleting, fate: present() }, { action: 'delete' }],
-    ['goes when its room is gone', { metadata: deleting }, { action: 'release' }],
+    ['goes when its room is gone', { metadata: deleting }, { action: 'removeFinalizer' }],
     ['waits for a request that may still make its room', { metadata: deleting, createPendingMs: 7_000 }, { action: 'wait' }],
-    ['goes if its room is known to be gone', { ...live, metadata: deleting, createPendingMs: 7_000 }, { action: 'release' }],
-    ['leaves a stranger’s room alone', { metadata: deleting, fate: { kind: 'stranger' } }, { action: 'release' }],
+    ['goes if its room is known to be gone', { ...live, metadata: deleting, createPendingMs: 7_000 }, { action: 'removeFinalizer' }],
+    ['leaves a stranger’s room alone', { metadata: deleting, fate: { kind: 'foreign' } }, { action: 'removeFinalizer' }],
     [
       'goes without its MediaCluster',
       { metadata: deleting, cluster: { reason: 'ClusterNotFound', message: 'None.' } },
-      { action: 'release' },
+      { action: 'removeFinalizer' },
     ],
-    ['goes with a spec that is invalid', { metadata: deleting, sentence: 'It is wrong.' }, { action: 'release' }],
+    ['goes with a spec that is invalid', { metadata: deleting, sentence: 'It is wrong.' }, { action: 'removeFinalizer' }],
     [
       'waits for a node that does not answer, and says so',
       { metadata: deleting, fate: unknown },
       { action: 'wait', ready: 'False Deleting' },
     ],
-    ['does not wait for ever', { metadata: deleting, fate: unknown, deletingForMs: 30_000 }, { action: 'release' }],
+    ['does not wait for ever', { metadata: deleting, fate: unknown, deletingForMs: 30_000 }, { action: 'removeFinalizer' }],
     ['has nothing left to do without its finalizer', { metadata: deleting, finalized: false, fate: present() }, { action: 'wait' }],
     [
       'deletes its room also where it is Finished',

@@ -34,20 +34,20 @@ describe('A Room before it has a room', () => {
       { cluster: { reason: 'ClusterNotFound', message: 'There is none.' } },
       { action: 'wait', phase: 'Pending', accepted: 'False ClusterNotFound' },
     ],
-    ['waits where another Room has its id', { rival: 'older' }, { action: 'wait', accepted: 'False RoomIdTaken' }],
+    ['waits where another Room has its id', { conflictsWith: 'older' }, { action: 'wait', accepted: 'False RoomIdTaken' }],
     [
       'waits where a stranger’s room has its id',
-      { fate: { kind: 'stranger' } },
+      { fate: { kind: 'foreign' } },
       { action: 'wait', phase: 'Pending', accepted: 'False RoomIdTaken' },
     ],
     [
       'waits where no node takes rooms',
-      { fate: { kind: 'impossible', reason: 'NoReadyNode', message: 'None.' } },
+      { fate: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } },
       { action: 'wait', accepted: 'True Accepted', ready: 'False NoReadyNode' },
     ],
     [
       'says what a node said to its options',
-      { fate: { kind: 'refused', reason: 'RefusedByNode', message: 'No.' } },
+      { fate: { kind: 'rejected', reason: 'RefusedByNode', message: 'No.' } },
       { action: 'wait', accepted: 'False RefusedByNode' },
     ],
     ['says that nobody could be asked', { fate: unknown }, { action: 'wait', phase: 'Pending', ready: 'False NodeUnreachable' }],
@@ -80,7 +80,7 @@ describe('A Room whose room is there', () => {
       { fate: present(), spec: { maxPeers: 2 }, refusedConfig: { reason: 'ConfigRefused', message: 'No.' } },
       { action: 'wait', ready: 'False ConfigRefused' },
     ],
-    ['gets a component that is missing', { fate: present(), wishes: [wish('a')] }, { action: 'addComponents' }],
+    ['gets a component that is missing', { fate: present(), desiredComponents: [wish('a')] }, { action: 'addComponents' }],
     [
       'loses a component that is not declared',
       { fate: present({ components: [nodeComponent('a', 'v1')] }) },
@@ -88,7 +88,7 @@ describe('A Room whose room is there', () => {
     ],
     [
       'loses a component whose options changed',
-      { fate: present({ components: [nodeComponent('a', 'v0')] }), wishes: [wish('a')] },
+      { fate: present({ components: [nodeComponent('a', 'v0')] }), desiredComponents: [wish('a')] },
       { action: 'removeComponents' },
     ],
     [
@@ -98,19 +98,26 @@ describe('A Room whose room is there', () => {
     ],
     [
       'is Degraded by a component that was refused',
-      { fate: present(), wishes: [wish('a')], refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]) },
+      {
+        fate: present(),
+        desiredComponents: [wish('a')],
+        refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
+      },
       { action: 'wait', phase: 'Pending', ready: 'False ComponentRefused', degraded: 'True ComponentRefused' },
     ],
     [
       'is Ready and Degraded by a component whose uploads fail',
-      { fate: present({ components: [nodeComponent('a', 'v1', { properties: { uploadProblem: 'S3 says no' } })] }), wishes: [wish('a')] },
+      {
+        fate: present({ components: [nodeComponent('a', 'v1', { properties: { uploadProblem: 'S3 says no' } })] }),
+        desiredComponents: [wish('a')],
+      },
       { action: 'wait', phase: 'Ready', ready: 'True Ready', degraded: 'True UploadsFail' },
     ],
     [
       'asks again for a component that is another one since it was refused',
       {
         fate: present(),
-        wishes: [wish('a', 'v2')],
+        desiredComponents: [wish('a', 'v2')],
         refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
       },
       { action: 'addComponents' },
@@ -119,7 +126,7 @@ describe('A Room whose room is there', () => {
       'keeps what runs with a Secret that is gone by now',
       {
         fate: present({ components: [nodeComponent('a', 'v1')] }),
-        wishes: [{ name: 'a', type: 'sip', problem: { reason: 'SecretMissing', message: 'Secret s does not exist.' } }],
+        desiredComponents: [{ name: 'a', type: 'sip', problem: { reason: 'SecretMissing', message: 'Secret s does not exist.' } }],
       },
       { action: 'wait', degraded: 'True SecretMissing' },
     ],
@@ -150,7 +157,7 @@ describe('A Room whose room is there', () => {
       {
         fate: present({ peers: [nodePeer('ann')] }),
         spec: { peers: [{ name: 'ann' }] },
-        fresh: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]),
+        newTokens: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]),
       },
       { action: 'writeSecret' },
     ],
@@ -260,8 +267,8 @@ describe('A Room whose room is there', () => {
 
 describe('A file component', () => {
   const played = (): Given => {
-    const status = readyStatus({ fate: present({ components: [nodeComponent('song', 'v1')] }), wishes: [wish('song')] });
-    return { status, fate: present(), wishes: [wish('song')] };
+    const status = readyStatus({ fate: present({ components: [nodeComponent('song', 'v1')] }), desiredComponents: [wish('song')] });
+    return { status, fate: present(), desiredComponents: [wish('song')] };
   };
 
   check([
@@ -287,7 +294,7 @@ describe('A file component', () => {
       { ...played(), status: reconcile(observed(played())).status },
       { action: 'wait', phase: 'Ready' },
     ],
-    ['whose options changed is played', { ...played(), wishes: [wish('song', 'v2')] }, { action: 'addComponents' }],
+    ['whose options changed is played', { ...played(), desiredComponents: [wish('song', 'v2')] }, { action: 'addComponents' }],
     [
       'in a room that was made again is played again',
       { ...played(), fate: present({ incarnation: '01JD7Z0000000000000000000B' }) },
@@ -298,7 +305,7 @@ describe('A file component', () => {
 
 test('No decision leads into a circle: from any state the steps come to an end', () => {
   const spec = { maxPeers: 2, peers: [{ name: 'ann' }] };
-  const state = observed({ spec, finalized: false, wishes: [wish('a')] });
+  const state = observed({ spec, finalized: false, desiredComponents: [wish('a')] });
   const room = nodeRoom({ config: { ...nodeRoom().config, maxPeers: 9 } });
   const taken: string[] = [];
   for (let step = 0; step < 20; step += 1) {
@@ -313,7 +320,7 @@ test('No decision leads into a circle: from any state the steps come to an end',
     if (action.type === 'patch') state.fate = present({ ...there, config: { ...there.config, ...action.config } });
     if (action.type === 'addComponents') state.fate = present({ ...there, components: [nodeComponent('a', 'v1')] });
     if (action.type === 'addPeers') state.fate = present({ ...there, peers: [nodePeer('ann')] });
-    if (action.type === 'tokens') state.fresh = new Map([['ann', { token: token(0, 24), url: 'h/s' }]]);
+    if (action.type === 'tokens') state.newTokens = new Map([['ann', { token: token(0, 24), url: 'h/s' }]]);
     if (action.type === 'writeSecret') state.secret = { foreign: false, peers: action.peers, keyGeneration: action.keyGeneration };
   }
   assert.deepEqual(taken, ['finalize', 'create', 'patch', 'addComponents', 'addPeers', 'tokens', 'writeSecret', 'wait']);

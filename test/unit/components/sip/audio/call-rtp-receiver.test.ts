@@ -6,7 +6,7 @@ import { frameSamples } from '../../../../../node/components/sip/audio/audio-for
 import { CallRtpReceiver } from '../../../../../node/components/sip/audio/call-rtp-receiver.ts';
 import { encodeG711 } from '../../../../../node/components/sip/audio/g711.ts';
 import type { NegotiatedMedia } from '../../../../../node/components/sip/audio/session.ts';
-import { Mutator } from '../../../../kit/mutator.ts';
+import { ByteFuzzer } from '../../../../kit/fuzzer.ts';
 import { concat, levelOf, tone } from '../../../../kit/tones.ts';
 
 const remote = { ip: '192.0.2.1', port: 4000 };
@@ -125,11 +125,11 @@ for (const codec of ['PCMA', 'opus', 'G722'] as const) {
       const key = Buffer.alloc(30, 3).toString('base64');
       const keys = ciphered ? ({ suite: 'AES_CM_128_HMAC_SHA1_80', local: key, remote: key } as const) : undefined;
       const { receiver } = open({ codec, keys });
-      const mutator = new Mutator(codec.length + (ciphered ? 100 : 0));
+      const byteFuzzer = new ByteFuzzer(codec.length + (ciphered ? 100 : 0));
       const samples = Array.from({ length: 20 }, (_, index) => voice(index, { payloadType: index % 5 === 0 ? 101 : 8 }));
       const block = new Float32Array(frameSamples);
       for (let index = 0; index < 20_000; index += 1) {
-        receiver.push(mutator.mutate(samples), index % 3 === 0 ? { ip: '203.0.113.5', port: index % 65_535 } : remote, index);
+        receiver.push(byteFuzzer.mutate(samples), index % 3 === 0 ? { ip: '203.0.113.5', port: index % 65_535 } : remote, index);
         if (index % 20 === 0) {
           receiver.read((index / 20 + 1) * frameSamples, block);
           receiver.tick(index);

@@ -4,7 +4,7 @@ import { createCipheriv } from 'node:crypto';
 import { test } from 'node:test';
 import { rtpPacket } from '../../../../../node/components/rtp/rtp-writer.ts';
 import { deriveKeys, SrtpReceiver, SrtpSender } from '../../../../../node/components/sip/audio/srtp.ts';
-import { Mutator } from '../../../../kit/mutator.ts';
+import { ByteFuzzer } from '../../../../kit/fuzzer.ts';
 
 const masterKey = Buffer.from('E1F97A0D3E018BE0D64FA32C06DE4139', 'hex');
 const masterSalt = Buffer.from('0EC675AD498AFEEBB6960B3AABE6', 'hex');
@@ -53,12 +53,12 @@ for (const suite of suites) {
   test(`${suite}: what was changed, or made with another key, is refused`, () => {
     const other = Buffer.alloc(30, 1).toString('base64');
     assert.equal(new SrtpReceiver(other).unprotect(new SrtpSender(inline).protect(packet(1), suite), suite), undefined);
-    const mutator = new Mutator(11);
+    const byteFuzzer = new ByteFuzzer(11);
     const receiver = new SrtpReceiver(inline);
     const sent = new SrtpSender(inline).protect(packet(1), suite);
     let changed = 0;
     for (let index = 0; index < 5000; index += 1) {
-      const mutated = mutator.mutate([sent]);
+      const mutated = byteFuzzer.mutate([sent]);
       if (mutated.equals(sent)) continue;
       changed += 1;
       assert.equal(receiver.unprotect(mutated, suite), undefined);

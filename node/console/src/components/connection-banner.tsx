@@ -1,0 +1,28 @@
+// An honest word while the server, or the way of sound and pictures, is lost.
+import { useEffect, useState } from 'react';
+import { isInterrupted, type OutageState, outageText } from '../call/outage.ts';
+
+const refreshIntervalMs = 1_000;
+
+export function ConnectionBanner({ link }: { link: OutageState }) {
+  const [now, setNow] = useState(() => new Date());
+  const trouble = link.outage !== undefined || isInterrupted(link.mediaPath);
+  useEffect(() => {
+    setNow(new Date());
+    if (!trouble) return undefined;
+    const timer = setInterval(() => setNow(new Date()), refreshIntervalMs);
+    return () => clearInterval(timer);
+  }, [trouble]);
+  const words = trouble ? outageText(link, now) : undefined;
+  if (!words) return null;
+  return (
+    <div className="note link-notice" data-testid="link-notice" data-lost={link.outage ? 'server' : 'media'}>
+      <p>
+        {/* Seconds that count up are for eyes: read aloud, each would interrupt. */}
+        <strong aria-live="off">{words.title}</strong>
+      </p>
+      <p aria-live="off">{words.tried}</p>
+      <p data-testid="link-others">{words.others}</p>
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+// Draws only the rows of a long table that are near the window, while the page is scrolled, resized, and rows come and go.
+import { type FocusEvent, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import { type DrawnRow, drawnRows, follow, RowHeights, type RowRange, rangeBetween } from './virtual-rows.ts';
+
+/** Tables of up to so many rows are drawn whole. */
+const wholeUpTo = 60;
+/** So long after the last change of its place a table counts as scrolled. */
+const scrollsFor = 150;
+
+export type VirtualRows = {
+  body: RefObject<HTMLTableSectionElement | null>;
+  drawn: readonly DrawnRow[];
+  onFocus: (event: FocusEvent<HTMLTableSectionElement>) => void;
+};
+
+/** @param keys of all rows, made with useMemo; drawn rows say where they stand as `aria-rowindex`, the first one 2 */
+export function useVirtualRows(keys: readonly string[], whole: boolean): VirtualRows {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const latest = useRef(keys);
+  const [heights] = useState(() => new RowHeights());
+  const [wanted, setWanted] = useState<RowRange>({ from: 0, to: wholeUpTo, key: undefined });
+  const [focused, setFocused] = useState<string>();
+  const all = whole || keys.length <= wholeUpTo;
+  const range = useMemo(() => (all ? { from: 0, to: keys.length, key: keys[0] } : follow(wanted, keys)), [all, wanted, keys]);
+
+  useLayoutEffect(() => {
+    latest.current = keys;
+    if (!all && body.current) learn(body.current, heights, keys, setWanted, (key) => !heights.has(key));
+  });
+
+  useEffect(() => {
+    const element = body.current;
+    if (all || !element) return;
+    const look = () => lookAround(element, heights, latest.current, setWanted);
+    let resting: ReturnType<typeof setTimeout> | undefined;
+    const rest = () => {
+      clearTimeout(resting);
+      resting = undefined;
+      delete element.dataset.scrolling;
+    };
+    const scrolled = () => {
+      // Rows that pass below the mouse are not drawn anew for it. Once alone is no scrolling: the browser holds in its place what is looked at.
+      if (resting !== undefined) element.dataset.scrolling = '';
+      clearTimeout(resting);
+      resting = setTimeout(rest, scrollsFor);
+      const ended = isAtEnd();
+      // In the same picture that is scrolled to.
+      flushSync(look);
+      // Rows that turn out higher than it was thought do not keep anybody from the end.
+      if (ended && !isAtEnd()) window.scrollTo(0, document.documentElement.scrollHeight);
+    };
+    let width = element.clientWidth;
+    const observer = new ResizeObserver(() => {
+      if (width !== element.clientWidth) heights.forget();
+      width = element.clientWidth;
+      learn(element, heights, latest.current, setWanted);
+    });
+    observer.observe(element);
+    window.addEventListener('scroll', scrolled, { passive: true });
+    window.addEventListener('resize', look);
+    return () => {
+      observer.disconnect();
+      rest();
+      window.removeEventListener('scroll', scrolled);
+      window.removeEventListener('resize', look);
+    };
+  }, [all, heights]);
+
+  useEffect(() => {
+    if (all) return;
+    heights.keep(new Set(keys));
+    // Where rows came or went above, the browser first holds in its place what is looked at.
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() => lookAround(body.current, heights, keys, setWanted));
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [all, heights, keys]);
+
+  return {
+    body,
+    drawn: drawnRows(keys, heights, range, focused),
+    onFocus: ({ target }) => setFocused(keys[indexOf(target.closest('tr'))]),
+  };
+}
+
+type SetRange = (change: (before: RowRange) => RowRange) => void;
+
+function lookAround(body: HTMLElement | null, heights: RowHeights, keys: readonly string[], setRange: SetRange): void {
+  if (!body) return;
+  const { top } = body.getBoundingClientRect();
+  const next = rangeBetween(keys, heights, -top, window.innerHeight - top);
+  setRange((before) => (before.from === next.from && before.to === next.to && before.key === next.key ? before : next));
+}
+
+/** How high the drawn rows are, or those of them that are asked for. */
+function learn(
+  body: HTMLElement,
+  heights: RowHeights,
+  keys: readonly string[],
+  setRange: SetRange,
+  wanted: (key: string) => boolean = () => true,
+): void {
+  const seen = new Map<string, number>();
+  for (const row of body.children) {
+    const key = keys[indexOf(row)];
+    if (key !== undefined && wanted(key)) seen.set(key, row.getBoundingClientRect().height);
+  }
+  if (seen.size === 0) return;
+  const gap = Number.parseFloat(getComputedStyle(body).rowGap) || 0;
+  if (heights.learn(seen, gap)) setRange((before) => ({ ...before }));
+}
+
+const isAtEnd = (): boolean => window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 1;
+
+const indexOf = (row: Element | null): number => Number(row?.getAttribute('aria-rowindex') ?? 0) - 2;

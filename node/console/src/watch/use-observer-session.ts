@@ -1,0 +1,102 @@
+// Being in the room as a peer that watches: for as long as that is wanted, and again in the room that follows one that ended.
+import { useEffect, useRef, useState } from 'react';
+import { type Api, errorMessage } from '../api/rest.ts';
+import { LocalMedia } from '../call/local-media.ts';
+import { RoomSession } from '../call/room-session.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
+import { runSerially } from '../hooks/serialize.ts';
+
+type Visit = { call: RoomSession; leave: () => Promise<void> };
+
+export type VisitOptions = {
+  roomId: string;
+  /** Undefined while there is no such room. */
+  incarnation: string | undefined;
+  /** Name of the peer. */
+  name: string;
+  /** Path and body of the call that makes the peer. */
+  path: string;
+  body: object;
+};
+
+export type ObserverSession = {
+  call: RoomSession | undefined;
+  /** Whether the room is watched, or will be as soon as it is there. */
+  wanted: boolean;
+  /** Why it is not watched, in a sentence. */
+  problem: string | undefined;
+  start: () => void;
+  stop: () => void;
+};
+
+/** Why one incarnation of the room is not watched any more. */
+type Over = { incarnation: string | undefined; sentence: string };
+
+export function useObserverSession({ roomId, incarnation, name, path, body }: VisitOptions): ObserverSession {
+  const { api } = useSessionContext();
+  const [wanted, setWanted] = useState(false);
+  const [over, setOver] = useState<Over>();
+  const [call, setCall] = useState<RoomSession>();
+  const isOver = over !== undefined && over.incarnation === incarnation;
+  const active = wanted && incarnation !== undefined && !isOver;
+  const how = useRef({ path, body, name });
+  how.current = { path, body, name };
+
+  useEffect(() => {
+    if (!active) return undefined;
+    let stopped = false;
+    let visit: Visit | undefined;
+    // Whoever comes again before having left would be taken for the peer that leaves.
+    const turn = `watching peer of ${roomId}`;
+    const join = async () => {
+      if (stopped) return;
+      const made = await enter(api, roomId, how.current);
+      if (stopped) return made.leave();
+      visit = made;
+      setCall(made.call);
+      made.call.subscribe(() => {
+        const { ending } = made.call.state;
+        if (!ending || stopped) return;
+        // Who was sent away does not come back without being asked to.
+        if (ending.reason === 'removed' || ending.reason === 'takenOver') setWanted(false);
+        setOver({ incarnation, sentence: ending.message });
+      });
+    };
+    runSerially(turn, join).catch((error: unknown) => {
+      if (!stopped) setOver({ incarnation, sentence: errorMessage(error) });
+    });
+    return () => {
+      stopped = true;
+      setCall(undefined);
+      if (visit) void runSerially(turn, visit.leave);
+    };
+  }, [active, api, roomId, incarnation]);
+
+  return {
+    call,
+    wanted: wanted && !isOver,
+    problem: isOver ? over.sentence : undefined,
+    start: () => {
+      setOver(undefined);
+      setWanted(true);
+    },
+    stop: () => {
+      setOver(undefined);
+      setWanted(false);
+    },
+  };
+}
+
+async function enter(api: Api, roomId: string, { path, body, name }: Pick<VisitOptions, 'path' | 'body' | 'name'>): Promise<Visit> {
+  const { data } = await api.call('POST', path, body);
+  const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
+  // Without devices: nothing is opened until somebody asks for it, and nobody does.
+  const media = new LocalMedia();
+  const call = new RoomSession({ url, token, base: api.base, name, media });
+  const leave = () => {
+    call.close();
+    media.close();
+    return api.deletePeer(roomId, peer.id).catch(() => undefined);
+  };
+  return { call, leave };
+}

@@ -1,0 +1,87 @@
+// The stores and controllers of an operator, put together: what changes in the ones is told to the others.
+import { ClusterController } from './clusters/controller.ts';
+import type { NodeApiFactory } from './clusters/node-poll.ts';
+import type { OperatorConfig } from './config.ts';
+import type { KubeClient } from './kube/client.ts';
+import type { EventRecorder } from './kube/event-recorder.ts';
+import { type KubeObject, resources, type Stored } from './kube/objects.ts';
+import type { Log } from './log.ts';
+import type { OperatorMetrics } from './metrics/operator-metrics.ts';
+import { NodeClient } from './nodes/node-client.ts';
+import type { MediaCluster, Room } from './objects.ts';
+import { RoomController, type RoomControllerOptions } from './rooms/controller.ts';
+import { Stores } from './stores.ts';
+
+export type AssembledOperator = { stores: Stores; rooms: RoomController; clusters: ClusterController };
+
+export type ComposeOptions = {
+  config: OperatorConfig;
+  /** For what only looks, and for what may change something. */
+  reading: KubeClient;
+  writing: KubeClient;
+  recorder: Pick<EventRecorder, 'emit'>;
+  log: Log;
+  metrics: OperatorMetrics;
+  /** What is told to nodes, where that is not to be told to them. */
+  rehearse?: { calls: (make: NodeApiFactory) => NodeApiFactory; rooms: NonNullable<RoomControllerOptions['rehearse']> };
+};
+
+export async function assemble({ config, reading, writing, recorder, log, metrics, rehearse }: ComposeOptions): Promise<AssembledOperator> {
+  const { namespaces, nodeImage, roomWorkers, clusterWorkers } = config;
+  const mayReadNodes = (await reading.can('list', resources.nodes)) && (await reading.can('watch', resources.nodes));
+  if (!mayReadNodes) log.warn('Nodes may not be read: external addresses of hosts and draining of cordoned hosts are off');
+  const stores: Stores = new Stores({
+    client: reading,
+    namespaces,
+    nodes: mayReadNodes,
+    serviceMonitors: await reading.serves(resources.serviceMonitors),
+    httpRoutes: await reading.serves(resources.httpRoutes),
+    log,
+    metrics,
+    changed: (object, old) => {
+      if (object.kind !== 'Room') clusters.changed(object, old);
+      tellRooms(rooms, object, old);
+    },
+    deleted: (object) => {
+      if (object.kind === 'Room') rooms.roomDeleted(object as Stored<Room>);
+      else clusters.deleted(object);
+      tellRooms(rooms, object, undefined, true);
+    },
+    appeared: () => clusters.lookAgain(),
+  });
+  const nodeCalls: NodeApiFactory = (target) => new NodeClient({ ...target, timeoutMs: 2_000 });
+  const clusters = new ClusterController({
+    client: writing,
+    stores: stores.clusters,
+    nodeCalls: rehearse ? rehearse.calls(nodeCalls) : nodeCalls,
+    recorder,
+    log,
+    metrics,
+    image: nodeImage,
+    workers: clusterWorkers,
+  });
+  const rooms = new RoomController({
+    client: writing,
+    rooms: stores.rooms,
+    secrets: stores.clusters.secrets,
+    access: clusters.access,
+    recorder,
+    log,
+    metrics,
+    workers: roomWorkers,
+    ...(rehearse && { rehearse: rehearse.rooms }),
+  });
+  return { stores, rooms, clusters };
+}
+
+/** What Rooms depend on beside their nodes. */
+function tellRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, gone = false): void {
+  if (object.kind === 'Room' && !gone) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
+  else if (object.kind === 'Secret' && gone) rooms.secretDeleted(object);
+  else if (object.kind === 'Secret') rooms.secretChanged(object);
+  else if (object.kind === 'MediaCluster') rooms.clusterChanged(object as Stored<MediaCluster>, old as Stored<MediaCluster> | undefined);
+  else if (object.kind === 'Pod') {
+    const cluster = object.metadata.labels?.['mediarooms.dev/cluster'];
+    if (cluster !== undefined) rooms.nodesChanged(object.metadata.namespace ?? '', cluster);
+  }
+}

@@ -1,0 +1,75 @@
+// What the Room controller asks about MediaClusters, answered from the copies of reflectors.
+import { isControlledBy, type Stored } from '../kube/objects.ts';
+import type { MediaCluster } from '../objects.ts';
+import type { ClusterAccess, ClusterNode, Refusal } from '../rooms/cluster-access.ts';
+import { urlOf } from './fleet.ts';
+import type { HostMonitor } from './hosts.ts';
+import { publicUrls } from './ingress.ts';
+import { indexOf } from './names.ts';
+import { isReady } from './observe-pod.ts';
+import type { ClusterStores } from './observed-objects.ts';
+import { decodeSecret, operatorToken, secretsOf } from './secret-values.ts';
+import { isSigned } from './signed-calls.ts';
+
+export class ClusterLookup implements ClusterAccess {
+  readonly #stores: Pick<ClusterStores, 'mediaClusters' | 'pods' | 'secrets'>;
+  readonly #hosts: HostMonitor;
+
+  constructor(stores: Pick<ClusterStores, 'mediaClusters' | 'pods' | 'secrets'>, hosts: HostMonitor) {
+    this.#stores = stores;
+    this.#hosts = hosts;
+  }
+
+  find(namespace: string, name: string | undefined): { cluster: Stored<MediaCluster> } | Refusal {
+    if (name !== undefined) {
+      const cluster = this.#stores.mediaClusters.get(`${namespace}/${name}`);
+      if (cluster) return { cluster };
+      return { reason: 'ClusterNotFound', message: `There is no MediaCluster "${name}" in the namespace "${namespace}".` };
+    }
+    const all = this.#stores.mediaClusters.list().filter((each) => each.metadata.namespace === namespace);
+    const [only] = all;
+    if (!only) return { reason: 'ClusterNotFound', message: `There is no MediaCluster in the namespace "${namespace}".` };
+    if (all.length === 1) return { cluster: only };
+    return {
+      reason: 'ClusterNotNamed',
+      message: `The namespace "${namespace}" has ${all.length} MediaClusters: spec.clusterRef.name must say which one is meant.`,
+    };
+  }
+
+  nodes(namespace: string, name: string): ClusterNode[] {
+    const cluster = this.#stores.mediaClusters.get(`${namespace}/${name}`);
+    if (!cluster) return [];
+    return this.#stores.pods.list().flatMap((pod): ClusterNode[] => {
+      const url = urlOf(pod);
+      const { phase } = pod.status ?? {};
+      const mine = pod.metadata.namespace === namespace && isControlledBy(pod, cluster.metadata.uid) && indexOf(pod) !== undefined;
+      if (!mine || url === undefined || phase === 'Failed' || phase === 'Succeeded') return [];
+      const host = pod.spec?.nodeName;
+      const lost = host !== undefined && this.#hosts.timeUntilLost(host) === 0;
+      const terminating = pod.metadata.deletionTimestamp !== undefined;
+      return [
+        {
+          pod: pod.metadata.name,
+          ...(host ? { host } : {}),
+          url,
+          signed: isSigned(cluster, pod),
+          ready: isReady(pod) && !lost,
+          terminating,
+          lost,
+        },
+      ];
+    });
+  }
+
+  token(namespace: string, name: string): string | undefined {
+    const cluster = this.#stores.mediaClusters.get(`${namespace}/${name}`);
+    if (!cluster) return undefined;
+    const secret = secretsOf(cluster).apiTokens;
+    const stored = this.#stores.secrets.get(`${namespace}/${secret}`);
+    return stored && operatorToken(cluster, new Map([[secret, decodeSecret(stored)]]));
+  }
+
+  publicUrls(cluster: Stored<MediaCluster>): { api: string; secure: boolean } | undefined {
+    return publicUrls(cluster.spec);
+  }
+}

@@ -1,0 +1,111 @@
+// What pods stand on: Secrets, configuration files and the objects of the cluster as a whole.
+import type { KubeClient } from '../kube/client.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
+import type { ClusterContext, ConditionProblem, IpFamily, PortRange } from './cluster-context.ts';
+import type { ClusterSecrets, RotationState } from './cluster-secrets.ts';
+import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
+import { sharedObjects, specProblems } from './desired.ts';
+import { namesOf } from './names.ts';
+import type { ClusterStores, ObservedService } from './observed-objects.ts';
+import type { StoredCluster } from './owned.ts';
+import type { OwnedObjects } from './owned-objects.ts';
+import type { PodIndexes } from './pod-indexes.ts';
+import { secretsOf } from './secret-values.ts';
+
+type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'find' | 'patch'>;
+export type Files = ConfigFiles | { problems: ConditionProblem[] };
+
+export type SharedResourcesOptions = {
+  secrets: ClusterSecrets;
+  objects: OwnedObjects;
+  slots: PodIndexes;
+  recorder: Pick<EventRecorder, 'emit'>;
+  image: string;
+  clusterDomain: string;
+  /** Which optional kinds the API server knows: it may come to know more. */
+  stores: Pick<ClusterStores, 'serviceMonitors' | 'httpRoutes'>;
+};
+
+export type SharedResourcesResult = {
+  facts: ClusterContext;
+  files: Files;
+  rotation: RotationState;
+  problems: ConditionProblem[];
+  /** Names (`Kind name`) of what there is to be. */
+  wanted: Set<string>;
+  /** Whether what pods read once at their start is there: the family of addresses, which the headless Service tells, and the made Secrets. */
+  ready: boolean;
+};
+
+export class SharedResources {
+  readonly #options: SharedResourcesOptions;
+
+  constructor(options: SharedResourcesOptions) {
+    this.#options = options;
+  }
+
+  /** `confirmed`: whether every node has these files in force. @throws KubeError where the API server cannot be asked */
+  async reconcile(
+    client: Client,
+    cluster: StoredCluster,
+    livePorts: readonly PortRange[],
+    confirmed: (files: ConfigFiles) => boolean,
+  ): Promise<SharedResourcesResult> {
+    const { secrets, recorder, stores, image, clusterDomain, slots } = this.#options;
+    const made = await secrets.make(client, cluster);
+    if (made.length > 0)
+      recorder.emit(cluster, 'Normal', 'SecretsMade', 'Create', `Made ${made.map((name) => `Secret ${name}`).join(' and ')}.`);
+    const certified = await secrets.certify(client, cluster);
+    if (certified !== undefined) recorder.emit(cluster, 'Normal', 'CertificatesMade', 'Certify', certified);
+    const before = configFiles(cluster, { secrets: secrets.read(cluster) });
+    const rotation = await secrets.rotate(client, cluster, !('problems' in before) && confirmed(before));
+    if (rotation.changed && rotation.message) recorder.emit(cluster, 'Normal', 'KeysRotate', 'Rotate', rotation.message);
+    const read = secrets.read(cluster);
+    const files = rotation.changed ? configFiles(cluster, { secrets: read }) : before;
+    const facts: ClusterContext = {
+      image,
+      clusterDomain,
+      serviceMonitors: stores.serviceMonitors !== undefined,
+      httpRoutes: stores.httpRoutes !== undefined,
+      livePorts,
+      secrets: read,
+      ...(slots.nodePortRange ? { nodePortRange: slots.nodePortRange } : {}),
+    };
+    const problems = [...specProblems(cluster, facts), ...('problems' in files ? files.problems : [])];
+    if (rotation.problem) problems.push(rotation.problem);
+    const wanted = new Set<string>();
+    // Before all else, so that pods find what they mount.
+    if (!('problems' in files)) await this.#apply(client, cluster, configObjects(cluster, files), wanted, problems);
+    const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
+    const headless = applied.get(`Service ${namesOf(cluster.metadata.name).nodes}`) as ObservedService | undefined;
+    const family = headless?.spec?.ipFamilies?.[0] as IpFamily | undefined;
+    const { apiTokens, secretKeys, cookie, certificates = cookie } = secretsOf(cluster);
+    const ready = headless !== undefined && [apiTokens, secretKeys, cookie, certificates].every((name) => read.has(name));
+    return {
+      facts: { ...facts, ...(family ? { ipFamily: family } : {}) },
+      files,
+      rotation,
+      problems,
+      wanted,
+      ready,
+    };
+  }
+
+  async #apply(
+    client: Client,
+    cluster: StoredCluster,
+    objects: ReturnType<typeof sharedObjects>,
+    wanted: Set<string>,
+    problems: ConditionProblem[],
+  ): Promise<Map<string, unknown>> {
+    const stored = new Map<string, unknown>();
+    for (const object of objects) {
+      const name = `${object.kind} ${object.metadata.name}`;
+      wanted.add(name);
+      const applied = await this.#options.objects.apply(client, cluster, object);
+      if ('problem' in applied) problems.push(applied.problem);
+      else stored.set(name, applied.stored);
+    }
+    return stored;
+  }
+}

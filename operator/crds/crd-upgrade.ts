@@ -1,0 +1,56 @@
+// What is to be done about a CustomResourceDefinition: pure decisions.
+import { versionAnnotation } from '../../crds/crd-manifests.ts';
+import type { KubeObject, Stored } from '../kube/objects.ts';
+
+type DefinitionCondition = { type: string; status: string; reason?: string; message?: string };
+export type Definition = KubeObject & { spec?: unknown; status?: { conditions?: DefinitionCondition[] } };
+
+export type UpgradeDecision =
+  /** There is none. */
+  | 'create'
+  /** It is older than ours, or says no version: not of an operator. */
+  | 'replace'
+  /** It is ours. */
+  | 'keep'
+  /** It is of a younger operator, which knows what it does. */
+  | 'newer'
+  /** It is being deleted, with every resource of its kind. */
+  | 'wait';
+
+/** The version of the release that a definition is of; undefined where it says none. */
+export function versionOf(definition: KubeObject): string | undefined {
+  return definition.metadata.annotations?.[versionAnnotation];
+}
+
+/** Negative where `one` is older, by the order of Semantic Versioning 2.0.0, 11; what is no version is older than all. */
+export function compareVersions(one: string | undefined, other: string | undefined): number {
+  const [first, second] = [orderOf(one), orderOf(other)];
+  const differences = first.numbers.map((number, place) => number - (second.numbers[place] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? naturally.compare(first.before, second.before);
+}
+
+const naturally = new Intl.Collator('en', { numeric: true });
+
+/** `before`: what stands behind the hyphen of a version that comes before its release. */
+function orderOf(version = ''): { numbers: number[]; before: string } {
+  const [, major, minor, patch, before = ''] = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?$/.exec(version) ?? [];
+  if (major === undefined) return { numbers: [-1, 0, 0, 0], before: '' };
+  return { numbers: [Number(major), Number(minor), Number(patch), before === '' ? 1 : 0], before };
+}
+
+export function decideUpgrade(installed: Stored<Definition> | undefined, ours: Definition): UpgradeDecision {
+  if (!installed) return 'create';
+  if (installed.metadata.deletionTimestamp !== undefined) return 'wait';
+  const difference = compareVersions(versionOf(ours), versionOf(installed));
+  if (difference > 0) return 'replace';
+  return difference === 0 ? 'keep' : 'newer';
+}
+
+/** Why a definition does not work yet, in a sentence; undefined where it does. */
+export function notEstablishedReason(definition: Definition): string | undefined {
+  const conditions = definition.status?.conditions ?? [];
+  const refused = conditions.find(({ type, status }) => type === 'NamesAccepted' && status === 'False');
+  if (refused) return `its names are refused: ${refused.message ?? refused.reason ?? 'another kind has them'}`;
+  if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined;
+  return 'the API server has not established it yet';
+}

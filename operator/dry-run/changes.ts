@@ -1,0 +1,102 @@
+// What rehearsed writes would change, put together object by object, and shown as `kubectl diff` shows it.
+import { isDeepStrictEqual } from 'node:util';
+import { stringify } from 'yaml';
+import type { Change, DryRunState } from '../kube/dry-run-client.ts';
+import type { KubeError } from '../kube/kube-error.ts';
+import { type KubeObject, keyOf, type Stored } from '../kube/objects.ts';
+import { unifiedDiff } from './unified-diff.ts';
+
+/** An object as far as it was rehearsed: each write is answered as if it were the only one. */
+type Rehearsed = { before: Stored | undefined; after: Stored | undefined };
+type Json = { readonly [field: string]: unknown };
+
+/** What the API server counts or notes: nothing that anybody wants. The last one holds the whole object again, a Secret's values too. */
+const counted = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+export class PlannedChanges implements DryRunState {
+  readonly #objects = new Map<string, Rehearsed>();
+  readonly #actions: { sentence: string; about: string }[] = [];
+
+  readonly tell = ({ resource, before, after }: Change): void => {
+    const named = after ?? before;
+    if (!named) return;
+    const key = `${resource.kind} ${keyOf(named)}`;
+    const known = this.#objects.get(key);
+    if (!known) this.#objects.set(key, { before, after });
+    else known.after = known.after && before && after ? (applyMergePatch(known.after, before, after) as Stored) : after;
+  };
+
+  /** A pod whose ServiceAccount was made by the rehearsal too is refused by what admits pods. */
+  readonly excuse = (refusal: KubeError, object: KubeObject): Stored | undefined => {
+    const account = /serviceaccount "([^"]+)" not found/.exec(refusal.message)?.[1];
+    if (refusal.status !== 403 || object.kind !== 'Pod' || account === undefined) return undefined;
+    if (!this.#objects.get(`ServiceAccount ${object.metadata.namespace}/${account}`)?.after) return undefined;
+    return { ...object, metadata: { ...object.metadata, uid: `rehearsed-${object.metadata.name}`, resourceVersion: '' } };
+  };
+
+  /** Something that no object shows, in words that begin with `would`; what is about the same stays together, in its order. */
+  readonly act = (sentence: string, about: string): void => {
+    this.#actions.push({ sentence, about });
+  };
+
+  /** What would be done; empty where nothing would. */
+  text(): string {
+    const diffs = [...this.#objects]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([title, { before, after }]) => (before && !after ? `would delete ${title}\n` : diffOf(title, before, after)));
+    const actions = this.#actions.toSorted((one, other) => one.about.localeCompare(other.about)).map(({ sentence }) => `${sentence}\n`);
+    return [...actions, ...diffs].join('');
+  }
+}
+
+function diffOf(title: string, before: Stored | undefined, after: Stored | undefined): string {
+  const [old, fresh] = shown(before, after);
+  const names = { before: before ? title : '/dev/null', after: `${title} (rehearsed)` };
+  return isDeepStrictEqual(old, fresh) ? '' : unifiedDiff(names, textOf(old), textOf(fresh));
+}
+
+function textOf(object: unknown): string {
+  return object === undefined ? '' : stringify(object, { lineWidth: 0, sortMapEntries: true });
+}
+
+/** Both without what is only counted; of a Secret's values only whether they change. */
+function shown(before: Stored | undefined, after: Stored | undefined): [unknown, unknown] {
+  return [clean(before, after, '(before)'), clean(after, before, '(after)')];
+}
+
+function clean(object: Stored | undefined, other: Stored | undefined, when: string): unknown {
+  if (!object) return undefined;
+  const { metadata, data, ...rest } = object as Stored & { data?: Json };
+  const { annotations, ...meta } = metadata;
+  const kept = Object.entries(annotations ?? {}).filter(([name]) => name !== lastApplied);
+  const otherData = (other as { data?: Json } | undefined)?.data ?? {};
+  const hidden = (name: string, value: unknown) => (otherData[name] === undefined || otherData[name] === value ? '***' : `*** ${when}`);
+  return {
+    ...rest,
+    ...(data && {
+      data: object.kind === 'Secret' ? Object.fromEntries(Object.entries(data).map(([name, value]) => [name, hidden(name, value)])) : data,
+    }),
+    metadata: {
+      ...Object.fromEntries(Object.entries(meta).filter(([field]) => !counted.includes(field))),
+      ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }),
+    },
+  };
+}
+
+/** `base` with what is different between the two others; arrays as a whole. */
+export function applyMergePatch(base: unknown, before: unknown, after: unknown): unknown {
+  if (isDeepStrictEqual(before, after)) return base;
+  if (!isJson(base) || !isJson(before) || !isJson(after)) return after;
+  const fields = new Set([...Object.keys(base), ...Object.keys(after)]);
+  return Object.fromEntries(
+    [...fields].flatMap((field) => {
+      const gone = field in before && !(field in after);
+      return gone ? [] : [[field, applyMergePatch(base[field], before[field], after[field])]];
+    }),
+  );
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,63 @@
+// `--once`: one look at everything, with every write only rehearsed by the API server and every call to a node only told.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assemble } from '../assemble.ts';
+import type { OperatorConfig } from '../config.ts';
+import { ensureCrds } from '../crds/ensure-crds.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { resources } from '../kube/objects.ts';
+import type { Log } from '../log.ts';
+import { OperatorMetrics } from '../metrics/operator-metrics.ts';
+import { PlannedChanges } from './changes.ts';
+import { dryRunActions, dryRunNodeCalls } from './nodes.ts';
+
+/** Longest that all of it may take, that an API server is waited for, and that everything may take to be listed. */
+const deadline = 300_000;
+const patienceMs = 5_000;
+const syncTimeoutMs = 60_000;
+
+/** Tells what would be done, a difference per object; empty where nothing would. @throws Error where something could not be looked at */
+export async function reconcileOnce(client: KubeClient, config: OperatorConfig, log: Log): Promise<string> {
+  const plannedChanges = new PlannedChanges();
+  const ending = new AbortController();
+  const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(deadline)]);
+  const reading = client.scoped({ signal });
+  const writing = client.scoped({ signal, rehearsing: plannedChanges });
+  await ensureCrds({
+    client: writing,
+    log,
+    apply: config.applyDefinitions,
+    rehearsed: true,
+    patienceMs,
+    signal,
+    sleep: (ms, ended) => sleep(ms, undefined, { signal: ended }),
+    now: () => performance.now(),
+  });
+  const served = (await reading.serves(resources.rooms)) && (await reading.serves(resources.mediaClusters));
+  // Without its kinds there is nothing to look at.
+  if (!served) return plannedChanges.text();
+  const { stores, rooms, clusters } = await assemble({
+    config,
+    reading,
+    writing,
+    recorder: { emit: () => {} },
+    log,
+    metrics: new OperatorMetrics(),
+    rehearse: { calls: dryRunNodeCalls(plannedChanges.act), rooms: dryRunActions(plannedChanges.act) },
+  });
+  const running = stores.run(signal);
+  try {
+    await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)])).catch((error: unknown) => {
+      throw new Error(stores.unsynced() ?? sentenceOf(error));
+    });
+    const failures = [...(await clusters.once(signal)), ...(await rooms.once(signal))];
+    if (failures.length > 0) throw new Error(failures.map(([key, error]) => `${key}: ${sentenceOf(error)}`).join('\n'));
+    return plannedChanges.text();
+  } finally {
+    ending.abort(new Error('the rehearsal ends'));
+    await running;
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

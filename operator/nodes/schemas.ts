@@ -1,0 +1,118 @@
+// What the operator reads of a media node's answers: only what it uses, so that newer nodes are understood as well.
+import { z } from 'zod';
+
+const text = z.string().max(2048);
+const count = z.int().min(0);
+const setting = z.int().nullable();
+
+export const nodePeerSchema = z.object({
+  id: text,
+  externalId: text.nullable().default(null),
+  status: text,
+  permissions: z.object({ publish: z.array(text).max(16), subscribe: z.boolean(), data: z.boolean() }),
+});
+export type NodePeer = z.infer<typeof nodePeerSchema>;
+
+export const nodeComponentSchema = z.object({
+  id: text,
+  type: text,
+  externalId: text.nullable().default(null),
+  /** Why nothing of it has gone to S3 for a while. */
+  properties: z.object({ uploadProblem: text.nullish().catch(null) }).optional(),
+});
+export type NodeComponent = z.infer<typeof nodeComponentSchema>;
+
+export const nodeRoomSchema = z.object({
+  id: text,
+  incarnation: text,
+  externalId: text.nullable().default(null),
+  /** Timeouts in seconds; null = never, and no limit. */
+  config: z.object({
+    maxPeers: setting,
+    videoCodec: text.nullable().default(null),
+    webhookUrl: text.nullable(),
+    peerlessPurgeTimeout: setting,
+    peerDisconnectedTimeout: setting,
+  }),
+  components: z.array(nodeComponentSchema).max(10_000),
+  peers: z.array(nodePeerSchema).max(1_000_000),
+});
+export type NodeRoom = z.infer<typeof nodeRoomSchema>;
+/** What of it may change while the room lives. */
+export type NodeRoomConfig = Omit<NodeRoom['config'], 'videoCodec'>;
+
+export const createdRoomSchema = z.object({ data: z.object({ room: nodeRoomSchema, svc_address: text }) });
+export const roomResponseSchema = z.object({ data: nodeRoomSchema });
+export const roomPageSchema = z.object({
+  data: z.array(nodeRoomSchema).max(1_000_000),
+  incomplete: z.array(text).max(10_000).default([]),
+  cursor: text.optional(),
+});
+export const createdPeerSchema = z.object({
+  data: z.object({ peer: nodePeerSchema, token: z.string().max(8192), peer_websocket_url: text }),
+});
+export const foundPeerSchema = z.object({ data: z.object({ peer: nodePeerSchema, peer_websocket_url: text }) });
+export const peerTokenSchema = z.object({ data: z.object({ token: z.string().max(8192) }) });
+export const createdComponentSchema = z.object({ data: nodeComponentSchema });
+
+const nodeState = z.enum(['accepting', 'draining', 'terminating']);
+
+export const healthResponseSchema = z.object({
+  data: z.object({
+    status: text,
+    uptime: z.number().min(0),
+    version: text,
+    state: nodeState,
+    distribution: z.object({ enabled: z.boolean(), nodeStatus: text, nodesInCluster: count }),
+    /** What lives on the node itself. */
+    load: z.object({ rooms: count, connectedPeers: count, forwardedTracks: count }),
+    config: z.object({
+      files: z.array(z.object({ name: text, sha256: text })).max(100),
+      shadowed: z.array(text).max(1_000),
+      error: z.string().max(65_536).nullable(),
+    }),
+  }),
+});
+export type NodeHealth = z.infer<typeof healthResponseSchema>['data'];
+
+export const clusterNodesSchema = z.object({
+  data: z
+    .array(
+      z.object({
+        name: text,
+        address: text,
+        version: text,
+        state: nodeState,
+        load: z.object({ rooms: count, forwardedTracks: count, cpu: z.number(), accepting: z.boolean() }).nullable(),
+      }),
+    )
+    .max(10_000),
+});
+export type ClusterNodeView = z.infer<typeof clusterNodesSchema>['data'][number];
+
+export const errorResponseSchema = z.object({ errors: z.string().max(65_536), code: z.string().max(128) });
+
+/** An event of a room, as the notification socket tells it. */
+export const nodeEventSchema = z.object({
+  event: z.literal('roomEvent'),
+  source: z.string().max(600),
+  index: count,
+  data: z.object({
+    type: z.string().max(128),
+    node: text,
+    incarnation: z.string().max(64),
+    roomId: z.string().max(128),
+    seq: z.int().optional(),
+    peerId: text.optional(),
+    componentId: text.optional(),
+    reason: text.optional(),
+  }),
+});
+export type NodeEvent = z.infer<typeof nodeEventSchema>['data'];
+
+export type NodePermissions = NodePeer['permissions'];
+
+/** Bodies of requests (docs of the REST API). */
+export type RoomRequest = { roomId: string; externalId: string; videoCodec: string | null } & NodeRoomConfig;
+export type PeerRequest = { peerId: string; externalId: string; metadata?: unknown; permissions: NodePermissions };
+export type ComponentRequest = { type: string; options: Record<string, unknown>; externalId: string };

@@ -1,0 +1,118 @@
+// The components that a Room declares, with what their Secrets say, ready to be asked of a node.
+import { createHash, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { RoomSpec } from '../../crds/types.ts';
+import type { KubeObject, Stored } from '../kube/objects.ts';
+import type { ComponentRequest } from '../nodes/schemas.ts';
+import { externalIdOf } from './desired.ts';
+
+export type Secret = KubeObject & { data?: Record<string, string>; type?: string };
+
+/** `problem`: why it cannot be asked for yet, one sentence. */
+export type DesiredComponent = { name: string; type: string } & (
+  | { revision: string; request: ComponentRequest }
+  | { problem: { reason: string; message: string } }
+);
+
+type ComponentSpec = NonNullable<RoomSpec['components']>[number];
+type ComponentOptions = NonNullable<ComponentSpec['options']>;
+type Read = { values: Record<string, string>; salt: string };
+
+const derive = promisify<string, string, number, { N: number }, Buffer>(scrypt);
+/** Work for each guess at a Secret whose digest shows in ids; a few ms. */
+const digestCost = 4096;
+const maxDigests = 10_000;
+
+/** Digests of what Secrets hold: slow to guess from, kept since they are slow to make. */
+export class SecretDigests {
+  readonly #known = new Map<string, Promise<string>>();
+
+  of({ values, salt }: Read): Promise<string> {
+    const text = JSON.stringify(Object.entries(values).sort());
+    const key = createHash('sha256').update(`${salt}\n${text}`).digest('base64');
+    const known = this.#known.get(key);
+    if (known) return known;
+    const made = derive(text, salt, 12, { N: digestCost }).then((bytes) => bytes.toString('base64url'));
+    this.#known.set(key, made);
+    if (this.#known.size > maxDigests) this.#known.delete(this.#known.keys().next().value ?? '');
+    return made;
+  }
+}
+
+/** Names of the Secrets that the spec refers to; it may be older than the schema. */
+export function secretNamesOf(spec: RoomSpec | undefined): string[] {
+  if (!Array.isArray(spec?.components)) return [];
+  return spec.components.flatMap((component: ComponentSpec | undefined) =>
+    [component?.options?.s3?.secretRef?.name, component?.options?.passwordSecretRef?.name].filter((name) => name !== undefined),
+  );
+}
+
+/** @param secretOf the Secret of that name in the Room's namespace */
+export function desiredComponents(
+  spec: RoomSpec,
+  uid: string,
+  secretOf: (name: string) => Stored<Secret> | undefined,
+  digests: SecretDigests,
+): Promise<DesiredComponent[]> {
+  return Promise.all((spec.components ?? []).map((component) => wishOf(component, uid, secretOf, digests)));
+}
+
+async function wishOf(
+  { name, type, options = {} }: ComponentSpec,
+  uid: string,
+  secretOf: (name: string) => Stored<Secret> | undefined,
+  digests: SecretDigests,
+): Promise<DesiredComponent> {
+  const { s3, passwordSecretRef, registrarAddress, username, ...plain } = options;
+  const wanted: Record<string, unknown> = { ...plain };
+  const secrets: string[] = [];
+  if (s3) {
+    const read = readSecret(secretOf, s3.secretRef.name, ['accessKeyId', 'secretAccessKey']);
+    if ('reason' in read) return { name, type, problem: read };
+    const { secretRef: _, ...place } = s3;
+    // Recordings have always had their S3 storage under another name.
+    wanted[type === 'recording' ? 'credentials' : 's3'] = { ...place, ...read.values };
+    secrets.push(await digests.of(read));
+  }
+  if (passwordSecretRef) {
+    const { key } = passwordSecretRef;
+    const read = readSecret(secretOf, passwordSecretRef.name, [key]);
+    if ('reason' in read) return { name, type, problem: read };
+    wanted.registrarCredentials = { address: registrarAddress, username, password: read.values[key] };
+    secrets.push(await digests.of(read));
+  }
+  const revision = revisionOf(type, options, secrets);
+  return { name, type, revision, request: { type, options: wanted, externalId: externalIdOf(uid, name, revision) } };
+}
+
+function readSecret(
+  secretOf: (name: string) => Stored<Secret> | undefined,
+  name: string,
+  keys: readonly string[],
+): Read | { reason: string; message: string } {
+  const secret = secretOf(name);
+  if (!secret) return { reason: 'SecretMissing', message: `Secret ${name} does not exist.` };
+  const values: Record<string, string> = {};
+  for (const key of keys) {
+    const value = secret.data?.[key];
+    if (value === undefined || value === '') return { reason: 'SecretKeyMissing', message: `Secret ${name} has no key ${key}.` };
+    values[key] = Buffer.from(value, 'base64').toString('utf8');
+  }
+  return { values, salt: secret.metadata.uid };
+}
+
+function revisionOf(type: string, options: ComponentOptions, secrets: readonly string[]): string {
+  const text = JSON.stringify([type, sorted(options), secrets]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+/** With the properties of objects in order, so that the same options have the same text. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, each]) => [key, sorted(each)]),
+  );
+}

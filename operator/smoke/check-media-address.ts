@@ -1,0 +1,69 @@
+// Whether a media address answers: one STUN transaction over UDP (RFC 8489, 6.2.1) or over TCP (frames of RFC 4571, as RFC 6544 has them).
+import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { connect, isIP } from 'node:net';
+import { bindingRequestTo, type IceParameters, isSuccess } from './stun.ts';
+
+export type Candidate = { ip: string; port: number; protocol: 'udp' | 'tcp' };
+
+/** First wait before a datagram is sent again, in milliseconds; doubled each time. */
+const firstWait = 500;
+const maxFrame = 65_535;
+
+/** Resolves when it answered. @throws Error with one sentence when it has not within so many milliseconds */
+export async function checkMediaAddress(candidate: Candidate, ice: IceParameters, timeoutMs: number): Promise<void> {
+  const { ip, port, protocol } = candidate;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const why = await (protocol === 'udp' ? overUdp : overTcp)(candidate, ice, signal).then(
+    () => undefined,
+    (error: unknown) =>
+      signal.aborted ? `no answer within ${timeoutMs / 1000} s` : error instanceof Error ? error.message : String(error),
+  );
+  if (why !== undefined) throw new Error(`The media address ${ip} port ${port} does not answer over ${protocol.toUpperCase()}: ${why}.`);
+}
+
+async function overUdp({ ip, port }: Candidate, ice: IceParameters, signal: AbortSignal): Promise<void> {
+  const transaction = randomBytes(12);
+  const socket = createSocket(isIP(ip) === 6 ? 'udp6' : 'udp4');
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const send = (wait: number) => {
+      socket.send(bindingRequestTo(ice, transaction), port, ip);
+      timer = setTimeout(() => send(wait * 2), wait);
+    };
+    send(firstWait);
+    for (;;) {
+      const [message] = (await once(socket, 'message', { signal })) as [Buffer];
+      if (isSuccess(message, transaction)) return;
+    }
+  } finally {
+    clearTimeout(timer);
+    socket.close();
+  }
+}
+
+async function overTcp({ ip, port }: Candidate, ice: IceParameters, signal: AbortSignal): Promise<void> {
+  const transaction = randomBytes(12);
+  const socket = connect({ host: ip, port });
+  try {
+    await once(socket, 'connect', { signal });
+    const request = bindingRequestTo(ice, transaction);
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(request.length);
+    socket.write(Buffer.concat([length, request]));
+    let read = Buffer.alloc(0);
+    for (;;) {
+      const [chunk] = (await once(socket, 'data', { signal })) as [Buffer];
+      read = Buffer.concat([read, chunk]);
+      while (read.length >= 2 && read.length >= 2 + read.readUInt16BE(0)) {
+        const end = 2 + read.readUInt16BE(0);
+        if (isSuccess(read.subarray(2, end), transaction)) return;
+        read = read.subarray(end);
+      }
+      if (read.length > maxFrame + 2) throw new Error('it sends something else');
+    }
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,49 @@
+// Mutated bytes from a fixed seed: the same ones in every run.
+
+export class ByteFuzzer {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** A whole number from 0 up to, but not including, the limit (mulberry32). */
+  below(limit: number): number {
+    this.#state = (this.#state + 0x6d2b_79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+  }
+
+  /** One of the samples with one to four changes: bits, bytes, lengths, a cut, something doubled, or noise. */
+  mutate(samples: readonly Buffer[]): Buffer {
+    let bytes: Buffer = Buffer.from(samples[this.below(samples.length)] ?? Buffer.alloc(1));
+    for (let changes = 1 + this.below(4); changes > 0; changes -= 1) bytes = this.#change(bytes);
+    return bytes;
+  }
+
+  #change(bytes: Buffer): Buffer {
+    if (bytes.length === 0) return Buffer.of(this.below(256));
+    const at = this.below(bytes.length);
+    switch (this.below(8)) {
+      case 0:
+      case 1:
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << this.below(8));
+        return bytes;
+      case 2:
+      case 3:
+        bytes[at] = this.below(256);
+        return bytes;
+      case 4:
+        return bytes.subarray(0, at);
+      case 5:
+        return Buffer.concat([bytes.subarray(0, at), Buffer.alloc(4, this.below(2) * 255), bytes.subarray(at)]);
+      case 6:
+        return Buffer.concat([bytes.subarray(0, at), bytes.subarray(this.below(at + 1))]);
+      default:
+        if (at + 4 <= bytes.length) bytes.writeUInt32BE(this.below(0x1_0000_0000), at);
+        return bytes;
+    }
+  }
+}

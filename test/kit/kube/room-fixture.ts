@@ -1,0 +1,232 @@
+// The Room controller in the process of a test: a real API server, real media nodes, and a MediaCluster whose pods the test itself names.
+import { KubeClient } from '../../../operator/kube/client.ts';
+import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
+import { resources, type Stored } from '../../../operator/kube/objects.ts';
+import type { CallObservation } from '../../../operator/kube/observer.ts';
+import { Reflector } from '../../../operator/kube/reflector.ts';
+import { createLog, silentLog } from '../../../operator/log.ts';
+import type { MediaCluster, Room } from '../../../operator/objects.ts';
+import type { ClusterAccess, ClusterNode } from '../../../operator/rooms/cluster-access.ts';
+import { RoomController } from '../../../operator/rooms/controller.ts';
+import type { Secret } from '../../../operator/rooms/desired-components.ts';
+import { roomIndexes } from '../../../operator/rooms/room-conflicts.ts';
+import { eventually } from '../eventually.ts';
+import { apiToken } from '../start-node.ts';
+import { type ApiServer, startApiServer } from './api-server.ts';
+import type { Scope } from './scope.ts';
+
+/** How long anything is waited for, in milliseconds. */
+
+export type RoomOperatorOptions = { now?: () => number; pollMs?: number; workers?: number };
+// biome-ignore lint/suspicious/noExplicitAny: what an object holds is what tests assert.
+export type KubeJson = any;
+
+export type RoomOperator = {
+  controller: RoomController;
+  /** Every call to the API server but watches, since the start. */
+  calls: CallObservation[];
+  /** Idempotent. */
+  stop: () => Promise<void>;
+};
+
+export class RoomFixture {
+  readonly server: ApiServer;
+  /** What the pods of each MediaCluster would be, by `<namespace>/<name>`; a test changes them, and tells with `podsChanged`. */
+  readonly pods = new Map<string, ClusterNode[]>();
+  /** How clients reach any node, where there is one address for all. */
+  api: string | undefined;
+  token: string | undefined = apiToken;
+  readonly #scope: Scope;
+  readonly #operators = new Set<RoomOperator>();
+
+  private constructor(server: ApiServer, scope: Scope) {
+    this.server = server;
+    this.#scope = scope;
+  }
+
+  static async start(scope: Scope, server?: ApiServer): Promise<RoomFixture> {
+    const own = server ?? (await startApiServer(scope));
+    const stage = new RoomFixture(own, scope);
+    await own.kubectl(['apply', '--server-side', '-f', 'crds/room.yaml', '-f', 'crds/mediacluster.yaml']);
+    await own.kubectl(['wait', '--for=condition=Established', 'crd/rooms.mediarooms.dev', 'crd/mediaclusters.mediarooms.dev']);
+    return stage;
+  }
+
+  /** A MediaCluster with these nodes, ready. */
+  async addCluster(name: string, nodes: readonly { url: string }[], spec: object = {}, namespace = 'default'): Promise<void> {
+    this.setPods(`${namespace}/${name}`, nodes);
+    await this.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec });
+  }
+
+  setPods(cluster: string, nodes: readonly { url: string }[]): void {
+    const base = cluster.slice(cluster.indexOf('/') + 1);
+    const pods = nodes.map(({ url }, index) => ({
+      pod: `${base}-${index}`,
+      url,
+      signed: true,
+      ready: true,
+      terminating: false,
+      lost: false,
+    }));
+    this.pods.set(cluster, pods);
+    this.podsChanged(cluster);
+  }
+
+  /** The pod is gone, as after its deletion. */
+  removePod(cluster: string, pod: string): void {
+    this.pods.set(
+      cluster,
+      (this.pods.get(cluster) ?? []).filter((each) => each.pod !== pod),
+    );
+    this.podsChanged(cluster);
+  }
+
+  podsChanged(cluster: string): void {
+    const [namespace = '', name = ''] = cluster.split('/');
+    for (const { controller } of this.#operators) controller.nodesChanged(namespace, name);
+  }
+
+  /** Works when it returns. */
+  async startOperator(options: RoomOperatorOptions = {}): Promise<RoomOperator> {
+    const log = process.env.OPERATOR_LOG ? createLog({ level: 'debug', structured: false }) : silentLog();
+    const calls: CallObservation[] = [];
+    const client = await KubeClient.connect({
+      kubeconfig: this.server.kubeconfig,
+      log,
+      userAgent: 'mediarooms-test',
+      timeoutMs: 30_000,
+      fieldManager: 'mediarooms-operator',
+      observe: (call) => {
+        if (call.verb !== 'watch') calls.push(call);
+      },
+    });
+    const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'test', log });
+    const stop = new AbortController();
+    const common = { client, namespaces: [], log };
+    const rooms = new Reflector<Room>({
+      ...common,
+      resource: resources.rooms,
+      indexes: roomIndexes,
+      onChange: (room, old) => controller.roomChanged(room, old),
+      onDelete: (room) => controller.roomDeleted(room),
+    });
+    const secrets = new Reflector<Secret>({
+      ...common,
+      resource: resources.secrets,
+      onChange: (secret) => controller.secretChanged(secret),
+      onDelete: (secret) => controller.secretDeleted(secret),
+    });
+    const clusters = new Reflector<MediaCluster>({
+      ...common,
+      resource: resources.mediaClusters,
+      onChange: (cluster, old) => controller.clusterChanged(cluster, old),
+      onDelete: (cluster) => controller.clusterChanged(cluster),
+    });
+    const controller: RoomController = new RoomController({
+      client,
+      rooms,
+      secrets,
+      access: this.#accessTo(clusters),
+      recorder,
+      log,
+      ...options,
+    });
+    const reflectors = [rooms, secrets, clusters];
+    const reflecting = reflectors.map((reflector) => reflector.run(stop.signal));
+    await Promise.all(reflectors.map((reflector) => reflector.whenSynced(stop.signal)));
+    const running = controller.run(stop.signal);
+    let ending: Promise<void> | undefined;
+    const operator: RoomOperator = {
+      controller,
+      calls,
+      stop: () => {
+        ending ??= (async () => {
+          this.#operators.delete(operator);
+          stop.abort();
+          await Promise.all([running, ...reflecting]);
+          await recorder.close();
+          await client.close();
+        })();
+        return ending;
+      },
+    };
+    this.#operators.add(operator);
+    this.#scope.after(operator.stop);
+    return operator;
+  }
+
+  async apply(manifest: string | object | readonly object[]): Promise<void> {
+    await this.server.apply(manifest);
+  }
+
+  async room(name: string, namespace = 'default'): Promise<KubeJson> {
+    return this.object(`/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/rooms/${name}`);
+  }
+
+  /** undefined where it is gone. */
+  async object(path: string): Promise<KubeJson> {
+    let last: { status: number; body: unknown } | undefined;
+    const look = async () => {
+      const { status, body } = await this.server.client.call(path);
+      last = { status, body };
+      // An API server that is busy or just starting says so.
+      return status !== 429 && status < 500 && last;
+    };
+    const { status, body } = await eventually(() => `${path} is answered: ${JSON.stringify(last)}`, look, { every: 100 });
+    if (status === 200) return body;
+    if (status === 404) return undefined;
+    throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
+  }
+
+  /** When the Room is as wanted. @throws with what it is when it is not in time */
+  async waitFor(name: string, wanted: (room: KubeJson) => boolean, namespace = 'default'): Promise<KubeJson> {
+    let room: KubeJson;
+    const look = async () => {
+      room = await this.room(name, namespace);
+      return wanted(room);
+    };
+    await eventually(() => `Room ${name} is as wanted: ${JSON.stringify(room?.status ?? room, null, 1)}`, look, { every: 20 });
+    return room;
+  }
+
+  waitUntilReady(name: string, namespace = 'default'): Promise<KubeJson> {
+    return this.waitFor(name, (room) => room?.status?.phase === 'Ready' && isSettled(room), namespace);
+  }
+
+  /** What is in a Secret, in plain text. */
+  async secret(name: string, namespace = 'default'): Promise<Record<string, string> | undefined> {
+    const secret = await this.object(`/api/v1/namespaces/${namespace}/secrets/${name}`);
+    if (!secret) return undefined;
+    return Object.fromEntries(
+      Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]),
+    );
+  }
+
+  #accessTo(clusters: Reflector<MediaCluster>): ClusterAccess {
+    return {
+      find: (namespace, name) => {
+        const all: Stored<MediaCluster>[] = clusters.list().filter(({ metadata }) => metadata.namespace === namespace);
+        const found = name === undefined ? all : all.filter(({ metadata }) => metadata.name === name);
+        const [only] = found;
+        if (only && found.length === 1) return { cluster: only };
+        return { reason: only ? 'ClusterNotNamed' : 'ClusterNotFound', message: `There are ${found.length} such MediaClusters.` };
+      },
+      nodes: (namespace, cluster) => this.pods.get(`${namespace}/${cluster}`) ?? [],
+      token: () => this.token,
+      publicUrls: () => (this.api === undefined ? undefined : { api: this.api, secure: this.api.startsWith('https') }),
+    };
+  }
+}
+
+export function room(name: string, spec: object = {}, namespace = 'default') {
+  return { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name, namespace }, spec };
+}
+
+/** Whether its status is about its spec as it is. */
+export function isSettled({ metadata, status }: KubeJson): boolean {
+  return status?.observedGeneration === metadata.generation;
+}
+
+export function conditionOf(object: KubeJson, type: string): KubeJson {
+  return object?.status?.conditions?.find((condition: KubeJson) => condition.type === type);
+}

@@ -1,0 +1,106 @@
+// What is in a media file, as ffprobe and ffmpeg (not ours) see it: streams, length, colour of each picture, pitch. An error of a decoder is one of the test.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const options = { timeout: 60_000, maxBuffer: 256 * 1024 * 1024 } as const;
+
+/** Bytes of what is recorded in a folder of resources: of `tone.ogg` about 12 KB a second, of `green.h264` about 18. */
+export async function recordedBytes(resources: string, extension: '.webm' | '.mkv'): Promise<number> {
+  const folder = join(resources, 'recordings');
+  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(extension));
+  const sizes = await Promise.all(files.map(async (name) => (await stat(join(folder, name))).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** `duration` in seconds, as the container says; undefined where it does not. */
+export type Probed = { codec: string; format: string; duration: number | undefined; width?: number; height?: number };
+
+export async function probe(path: string): Promise<Probed> {
+  const { stdout, stderr } = await run('ffprobe', ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', path], options);
+  assert.equal(stderr, '');
+  const { streams, format } = JSON.parse(stdout);
+  assert.equal(streams.length, 1);
+  const [{ codec_name: codec, width, height }] = streams;
+  return {
+    codec,
+    format: format.format_name,
+    duration: format.duration === undefined ? undefined : Number(format.duration),
+    width,
+    height,
+  };
+}
+
+/** Times of all frames in milliseconds. */
+export async function frameTimes(path: string): Promise<number[]> {
+  const { stdout } = await run('ffprobe', ['-v', 'error', '-show_entries', 'packet=pts_time', '-of', 'csv=p=0', path], options);
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => Math.round(Number.parseFloat(line) * 1000));
+}
+
+/** What ffmpeg puts out, as RGB: by the times of the file, since two of uneven pictures may come within one of their usual length. */
+export const allFrames = ['-vsync', 'passthrough', '-enc_time_base', '-1', '-pix_fmt', 'rgb24', '-f', 'rawvideo', '-'];
+
+/** Of each picture the colour that most of it has: red, green, blue. */
+export async function colors(path: string): Promise<number[][]> {
+  const pixels = await decode(path, ['-vf', 'scale=9:1:flags=area', ...allFrames]);
+  return Array.from({ length: pixels.length / 27 }, (_, picture) =>
+    [0, 1, 2].map((channel) => {
+      const column = Array.from({ length: 9 }, (__, index) => pixels[picture * 27 + index * 3 + channel] ?? 0).sort((a, b) => a - b);
+      return column[4] ?? 0;
+    }),
+  );
+}
+
+/** When it becomes loud after silence, in milliseconds of the file. */
+export async function toneTimes(path: string): Promise<number[]> {
+  const samples = await samplesOf(path);
+  const window = 240;
+  const found: number[] = [];
+  let loud = false;
+  for (let at = 0; at + window <= samples.length; at += window) {
+    const peak = samples.subarray(at, at + window).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    if (peak > 0.2 && !loud) found.push((at * 1000) / 48_000);
+    // A beep may begin softly: it is loud from 0.2 on, until it is below 0.05.
+    loud = peak > (loud ? 0.05 : 0.2);
+  }
+  return found;
+}
+
+/** Seconds of sound, and its pitch in hertz by how often it crosses zero. */
+export async function audioSamples(path: string): Promise<{ seconds: number; frequency: number }> {
+  const samples = await samplesOf(path);
+  let crossings = 0;
+  for (let index = 1; index < samples.length; index += 1) if ((samples[index] ?? 0) >= 0 !== (samples[index - 1] ?? 0) >= 0) crossings += 1;
+  const seconds = samples.length / 48_000;
+  return { seconds, frequency: crossings / 2 / seconds };
+}
+
+async function samplesOf(path: string): Promise<Float32Array> {
+  const bytes = await decode(path, ['-ac', '1', '-ar', '48000', '-f', 'f32le', '-']);
+  return new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+}
+
+/** @throws where a decoder complains */
+async function decode(path: string, args: readonly string[]): Promise<Buffer> {
+  const { stdout, stderr } = await run('ffmpeg', ['-v', 'error', '-nostdin', '-i', path, ...args], { ...options, encoding: 'buffer' });
+  assert.equal(stderr.toString(), '');
+  return Buffer.from(stdout);
+}
+
+/** Milliseconds: all but the last second of a recording outlives a kill -9, on a machine that has time. */
+export const promisedLoss = 1_000;
+
+export function assertNear(actual: number | undefined, expected: number, within: number, what: string): void {
+  assert.ok(actual !== undefined && Math.abs(actual - expected) <= within, `${what}: ${actual} instead of ${expected} (± ${within})`);
+}
+
+export function assertColor(actual: readonly number[] | undefined, expected: readonly number[]): void {
+  const near = expected.every((value, index) => Math.abs(value - (actual?.[index] ?? -1000)) <= 12);
+  assert.ok(near, `the colour is ${String(actual)} instead of ${String(expected)}`);
+}

@@ -1,6 +1,0 @@
-// Where programs that speak SIP run: on loopback, or on a machine of its own.
-
-/** `pid`: a process that has the network of the place. */
-export type SipPlace = { address: string; wrap: readonly string[]; pid: number };
-
-export const loopbackPlace: SipPlace = { address: '127.0.0.1', wrap: [], pid: process.pid };

@@ -1,0 +1,122 @@
+// Camera and microphone of a page in one room: what is switched while it is published, taken away, refused, or gone.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type LocalTrack, RequestError, RoomClosedError, type RoomEvents } from '../../../node/client/src/index.ts';
+import { LocalMediaPublisher, type MediaEnabled } from '../../../node/client/src/react/local-media-publisher.ts';
+import { turns } from '../../kit/turns.ts';
+
+type Publication = { kind: string; paused: boolean | undefined; resolve: (local: LocalTrack) => void; reject: (error: Error) => void };
+type Ended = RoomEvents['localTrackEnded'];
+
+const source = (kind: 'audio' | 'video', readyState = 'live') => ({ kind, readyState }) as MediaStreamTrack;
+/** A published track that writes down what is asked of it. */
+function local(kind: 'audio' | 'video', paused = false): LocalTrack & { asked: string[] } {
+  const asked: string[] = [];
+  const track = { kind, paused, asked } as unknown as LocalTrack & { asked: string[]; paused: boolean };
+  const note = (what: string, then = () => {}) => {
+    asked.push(what);
+    then();
+    return Promise.resolve();
+  };
+  return Object.assign(track, {
+    pause: () => note('pause', () => Object.assign(track, { paused: true })),
+    resume: () => note('resume', () => Object.assign(track, { paused: false })),
+    unpublish: () => note('unpublish'),
+  });
+}
+
+function stage(tracks = [source('audio'), source('video')], on: MediaEnabled = { audio: true, video: true }) {
+  const publications: Publication[] = [];
+  const told: string[] = [];
+  let end: ((ended: Ended) => void) | undefined;
+  const sender = new LocalMediaPublisher({
+    room: {
+      publish: (track, options) =>
+        new Promise((resolve, reject) => publications.push({ kind: track.kind, paused: options?.paused, resolve, reject })),
+      on: (_, listener) => {
+        end = listener as (ended: Ended) => void;
+        return () => {
+          end = undefined;
+        };
+      },
+    },
+    stream: { getTracks: () => tracks },
+    metadata: undefined,
+    on,
+    changed: () => {},
+    problem: (error) => told.push(error.message),
+    off: (kind) => told.push(`${kind} off`),
+  });
+  return { sender, publications, told, end: (ended: Ended) => end?.(ended), listens: () => end !== undefined };
+}
+
+test('what is switched while it is being published counts once it is', async () => {
+  const { sender, publications } = stage(undefined, { audio: false, video: true });
+  assert.deepEqual(
+    publications.map(({ kind, paused }) => [kind, paused]),
+    [
+      ['audio', true],
+      ['video', false],
+    ],
+  );
+  const [audio, video] = [local('audio', true), local('video')];
+  sender.set('audio', true);
+  sender.set('video', false);
+  publications[0]?.resolve(audio);
+  publications[1]?.resolve(video);
+  await turns();
+  assert.deepEqual([audio.asked, video.asked], [['resume'], ['pause']]);
+  sender.set('video', true);
+  await turns();
+  assert.deepEqual(video.asked, ['pause', 'resume']);
+  assert.equal(publications.length, 2);
+});
+
+test('closed, it takes away what is published, and what is being published as soon as it is', async () => {
+  const { sender, publications, told, listens } = stage();
+  const [audio, video] = [local('audio'), local('video')];
+  publications[0]?.resolve(audio);
+  await turns();
+  sender.close();
+  sender.close();
+  publications[1]?.resolve(video);
+  await turns();
+  assert.deepEqual([audio.asked, video.asked, told, listens()], [['unpublish'], ['unpublish'], [], false]);
+});
+
+test('what the server took away is off, with a sentence, and is published again when it is switched on', async () => {
+  const { sender, publications, told, end } = stage([source('video')]);
+  const video = local('video');
+  publications[0]?.resolve(video);
+  await turns();
+  end({ track: local('video'), reason: 'removed' });
+  assert.deepEqual(told, [], 'a track of somebody else in the page');
+  end({ track: video, reason: 'removed' });
+  assert.deepEqual(told, ['video off', 'The camera was taken away by the server']);
+  assert.equal(sender.set('video', false), true);
+  assert.equal(publications.length, 1);
+  assert.equal(sender.set('video', true), true);
+  assert.deepEqual([publications.length, publications[1]?.paused], [2, false]);
+});
+
+test('a source that has ended has to be asked for anew', async () => {
+  const tracks = [source('audio')];
+  const { sender, publications, told, end } = stage(tracks);
+  const audio = local('audio');
+  publications[0]?.resolve(audio);
+  await turns();
+  tracks[0] = source('audio', 'ended');
+  end({ track: audio, reason: 'ended' });
+  assert.deepEqual(told, ['audio off', 'The microphone ended: its device may be gone']);
+  assert.equal(sender.set('audio', true), false);
+  assert.equal(sender.set('video', true), true, 'there never was one');
+  assert.equal(publications.length, 1);
+});
+
+test('what the server refuses is off; what ends with its room is as it was chosen, for the next one', async () => {
+  const { publications, told } = stage();
+  publications[0]?.reject(new RequestError('forbidden', 'This peer must not send sound'));
+  publications[1]?.reject(new RoomClosedError({ reason: 'roomStopped', code: 1000, message: 'The room was stopped', canRetry: false }));
+  await turns();
+  assert.deepEqual(told, ['audio off', 'This peer must not send sound', 'The room was stopped']);
+});

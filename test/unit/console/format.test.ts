@@ -1,0 +1,124 @@
+// What the console says in words: durations, drains, findings, options of rooms, and calls as command lines.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { curlCommand } from '../../../node/console/src/api/curl.ts';
+import { drainImpact } from '../../../node/console/src/cluster/drain-impact.ts';
+import { formatDuration, pluralize } from '../../../node/console/src/format.ts';
+import { healthIssues } from '../../../node/console/src/health/health-issues.ts';
+import { formatRemaining, limitFields, readRoomOptions } from '../../../node/console/src/rooms/room-options.ts';
+import type { ConfigValue, Health } from '../../../node/sdk/src/generated/schemas.ts';
+
+test('durations have their two largest units, and one thing is not many', () => {
+  assert.deepEqual([0, 1, 59.9, 60, 3_725, 90_000, 86_400].map(formatDuration), [
+    '0 seconds',
+    '1 second',
+    '59 seconds',
+    '1 minute',
+    '1 hour 2 minutes',
+    '1 day 1 hour',
+    '1 day',
+  ]);
+  assert.deepEqual(
+    [pluralize(1, 'person', 'people'), pluralize(1_200, 'person', 'people'), pluralize(0, 'room')],
+    ['1 person', '1,200 people', '0 rooms'],
+  );
+});
+
+test('a drain says who ends at once, who goes on, and where new rooms go', () => {
+  assert.deepEqual(drainImpact({ rooms: 5, roomsWithPeers: 2, connectedPeers: 9 }, 2, 600), [
+    'New rooms go to the 2 other nodes that take some.',
+    '3 rooms without anybody connected end at once.',
+    '2 rooms with 9 people go on until everybody left, or the deadline; those in them are told when that is.',
+  ]);
+  assert.deepEqual(drainImpact({ rooms: 1, roomsWithPeers: 1, connectedPeers: 1 }, 0, 0), [
+    'No other node takes rooms: until this one is called back, whoever asks for a new room is refused.',
+    'No room ends at once.',
+    '1 room with 1 person ends at once as well.',
+  ]);
+});
+
+const well: Health = {
+  status: 'UP',
+  reason: null,
+  uptime: 10,
+  version: '0.7.0',
+  gitCommit: 'unknown',
+  distribution: { enabled: true, nodeStatus: 'UP', nodesInCluster: 2 },
+  state: 'accepting',
+  load: { rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
+  config: { files: [], shadowed: [], error: null },
+};
+
+test('a node that is well has no findings, and each thing that is not is one, the most urgent first', () => {
+  assert.deepEqual(healthIssues(well, []), []);
+  const ill: Health = {
+    ...well,
+    status: 'DEGRADED',
+    reason: 'No media worker runs',
+    distribution: { ...well.distribution, nodeStatus: 'DOWN' },
+    state: 'draining',
+    config: { files: [], shadowed: ['limits.maxRooms'], error: 'Expected logLevel to be a level, got: loud' },
+  };
+  const found = healthIssues(ill, ['SVC_HOST is not set']);
+  assert.deepEqual(
+    found.map(({ tone, title }) => [tone, title]),
+    [
+      ['danger', 'This node does not do all its work'],
+      ['danger', 'This node has no way to the others'],
+      ['danger', 'The configuration files are refused'],
+      ['warning', 'This node is draining'],
+      ['warning', 'Said at the start'],
+      ['info', 'limits.maxRooms of the files has no effect'],
+    ],
+  );
+  assert.match(found[2]?.text ?? '', /^Expected logLevel to be a level, got: loud\. What was in force before stays/);
+});
+
+test('the form of a new room leaves out, says never, or says how much; what is no number goes as it is', () => {
+  const form = new FormData();
+  const fields = {
+    roomId: ' a ',
+    externalId: '',
+    'maxPeers-choice': 'value',
+    maxPeers: '12',
+    'peerlessPurgeTimeout-choice': 'null',
+    'peerDisconnectedTimeout-choice': '',
+    videoCodec: 'h264',
+  };
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  assert.deepEqual(readRoomOptions(form), { roomId: 'a', videoCodec: 'h264', maxPeers: 12, peerlessPurgeTimeout: null });
+  form.set('maxPeers', 'many');
+  assert.equal(readRoomOptions(form).maxPeers as unknown, 'many');
+});
+
+test('what the form of a new room leaves to the server is told with the configuration in force, as far as that is known', () => {
+  const value = (name: string, of: number | null): ConfigValue => ({
+    name,
+    value: of,
+    source: 'default',
+    secret: false,
+    reloadable: true,
+    meaning: '',
+  });
+  const words = (config?: ConfigValue[]) => limitFields.map((field) => formatRemaining(field, config));
+  assert.deepEqual(words(), ['Default of the server', 'Default of the server', 'Default of the server']);
+  assert.deepEqual(
+    words([value('SVC_MAX_PEERS_PER_ROOM', 1_500), value('SVC_PEERLESS_PURGE_TIMEOUT', null), value('SVC_PEER_DISCONNECTED_TIMEOUT', 120)]),
+    ['Default: at most 1,500 people', 'Default: never', 'Default: after 2 minutes'],
+  );
+});
+
+test('a call as a command line never holds the token, and a shell takes the rest as it was', () => {
+  const body = { roomId: 'it\'s $(here) `now` \\ "so"', deep: [1, null] };
+  const command = curlCommand({ method: 'POST', path: 'room', body }, 'http://127.0.0.1:5002/under/');
+  assert.equal(curlCommand({ method: 'GET', path: 'room' }, 'http://a/'), `curl -sS -H "Authorization: Bearer $TOKEN" 'http://a/room'`);
+  const printed = execFileSync('/bin/sh', ['-c', command.replace(/^curl/, "printf '%s\\n'")], {
+    env: { TOKEN: 'my-token' },
+    encoding: 'utf8',
+  });
+  const words = printed.trim().split('\n');
+  assert.deepEqual(words.slice(0, 6), ['-sS', '-X', 'POST', '-H', 'Authorization: Bearer my-token', '-H']);
+  assert.deepEqual(JSON.parse(words[8] ?? ''), body);
+  assert.equal(words.at(-1), 'http://127.0.0.1:5002/under/room');
+});

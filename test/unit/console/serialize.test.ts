@@ -1,0 +1,24 @@
+// What is done to one thing on the server: one after the other, whatever becomes of each.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runSerially } from '../../../node/console/src/hooks/serialize.ts';
+import { turns } from '../../kit/turns.ts';
+
+test('what has the same name waits for what came before it, also where that fails; what has another does not', async () => {
+  const said: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const failed = runSerially('a', () => {
+    said.push('first');
+    return first.promise;
+  });
+  const second = runSerially('a', async () => said.push('second'));
+  const other = runSerially('b', async () => said.push('other'));
+  await other;
+  await turns();
+  assert.deepEqual(said, ['first', 'other']);
+  first.reject(new Error('refused'));
+  await assert.rejects(failed, /refused/);
+  await second;
+  assert.deepEqual(said, ['first', 'other', 'second']);
+  assert.equal(await runSerially('a', async () => 'third'), 'third');
+});

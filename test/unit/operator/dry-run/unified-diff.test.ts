@@ -1,0 +1,75 @@
+// Differences of texts as `diff -u` shows them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unifiedDiff } from '../../../../operator/dry-run/unified-diff.ts';
+import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
+
+const names = { before: 'old', after: 'new' };
+
+test('texts that are the same have no difference', () => {
+  assert.equal(unifiedDiff(names, 'a\nb\n', 'a\nb\n'), '');
+  assert.equal(unifiedDiff(names, '', ''), '');
+});
+
+test('a change shows three lines around it, and where it is', () => {
+  const before = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('');
+  const shown = unifiedDiff(names, before, before.replace('line 10\n', 'line ten\n'));
+  const around = [' line 7', ' line 8', ' line 9', '-line 10', '+line ten', ' line 11', ' line 12', ' line 13'];
+  assert.equal(shown, ['--- old', '+++ new', '@@ -7,7 +7,7 @@', ...around, ''].join('\n'));
+});
+
+test('something new is all plus, something gone is all minus', () => {
+  assert.equal(unifiedDiff(names, '', 'a\nb\n'), '--- old\n+++ new\n@@ -0,0 +1,2 @@\n+a\n+b\n');
+  assert.equal(unifiedDiff(names, 'a\n', ''), '--- old\n+++ new\n@@ -1,1 +0,0 @@\n-a\n');
+});
+
+test('the old text and any difference make the new text', () => {
+  const random = mulberry(7);
+  const text = () => Array.from({ length: Math.floor(random() * 40) }, () => `${Math.floor(random() * 6)}\n`).join('');
+  for (let round = 0; round < 300; round += 1) {
+    const [before, after] = [text(), text()];
+    assert.equal(patched(before, unifiedDiff(names, before, after)), after);
+  }
+});
+
+test('texts that have nothing in common are shown as gone and new without a long search', () => {
+  const lines = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join('');
+  const elapsed = stopwatch();
+  const shown = unifiedDiff(names, lines('old'), lines('new')).split('\n');
+  assert.equal(shown.filter((line) => /^-old/.test(line)).length, 20_000);
+  // A second; a search through all pairs of lines would take minutes.
+  assertPrompt('the comparison', elapsed(), { promised: 1_000, bound: 20_000 });
+});
+
+/** What `patch` does, and refuses. */
+function patched(text: string, shown: string): string {
+  const old = text.split('\n');
+  const made: string[] = [];
+  let at = 0;
+  for (const line of shown.split('\n').slice(2, -1)) {
+    const [, start = '', count] = /^@@ -(\d+),(\d+) \+\d+,\d+ @@$/.exec(line) ?? [];
+    if (start !== '') {
+      const from = Number(start) - (count === '0' ? 0 : 1);
+      assert.ok(from >= at, shown);
+      made.push(...old.slice(at, from));
+      at = from;
+    } else if (line.startsWith('+')) made.push(line.slice(1));
+    else {
+      assert.equal(line.slice(1), old[at], shown);
+      if (line.startsWith(' ')) made.push(line.slice(1));
+      at += 1;
+    }
+  }
+  return [...made, ...old.slice(at)].join('\n');
+}
+
+/** Random numbers that are the same in each run. */
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,68 @@
+// What became of a room whose node is gone without a word: how soon the others are believed, and when they are not.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { NodeClient } from '../../../../operator/nodes/node-client.ts';
+import type { ClusterNode } from '../../../../operator/rooms/cluster-access.ts';
+import { type LocateRoomOptions, locateRoom } from '../../../../operator/rooms/locate-room.ts';
+import { readyStatus, uid } from './observed.ts';
+
+async function serve(t: TestContext, pod: string, ready: boolean, answer: RequestListener): Promise<ClusterNode> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { pod, url, signed: true, ready, terminating: false, lost: false };
+}
+
+/** Takes every request in and answers none, as an address where nobody is any more. */
+const silent: RequestListener = () => {};
+
+/** Knows no room, and only itself. */
+const lonely: RequestListener = ({ url }, response) => {
+  if (url !== '/cluster/nodes') response.writeHead(404).end(JSON.stringify({ errors: 'Room r does not exist', code: 'room_not_found' }));
+  else response.end(JSON.stringify({ data: [{ name: 'svc@other', address: 'other', version: '1', state: 'accepting', load: null }] }));
+};
+
+/** @param waited how long each that is asked for the room may take, in milliseconds */
+function looking(nodes: ClusterNode[], waited: (number | undefined)[], toldLost = false): LocateRoomOptions {
+  class Told extends NodeClient {
+    override room(roomId: string, signal?: AbortSignal, timeoutMs?: number) {
+      waited.push(timeoutMs);
+      return super.room(roomId, signal, timeoutMs);
+    }
+  }
+  const clients = new Map(nodes.map(({ url }) => [url, new Told({ url, signed: true, token: () => 'token' })]));
+  const clientOf = ({ url }: ClusterNode) => clients.get(url) ?? assert.fail(url);
+  const link = {
+    roomEnd: () => undefined,
+    isReportedLost: () => toldLost,
+    nodes: () => nodes,
+    candidates: () => nodes.map((node) => ({ node, client: clientOf(node) })),
+    clientOf,
+    nodeAt: async () => undefined,
+    podOf: () => undefined,
+  };
+  return { link, cluster: 'c', roomId: 'r', uid, status: { ...readyStatus, node: 'c-0' }, signal: new AbortController().signal };
+}
+
+for (const { ready, toldLost, patience, fate } of [
+  { ready: false, toldLost: false, patience: 1_000, fate: 'absent' },
+  { ready: false, toldLost: true, patience: 300, fate: 'absent' },
+  // Nobody is believed who is not connected to one that Kubernetes calls ready.
+  { ready: true, toldLost: true, patience: 1_000, fate: 'unknown' },
+  { ready: true, toldLost: false, patience: undefined, fate: 'unknown' },
+]) {
+  const what = `${ready ? 'is ready' : 'is not ready'}, says nothing and ${toldLost ? 'is' : 'is not'} lost to the others`;
+  test(`of a node that ${what} the answer is waited for ${patience ?? 'as usual'}, and its room counts as ${fate}`, async (t) => {
+    const nodes = [await serve(t, 'c-0', ready, silent), await serve(t, 'c-1', true, lonely)];
+    const waited: (number | undefined)[] = [];
+    assert.equal((await locateRoom(looking(nodes, waited, toldLost))).kind, fate);
+    assert.deepEqual(waited, [patience, undefined]);
+  });
+}

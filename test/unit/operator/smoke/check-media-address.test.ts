@@ -1,0 +1,87 @@
+// Whether an address answers a STUN binding request: answers, silence, others' answers and closed ports.
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { checkMediaAddress } from '../../../../operator/smoke/check-media-address.ts';
+import { bindingRequestTo, isSuccess } from '../../../../operator/smoke/stun.ts';
+import { freePort } from '../../../kit/free-ports.ts';
+
+const ice = { usernameFragment: 'ufrag', password: 'password' };
+
+/** The success response to a request, as far as it is looked at. */
+function answerTo(request: Buffer): Buffer {
+  const answer = Buffer.from(request.subarray(0, 20));
+  answer.writeUInt16BE(0x0101, 0);
+  answer.writeUInt16BE(0, 2);
+  return answer;
+}
+
+/** What a UDP socket does with the n-th datagram. */
+async function udpServer(t: TestContext, reply: (request: Buffer, count: number) => Buffer | undefined): Promise<number> {
+  const socket = createSocket('udp4');
+  let count = 0;
+  socket.on('message', (request, { port, address }) => {
+    count += 1;
+    const answer = reply(request, count);
+    if (answer) socket.send(answer, port, address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  t.after(() => new Promise<void>((done) => socket.close(() => done())));
+  return socket.address().port;
+}
+
+async function tcpServer(t: TestContext, reply: (frame: Buffer) => readonly Buffer[]): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('data', (frame) => {
+      for (const part of reply(frame)) socket.write(part);
+    });
+    socket.on('error', () => {});
+    t.after(() => socket.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const framed = (message: Buffer) => Buffer.concat([Buffer.from([message.length >> 8, message.length & 255]), message]);
+
+test('a datagram that is lost is sent again', async (t) => {
+  const port = await udpServer(t, (request, count) => (count > 1 ? answerTo(request) : undefined));
+  await checkMediaAddress({ ip: '127.0.0.1', port, protocol: 'udp' }, ice, 5_000);
+});
+
+test('over TCP an answer in pieces is put together, after whatever else comes', async (t) => {
+  const port = await tcpServer(t, (frame) => {
+    const answer = framed(answerTo(frame.subarray(2)));
+    return [framed(Buffer.alloc(30)), answer.subarray(0, 5), answer.subarray(5)];
+  });
+  await checkMediaAddress({ ip: '127.0.0.1', port, protocol: 'tcp' }, ice, 5_000);
+});
+
+test('silence, the answer to another request and a closed port are told in a sentence', async (t) => {
+  const silent = await udpServer(t, () => undefined);
+  await assert.rejects(checkMediaAddress({ ip: '127.0.0.1', port: silent, protocol: 'udp' }, ice, 300), {
+    message: `The media address 127.0.0.1 port ${silent} does not answer over UDP: no answer within 0.3 s.`,
+  });
+  const wrong = await udpServer(t, (request) => answerTo(Buffer.concat([request.subarray(0, 8), Buffer.alloc(12)])));
+  await assert.rejects(checkMediaAddress({ ip: '127.0.0.1', port: wrong, protocol: 'udp' }, ice, 300), /no answer within 0.3 s/);
+  const nobody = await freePort();
+  await assert.rejects(
+    checkMediaAddress({ ip: '127.0.0.1', port: nobody, protocol: 'tcp' }, ice, 5_000),
+    /does not answer over TCP: connect ECONNREFUSED/,
+  );
+});
+
+test('a request is a whole number of words, and is no answer to itself', () => {
+  const transaction = Buffer.alloc(12, 7);
+  const request = bindingRequestTo(ice, transaction);
+  assert.equal(request.readUInt16BE(2), request.length - 20);
+  assert.equal(request.length % 4, 0);
+  assert.equal(isSuccess(request, transaction), false);
+  assert.equal(isSuccess(answerTo(request), transaction), true);
+  assert.equal(isSuccess(Buffer.alloc(0), transaction), false);
+});
