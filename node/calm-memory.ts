@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 /** Milliseconds between two looks. */
 const interval = 2_000;
 /** Part of the time that the process is at work at most while it is calm. */
-const mostBusy = 0.25;
+const maxUtilization = 0.25;
 
 /**
  * For as long as the process lives: while it is calm V8 prefers little memory to few collections. Its memory reducer, which collects in
@@ -16,7 +16,7 @@ export function giveBackMemoryWhenCalm(): void {
   let wasCalm = false;
   const look = () => {
     const now = performance.eventLoopUtilization();
-    const isCalm = performance.eventLoopUtilization(now, before).utilization <= mostBusy;
+    const isCalm = performance.eventLoopUtilization(now, before).utilization <= maxUtilization;
     before = now;
     if (isCalm !== wasCalm) setFlagsFromString(isCalm ? '--optimize-for-size' : '--no-optimize-for-size');
     wasCalm = isCalm;

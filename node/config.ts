@@ -61,7 +61,7 @@ export async function loadConfig(env: Environment, system: ConfigSystem = localS
       avMaxCpu: Math.max(0.5, cores - 0.5),
     },
   });
-  if ('mistakes' in loaded) reader.errors.push(...loaded.mistakes);
+  if ('errors' in loaded) reader.errors.push(...loaded.errors);
   const hot = 'hot' in loaded ? loaded.hot : undefined;
   const config = await readConfig(reader, system, { ip, cores, configFiles, hot });
   if (reader.errors.length > 0 || !hot) throw new ConfigError(reader.errors);

@@ -23,10 +23,10 @@ export type ComposeOptions = {
   log: Log;
   metrics: OperatorMetrics;
   /** What is told to nodes, where that is not to be told to them. */
-  rehearse?: { calls: (make: NodeApiFactory) => NodeApiFactory; rooms: NonNullable<RoomControllerOptions['rehearse']> };
+  dryRun?: { calls: (make: NodeApiFactory) => NodeApiFactory; rooms: NonNullable<RoomControllerOptions['dryRun']> };
 };
 
-export async function assemble({ config, reading, writing, recorder, log, metrics, rehearse }: ComposeOptions): Promise<AssembledOperator> {
+export async function assemble({ config, reading, writing, recorder, log, metrics, dryRun }: ComposeOptions): Promise<AssembledOperator> {
   const { namespaces, nodeImage, roomWorkers, clusterWorkers } = config;
   const mayReadNodes = (await reading.can('list', resources.nodes)) && (await reading.can('watch', resources.nodes));
   if (!mayReadNodes) log.warn('Nodes may not be read: external addresses of hosts and draining of cordoned hosts are off');
@@ -53,7 +53,7 @@ export async function assemble({ config, reading, writing, recorder, log, metric
   const clusters = new ClusterController({
     client: writing,
     stores: stores.clusters,
-    nodeCalls: rehearse ? rehearse.calls(nodeCalls) : nodeCalls,
+    nodeCalls: dryRun ? dryRun.calls(nodeCalls) : nodeCalls,
     recorder,
     log,
     metrics,
@@ -69,7 +69,7 @@ export async function assemble({ config, reading, writing, recorder, log, metric
     log,
     metrics,
     workers: roomWorkers,
-    ...(rehearse && { rehearse: rehearse.rooms }),
+    ...(dryRun && { dryRun: dryRun.rooms }),
   });
   return { stores, rooms, clusters };
 }

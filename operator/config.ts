@@ -10,11 +10,11 @@ export const { version } = manifest;
 /** What a wrong configuration says: one sentence per mistake. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  readonly mistakes: readonly string[];
+  readonly errors: readonly string[];
 
-  constructor(mistakes: readonly string[]) {
-    super(mistakes.join('\n'));
-    this.mistakes = mistakes;
+  constructor(errors: readonly string[]) {
+    super(errors.join('\n'));
+    this.errors = errors;
   }
 }
 
@@ -95,7 +95,7 @@ const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** @throws ConfigError */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: readonly string[] = process.argv.slice(2)): OperatorConfig {
   const reader = new Reader(environment);
-  const given = parse(args, reader.mistakes);
+  const given = parse(args, reader.errors);
   const namespace = reader.matching('OPERATOR_NAMESPACE', podNamespace() ?? 'default', namespacePattern, 'the name of a namespace');
   const config: OperatorConfig = {
     namespace,
@@ -114,11 +114,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     structuredLogging: reader.flag('OPERATOR_STRUCTURED_LOGGING', true),
     kubeconfig: given.kubeconfig ?? reader.text('KUBECONFIG'),
     task: tasks.find((task) => given[task] !== undefined) ?? 'run',
-    timeout: timeoutOf(given, reader.mistakes),
+    timeout: timeoutOf(given, reader.errors),
     release: given.release,
     smoke: { url: given.smoke ?? '', tokens: given.tokens ?? '', media: given['no-media'] !== true },
   };
-  if (reader.mistakes.length > 0) throw new ConfigError(reader.mistakes);
+  if (reader.errors.length > 0) throw new ConfigError(reader.errors);
   return config;
 }
 
@@ -144,24 +144,24 @@ const options = {
   kubeconfig: { type: 'string' },
 } as const;
 
-function parse(args: readonly string[], mistakes: string[]): Options {
+function parse(args: readonly string[], errors: string[]): Options {
   try {
     const { values } = parseArgs({ args: [...args], options });
-    if (values.release !== undefined && !labelValue.test(values.release)) mistakes.push('Expected --release to be the name of a release');
+    if (values.release !== undefined && !labelValue.test(values.release)) errors.push('Expected --release to be the name of a release');
     const asked = tasks.filter((task) => values[task] !== undefined).map((task) => `--${task}`);
-    if (asked.length > 1) mistakes.push(`Expected only one of --once, --uninstall and --smoke, got: ${asked.join(' and ')}`);
+    if (asked.length > 1) errors.push(`Expected only one of --once, --uninstall and --smoke, got: ${asked.join(' and ')}`);
     if (values.smoke !== undefined && !/^https?:\/\/[^/\s]+$/.test(values.smoke))
-      mistakes.push(`Expected --smoke to be http:// or https:// with a host, got: ${values.smoke.slice(0, 100)}`);
-    if (values.smoke !== undefined && !values.tokens) mistakes.push('Expected --tokens to be set together with --smoke');
+      errors.push(`Expected --smoke to be http:// or https:// with a host, got: ${values.smoke.slice(0, 100)}`);
+    if (values.smoke !== undefined && !values.tokens) errors.push('Expected --tokens to be set together with --smoke');
     return values;
   } catch (error) {
-    mistakes.push(`Wrong command line: ${error instanceof Error ? error.message : String(error)}`);
+    errors.push(`Wrong command line: ${error instanceof Error ? error.message : String(error)}`);
     return {};
   }
 }
 
-function timeoutOf({ timeout = '120' }: Options, mistakes: string[]): number {
-  if (!/^\d{1,5}$/.test(timeout)) mistakes.push(`Expected --timeout to be a number of seconds, got: ${timeout.slice(0, 100)}`);
+function timeoutOf({ timeout = '120' }: Options, errors: string[]): number {
+  if (!/^\d{1,5}$/.test(timeout)) errors.push(`Expected --timeout to be a number of seconds, got: ${timeout.slice(0, 100)}`);
   return Number(timeout) * 1000;
 }
 
@@ -174,7 +174,7 @@ function podNamespace(): string | undefined {
 }
 
 class Reader {
-  readonly mistakes: string[] = [];
+  readonly errors: string[] = [];
   readonly #environment: NodeJS.ProcessEnv;
 
   constructor(environment: NodeJS.ProcessEnv) {
@@ -224,6 +224,6 @@ class Reader {
   }
 
   #wrong(name: Variable, expected: string, got: string): void {
-    this.mistakes.push(`Expected ${name} to be ${expected}, got: ${got.slice(0, 100)}`);
+    this.errors.push(`Expected ${name} to be ${expected}, got: ${got.slice(0, 100)}`);
   }
 }

@@ -11,7 +11,7 @@ function configuration(): OperatorConfig {
     return readConfig();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.mistakes.join('\n')}\n\n${usage}`);
+    process.stderr.write(`${error.errors.join('\n')}\n\n${usage}`);
     process.exit(2);
   }
 }

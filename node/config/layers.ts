@@ -8,7 +8,7 @@ import { type ApiToken, type FileSettings, fileSchema, type ReloadableSettings }
 import { type ReloadableVariable, reloadableRows } from './variables.ts';
 
 /** Checked settings of one source, and what is wrong with it. `paths`: the leaves that it sets; `refused`: those that do not count. */
-export type Layer = { settings: FileSettings; paths: readonly string[]; refused: readonly string[]; mistakes: readonly string[] };
+export type Layer = { settings: FileSettings; paths: readonly string[]; refused: readonly string[]; errors: readonly string[] };
 /** Something wrong with all layers together, at a name or all names below it. */
 export type CrossFieldError = { path: string; sentence: string };
 type Tree = { [name: string]: unknown };
@@ -20,11 +20,11 @@ const isTree = (value: unknown): value is Tree => typeof value === 'object' && v
 /** The layer of a YAML file. Its values are shown in mistakes only where they cannot be secrets. */
 export function fileLayer(name: string, bytes: Uint8Array): Layer {
   const parsed = parseYaml(bytes);
-  if ('mistake' in parsed) return rejectedLayer([`Expected ${name} to be YAML, got: ${parsed.mistake}`]);
+  if ('error' in parsed) return rejectedLayer([`Expected ${name} to be YAML, got: ${parsed.error}`]);
   const raw = parsed.value ?? {};
   const result = fileSchema.safeParse(raw);
-  if (result.success) return { settings: result.data, paths: leafPaths(raw), refused: [], mistakes: [] };
-  return rejectedLayer(result.error.issues.map((issue) => fileMistake(name, raw, issue)));
+  if (result.success) return { settings: result.data, paths: leafPaths(raw), refused: [], errors: [] };
+  return rejectedLayer(result.error.issues.map((issue) => fileError(name, raw, issue)));
 }
 
 /** The layer of all reloadable variables that are set. */
@@ -33,15 +33,15 @@ export function envLayer(env: EnvReader): Layer {
     const given = env.read(row.name);
     return given ? [{ ...row, given }] : [];
   });
-  const mistakes = new Map<string, string>();
+  const errors = new Map<string, string>();
   for (const issue of fileSchema.safeParse(envTree(set)).error?.issues ?? []) {
     const row = set.find(({ path }) => path === rootText(issue.path));
-    if (row && !mistakes.has(row.path))
-      mistakes.set(row.path, configErrorMessage(row.given.name, expectation(issue), row.given.text, row.secret));
+    if (row && !errors.has(row.path))
+      errors.set(row.path, configErrorMessage(row.given.name, expectation(issue), row.given.text, row.secret));
   }
-  const good = set.filter(({ path }) => !mistakes.has(path));
+  const good = set.filter(({ path }) => !errors.has(path));
   const paths = set.map(({ path }) => path);
-  return { settings: fileSchema.parse(envTree(good)), paths, refused: [...mistakes.keys()], mistakes: [...mistakes.values()] };
+  return { settings: fileSchema.parse(envTree(good)), paths, refused: [...errors.keys()], errors: [...errors.values()] };
 }
 
 function envTree(rows: readonly (ReloadableVariable & { given: { text: string } })[]): Tree {
@@ -59,20 +59,20 @@ export function defaultLayer(derived: { apiTokens: ApiToken[] | undefined; avMax
 }
 
 /** What the layers come to together, or what is wrong with the whole. */
-export function mergeLayers(layers: readonly FileSettings[]): { settings: ReloadableSettings } | { mistakes: CrossFieldError[] } {
+export function mergeLayers(layers: readonly FileSettings[]): { settings: ReloadableSettings } | { errors: CrossFieldError[] } {
   const merged = layers.reduce<FileSettings>((below, above) => mergeTrees(below, above) as FileSettings, {});
   const { s3 = {}, webhooks = {}, limits = {}, timeouts = {}, roomDefaults = {} } = merged;
-  const mistakes: CrossFieldError[] = [];
+  const errors: CrossFieldError[] = [];
   if (!merged.apiTokens) {
     const sentence =
       'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP or SVC_HOST is not loopback, got: nothing';
-    mistakes.push({ path: 'apiTokens', sentence });
+    errors.push({ path: 'apiTokens', sentence });
   }
   const { apiTokens = [], apiReadTokens = [] } = merged;
   if (apiReadTokens.some(({ token }) => apiTokens.some((other) => other.token === token && other.scope === 'admin'))) {
     const sentence =
       'Expected SVC_SERVER_API_READ_TOKEN (apiReadTokens in files) to have no token that may do everything, got: one of SVC_SERVER_API_TOKEN (apiTokens)';
-    mistakes.push({ path: 'apiReadTokens', sentence });
+    errors.push({ path: 'apiReadTokens', sentence });
   }
   const { bucket, accessKeyId, secretAccessKey } = s3;
   const given = Object.entries({ bucket, accessKeyId, secretAccessKey }).flatMap(([name, value]) =>
@@ -80,9 +80,9 @@ export function mergeLayers(layers: readonly FileSettings[]): { settings: Reload
   );
   if (given.length === 1 || given.length === 2) {
     const variables = 'SVC_S3_BUCKET, SVC_S3_ACCESS_KEY_ID and SVC_S3_SECRET_ACCESS_KEY';
-    mistakes.push({ path: 's3', sentence: `Expected ${variables} (s3.* in files) to be set all or none, got only: ${given.join(', ')}` });
+    errors.push({ path: 's3', sentence: `Expected ${variables} (s3.* in files) to be set all or none, got only: ${given.join(', ')}` });
   }
-  if (mistakes.length > 0) return { mistakes };
+  if (errors.length > 0) return { errors };
   return {
     settings: deepFreeze({
       apiTokens: [...apiTokens, ...apiReadTokens],
@@ -147,8 +147,8 @@ function need<T>(value: T | undefined): T {
 }
 
 /** The layer of a source of which nothing counts. */
-export function rejectedLayer(mistakes: readonly string[]): Layer {
-  return { settings: {}, paths: [], refused: [], mistakes: [...new Set(mistakes)] };
+export function rejectedLayer(errors: readonly string[]): Layer {
+  return { settings: {}, paths: [], refused: [], errors: [...new Set(errors)] };
 }
 
 function envValue(row: ReloadableVariable, text: string): unknown {
@@ -165,7 +165,7 @@ function envValue(row: ReloadableVariable, text: string): unknown {
 }
 
 /** The parser's own messages quote the text, which may be a secret: only the place and its code are told. */
-function parseYaml(bytes: Uint8Array): { value: unknown } | { mistake: string } {
+function parseYaml(bytes: Uint8Array): { value: unknown } | { error: string } {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     const lines = new LineCounter();
@@ -173,13 +173,13 @@ function parseYaml(bytes: Uint8Array): { value: unknown } | { mistake: string } 
     const fault = document.errors[0] ?? document.warnings[0];
     if (!fault) return { value: document.toJS({ maxAliasCount: maxAliases }) };
     const { line, col } = lines.linePos(fault.pos[0]);
-    return { mistake: `${fault.code} at line ${line}, column ${col}` };
+    return { error: `${fault.code} at line ${line}, column ${col}` };
   } catch (error) {
-    return { mistake: error instanceof TypeError ? 'bytes that are not UTF-8' : 'nesting or aliases beyond what is allowed' };
+    return { error: error instanceof TypeError ? 'bytes that are not UTF-8' : 'nesting or aliases beyond what is allowed' };
   }
 }
 
-function fileMistake(name: string, raw: unknown, issue: z.core.$ZodIssue): string {
+function fileError(name: string, raw: unknown, issue: z.core.$ZodIssue): string {
   const path = pathText(issue.path);
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.map((key) => (path === '' ? key : `${path}.${key}`));

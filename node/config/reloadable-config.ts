@@ -37,19 +37,17 @@ type ReadFile = { name: string; sha256: string; layer: Layer };
 type State = { settings: ReloadableSettings; files: readonly ReadFile[]; shadowed: readonly string[] };
 
 /** Reads everything once. Mistakes are those of the environment, of each file and of the whole. */
-export async function loadReloadableConfig(sources: ReloadableSources): Promise<{ hot: ReloadableConfig } | { mistakes: string[] }> {
+export async function loadReloadableConfig(sources: ReloadableSources): Promise<{ hot: ReloadableConfig } | { errors: string[] }> {
   const env = envLayer(sources.env);
   const below = defaultLayer(sources.derived);
   const files = await Promise.all(sources.files.map(readLayer));
   const state = combine(below, files, env);
-  const single = [...env.mistakes, ...files.flatMap(({ layer }) => layer.mistakes)];
+  const single = [...env.errors, ...files.flatMap(({ layer }) => layer.errors)];
   // What a refused source would have set is unknown: nothing is said of that.
-  const filesGood = files.every(({ layer }) => layer.mistakes.length === 0);
+  const filesGood = files.every(({ layer }) => layer.errors.length === 0);
   const certain = ({ path }: CrossFieldError) => filesGood && !env.refused.some((each) => each.startsWith(path));
-  const mistakes = 'mistakes' in state ? [...single, ...state.mistakes.filter(certain).map(({ sentence }) => sentence)] : single;
-  return mistakes.length > 0 || 'mistakes' in state
-    ? { mistakes }
-    : { hot: new ReloadableConfig({ below, env, variables: sources.env }, state) };
+  const errors = 'errors' in state ? [...single, ...state.errors.filter(certain).map(({ sentence }) => sentence)] : single;
+  return errors.length > 0 || 'errors' in state ? { errors } : { hot: new ReloadableConfig({ below, env, variables: sources.env }, state) };
 }
 
 export class ReloadableConfig implements ReloadableConfigView {
@@ -119,11 +117,11 @@ export class ReloadableConfig implements ReloadableConfigView {
   async reload(): Promise<void> {
     const before = this.#state.files;
     const read = await Promise.all(before.map(({ name }) => readLayer(name)));
-    const mistakes = read.flatMap(({ layer }) => layer.mistakes);
-    const files = read.map((file, index) => (file.layer.mistakes.length > 0 ? (before[index] ?? file) : file));
+    const errors = read.flatMap(({ layer }) => layer.errors);
+    const files = read.map((file, index) => (file.layer.errors.length > 0 ? (before[index] ?? file) : file));
     const state = combine(this.#below, files, this.#env);
-    if ('mistakes' in state) this.#refuse([...mistakes, ...state.mistakes.map(({ sentence }) => sentence)]);
-    else this.#take(state, mistakes);
+    if ('errors' in state) this.#refuse([...errors, ...state.errors.map(({ sentence }) => sentence)]);
+    else this.#take(state, errors);
   }
 
   /** Ends watching. Idempotent; the settings stay readable. */
@@ -132,27 +130,27 @@ export class ReloadableConfig implements ReloadableConfigView {
     await this.#watcher?.close();
   }
 
-  #take(state: State, mistakes: readonly string[]): void {
+  #take(state: State, errors: readonly string[]): void {
     const before = this.#state;
     this.#state = state;
     const touched = state.files.some((file, index) => file.sha256 !== before.files[index]?.sha256);
-    const mended = this.#error !== null && mistakes.length === 0;
-    this.#refuse(mistakes);
+    const mended = this.#error !== null && errors.length === 0;
+    this.#refuse(errors);
     if (touched || mended) this.#observer?.reloaded();
     if (!sameSettings(before.settings, state.settings)) for (const listener of this.#listeners) listener(state.settings);
   }
 
-  #refuse(mistakes: readonly string[]): void {
-    const error = mistakes.length === 0 ? null : mistakes.join('; ');
+  #refuse(errors: readonly string[]): void {
+    const error = errors.length === 0 ? null : errors.join('; ');
     const isNew = error !== this.#error;
     this.#error = error;
     if (error !== null && isNew) this.#observer?.refused(error);
   }
 }
 
-function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): State | { mistakes: CrossFieldError[] } {
+function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): State | { errors: CrossFieldError[] } {
   const settled = mergeLayers([below, ...files.map(({ layer }) => layer.settings), env.settings]);
-  if ('mistakes' in settled) return settled;
+  if ('errors' in settled) return settled;
   const inFiles = new Set(files.flatMap(({ layer }) => layer.paths));
   return { settings: settled.settings, files, shadowed: Object.freeze(env.paths.filter((path) => inFiles.has(path))) };
 }

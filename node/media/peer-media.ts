@@ -22,7 +22,7 @@ import { PeerData } from './peer-data.ts';
 import { PeerTransports } from './peer-transports.ts';
 import { rawStats } from './raw-stats.ts';
 import { SingleFlight } from './single-flight.ts';
-import { linkFigures, publishedTrackStats, receivedTrackStats } from './stats.ts';
+import { linkStats, publishedTrackStats, receivedTrackStats } from './stats.ts';
 import { stripUndefined } from './strip-undefined.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
@@ -312,7 +312,7 @@ export class MediaPeer implements PeerMedia {
   async #linkStats(direction: Direction, tracks: readonly (PublishedTrackStats | ReceivedTrackStats)[]): Promise<TransportStats | null> {
     const transport = this.#transports.get(direction);
     const [stats] = (transport && (await rawStats(this.#options.worker, transport))) ?? [];
-    return transport && stats ? linkFigures(direction, transport, stats, tracks, this.#options.relayIp) : null;
+    return transport && stats ? linkStats(direction, transport, stats, tracks, this.#options.relayIp) : null;
   }
 
   #assertOpen(): void {

@@ -21,7 +21,7 @@ export function receivedTrackStats(consumer: Consumer, stats: readonly (Consumer
 }
 
 /** `relayIp`: where the TURN server of this node sends from; undefined where it has none. */
-export function linkFigures(
+export function linkStats(
   direction: Direction,
   transport: WebRtcTransport,
   stats: WebRtcTransportStat,

@@ -50,7 +50,7 @@ export type RequestObservation = { route: string; method: string; status: number
 /** What one scrape is about. */
 type Moment = {
   counts: RoomCounts;
-  roomFigures: readonly (readonly [roomId: string, figures: RoomSeriesStats])[];
+  roomStats: readonly (readonly [roomId: string, figures: RoomSeriesStats])[];
   workers: readonly (WorkerCounters & { usage: ProcessUsage | undefined })[];
   media: ByteCounts;
   http: ByteCounts;
@@ -112,7 +112,7 @@ export class Metrics {
     const [media, usages] = await Promise.all([source.mediaTraffic(), usageByPid(source.workers())]);
     this.#moment = {
       counts: source.rooms(),
-      roomFigures: [...this.#rooms.read()],
+      roomStats: [...this.#rooms.read()],
       workers: source.workers().map((worker) => ({ ...worker, usage: usages.get(worker.pid) })),
       media,
       http: source.httpTraffic(),
@@ -160,7 +160,7 @@ export class Metrics {
       name,
       help: `${help}, by \`room_id\`.`,
       labels: ['room_id'],
-      read: ({ roomFigures }) => roomFigures.map(([roomId, figures]) => [{ room_id: roomId }, value(figures)]),
+      read: ({ roomStats }) => roomStats.map(([roomId, figures]) => [{ room_id: roomId }, value(figures)]),
     });
     this.#gauge(perRoom('svc_room_peers', 'Peers that are connected to the room', ({ peers }) => peers));
     this.#gauge(

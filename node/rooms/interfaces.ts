@@ -219,6 +219,6 @@ export type CloseReason = (typeof closeReasons)[keyof typeof closeReasons];
 export interface PeerConnection {
   send(event: PeerEvent): void;
   /** How long it may be silent (Peer.patience) is another time now. */
-  patienceChanged(): void;
+  pongTimeoutChanged(): void;
   close(reason: CloseReason): void;
 }

@@ -158,7 +158,7 @@ export class Peer {
   }
 
   /** How long its socket may be silent, in milliseconds: the other half of the time that the peer stays without one is left to come back. */
-  patience(most: number): number {
+  pongTimeout(most: number): number {
     return Math.min(most, (this.#room.disconnectedTimeout() ?? Number.POSITIVE_INFINITY) / 2);
   }
 
@@ -339,7 +339,7 @@ export class Peer {
   }
 
   timeoutChanged(): void {
-    this.#session?.connection.patienceChanged();
+    this.#session?.connection.pongTimeoutChanged();
     this.#scheduleRemoval();
   }
 

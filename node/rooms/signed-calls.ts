@@ -16,7 +16,7 @@ export type SignedCallsOptions = {
   address: () => string;
   /** Milliseconds since 1970. */
   now?: () => number;
-  mostNonces?: number;
+  maxNonces?: number;
 };
 
 /** Takes the body of a signed request, of which nothing must happen before. @throws ServiceError `invalid_token`, `too_many_requests` */
@@ -96,7 +96,7 @@ export class SignedCalls {
       this.#nonces.delete(old);
     }
     if (this.#nonces.has(nonce)) throw invalid('This was sent before');
-    if (this.#nonces.size >= (this.#options.mostNonces ?? maxNonces))
+    if (this.#nonces.size >= (this.#options.maxNonces ?? maxNonces))
       throw new ServiceError('too_many_requests', 'Too many signed calls within two minutes', { retryAfter: 1 });
     this.#nonces.set(nonce, now + remembered);
   }

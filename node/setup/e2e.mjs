@@ -17,7 +17,7 @@ import { fail, SetupError, seconds } from './steps.mjs';
 import { report, rowOf, runTestFiles, tooFlaky } from './test-files.mjs';
 
 /** Clusters: each takes 18 of the 128 inotify instances that Linux gives a user, and 1.5 GB. */
-const mostAtOnce = 4;
+const maxConcurrent = 4;
 
 const started = performance.now();
 try {
@@ -29,7 +29,7 @@ try {
     const timings = join(folder, 'timings');
     const prepared = performance.now() - started;
     const env = { ...childEnvironment(), [imageArchivesVariable]: JSON.stringify(archives), [timingsVariable]: timings };
-    const outcome = await runTestFiles(jobsOf([{ layer: endToEnd, files }]), env, Math.min(availableParallelism(), mostAtOnce));
+    const outcome = await runTestFiles(jobsOf([{ layer: endToEnd, files }]), env, Math.min(availableParallelism(), maxConcurrent));
     report(outcome);
     console.log(`\n${table(timings, prepared)}`);
     console.log(`\ncritical path: ${outcome.path}`);

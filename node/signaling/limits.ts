@@ -8,7 +8,7 @@ export const defaultLimits = {
   /** So many that an office which joins at once, or a proxy that is not trusted, does not notice. */
   unauthenticatedPerNetwork: 250,
   /** How long trying the network may take. */
-  checkDeadline: 30_000,
+  checkTimeout: 30_000,
   firstMessageBytes: 8 * 1024,
   messageBytes: 256 * 1024,
   /** What ws itself takes before it closes with 1009; above messageBytes, so that our code is what clients see. */
@@ -39,7 +39,7 @@ export const defaultLimits = {
   dataBufferedBytes: 1024 * 1024,
   /** How long a socket may answer no ping, of which two go in that time: at most, and at least for peers that are removed soon. */
   pongTimeout: 60_000,
-  leastPongTimeout: 2_000,
+  minPongTimeout: 2_000,
   /** How long a closing handshake may take. */
   closeTimeout: 2_000,
   /** How deep JSON may be nested. */

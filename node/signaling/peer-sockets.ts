@@ -63,7 +63,7 @@ export class PeerSockets {
   constructor(options: PeerSocketsOptions) {
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
-    this.#checks = new ConnectionChecks({ iceServers: options.iceServers, deadline: this.#limits.checkDeadline });
+    this.#checks = new ConnectionChecks({ iceServers: options.iceServers, deadline: this.#limits.checkTimeout });
     this.#webSocketAcceptor = new WebSocketAcceptor({
       limits: this.#limits,
       checkOrigin: options.checkOrigin,

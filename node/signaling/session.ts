@@ -98,7 +98,7 @@ export class PeerSession implements PeerConnection {
     this.#live = false;
     this.#socket?.close('takenOver');
     this.#socket = socket;
-    this.patienceChanged();
+    this.pongTimeoutChanged();
   }
 
   isOn(socket: TextSocket): boolean {
@@ -151,9 +151,9 @@ export class PeerSession implements PeerConnection {
     else this.#push(eventFrame(event), true);
   }
 
-  patienceChanged(): void {
-    const { pongTimeout, leastPongTimeout } = this.#options.limits;
-    this.#socket?.watch(Math.max(leastPongTimeout, this.peer.patience(pongTimeout)));
+  pongTimeoutChanged(): void {
+    const { pongTimeout, minPongTimeout } = this.#options.limits;
+    this.#socket?.watch(Math.max(minPongTimeout, this.peer.pongTimeout(pongTimeout)));
   }
 
   close(reason: CloseReason): void {

@@ -30,7 +30,7 @@ export class TextSocket {
   #maxBytes: number;
   #closing: NodeJS.Timeout | undefined;
   #open = true;
-  #patience: number;
+  #pongTimeout: number;
   #life: NodeJS.Timeout | undefined;
   #heardAt = performance.now();
   /** Whether a ping has no answer yet. */
@@ -42,8 +42,8 @@ export class TextSocket {
     this.#limits = limits;
     this.#listener = listener;
     this.#maxBytes = limits.firstMessageBytes;
-    this.#patience = limits.pongTimeout;
-    this.#checkIn(this.#patience / 2);
+    this.#pongTimeout = limits.pongTimeout;
+    this.#checkIn(this.#pongTimeout / 2);
     socket.on('pong', () => {
       this.#heardAt = performance.now();
       this.#asked = false;
@@ -80,10 +80,10 @@ export class TextSocket {
   }
 
   /** From now on it may answer no ping for so many milliseconds; two go in that time. */
-  watch(patience: number): void {
-    this.#patience = patience;
+  watch(pongTimeout: number): void {
+    this.#pongTimeout = pongTimeout;
     this.#heardAt = performance.now();
-    this.#checkIn(patience / 2);
+    this.#checkIn(pongTimeout / 2);
   }
 
   /** A pong is told to the listener. */
@@ -168,15 +168,15 @@ export class TextSocket {
 
   #checkLife(): void {
     if (!this.#open) return;
-    const patience = this.#patience;
+    const pongTimeout = this.#pongTimeout;
     const silentFor = performance.now() - this.#heardAt;
-    if (silentFor >= patience && this.#asked) {
+    if (silentFor >= pongTimeout && this.#asked) {
       this.#cut(silentFor);
       return;
     }
     this.#asked = true;
     this.#socket.ping();
-    this.#checkIn(silentFor < patience ? Math.min(patience / 2, patience - silentFor) : patience / 2);
+    this.#checkIn(silentFor < pongTimeout ? Math.min(pongTimeout / 2, pongTimeout - silentFor) : pongTimeout / 2);
   }
 
   #cut(silentFor = 0): void {

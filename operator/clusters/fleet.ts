@@ -18,7 +18,7 @@ import type { PodOperations, Pods, ReconcileContext } from './pod-operations.ts'
 import { planRollout, type RolloutPlan } from './rollout.ts';
 import type { Files } from './shared-resources.ts';
 import { isSigned } from './signed-calls.ts';
-import { capitalizeSentence, type PodReport } from './status.ts';
+import { asConditionMessage, type PodReport } from './status.ts';
 
 /** How long no pod is made after one failed, doubled each time, and after how long without a failure all is forgiven; milliseconds. */
 const firstFailurePause = 1_000;
@@ -229,7 +229,7 @@ export class Fleet {
         'problems' in files ? undefined : { hash: files.hash, inForce: health !== undefined && hasFiles(health.config, files) };
       const conditionProblem = await keeper.mark(reconcileContext, pod, entry.facts, config);
       if (conditionProblem && !entry.facts.ready && entry.message === undefined && pod.spec?.nodeName)
-        entry.message = capitalizeSentence(conditionProblem.message);
+        entry.message = asConditionMessage(conditionProblem.message);
       if (!health && entry.facts.ready) entry.message ??= poll.error(reconcileContext.key, entry.facts.uid);
     }
   }

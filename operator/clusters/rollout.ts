@@ -57,8 +57,8 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, replacemen
       ? `All ${indexes} indexes that maxReplicas allows are taken, also by pods that are ending or lost, so no further pod can be made now.`
       : undefined;
 
-  const leastReady = surge === 1 && create.length === 0 ? desired - 1 : desired;
-  const chosen = toGo(serving, surge === 1 && create.length === 0 ? 1 : surplus, leastReady);
+  const minReady = surge === 1 && create.length === 0 ? desired - 1 : desired;
+  const chosen = toGo(serving, surge === 1 && create.length === 0 ? 1 : surplus, minReady);
   const drain = [
     ...going.filter((pod) => !calledBack.includes(pod)).map((pod) => ({ pod, reason: pod.drain?.reason ?? 'ScaleDown' })),
     ...chosen.map((pod) => ({ pod, reason: pod.current ? ('ScaleDown' as const) : ('Rollout' as const) })),
@@ -74,7 +74,7 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, replacemen
 }
 
 /** Of those that serve, so many that may go now: old before new, not ready before ready, the emptiest first. */
-function toGo(serving: readonly PodSnapshot[], surplus: number, leastReady: number): PodSnapshot[] {
+function toGo(serving: readonly PodSnapshot[], surplus: number, minReady: number): PodSnapshot[] {
   const order = [...serving].sort(
     (one, other) => Number(one.current) - Number(other.current) || Number(one.ready) - Number(other.ready) || compareByLoad(one, other),
   );
@@ -84,7 +84,7 @@ function toGo(serving: readonly PodSnapshot[], surplus: number, leastReady: numb
   const unknown = serving.some((pod) => pod.unasked);
   for (const pod of order.slice(0, surplus)) {
     // An old pod that works waits for the new one; fewer are ready than wanted only where none of them is to be replaced.
-    if (!pod.current && pod.ready && ready - 1 < leastReady) continue;
+    if (!pod.current && pod.ready && ready - 1 < minReady) continue;
     if (pod.ready && unknown) continue;
     if (pod.ready) ready -= 1;
     chosen.push(pod);

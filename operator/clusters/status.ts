@@ -134,12 +134,12 @@ function degraded({ problems }: StatusInput): Finding {
 function textOf(all: readonly ConditionProblem[]): string {
   return all
     .slice(0, maxMessages)
-    .map(({ message }) => capitalizeSentence(message))
+    .map(({ message }) => asConditionMessage(message))
     .join(' ');
 }
 
 /** With a capital letter and an end. */
-export function capitalizeSentence(text: string): string {
+export function asConditionMessage(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`.replace(/[^.!?]$/, '$&.');
 }
 

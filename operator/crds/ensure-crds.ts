@@ -12,14 +12,14 @@ export type EnsureOptions = {
   /** Whether definitions may be made and replaced; else they only must be there. */
   apply: boolean;
   /** Writes of the client are rehearsed: nothing comes of them, so nothing is waited for. */
-  rehearsed?: boolean;
+  dryRun?: boolean;
   /** Ends the wait: `sleep` rejects with its reason. */
   signal: AbortSignal;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Milliseconds, e.g. `performance.now`. */
   now: () => number;
   /** Milliseconds until it gives up. */
-  patienceMs?: number;
+  timeoutMs?: number;
 };
 
 const kinds = [
@@ -35,7 +35,7 @@ export class CrdError extends Error {
 
 /** @throws DefinitionsError with what stands in the way; the reason of the signal */
 export async function ensureCrds(options: EnsureOptions): Promise<void> {
-  const until = options.now() + (options.patienceMs ?? 60_000);
+  const until = options.now() + (options.timeoutMs ?? 60_000);
   for (const kind of kinds) await ensure(kind, options, until);
 }
 
@@ -84,14 +84,14 @@ async function step({ resource, ours }: Kind, options: EnsureOptions): Promise<s
   if (upgradeDecision === 'create') {
     // Not applied, since that would take the place of one that a younger operator makes at this moment.
     await client.create(definitions, ours);
-    if (options.rehearsed) return undefined;
+    if (options.dryRun) return undefined;
     log.info(versions, 'Definition made');
     return 'the API server has not established it yet';
   }
   if (upgradeDecision === 'replace' && options.apply) {
     const { resourceVersion } = installed?.metadata ?? {};
     await client.apply<Definition>(definitions, { ...ours, metadata: { ...ours.metadata, ...(resourceVersion && { resourceVersion }) } });
-    if (options.rehearsed) return undefined;
+    if (options.dryRun) return undefined;
     log.info(versions, 'Definition replaced, which was older');
     return 'the API server has not established it yet';
   }

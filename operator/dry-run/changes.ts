@@ -7,7 +7,7 @@ import { type KubeObject, keyOf, type Stored } from '../kube/objects.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** An object as far as it was rehearsed: each write is answered as if it were the only one. */
-type Rehearsed = { before: Stored | undefined; after: Stored | undefined };
+type PlannedWrite = { before: Stored | undefined; after: Stored | undefined };
 type Json = { readonly [field: string]: unknown };
 
 /** What the API server counts or notes: nothing that anybody wants. The last one holds the whole object again, a Secret's values too. */
@@ -15,7 +15,7 @@ const counted = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'm
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export class PlannedChanges implements DryRunState {
-  readonly #objects = new Map<string, Rehearsed>();
+  readonly #objects = new Map<string, PlannedWrite>();
   readonly #actions: { sentence: string; about: string }[] = [];
 
   readonly tell = ({ resource, before, after }: Change): void => {

@@ -12,7 +12,7 @@ import { dryRunActions, dryRunNodeCalls } from './nodes.ts';
 
 /** Longest that all of it may take, that an API server is waited for, and that everything may take to be listed. */
 const deadline = 300_000;
-const patienceMs = 5_000;
+const timeoutMs = 5_000;
 const syncTimeoutMs = 60_000;
 
 /** Tells what would be done, a difference per object; empty where nothing would. @throws Error where something could not be looked at */
@@ -21,13 +21,13 @@ export async function reconcileOnce(client: KubeClient, config: OperatorConfig, 
   const ending = new AbortController();
   const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(deadline)]);
   const reading = client.scoped({ signal });
-  const writing = client.scoped({ signal, rehearsing: plannedChanges });
+  const writing = client.scoped({ signal, dryRun: plannedChanges });
   await ensureCrds({
     client: writing,
     log,
     apply: config.applyDefinitions,
-    rehearsed: true,
-    patienceMs,
+    dryRun: true,
+    timeoutMs,
     signal,
     sleep: (ms, ended) => sleep(ms, undefined, { signal: ended }),
     now: () => performance.now(),
@@ -42,7 +42,7 @@ export async function reconcileOnce(client: KubeClient, config: OperatorConfig, 
     recorder: { emit: () => {} },
     log,
     metrics: new OperatorMetrics(),
-    rehearse: { calls: dryRunNodeCalls(plannedChanges.act), rooms: dryRunActions(plannedChanges.act) },
+    dryRun: { calls: dryRunNodeCalls(plannedChanges.act), rooms: dryRunActions(plannedChanges.act) },
   });
   const running = stores.run(signal);
   try {

@@ -59,7 +59,7 @@ export type Scope = {
   /** Passes by the queue of calls, for what must not wait behind others: the Lease. */
   urgent?: boolean;
   /** Writes are only rehearsed: the API server checks them and stores nothing, and this is told what they would change. */
-  rehearsing?: DryRunState;
+  dryRun?: DryRunState;
 };
 
 const pageSize = 500;
@@ -84,7 +84,7 @@ type Limits = {
   timeoutMs: number;
   mayWrite: readonly (() => boolean)[];
   urgent: boolean;
-  rehearsing: DryRunState | undefined;
+  dryRun: DryRunState | undefined;
 };
 type Sent = Request & { repeatable: boolean; observedAs: CallObservation['verb'] };
 
@@ -110,18 +110,18 @@ export class KubeClient {
       reach: { lost: false, listeners: new Set<() => void>() },
     };
     await apiServerConnection.access();
-    return new KubeClient(shared, { signals: [], timeoutMs: options.timeoutMs, mayWrite: [], urgent: false, rehearsing: undefined });
+    return new KubeClient(shared, { signals: [], timeoutMs: options.timeoutMs, mayWrite: [], urgent: false, dryRun: undefined });
   }
 
   /** The same connections under narrower conditions, added to those there are: a reconcile's deadline, a leader's term. */
   scoped(scope: Scope): KubeClient {
-    const { signals, timeoutMs, mayWrite, urgent, rehearsing } = this.#limits;
+    const { signals, timeoutMs, mayWrite, urgent, dryRun } = this.#limits;
     return new KubeClient(this.#shared, {
       signals: scope.signal ? [...signals, scope.signal] : signals,
       timeoutMs: Math.min(timeoutMs, scope.timeoutMs ?? timeoutMs),
       mayWrite: scope.mayWrite ? [...mayWrite, scope.mayWrite] : mayWrite,
       urgent: scope.urgent ?? urgent,
-      rehearsing: scope.rehearsing ?? rehearsing,
+      dryRun: scope.dryRun ?? dryRun,
     });
   }
 
@@ -165,7 +165,7 @@ export class KubeClient {
       body: object,
       repeatable: false,
     });
-    return this.#limits.rehearsing ? readDryRun<T>(call, json) : readObject<T>(call, json);
+    return this.#limits.dryRun ? readDryRun<T>(call, json) : readObject<T>(call, json);
   }
 
   /**
@@ -191,7 +191,7 @@ export class KubeClient {
       contentType: 'application/apply-patch+yaml',
       repeatable: true,
     });
-    return options.dryRun || this.#limits.rehearsing ? readDryRun<T>(call, json) : readObject<T>(call, json);
+    return options.dryRun || this.#limits.dryRun ? readDryRun<T>(call, json) : readObject<T>(call, json);
   }
 
   /** JSON merge patch; with `metadata.resourceVersion` only where nobody changed it since. `undefined` where the object is gone. */
@@ -316,8 +316,8 @@ export class KubeClient {
   }
 
   #write(request: Sent): Promise<unknown> {
-    const { rehearsing } = this.#limits;
-    return rehearsing ? dryRunClient(request, rehearsing, this, (dry) => this.#send(dry)) : this.#send(request);
+    const { dryRun } = this.#limits;
+    return dryRun ? dryRunClient(request, dryRun, this, (dry) => this.#send(dry)) : this.#send(request);
   }
 
   /** The answer of the first attempt that has one; within one deadline, waits included. */

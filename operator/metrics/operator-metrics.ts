@@ -3,9 +3,9 @@ import { Counter, collectDefaultMetrics, exponentialBuckets, Gauge, Histogram, R
 import type { CallObservation, ControllerObserver, QueueObserver, ReconcileResult, ReflectorObserver, WatchEnd } from '../kube/observer.ts';
 
 /** What a queue says of itself at a scrape. */
-type QueueFigures = { name: string; depth: number; workTimes: () => number[] };
+type QueueStats = { name: string; depth: number; workTimes: () => number[] };
 /** What a reflector says of itself at a scrape: objects it holds, and milliseconds since it last heard something. */
-type ReflectorFigures = { size: number; silence: number };
+type ReflectorStats = { size: number; silence: number };
 type Labels = Record<string, string>;
 /** A gauge, or a counter kept elsewhere, that is read at each scrape. */
 export type Sampled = {
@@ -28,8 +28,8 @@ const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 /** Takes what the kube layer tells (operator/kube/observer.ts); times come in milliseconds. */
 export class OperatorMetrics implements QueueObserver, ControllerObserver, ReflectorObserver {
   readonly #registry = new Registry();
-  readonly #queues: QueueFigures[] = [];
-  readonly #reflectors: [resource: string, figures: ReflectorFigures][] = [];
+  readonly #queues: QueueStats[] = [];
+  readonly #reflectors: [resource: string, figures: ReflectorStats][] = [];
   readonly #controllers = new Set<string>();
 
   readonly #requests = this.#counter('rest_client_requests_total', 'Calls to the API server.', ['code', 'method', 'host']);
@@ -80,7 +80,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
     ['controller'],
     reconcileBuckets,
   );
-  readonly #mostWorkers = this.#gauge('controller_runtime_max_concurrent_reconciles', 'Workers of the controller.', ['controller']);
+  readonly #maxWorkers = this.#gauge('controller_runtime_max_concurrent_reconciles', 'Workers of the controller.', ['controller']);
   readonly #activeWorkers = this.#gauge('controller_runtime_active_workers', 'Workers of the controller that work.', ['controller']);
 
   readonly #leader = this.#gauge('leader_election_master_status', 'Whether this process leads.', ['name']);
@@ -120,7 +120,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   }
 
   /** Its depth and unfinished work are read at each scrape from now on. */
-  addQueue(queue: QueueFigures): void {
+  addQueue(queue: QueueStats): void {
     this.#queues.push(queue);
     const labels = { name: queue.name, controller: queue.name };
     this.#adds.inc(labels, 0);
@@ -129,7 +129,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   }
 
   /** Its objects and silence are read at each scrape from now on. */
-  addReflector(resource: string, figures: ReflectorFigures): void {
+  addReflector(resource: string, figures: ReflectorStats): void {
     this.#reflectors.push([resource, figures]);
   }
 
@@ -179,7 +179,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   workers(controller: string, active: number, most: number): void {
     if (!this.#controllers.has(controller)) this.#begin(controller);
     this.#activeWorkers.set({ controller }, active);
-    this.#mostWorkers.set({ controller }, most);
+    this.#maxWorkers.set({ controller }, most);
   }
 
   watchEnded(resource: string, why: WatchEnd): void {
@@ -202,7 +202,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   }
 
   #addQueues(): void {
-    const each = (value: (queue: QueueFigures) => number) => () =>
+    const each = (value: (queue: QueueStats) => number) => () =>
       this.#queues.map((queue) => [{ name: queue.name, controller: queue.name }, value(queue)] as const);
     const seconds = (times: readonly number[], all: (...times: number[]) => number) => all(0, ...times) / 1000;
     const labels = ['name', 'controller'];
@@ -222,7 +222,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   }
 
   #addReflectors(): void {
-    const each = (value: (figures: ReflectorFigures) => number) => () =>
+    const each = (value: (figures: ReflectorStats) => number) => () =>
       this.#reflectors.map(([resource, figures]) => [{ resource }, value(figures)] as const);
     const labels = ['resource'];
     const objects = 'mediarooms_operator_cached_objects';

@@ -78,7 +78,7 @@ async function perform(context: ActContext, action: NodeAction): Promise<void> {
       change(state, (room) => ({ ...room, components: room.components.filter(({ id }) => !action.ids.includes(id)) }));
       return;
     case 'addComponents':
-      for (const wish of action.components) await addComponent(context, node, wish);
+      for (const component of action.components) await addComponent(context, node, component);
       return;
     case 'removePeers':
       await eachOf(action.ids, (id) => node.deletePeer(roomId, id, signal).catch(ignoreMissing('peer_not_found')));

@@ -44,7 +44,7 @@ export class RoomController {
       log,
       random,
       pollMs,
-      readOnly: options.rehearse !== undefined,
+      readOnly: options.dryRun !== undefined,
       onEvent: (namespace, event) => this.#heard(namespace, event),
       onListing: (namespace, cluster, rooms) => this.#listed(namespace, cluster, rooms),
     });

@@ -78,8 +78,10 @@ function componentsOf(observed: Observed, { room }: Present): Components {
   );
   // Where a Secret is missing, what runs with an earlier one may stay.
   const keeps = (externalId: string) =>
-    observed.desiredComponents.some((wish) =>
-      'problem' in wish ? declaredName(externalId, uid) === wish.name : externalIdOf(uid, wish.name, wish.revision) === externalId,
+    observed.desiredComponents.some((desired) =>
+      'problem' in desired
+        ? declaredName(externalId, uid) === desired.name
+        : externalIdOf(uid, desired.name, desired.revision) === externalId,
     );
   const superfluous = [...mine].filter(([externalId]) => !keeps(externalId)).map(([, { id }]) => id);
   if (superfluous.length > 0) return { action: { type: 'removeComponents', ids: superfluous }, ...nothing };
@@ -87,20 +89,20 @@ function componentsOf(observed: Observed, { room }: Present): Components {
   const statuses: ComponentStatus[] = [];
   const lacks: ConditionReason[] = [];
   const troubles: ConditionReason[] = [];
-  for (const wish of observed.desiredComponents) {
-    const { name, type } = wish;
+  for (const desired of observed.desiredComponents) {
+    const { name, type } = desired;
     const prefix = { name, type };
-    if ('problem' in wish) {
+    if ('problem' in desired) {
       const running = [...mine].find(([externalId]) => declaredName(externalId, uid) === name)?.[1];
-      const message = `Component ${name}: ${wish.problem.message}`;
-      statuses.push({ ...prefix, ...(running && { id: running.id }), ready: running !== undefined, message: wish.problem.message });
-      lacks.push({ reason: wish.problem.reason, message });
+      const message = `Component ${name}: ${desired.problem.message}`;
+      statuses.push({ ...prefix, ...(running && { id: running.id }), ready: running !== undefined, message: desired.problem.message });
+      lacks.push({ reason: desired.problem.reason, message });
       continue;
     }
-    const { revision } = wish;
+    const { revision } = desired;
     const running = mine.get(externalIdOf(uid, name, revision));
     const refusal = observed.refusedComponents.get(`${name}/${revision}`);
-    const finished = running ? undefined : finishedOne(observed, room.incarnation, wish);
+    const finished = running ? undefined : finishedOne(observed, room.incarnation, desired);
     if (running) {
       const trouble = troubleOf(running);
       statuses.push({ ...prefix, id: running.id, ready: true, revision, ...(trouble && { message: trouble.message }) });
@@ -109,7 +111,7 @@ function componentsOf(observed: Observed, { room }: Present): Components {
     else if (refusal) {
       statuses.push({ ...prefix, ready: false, revision, message: refusal.message });
       lacks.push({ reason: refusal.reason, message: `Component ${name}: ${refusal.message}` });
-    } else missing.push(wish);
+    } else missing.push(desired);
   }
   if (missing.length > 0) return { action: { type: 'addComponents', components: missing }, ...nothing };
   return { statuses, lacks, troubles };
@@ -125,14 +127,14 @@ function troubleOf({ properties }: NodeComponent): ConditionReason | undefined {
 function finishedOne(
   observed: Observed,
   incarnation: string,
-  wish: { name: string; type: string; revision: string },
+  desired: { name: string; type: string; revision: string },
 ): ComponentStatus | undefined {
   const { status, componentEnds } = observed;
-  const last = status.components?.find(({ name }) => name === wish.name);
-  if (!last?.id || last.revision !== wish.revision || status.incarnation !== incarnation) return undefined;
+  const last = status.components?.find(({ name }) => name === desired.name);
+  if (!last?.id || last.revision !== desired.revision || status.incarnation !== incarnation) return undefined;
   const end = componentEnds.get(last.id);
   // Only a file has an end of its own; nobody may have heard of it, or not yet: what is heard later counts for more.
-  const finished = end === undefined ? last.message === finishedMessage || wish.type === 'file' : end === 'finished';
+  const finished = end === undefined ? last.message === finishedMessage || desired.type === 'file' : end === 'finished';
   return finished ? { ...last, ready: false, message: finishedMessage } : undefined;
 }
 

@@ -51,7 +51,7 @@ function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
     case 'unknown':
       return notKnown(observed, cluster, fate);
     case 'retryable':
-      return { status: pendingStatus(status, contextOf(observed), cluster.name, fate), action: wait(patience(observed)) };
+      return { status: pendingStatus(status, contextOf(observed), cluster.name, fate), action: wait(retryDelayMs(observed)) };
     case 'rejected':
       return rejected(observed, fate);
     case 'ended':
@@ -91,7 +91,7 @@ function notKnown(observed: Observed, cluster: Cluster, fate: Extract<Observed['
   const { status, room, waitingForMs } = observed;
   const steady = status.phase === 'Ready' && status.observedGeneration === room.metadata.generation;
   if (steady && waitingForMs < unknownTimeoutMs) return { status, action: wait(soonMs) };
-  return { status: unknownStatus(status, contextOf(observed), cluster.name, fate), action: wait(patience(observed)) };
+  return { status: unknownStatus(status, contextOf(observed), cluster.name, fate), action: wait(retryDelayMs(observed)) };
 }
 
 function deletion(observed: Observed): Decision {
@@ -124,7 +124,7 @@ function rejected(observed: Observed, conditionReason: ConditionReason): Decisio
   return { status: rejectedStatus(observed.status, contextOf(observed), conditionReason), action: wait(slowRequeueMs) };
 }
 
-function patience({ waitingForMs }: Observed): number {
+function retryDelayMs({ waitingForMs }: Observed): number {
   return Math.min(Math.max(waitingForMs / 2, soonMs), maxWaitMs);
 }
 

@@ -48,7 +48,7 @@ export type RoomDeps = {
   /** The clock, in milliseconds since 1970. */
   now?: () => number;
   /** What is done instead of actions on nodes, which are only looked at then. */
-  rehearse?: (context: ActContext, action: NodeAction) => void;
+  dryRun?: (context: ActContext, action: NodeAction) => void;
 };
 export type RoomReconcilerOptions = RoomDeps & { links: ClusterClients; memories: Map<string, RoomCache> };
 
@@ -65,7 +65,7 @@ export class RoomReconciler {
 
   constructor(options: RoomReconcilerOptions) {
     this.#options = options;
-    this.#createPendingUntil = options.rehearse ? 0 : performance.now() + createPendingMs;
+    this.#createPendingUntil = options.dryRun ? 0 : performance.now() + createPendingMs;
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Reconciled> {
@@ -199,7 +199,7 @@ export class RoomReconciler {
         return;
       default:
         if (!context) throw new Error('no node can be asked without a MediaCluster');
-        if (this.#options.rehearse) this.#options.rehearse(context, action);
+        if (this.#options.dryRun) this.#options.dryRun(context, action);
         else await act(context, action);
     }
   }

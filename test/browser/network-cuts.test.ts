@@ -108,17 +108,17 @@ async function countGaps(page: Page, name: string): Promise<void> {
   await page.evaluate(`(() => {
     const video = document.querySelector(${JSON.stringify(`${tileOf(name)} video`)});
     let last;
-    globalThis.longestGap = 0;
+    globalThis.maxGapMs = 0;
     const count = (now) => {
-      if (last !== undefined) globalThis.longestGap = Math.max(globalThis.longestGap, now - last);
+      if (last !== undefined) globalThis.maxGapMs = Math.max(globalThis.maxGapMs, now - last);
       last = now;
       video.requestVideoFrameCallback(count);
     };
     video.requestVideoFrameCallback(count);
   })()`);
-  await consoleComesToHold(page, 'globalThis.longestGap > 0');
+  await consoleComesToHold(page, 'globalThis.maxGapMs > 0');
 }
 
 async function maxGap(page: Page): Promise<number> {
-  return page.evaluate('globalThis.longestGap');
+  return page.evaluate('globalThis.maxGapMs');
 }

@@ -58,7 +58,7 @@ describe('two nodes on one machine', () => {
   });
 });
 
-const mistakes: { what: string; env: Environment; sentence: RegExp }[] = [
+const wrongSettings: { what: string; env: Environment; sentence: RegExp }[] = [
   {
     what: 'sname with a dotted host',
     env: { SVC_DIST_MODE: 'sname', SVC_DIST_NODE_NAME: 'svc@one.example.org' },
@@ -97,7 +97,7 @@ const mistakes: { what: string; env: Environment; sentence: RegExp }[] = [
 ];
 
 describe('a node does not start, and says why in one sentence, with', () => {
-  for (const { what, env, sentence } of mistakes) {
+  for (const { what, env, sentence } of wrongSettings) {
     test(what, async () => {
       const { code, output } = await runNodeToEnd({ SVC_DIST_ENABLED: 'true', ...env });
       assert.equal(code, 1);

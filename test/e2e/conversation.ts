@@ -109,7 +109,7 @@ export class Conversation {
   }
 
   /** Between two frames that were shown, in milliseconds, since the mark. */
-  async longestGap(): Promise<number> {
+  async maxGapMs(): Promise<number> {
     const gaps = [this.anna, this.bert].map(({ page }) => page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]));
     return Math.max(...(await Promise.all(gaps)).flat());
   }

@@ -94,7 +94,7 @@ test('pods of two hosts find each other by DNS; the count follows scaling and a 
   assert.ok(left.some((index) => node === `${release}-${index}`));
   // A socket may have come by way of a pod that is gone; its session goes on through another one.
   await conversation.assertUndisturbed(['reconnecting', 'joined']);
-  tell('longest pause of a picture meanwhile', await conversation.longestGap());
+  tell('longest pause of a picture meanwhile', await conversation.maxGapMs());
 });
 
 test('a changed configuration is in force on all nodes within 10 s, without a restart, and live media does not notice', async (t) => {

@@ -98,8 +98,8 @@ test('a stream is followed part by part through Ingress at any pod; its pod is r
       });
     }),
   );
-  for (const { playlists, longestWait } of followed) {
-    tell('longest pause between two playlists of a stream through Ingress', longestWait);
+  for (const { playlists, maxWait } of followed) {
+    tell('longest pause between two playlists of a stream through Ingress', maxWait);
     // Part by part: four in a segment of a second.
     assert.ok(playlists.length >= 12, `${playlists.length} playlists`);
   }

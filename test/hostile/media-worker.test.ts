@@ -25,7 +25,7 @@ const timeoutMs = 60_000;
 const manySources = 40_000;
 const sourcesAtOnce = 5_000;
 /** Of patch 0021. */
-const mostCopies = 4;
+const maxCopies = 4;
 /** Milliseconds: a fifth copy would come 800 ms after the last. */
 const askedFor = 2_000;
 const ssrc = 4242;
@@ -128,11 +128,11 @@ attack(attacks.repeatedNacks, async (t) => {
   const ask = () => recv.sendRtcp(genericNack(encoding.ssrc, numbers[0] ?? 0));
   await eventually('it is sent again as often as it may be', () => {
     ask();
-    return copies === mostCopies;
+    return copies === maxCopies;
   });
   await keepDoing(askedFor, ask, 20);
   assert.ok(await recv.taken());
-  assert.equal(copies, mostCopies);
+  assert.equal(copies, maxCopies);
   await answersAll(guest, node, workers);
   await health();
 });

@@ -37,7 +37,7 @@ test('what has been written so far is what is refused, however it is laid out', 
   for (const code of [
     "for (const end = Date.now() + 60_000; !(await holds()); await sleep(50)) assert.ok(Date.now() < end, 'no');",
     'while (!holds() && performance.now() < deadline) await look();',
-    'if (performance.now() - started > patience) throw new Error(what);',
+    'if (performance.now() - started > timeoutMs) throw new Error(what);',
     'if (deadline - Date.now() <= 0) throw new Error(what);',
     'while (!(await there())) await new Promise((resolve) => setTimeout(resolve, 10));',
     'while (count < most()) await sleep(20);',

@@ -65,7 +65,7 @@ function folderOf(path: string): string {
   return path.split('/')[1] ?? '';
 }
 
-function mistake(file: SourceFile, target: string): string | undefined {
+function violation(file: SourceFile, target: string): string | undefined {
   if (!/^(node|operator|crds|test)\//.test(target)) return undefined;
   if (target.startsWith('test/')) return 'what runs must not import tests';
   if (file.path.startsWith('operator/')) return target.startsWith('node/') ? 'operator must not import node' : undefined;
@@ -85,10 +85,10 @@ function mistake(file: SourceFile, target: string): string | undefined {
 }
 
 test('every import goes where the architecture allows it', () => {
-  const mistakes = files.flatMap((file) =>
-    file.imports.flatMap((target) => mistake(file, target) ?? []).map((why) => `${file.path}: ${why}`),
+  const violations = files.flatMap((file) =>
+    file.imports.flatMap((target) => violation(file, target) ?? []).map((why) => `${file.path}: ${why}`),
   );
-  assert.deepEqual(mistakes, []);
+  assert.deepEqual(violations, []);
 });
 
 test('what the console takes of the SDK is types alone', () => {
@@ -120,14 +120,14 @@ test('no import cycle exists, types included', () => {
 });
 
 test('each library with one home is imported only there', () => {
-  const mistakes = files.flatMap((file) =>
+  const violations = files.flatMap((file) =>
     homes.flatMap(([library, places]) =>
       file.imports.some((name) => name === library || name.startsWith(`${library}/`)) && !places.some((place) => place.test(file.path))
         ? [`${file.path}: ${library}`]
         : [],
     ),
   );
-  assert.deepEqual(mistakes, []);
+  assert.deepEqual(violations, []);
 });
 
 test('the environment is read in config.ts and env.ts only', () => {

@@ -5,7 +5,7 @@ import { codeSteps, readCode } from './time-code.ts';
 export type Watched = {
   /** Seconds of the stream that were shown, and milliseconds of the longest pause between two pictures. */
   shown: number;
-  longestPause: number;
+  maxPause: number;
   stalls: number;
   errors: string[];
   /** Milliseconds from the time code in the picture to the moment that it was shown. */
@@ -18,7 +18,7 @@ class Viewer {
   readonly #errors: string[] = [];
   readonly #canvas = document.createElement('canvas');
   #latencies: number[] = [];
-  #longestPause = 0;
+  #maxPause = 0;
   #stalls = 0;
   #analyser: AnalyserNode | undefined;
 
@@ -43,7 +43,7 @@ class Viewer {
   /** Measures from here. */
   begin(): void {
     this.#latencies = [];
-    this.#longestPause = 0;
+    this.#maxPause = 0;
     this.#stalls = 0;
     this.#errors.length = 0;
   }
@@ -52,7 +52,7 @@ class Viewer {
     const { currentTime } = this.video;
     return {
       shown: currentTime,
-      longestPause: this.#longestPause,
+      maxPause: this.#maxPause,
       stalls: this.#stalls,
       errors: [...this.#errors],
       latencies: [...this.#latencies],
@@ -78,7 +78,7 @@ class Viewer {
   #watch(): void {
     let last: number | undefined;
     const step = (now: number) => {
-      if (last !== undefined) this.#longestPause = Math.max(this.#longestPause, now - last);
+      if (last !== undefined) this.#maxPause = Math.max(this.#maxPause, now - last);
       last = now;
       const code = readCode(this.#pixels(), this.video.videoWidth, this.video.videoHeight);
       if (code !== undefined) this.#latencies.push(codeSteps(code, Date.now()));

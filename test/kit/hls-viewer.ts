@@ -16,7 +16,7 @@ export type Follower = {
   /** Each playlist that it got. */
   playlists: CheckedPlaylist[];
   /** Milliseconds between two of them, at most. */
-  longestWait: number;
+  maxWait: number;
 };
 
 /**
@@ -41,7 +41,7 @@ export async function playlistAt(address: string | URL): Promise<string> {
 /** Follows a low-latency stream, part by part, until `done`. `address`: of the media playlist with its token. */
 export async function follow(address: string, done: (playlist: CheckedPlaylist) => boolean): Promise<Follower> {
   const playlists: CheckedPlaylist[] = [];
-  let longestWait = 0;
+  let maxWait = 0;
   let last = performance.now();
   for (let before: CheckedPlaylist | undefined; ; ) {
     const url = new URL(address);
@@ -53,12 +53,12 @@ export async function follow(address: string, done: (playlist: CheckedPlaylist) 
       if (playlists.length % 2 === 0) url.searchParams.set('_HLS_skip', 'YES');
     }
     const playlist = checkPlaylist(await playlistAt(url));
-    longestWait = Math.max(longestWait, performance.now() - last);
+    maxWait = Math.max(maxWait, performance.now() - last);
     last = performance.now();
     if (before) checkUpdate(before, playlist);
     playlists.push(playlist);
     before = playlist;
-    if (done(playlist)) return { playlists, longestWait };
+    if (done(playlist)) return { playlists, maxWait };
   }
 }
 

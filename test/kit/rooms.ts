@@ -64,7 +64,7 @@ export class TestConnection implements PeerConnection {
     this.events.push(event);
   }
 
-  patienceChanged(): void {}
+  pongTimeoutChanged(): void {}
 
   close(reason: CloseReason): void {
     this.closed = reason;

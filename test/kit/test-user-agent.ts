@@ -44,7 +44,7 @@ export class TestUserAgent {
         ringTimeout: 20_000,
         instanceId: randomUUID(),
         userAgent: 'Mediarooms/test',
-        leftovers: [],
+        orphanedDialogs: [],
         ...settings,
       },
     });

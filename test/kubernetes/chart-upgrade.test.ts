@@ -14,20 +14,20 @@ const runner = await startPodRunner(server);
 const helm = helmOf(server);
 const values = ['--set', 'mediaCluster.spec.replicas=1', '--set', 'mediaCluster.spec.drain.timeoutSeconds=2'];
 /** Seconds for what takes some twelve on a quiet machine: nothing here is about time. */
-const patience = 200;
-const slow = { timeout: 4_000 * patience };
-const wait = ['--wait', '--timeout', `${patience}s`];
+const timeoutSeconds = 200;
+const slow = { timeout: 4_000 * timeoutSeconds };
+const wait = ['--wait', '--timeout', `${timeoutSeconds}s`];
 const secrets = ['rooms-api-tokens', 'rooms-secret-keys', 'rooms-cookie'];
 
 async function kubectl(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await server.kubectl(args, { timeoutMs: 1_100 * patience });
+  const { code, stdout, stderr } = await server.kubectl(args, { timeoutMs: 1_100 * timeoutSeconds });
   assert.equal(code, 0, `kubectl ${args.join(' ')}: ${stderr}`);
   return stdout.trim();
 }
 
 /** All that must stay: where the room is and since when, the process of its node, and every secret. */
 async function kept() {
-  await kubectl('wait', '--for=condition=Ready', 'mroom/kept', `--timeout=${patience}s`);
+  await kubectl('wait', '--for=condition=Ready', 'mroom/kept', `--timeout=${timeoutSeconds}s`);
   const room = JSON.parse(await kubectl('get', 'mroom', 'kept', '-o', 'json'));
   const found = JSON.parse(await kubectl('get', 'secrets', ...secrets, '-o', 'json'));
   const { incarnation, node, address } = room.status;
@@ -50,9 +50,9 @@ const operatorPods = async () =>
 /** Until the MediaCluster is as its newest spec says. */
 async function settled(): Promise<void> {
   const generation = await kubectl('get', 'mcl', 'rooms', '-o', 'jsonpath={.metadata.generation}');
-  await kubectl('wait', `--for=jsonpath={.status.observedGeneration}=${generation}`, 'mcl/rooms', `--timeout=${patience}s`);
+  await kubectl('wait', `--for=jsonpath={.status.observedGeneration}=${generation}`, 'mcl/rooms', `--timeout=${timeoutSeconds}s`);
   for (const condition of ['Available=True', 'Progressing=False', 'ConfigSynced=True'])
-    await kubectl('wait', `--for=condition=${condition}`, 'mcl/rooms', `--timeout=${patience}s`);
+    await kubectl('wait', `--for=condition=${condition}`, 'mcl/rooms', `--timeout=${timeoutSeconds}s`);
 }
 
 test(
@@ -73,7 +73,7 @@ test(
     assert.equal(await maxRooms(), '7');
     assert.equal(await definitionVersion(), manifest.version);
     // Helm waits for the new one; the old one has its time to end.
-    for (const name of operators) await kubectl('wait', '--for=delete', `pod/${name}`, `--timeout=${patience}s`);
+    for (const name of operators) await kubectl('wait', '--for=delete', `pod/${name}`, `--timeout=${timeoutSeconds}s`);
     const now = await operatorPods();
     assert.deepEqual(
       operators.filter((name) => now.includes(name)),
@@ -113,7 +113,7 @@ test('a rollback to the first chart brings its settings back, with the room and 
 
 test('what the first chart installed is gone after the uninstall of this one', slow, async () => {
   await mustRun(helm, ['upgrade', 'rooms', chartFolder, ...wait, ...values]);
-  await mustRun(helm, ['uninstall', 'rooms', '--timeout', `${patience}s`]);
-  await kubectl('wait', '--for=delete', 'mroom,mcl,pods,secrets', '--all', `--timeout=${patience}s`);
+  await mustRun(helm, ['uninstall', 'rooms', '--timeout', `${timeoutSeconds}s`]);
+  await kubectl('wait', '--for=delete', 'mroom,mcl,pods,secrets', '--all', `--timeout=${timeoutSeconds}s`);
   assert.equal(await kubectl('get', 'clusterroles,roles', '-A', '-l', 'app.kubernetes.io/managed-by=Helm', '-o', 'name'), '');
 });

@@ -20,18 +20,18 @@ test('whenever it ends, the next one goes on: no pod too many, none too few, the
   const [, pod] = await user.settled('c-0', 'c-1');
   assert.ok(pod);
   const room = await LiveRoom.open(user, pod, 'alive');
-  const wishes = [{ replicas: 3 }, { replicas: 1 }, { replicas: 2 }, { replicas: 1 }, { replicas: 3 }, { replicas: 1 }];
-  for (const [round, wish] of wishes.entries()) {
-    await user.apply({ ...spec, ...wish });
+  const specs = [{ replicas: 3 }, { replicas: 1 }, { replicas: 2 }, { replicas: 1 }, { replicas: 3 }, { replicas: 1 }];
+  for (const [round, next] of specs.entries()) {
+    await user.apply({ ...spec, ...next });
     for (let ends = 0; ends < 2; ends += 1) {
       await sleep(random() * 1_500);
       await operator.stop();
       operator = await ClusterOperator.start(server);
     }
-    await user.until(`${wish.replicas} pods work (round ${round})`, async () => {
+    await user.until(`${next.replicas} pods work (round ${round})`, async () => {
       const pods = await user.pods();
       const ready = await user.readyPods();
-      return pods.length === wish.replicas && ready.length === wish.replicas && (await user.rests());
+      return pods.length === next.replicas && ready.length === next.replicas && (await user.rests());
     });
     const pods = await user.pods();
     assert.equal(new Set(pods.map(basePort)).size, pods.length);

@@ -47,7 +47,7 @@ function otherVersion(version: string): object {
   return copy;
 }
 
-async function ensure(t: TestContext, more: { kubeconfig?: string; apply?: boolean; patienceMs?: number } = {}): Promise<void> {
+async function ensure(t: TestContext, more: { kubeconfig?: string; apply?: boolean; timeoutMs?: number } = {}): Promise<void> {
   const { kubeconfig = server.kubeconfig, ...options } = more;
   const client = await KubeClient.connect({
     ...{ kubeconfig, log: silentLog(), userAgent: 'test', timeoutMs: 30_000, fieldManager: 'mediarooms-operator' },
@@ -131,7 +131,7 @@ describe('The operator at its start', () => {
 
   it('only looks where it may not change definitions, and says what is missing', async (t) => {
     await assert.rejects(
-      ensure(t, { apply: false, patienceMs: 0 }),
+      ensure(t, { apply: false, timeoutMs: 0 }),
       /^DefinitionsError: The definition rooms.mediarooms.dev does not work: it is not installed, and this operator may not install it: kubectl apply -f crds\/$/,
     );
     await ensure(t);
@@ -142,7 +142,7 @@ describe('The operator at its start', () => {
     // They are served for a moment longer than they are there.
     await eventually('they are served no more', async () => (await server.client.call('/apis/mediarooms.dev/v1alpha1')).status !== 200);
     await assert.rejects(
-      ensure(t, { kubeconfig: stranger, patienceMs: 1_000 }),
+      ensure(t, { kubeconfig: stranger, timeoutMs: 1_000 }),
       /The kind Room is not installed, and this operator may not install it \(.*stranger.*cannot get/,
     );
   });
@@ -175,10 +175,10 @@ describe('The operator at its start', () => {
     await kubectl(['create', '-f', '-'], hall);
     await kubectl(['wait', '--for=condition=Established', 'crd/halls.mediarooms.dev']);
     // It makes the definition, of which the API server judges the names a moment later.
-    await assert.rejects(ensure(t, { patienceMs: 1_000 }), { name: 'DefinitionsError' });
+    await assert.rejects(ensure(t, { timeoutMs: 1_000 }), { name: 'DefinitionsError' });
     await kubectl(['wait', '--for=condition=NamesAccepted=false', '--timeout=50s', `crd/${names[0]}`]);
     await assert.rejects(
-      ensure(t, { patienceMs: 0 }),
+      ensure(t, { timeoutMs: 0 }),
       /^DefinitionsError: The definition rooms.mediarooms.dev does not work: its names are refused: "mroom" is already in use$/,
     );
   });
@@ -188,9 +188,9 @@ describe('The operator at its start', () => {
     await kubectl(['create', 'clusterrole', 'definer', '--verb=get,create,patch', `--resource=${definitions}`]);
     await kubectl(['create', 'clusterrolebinding', 'definer', '--clusterrole=definer', '--user=operator']);
     await server.stopApiServer();
-    const patienceMs = 180_000;
+    const timeoutMs = 180_000;
     // Until it has read its rules it refuses all but the administrator.
-    const ensured = [ensure(t, { patienceMs }), ensure(t, { patienceMs, kubeconfig: server.kubeconfigFor({ user: 'operator' }) })];
+    const ensured = [ensure(t, { timeoutMs }), ensure(t, { timeoutMs, kubeconfig: server.kubeconfigFor({ user: 'operator' }) })];
     await Promise.all([...ensured, sleep(500).then(() => server.startApiServer())]);
     assert.equal((await installed(names[1])).metadata.annotations[versionAnnotation], crdVersion);
   });

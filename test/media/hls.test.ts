@@ -57,7 +57,7 @@ test('a stream keeps the rules while its composer is killed, can be played by wh
     .at(-1);
   const after = over.playlists.at(-1)?.segments.find(({ discontinuity }) => discontinuity === 1);
   const gap = (after?.time ?? Number.NaN) - (before?.time ?? Number.NaN) - (before?.duration ?? 0) * 1000;
-  t.diagnostic(`${Math.round(gap)} ms without a picture; ${Math.round(firstSegments.longestWait)} ms between two playlists at most`);
+  t.diagnostic(`${Math.round(gap)} ms without a picture; ${Math.round(firstSegments.maxWait)} ms between two playlists at most`);
   // Two seconds on a machine that has time.
   assert.ok(gap > -100 && gap < 8000, `${gap} ms`);
 

@@ -22,9 +22,9 @@ const hours = 6 * 3_600_000;
 
 const work = (resources: string) => readdir(join(resources, 'renders')).catch(() => []);
 /** Rendering comes behind everything else on the machine (nice 19): milliseconds that it may take where others keep all of it busy. */
-const patience = 240_000;
-const slow = { timeout: 2 * patience };
-const runs = (api: ApiClient) => eventually('it renders', async () => (await renderState(api, id)).progress > 0, { within: patience });
+const timeoutMs = 240_000;
+const slow = { timeout: 2 * timeoutMs };
+const runs = (api: ApiClient) => eventually('it renders', async () => (await renderState(api, id)).progress > 0, { within: timeoutMs });
 
 /** A recording of two pictures that nobody has on a disk, `blue.webm` in pieces. @returns the folder of its files, beside all nodes */
 async function archive(t: TestContext, s3: S3Server, tracks: readonly Partial<ReportTrack>[], change: object = {}): Promise<string> {
@@ -98,7 +98,7 @@ test('while S3 is down what is rendered waits, and says for what; then it is up 
   await runs(api);
   await s3.stop();
   const waits = 'The recordings in S3 cannot be written: S3 cannot be reached (ECONNREFUSED)';
-  await eventually('why it waits', async () => (await renderState(api, id)).reason === waits, { within: patience });
+  await eventually('why it waits', async () => (await renderState(api, id)).reason === waits, { within: timeoutMs });
   assert.deepEqual((await readdir(join(resources, 'renders', id))).sort(), ['.render.json', 'rendered.mp4'], 'the tracks are gone already');
   await s3.start();
   assert.deepEqual(await renderOver(api, id), { state: 'done', progress: 1 });

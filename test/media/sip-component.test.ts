@@ -16,7 +16,7 @@ type Stage = NodePair & {
   kamailio: Kamailio;
   farEndPort: number;
   /** Adds a telephone and waits until it is registered. */
-  telephone: (options?: Record<string, unknown>) => Promise<string>;
+  createSip: (options?: Record<string, unknown>) => Promise<string>;
   /** A far side that takes so many calls, and echoes until each is hung up; this telephone has called it. */
   called: (id: string, calls?: number) => Promise<far.Sipp>;
   /** The next event of this kind that nobody has waited for yet. */
@@ -35,7 +35,7 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
   await socket.request('subscribe', { events: 'all' });
   await pair.owner.node.parts.rooms.createRoom({ roomId: 'r' });
   const registrarCredentials = { address: `127.0.0.1:${kamailio.port};transport=tcp`, ...account };
-  const telephone = async (options: Record<string, unknown> = {}): Promise<string> => {
+  const createSip = async (options: Record<string, unknown> = {}): Promise<string> => {
     const { status, body } = await pair.api.post('/room/r/component', { type: 'sip', options: { registrarCredentials, ...options } });
     assert.equal(status, 201, JSON.stringify(body));
     assert.equal(JSON.stringify(body).includes(account.password), false);
@@ -65,11 +65,11 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
     await told('SipCallStarted');
     return callee;
   };
-  return { ...pair, kamailio, farEndPort, telephone, called, told };
+  return { ...pair, kamailio, farEndPort, createSip, called, told };
 }
 
 /** The youngest of this test's own children that is one. */
-async function telephoneProcess(): Promise<number> {
+async function sipProcess(): Promise<number> {
   let youngest = { pid: 0, start: -1 };
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
@@ -86,8 +86,8 @@ async function telephoneProcess(): Promise<number> {
 }
 
 test('a call out is made, heard, told and hung up at the wrong node; a call in comes with its number', async (t) => {
-  const { api, farEndPort, kamailio, telephone, told } = await stage(t);
-  const id = await telephone({ answerIncoming: true });
+  const { api, farEndPort, kamailio, createSip, told } = await stage(t);
+  const id = await createSip({ answerIncoming: true });
   const path = `/sip/r/${id}/call`;
   const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
   assert.deepEqual(properties, {
@@ -141,8 +141,8 @@ test('a call out is made, heard, told and hung up at the wrong node; a call in c
 });
 
 test('what cannot be called is refused in words', async (t) => {
-  const { api, telephone, kamailio } = await stage(t);
-  const id = await telephone();
+  const { api, createSip, kamailio } = await stage(t);
+  const id = await createSip();
   const refusals = [
     [`/sip/r/${id}/call`, { phoneNumber: 'a b' }, 400, 'invalid_field'],
     [`/sip/r/${id}/call`, {}, 400, 'invalid_field'],
@@ -184,8 +184,8 @@ test('what cannot be called is refused in words', async (t) => {
 
 test('telephones and calls that the node cannot carry are refused with the reason, out and in, until one has ended', async (t) => {
   // Of a telephone and one call.
-  const { api, owner, kamailio, telephone, called, told } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
-  const id = await telephone({ answerIncoming: true });
+  const { api, owner, kamailio, createSip, called, told } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
+  const id = await createSip({ answerIncoming: true });
   const callee = await called(id);
   const path = `/sip/r/${id}/call`;
   const full = await api.post(path, { phoneNumber: number });
@@ -213,8 +213,8 @@ test('telephones and calls that the node cannot carry are refused with the reaso
 });
 
 test('a call that rings ends with its room: the far side is told, and so are the events, in order', async (t) => {
-  const { api, farEndPort, telephone, told } = await stage(t);
-  const id = await telephone();
+  const { api, farEndPort, createSip, told } = await stage(t);
+  const id = await createSip();
   const callee = await far.Sipp.run(t, [far.takeInviteToCancel, far.answer('180 Ringing'), far.expectCancel, far.expectAck].join('\n'), {
     port: farEndPort,
   });
@@ -235,8 +235,8 @@ test('a call that rings ends with its room: the far side is told, and so are the
 });
 
 test('a far side that is gone without a word ends its call: by its silence, told with that reason', { timeout: 150_000 }, async (t) => {
-  const { api, telephone, called, told } = await stage(t);
-  const id = await telephone();
+  const { api, createSip, called, told } = await stage(t);
+  const id = await createSip();
   const callee = await called(id);
   const { track } = await told('TrackAdded');
   // It echoes: there is sound until it is gone.
@@ -255,11 +255,11 @@ test('a far side that is gone without a word ends its call: by its silence, told
 });
 
 test('a telephone that is killed in a call is started again: the call is told to be over and hung up, and the next one goes through', async (t) => {
-  const { api, telephone, called, told } = await stage(t);
-  const id = await telephone();
+  const { api, createSip, called, told } = await stage(t);
+  const id = await createSip();
   const callee = await called(id, 2);
   const { track } = await told('TrackAdded');
-  process.kill(await telephoneProcess(), 'SIGKILL');
+  process.kill(await sipProcess(), 'SIGKILL');
   assert.equal((await told('SipCallEnded')).reason, 'crashed');
   assert.equal((await told('TrackRemoved')).track?.id, track?.id);
   await eventually('registered: true', async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === true);
@@ -273,9 +273,9 @@ test('a telephone that is killed in a call is started again: the call is told to
 });
 
 test('a node that ends waits until its telephones have hung up, since they go with it', async (t) => {
-  const { owner, telephone, called } = await stage(t);
-  const callee = await called(await telephone());
-  const pid = await telephoneProcess();
+  const { owner, createSip, called } = await stage(t);
+  const callee = await called(await createSip());
+  const pid = await sipProcess();
   // Held up for longer than all else takes.
   process.kill(pid, 'SIGSTOP');
   setTimeout(() => process.kill(pid, 'SIGCONT'), 2000);
@@ -285,13 +285,13 @@ test('a node that ends waits until its telephones have hung up, since they go wi
 });
 
 test('a telephone that is killed again and again is given up, in words', async (t) => {
-  const { api, telephone, told } = await stage(t);
-  const id = await telephone();
+  const { api, createSip, told } = await stage(t);
+  const id = await createSip();
   const killed = new Set<number>();
   for (let kills = 0; kills < 4; kills += 1) {
     let pid = 0;
     await eventually('it comes to be', async () => {
-      pid = await telephoneProcess().catch(() => 0);
+      pid = await sipProcess().catch(() => 0);
       return pid !== 0 && !killed.has(pid);
     });
     killed.add(pid);

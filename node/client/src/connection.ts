@@ -50,7 +50,7 @@ export class Connection {
   readonly #listener: ConnectionListener;
   readonly #pending = new PendingRequests();
   readonly #stopListening: () => void;
-  readonly #patience: AdaptiveOpenTimeout;
+  readonly #openTimeout: AdaptiveOpenTimeout;
   #urls: string[];
   #token: string;
   #socket: WebSocketLike | undefined;
@@ -80,7 +80,7 @@ export class Connection {
   constructor(options: ConnectionOptions, listener: ConnectionListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#patience = new AdaptiveOpenTimeout(options.timing);
+    this.#openTimeout = new AdaptiveOpenTimeout(options.timing);
     this.#urls = [...options.urls];
     this.#token = options.token;
     this.#stopListening = onOnline(() => this.#networkChanged());
@@ -153,11 +153,11 @@ export class Connection {
       return;
     }
     this.#socket = socket;
-    const { limit } = this.#patience;
+    const { limit } = this.#openTimeout;
     const began = performance.now();
     this.#openingSince = began;
     this.#timer = setTimeout(() => {
-      this.#patience.failed();
+      this.#openTimeout.failed();
       this.#lose(1006, 'not open in time');
     }, limit);
     const authenticateId = this.#pending.nextId();
@@ -186,7 +186,7 @@ export class Connection {
   #opened(took: number): void {
     clearTimeout(this.#timer);
     this.#openingSince = undefined;
-    this.#patience.opened(took);
+    this.#openTimeout.opened(took);
     const left = Math.max(0, this.#options.timing.connectTimeout - took);
     this.#timer = setTimeout(() => this.#lose(1006, 'no welcome in time'), left);
   }
@@ -264,7 +264,7 @@ export class Connection {
 
   #networkChanged(): void {
     if (this.#closing) return;
-    this.#patience.forget();
+    this.#openTimeout.forget();
     if (this.#heartbeat) this.#heartbeat.probe();
     else if (!this.#socket && this.#startedAt > 0) {
       clearTimeout(this.#timer);

@@ -37,19 +37,19 @@ export class Heartbeat {
     clearTimeout(this.#watch);
   }
 
-  #ping(patience: number): void {
+  #ping(timeoutMs: number): void {
     this.#options.ping();
-    if (this.#watch === undefined) this.#expect(patience);
+    if (this.#watch === undefined) this.#expect(timeoutMs);
   }
 
-  #expect(patience: number): void {
+  #expect(timeoutMs: number): void {
     const from = performance.now();
     this.#watch = setTimeout(() => {
       // A machine that slept has its timers before the frames that came meanwhile: it asks once more.
-      if (performance.now() - from > patience * 1.5 + 1000) {
+      if (performance.now() - from > timeoutMs * 1.5 + 1000) {
         this.#watch = undefined;
         this.probe();
       } else this.#options.lost();
-    }, patience);
+    }, timeoutMs);
   }
 }

@@ -248,16 +248,16 @@ export class PublishedTrack implements LocalTrack {
     };
     if (this.kind === 'audio' || this.#options.encodings) return produce(this.#options.encodings);
     const screen = isScreen(this.#track);
-    const wishes = { codec: this.#options.codec?.toLowerCase(), ...videoSize(this.#track), screen };
+    const preferences = { codec: this.#options.codec?.toLowerCase(), ...videoSize(this.#track), screen };
     const simulcast = this.#options.simulcast ?? !screen;
-    const encodings = defaultEncodings({ ...wishes, simulcast });
+    const encodings = defaultEncodings({ ...preferences, simulcast });
     try {
       return await produce(encodings);
     } catch (error) {
       // A peer may be kept from simulcast; where nobody insists on it, one encoding does.
       const refused = error instanceof RequestError && error.code === 'forbidden' && encodings.length > 1;
       if (!refused || this.#options.simulcast !== undefined || session.closed) throw error;
-      return produce(defaultEncodings({ ...wishes, simulcast: false }));
+      return produce(defaultEncodings({ ...preferences, simulcast: false }));
     }
   }
 

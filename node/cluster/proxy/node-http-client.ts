@@ -27,7 +27,7 @@ export type NodeHttpClientOptions = {
   /** PEM of this node's certificate. */
   ownCertificate?: (() => string | undefined) | undefined;
   /** Milliseconds. */
-  firstByteDeadline?: number;
+  firstByteTimeoutMs?: number;
 };
 
 export type NodeRequest = {
@@ -110,7 +110,7 @@ export class NodeHttpClient {
     }
   }
 
-  #askOnce(target: ProxyTarget, { method, path, headers, client, signal, deadline: patience }: NodeRequest): Promise<IncomingMessage> {
+  #askOnce(target: ProxyTarget, { method, path, headers, client, signal, deadline: timeoutMs }: NodeRequest): Promise<IncomingMessage> {
     const agent = this.#agentOf(target);
     const url = URL.parse(`${target.tls ? 'https' : 'http'}://${target.internalAddress}`);
     if (!url) return Promise.reject(new Error(`cannot use the address ${target.internalAddress}`));
@@ -134,7 +134,7 @@ export class NodeHttpClient {
       const request = target.tls ? startTlsRequest(options) : startRequest(options);
       const deadline = setTimeout(
         () => request.destroy(new Error('no answer in time')),
-        patience ?? this.#options.firstByteDeadline ?? firstByteTimeoutMs,
+        timeoutMs ?? this.#options.firstByteTimeoutMs ?? firstByteTimeoutMs,
       );
       request.on('timeout', () => request.destroy(new Error('nothing moves')));
       request.on('response', (response) => {

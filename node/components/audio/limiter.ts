@@ -22,7 +22,7 @@ export class Limiter {
   #gain = 1;
   /** The smallest of `needed`, and how old it is in samples. */
   #least = 1;
-  #leastAge = 0;
+  #minimumAge = 0;
   #at = 0;
 
   /** Changes the samples in place; they come out `limiterDelay` samples late. One channel is `left` alone. */
@@ -69,11 +69,11 @@ export class Limiter {
   #next(needed: number): number {
     const at = this.#at;
     this.#needed[at] = needed;
-    this.#leastAge += 1;
+    this.#minimumAge += 1;
     if (needed <= this.#least) {
       this.#least = needed;
-      this.#leastAge = 0;
-    } else if (this.#leastAge >= window) this.#findLeast();
+      this.#minimumAge = 0;
+    } else if (this.#minimumAge >= window) this.#findLeast();
     const recovered = this.#gain + (1 - this.#gain) * recovery;
     this.#gain = Math.min(this.#least, recovered);
     this.#slowSum += this.#gain - (this.#slow[at] ?? 1);
@@ -83,13 +83,13 @@ export class Limiter {
 
   #findLeast(): void {
     this.#least = 1;
-    this.#leastAge = 0;
+    this.#minimumAge = 0;
     // From the newest to the oldest, so that of equal ones the newest counts.
     for (let age = 0; age < window; age += 1) {
       const value = this.#needed[(this.#at - age + window) % window] ?? 1;
       if (value < this.#least) {
         this.#least = value;
-        this.#leastAge = age;
+        this.#minimumAge = age;
       }
     }
   }

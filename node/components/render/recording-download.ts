@@ -183,14 +183,14 @@ async function empty(folder: string, but: readonly string[]): Promise<void> {
 }
 
 /** Again and again with back-off, for so many milliseconds, while S3 is what fails. @throws what the last try did, or the reason of the signal */
-async function persist<Result>(run: () => Promise<Result>, patience: number, { signal, onWait }: Going): Promise<Result> {
+async function persist<Result>(run: () => Promise<Result>, timeoutMs: number, { signal, onWait }: Going): Promise<Result> {
   const began = performance.now();
   for (let failures = 1; ; failures += 1) {
     try {
       return await run();
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof ServiceError) || error.code !== 'unavailable' || performance.now() - began > patience) throw error;
+      if (!(error instanceof ServiceError) || error.code !== 'unavailable' || performance.now() - began > timeoutMs) throw error;
       onWait(error.message);
       await sleep(retryDelay(failures, uploadSettings, Math.random()), undefined, { signal }).catch(() => signal.throwIfAborted());
     }

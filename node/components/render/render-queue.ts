@@ -36,7 +36,7 @@ const minCores = 0.5;
 const what = 'rendering a recording as well';
 /** Sentences about what is missing that are kept. */
 const maxProblems = 100;
-const maxSentence = 500;
+const maxReasonLength = 500;
 
 const ended = 'The node ended before it was rendered';
 const cancelled = new Error('Rendering was cancelled');
@@ -266,7 +266,7 @@ export class RenderQueue implements LocalRenderService {
           job.progress = whole === null || whole === 0 ? 0 : Math.min(1, time / whole);
         },
         onProblem: (sentence) => {
-          if (job.problems.length < maxProblems) job.problems.push(sentence.slice(0, maxSentence));
+          if (job.problems.length < maxProblems) job.problems.push(sentence.slice(0, maxReasonLength));
         },
       });
       outcome = { state: 'done', problems: job.problems };
@@ -284,7 +284,7 @@ export class RenderQueue implements LocalRenderService {
       log.info({ recording: id, length, took: performance.now() - began }, 'a recording was rendered');
     } catch (error) {
       const reason = error instanceof ServiceError ? error.message : diskErrorMessage(error);
-      outcome = error === cancelled ? undefined : { state: 'failed', reason: reason.slice(0, maxSentence) };
+      outcome = error === cancelled ? undefined : { state: 'failed', reason: reason.slice(0, maxReasonLength) };
       if (outcome) log.warn({ recording: id, reason }, 'a recording could not be rendered');
     } finally {
       expired.stop();
@@ -393,7 +393,7 @@ function viewOf({ state, progress, waitsFor, problems }: Job): RenderView {
   return {
     state,
     progress,
-    ...(waitsFor !== undefined && { reason: waitsFor.slice(0, maxSentence) }),
+    ...(waitsFor !== undefined && { reason: waitsFor.slice(0, maxReasonLength) }),
     ...(problems.length > 0 && { problems: [...problems] }),
   };
 }

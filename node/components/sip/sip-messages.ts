@@ -35,7 +35,7 @@ export const userAgentSettingsSchema = z.strictObject({
   /** On loopback, for sound from and to the room; left out: any. */
   roomPort: port.optional(),
   /** Of calls that an earlier process left. */
-  leftovers: z.array(dialogSchema).max(200),
+  orphanedDialogs: z.array(dialogSchema).max(200),
 });
 export type UserAgentSettings = z.infer<typeof userAgentSettingsSchema>;
 

@@ -13,7 +13,7 @@ import { type SipNotification, SipProcess } from './sip-process.ts';
 export type SipRunnerOptions = {
   host: ComponentHost;
   /** As they are when a process starts. @throws ServiceError */
-  settings: () => Omit<UserAgentSettings, 'leftovers' | 'instanceId' | 'roomPort'>;
+  settings: () => Omit<UserAgentSettings, 'orphanedDialogs' | 'instanceId' | 'roomPort'>;
   admission: Admission;
   /** Nothing of it is left; called once. */
   onGone: () => void;
@@ -26,7 +26,7 @@ const callCores = 0.03;
 /** Tracks that are heard at once. */
 const limits = { audio: 500, video: Number.POSITIVE_INFINITY } as const;
 /** Calls that are hung up after a crash at most. */
-const maxLeftovers = 200;
+const maxOrphanedDialogs = 200;
 
 type Call = { view: CallView; dialog?: Dialog | undefined /** Its voice in the room. */; trackId?: string };
 
@@ -40,7 +40,7 @@ export class SipRunner implements ComponentRunner {
   readonly #kept: ProcessSupervisor<SipProcess, undefined>;
   readonly #calls = new Map<string, Call>();
   /** Of calls that a crash left, until a process is registered that hangs them up. */
-  #leftovers: Dialog[] = [];
+  #orphanedDialogs: Dialog[] = [];
   /** The room takes sound from one port alone: each process has the same. */
   #room: { port: number; address: RtpAddress } | undefined;
   /** Of its calls, also of those that came and are not answered yet, by their ids. */
@@ -53,7 +53,7 @@ export class SipRunner implements ComponentRunner {
     this.#kept = new ProcessSupervisor({
       host: options.host,
       name: 'telephone',
-      facts: () => ({ leftCalls: this.#leftovers.length }),
+      facts: () => ({ leftCalls: this.#orphanedDialogs.length }),
       begin: () => Promise.resolve(undefined),
       make: (_, callbacks) => this.#make(callbacks),
       onCrashed: () => this.#lost(),
@@ -88,7 +88,7 @@ export class SipRunner implements ComponentRunner {
       settings: {
         ...settings(),
         instanceId: host.componentId,
-        leftovers: this.#leftovers.slice(0, maxLeftovers),
+        orphanedDialogs: this.#orphanedDialogs.slice(0, maxOrphanedDialogs),
         ...(this.#room && { roomPort: this.#room.port }),
       },
       roomAddress: (port) => this.#connectRoom(port),
@@ -106,7 +106,7 @@ export class SipRunner implements ComponentRunner {
 
   /** The process is gone, and its calls with it. */
   #lost(): undefined {
-    this.#leftovers.push(...[...this.#calls.values()].flatMap(({ dialog }) => dialog ?? []));
+    this.#orphanedDialogs.push(...[...this.#calls.values()].flatMap(({ dialog }) => dialog ?? []));
     this.#endAll({ reason: 'crashed' });
     if (!this.#kept.closing) this.#show({ registered: false, registrationError: 'The telephone crashed' });
   }
@@ -115,7 +115,7 @@ export class SipRunner implements ComponentRunner {
     const { log } = this.#options.host;
     if (news.type === 'registered') {
       log.info('registered');
-      this.#leftovers = [];
+      this.#orphanedDialogs = [];
       this.#show({ registered: true, registrationError: null });
     } else if (news.type === 'unregistered') {
       log.warn({ problem: news.problem }, 'not registered');

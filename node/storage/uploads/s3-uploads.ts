@@ -162,16 +162,16 @@ export class S3Uploads implements Uploads {
 
   /**
    * Ends the work; what is not up stays to be done by the next process. Idempotent.
-   * @param patience milliseconds for what is ready to go up, as long as it gets on
+   * @param timeoutMs milliseconds for what is ready to go up, as long as it gets on
    */
-  close(patience: number): Promise<void> {
-    this.#closing ??= this.#close(patience);
+  close(timeoutMs: number): Promise<void> {
+    this.#closing ??= this.#close(timeoutMs);
     return this.#closing;
   }
 
-  async #close(patience: number): Promise<void> {
+  async #close(timeoutMs: number): Promise<void> {
     const getsOn = () => [...this.#entries.values()].some(({ upload }) => upload.finished && upload.retryable);
-    await waitWhile(patience, getsOn);
+    await waitWhile(timeoutMs, getsOn);
     this.#closed = true;
     this.#scan?.stop();
     this.#sign?.stop();

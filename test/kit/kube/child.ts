@@ -44,9 +44,9 @@ export class Child {
   }
 
   /** Asks it to end, and kills it when it has not in time. */
-  async stop(signal: NodeJS.Signals = 'SIGKILL', patience = 30_000): Promise<ChildEnd> {
+  async stop(signal: NodeJS.Signals = 'SIGKILL', timeoutMs = 30_000): Promise<ChildEnd> {
     this.signal(signal);
-    const timer = setTimeout(() => this.signal('SIGKILL'), patience);
+    const timer = setTimeout(() => this.signal('SIGKILL'), timeoutMs);
     const end = await this.ended;
     clearTimeout(timer);
     return end;

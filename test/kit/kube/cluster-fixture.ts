@@ -57,14 +57,14 @@ export class ClusterFixture {
   }
 
   /** Looks until the object is as wanted. @throws with what it last was, and the end of the operator's log */
-  async waitFor(kind: Kind, name: string, is: (object: KubeJson) => boolean, patience = 60_000, namespace = 'default'): Promise<KubeJson> {
+  async waitFor(kind: Kind, name: string, is: (object: KubeJson) => boolean, withinMs = 60_000, namespace = 'default'): Promise<KubeJson> {
     let found: KubeJson;
     const look = async () => {
       found = await this.get(kind, name, namespace);
       return is(found);
     };
     const picture = () => `${kind} ${name} is as wanted: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`;
-    await eventually(picture, look, { within: patience });
+    await eventually(picture, look, { within: withinMs });
     return found;
   }
 

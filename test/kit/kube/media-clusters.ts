@@ -105,12 +105,12 @@ export class MediaClusterUser {
   }
 
   /** Until it holds. @throws with what the cluster's status was last */
-  async until(what: string, holds: () => Promise<boolean>, patienceMs = timeoutMs): Promise<void> {
+  async until(what: string, holds: () => Promise<boolean>, withinMs = timeoutMs): Promise<void> {
     const picture = async () => {
       const { status } = await this.cluster();
       return `${what}\n${JSON.stringify(status, null, 1)}\n${await this.kubectl('get', 'pods', '-o', 'wide')}`;
     };
-    await eventually(picture, holds, { within: patienceMs, every: pollInterval });
+    await eventually(picture, holds, { within: withinMs, every: pollInterval });
   }
 
   /** Until exactly these pods live, all of them ready, and nothing is under way. */

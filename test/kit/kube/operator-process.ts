@@ -62,14 +62,14 @@ export class OperatorProcess {
   }
 
   /** When its output holds that. @throws with the output when it does not in time */
-  async says(what: RegExp, patience = startTimeoutMs): Promise<void> {
+  async says(what: RegExp, withinMs = startTimeoutMs): Promise<void> {
     const look = () => {
       const ended = this.#child.end !== undefined;
       if (what.test(this.output)) return true;
       if (ended) throw new Error(`the operator ended:\n${this.#child.tail()}`);
       return false;
     };
-    await eventually(() => `the operator says ${what}\n${this.#child.tail()}`, look, { within: patience, every: 20 });
+    await eventually(() => `the operator says ${what}\n${this.#child.tail()}`, look, { within: withinMs, every: 20 });
   }
 
   /** SIGTERM unless said otherwise; SIGKILL after 60 s. */

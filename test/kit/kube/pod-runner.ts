@@ -112,14 +112,14 @@ export class PodRunner {
   }
 
   /** When a pod is as it should be. @throws when it is not in time, with what it last was and printed */
-  async waitForPod(name: string, is: (pod: Pod) => boolean = isReady, namespace = 'default', patienceMs = timeoutMs): Promise<Pod> {
+  async waitForPod(name: string, is: (pod: Pod) => boolean = isReady, namespace = 'default', withinMs = timeoutMs): Promise<Pod> {
     const look = () => {
       const pod = this.#pods.get(name, namespace);
       return pod && is(pod) ? pod : undefined;
     };
     const picture = () =>
       `pod ${name}: ${JSON.stringify(this.#pods.get(name, namespace)?.status)}\n${this.logOf(name, namespace).slice(-3_000)}`;
-    return eventually(picture, look, { within: patienceMs });
+    return eventually(picture, look, { within: withinMs });
   }
 
   /** What its process printed since it started last; empty where it runs no more. */

@@ -159,8 +159,8 @@ export class PathMap {
 
   constructor(mounts: readonly (readonly [string, string])[]) {
     this.#folders = new Map(mounts);
-    const longestFirst = [...this.#folders.keys()].sort((one, other) => other.length - one.length);
-    const paths = longestFirst.map((path) => path.replace(/[^\w/-]/g, '\\$&')).join('|');
+    const deepestFirst = [...this.#folders.keys()].sort((one, other) => other.length - one.length);
+    const paths = deepestFirst.map((path) => path.replace(/[^\w/-]/g, '\\$&')).join('|');
     // In one pass, since a folder of this machine may begin like a path of the container.
     this.#pattern = new RegExp(`(^|[\\s:=,;"'])(${paths || '(?!)'})(?=$|[/\\s:,;"'])`, 'g');
   }

@@ -56,22 +56,22 @@ test('pauses that are bounded vary as well, so that those who lost the same serv
 });
 
 test('a socket has as long to open as the last one lets expect, and longer where none opens', () => {
-  const patience = new AdaptiveOpenTimeout(defaultTiming);
-  assert.equal(patience.limit, 5_000, 'nothing is known of the network');
-  patience.opened(60);
-  assert.equal(patience.limit, 600);
-  patience.opened(700);
-  assert.equal(patience.limit, 2_800);
-  patience.opened(60);
+  const openTimeout = new AdaptiveOpenTimeout(defaultTiming);
+  assert.equal(openTimeout.limit, 5_000, 'nothing is known of the network');
+  openTimeout.opened(60);
+  assert.equal(openTimeout.limit, 600);
+  openTimeout.opened(700);
+  assert.equal(openTimeout.limit, 2_800);
+  openTimeout.opened(60);
   const limits = [1, 2, 3, 4, 5, 6].map(() => {
-    patience.failed();
-    return patience.limit;
+    openTimeout.failed();
+    return openTimeout.limit;
   });
   assert.deepEqual(limits, [600, 600, 1_200, 2_400, 4_800, 5_000]);
-  patience.opened(60);
-  assert.equal(patience.limit, 600);
-  patience.forget();
-  assert.equal(patience.limit, 5_000);
+  openTimeout.opened(60);
+  assert.equal(openTimeout.limit, 600);
+  openTimeout.forget();
+  assert.equal(openTimeout.limit, 5_000);
 });
 
 test('cameras are sent in as many sizes as make sense, screens in one', () => {

@@ -35,7 +35,7 @@ async function load(files: string[], env: Environment = {}): Promise<ReloadableC
   return (await loadConfig({ SVC_CONFIG_FILES: files.join(' '), ...env }, testSystem())).hot;
 }
 
-async function mistakesOf(text: string | Buffer): Promise<readonly string[]> {
+async function errorsOf(text: string | Buffer): Promise<readonly string[]> {
   const path = join(folder, 'f.yaml');
   await writeFile(path, text);
   try {
@@ -250,7 +250,7 @@ describe('a file that is wrong', () => {
     ],
   ];
   for (const [what, text, expected] of cases) {
-    it(`stops the start with its sentence: ${what}`, async () => assert.deepEqual([...(await mistakesOf(text))].sort(), expected));
+    it(`stops the start with its sentence: ${what}`, async () => assert.deepEqual([...(await errorsOf(text))].sort(), expected));
   }
 
   it('cannot make memory of aliases', async () => {
@@ -261,7 +261,7 @@ describe('a file that is wrong', () => {
           .fill(`*a${level - 1}`)
           .join(', ')}]`,
       );
-    assert.deepEqual(await mistakesOf(lines.join('\n')), ['Expected FILE to be YAML, got: nesting or aliases beyond what is allowed']);
+    assert.deepEqual(await errorsOf(lines.join('\n')), ['Expected FILE to be YAML, got: nesting or aliases beyond what is allowed']);
   });
 
   it('is never quoted where it holds a secret', async () => {
@@ -280,9 +280,9 @@ describe('a file that is wrong', () => {
     ];
     for (const shape of shapes) {
       const seed = `s${randomBytes(12).toString('hex')}`;
-      const mistakes = await mistakesOf(shape(seed));
-      assert.equal(mistakes.length, 1, shape(seed));
-      assert.ok(!mistakes.join().includes(seed), mistakes.join());
+      const errors = await errorsOf(shape(seed));
+      assert.equal(errors.length, 1, shape(seed));
+      assert.ok(!errors.join().includes(seed), errors.join());
     }
   });
 });

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConfigError, readConfig } from '../../../operator/config.ts';
 
-function mistakesOf(environment: NodeJS.ProcessEnv, args: string[] = []): readonly string[] {
+function errorsOf(environment: NodeJS.ProcessEnv, args: string[] = []): readonly string[] {
   try {
     readConfig(environment, args);
   } catch (error) {
     assert.ok(error instanceof ConfigError);
-    return error.mistakes;
+    return error.errors;
   }
   return [];
 }
@@ -36,7 +36,7 @@ test('all mistakes are told at once, each with what was expected and what was go
     OPERATOR_LOG_LEVEL: 'loud',
     OPERATOR_WATCH_NAMESPACES: '* a',
   };
-  assert.deepEqual(mistakesOf(environment), [
+  assert.deepEqual(errorsOf(environment), [
     'Expected OPERATOR_WATCH_NAMESPACES to be `*` alone, or names of namespaces, got: * a',
     'Expected OPERATOR_LEADER_ELECTION to be true or false, got: yes',
     'Expected OPERATOR_PORT to be an integer from 0 to 65535, got: 70000',
@@ -47,14 +47,14 @@ test('all mistakes are told at once, each with what was expected and what was go
 test('the command line takes --once and --kubeconfig, which wins over the environment, and nothing else', () => {
   const config = readConfig({ KUBECONFIG: '/a' }, ['--once', '--kubeconfig', '/b']);
   assert.deepEqual([config.task, config.kubeconfig], ['once', '/b']);
-  assert.match(mistakesOf({}, ['--twice'])[0] ?? '', /^Wrong command line: Unknown option '--twice'/);
+  assert.match(errorsOf({}, ['--twice'])[0] ?? '', /^Wrong command line: Unknown option '--twice'/);
 });
 
 test('a smoke test has an address and a folder of tokens', () => {
   const { task, smoke } = readConfig({}, ['--smoke', 'http://rooms:8080', '--tokens', '/tokens']);
   assert.deepEqual([task, smoke], ['smoke', { url: 'http://rooms:8080', tokens: '/tokens', media: true }]);
   assert.equal(readConfig({}, ['--smoke', 'http://a', '--tokens', '/t', '--no-media']).smoke.media, false);
-  assert.deepEqual(mistakesOf({}, ['--smoke', 'rooms']), [
+  assert.deepEqual(errorsOf({}, ['--smoke', 'rooms']), [
     'Expected --smoke to be http:// or https:// with a host, got: rooms',
     'Expected --tokens to be set together with --smoke',
   ]);
@@ -63,7 +63,7 @@ test('a smoke test has an address and a folder of tokens', () => {
 test('an end before an uninstall has a time; two tasks at once are a mistake', () => {
   const config = readConfig({}, ['--uninstall', '--timeout', '30', '--release', 'rooms']);
   assert.deepEqual([config.task, config.timeout, config.release], ['uninstall', 30_000, 'rooms']);
-  assert.deepEqual(mistakesOf({}, ['--uninstall', '--once', '--timeout', 'soon', '--release', 'a,b']), [
+  assert.deepEqual(errorsOf({}, ['--uninstall', '--once', '--timeout', 'soon', '--release', 'a,b']), [
     'Expected --release to be the name of a release',
     'Expected only one of --once, --uninstall and --smoke, got: --once and --uninstall',
     'Expected --timeout to be a number of seconds, got: soon',

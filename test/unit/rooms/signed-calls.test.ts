@@ -17,10 +17,10 @@ const tokens: ApiToken[] = [
   { name: 'operator', token, scope: 'admin' },
 ];
 
-function node({ own = address, offset = 0, mostNonces = 100, failures = 1_000 } = {}) {
+function node({ own = address, offset = 0, maxNonces = 100, failures = 1_000 } = {}) {
   const clock = { offset };
   const now = () => Date.now() + clock.offset;
-  const started = new SignedCalls({ tokens: new ApiTokens(() => tokens, failures), address: () => own, now, mostNonces });
+  const started = new SignedCalls({ tokens: new ApiTokens(() => tokens, failures), address: () => own, now, maxNonces });
   const take = (signature: string, { method, path } = request, sent = body) => {
     const { token: found, takeBody } = started.request(signature, { method, path }, client);
     takeBody(Buffer.from(sent));
@@ -145,7 +145,7 @@ test('what was signed before the node started is refused: it may have been done 
 
 test('of more calls than can be remembered the next is refused, until the oldest are forgotten', (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
-  const { take } = node({ mostNonces: 3 });
+  const { take } = node({ maxNonces: 3 });
   const full = refused('Too many signed calls within two minutes', 'too_many_requests');
   for (let call = 0; call < 3; call += 1) take(signed());
   assert.throws(() => take(signed()), full);

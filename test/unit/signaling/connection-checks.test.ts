@@ -57,7 +57,7 @@ test('a newer check of the same peer ends the older, and its media with it', asy
 });
 
 test('a check ends by itself', async (t) => {
-  const server = await startSocketServer(t, { limits: { checkDeadline: 50 } });
+  const server = await startSocketServer(t, { limits: { checkTimeout: 50 } });
   const { token } = await server.addPeer('guest');
   const socket = await check(server, token);
   assert.deepEqual(await socket.closed, { code: 4408, reason: 'Authentication timeout' });

@@ -206,7 +206,7 @@ test('a token is renewed before it expires, and the new one is good', async (t) 
 });
 
 test('a socket that answers no pings is cut, and its session waits for another', async (t) => {
-  const server = await startSocketServer(t, { limits: { pongTimeout: 1_500, leastPongTimeout: 0 } });
+  const server = await startSocketServer(t, { limits: { pongTimeout: 1_500, minPongTimeout: 0 } });
   const { token } = await server.addPeer('a');
   const socket = await PeerSocket.open(server.url, { autoPong: false });
   const { data } = await socket.request('authenticate', { token });

@@ -325,7 +325,7 @@ test('a client that does not read is cut before its frames fill the memory', asy
 async function fillRoom(server: SocketServer, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const { peer } = await server.addPeer(`p${index}`);
-    peer.connect({ send: () => {}, patienceChanged: () => {}, close: () => {} });
+    peer.connect({ send: () => {}, pongTimeoutChanged: () => {}, close: () => {} });
     const { id } = await peer.createTransport('send', { sctp: false });
     for (const kind of ['audio', 'video'] as const)
       await peer.publish({ transportId: String(id), kind, rtpParameters: {}, metadata: null, paused: false });

@@ -221,7 +221,7 @@ test('a peer without a socket is waited for no longer than its timeout says, fro
   const { peer } = await joinPeer(rooms, 'room', 'a');
   assert.deepEqual([peer.resumeWindow(10_000), peer.resumeWindow(1_000)], [2_000, 1_000]);
   assert.deepEqual([peer.resumeWindow(10_000, 500), peer.resumeWindow(10_000, 3_000)], [1_500, 0]);
-  assert.deepEqual([peer.patience(60_000), peer.patience(500)], [1_000, 500]);
+  assert.deepEqual([peer.pongTimeout(60_000), peer.pongTimeout(500)], [1_000, 500]);
   peer.disconnect(2_000);
   t.mock.timers.tick(0);
   assert.deepEqual(kinds().slice(-2), ['PeerDisconnected:a', 'PeerDeleted:a']);

@@ -50,7 +50,7 @@ export class SipUserAgent {
   readonly #calls = new Map<string, Call>();
   /** Over for us, or not begun, while the far side does not know yet. */
   readonly #leaving = new Set<Promise<void>>();
-  readonly #leftovers: Dialog[];
+  readonly #orphanedDialogs: Dialog[];
   /** Calls that came, until it is said whether they may be answered. */
   readonly #asked = new Map<string, (admitted: boolean) => void>();
   readonly #descriptions = new WeakMap<Session, CallDescription>();
@@ -59,7 +59,7 @@ export class SipUserAgent {
   constructor(options: SipUserAgentOptions) {
     this.#options = options;
     const { registrar, username, password, announcedIp, ports, ca, allowPrivate, instanceId, userAgent } = options.settings;
-    this.#leftovers = [...options.settings.leftovers];
+    this.#orphanedDialogs = [...options.settings.orphanedDialogs];
     const host = hostInUri(registrar.host);
     const transportOptions: NodeTransportOptions = {
       ...{ registrar, announcedIp, ports, ca, allowPrivate },
@@ -102,7 +102,7 @@ export class SipUserAgent {
       registrar: new URI('sip', '', host, registrar.port),
       instanceId,
       onRegistered: () => {
-        for (const dialog of this.#leftovers.splice(0)) terminateOrphanedDialog(userAgentCore, dialog);
+        for (const dialog of this.#orphanedDialogs.splice(0)) terminateOrphanedDialog(userAgentCore, dialog);
         options.report({ type: 'registered' });
       },
       onLost: (problem) => options.report({ type: 'unregistered', problem }),

@@ -28,7 +28,7 @@ export class PlayoutBuffer {
   #read = 0;
   /** Place of timestamp 0. */
   #offset: number | undefined;
-  #leastDelay = Number.POSITIVE_INFINITY;
+  #minDelay = Number.POSITIVE_INFINITY;
   #periodEnd = 0;
 
   /** Samples of the next block that are there already. */
@@ -81,9 +81,9 @@ export class PlayoutBuffer {
       this.#startPeriod();
       return;
     }
-    this.#leastDelay = Math.min(this.#leastDelay, delay);
+    this.#minDelay = Math.min(this.#minDelay, delay);
     if (this.#read < this.#periodEnd) return;
-    if (this.#leastDelay > longDelay) this.#move(firstDelay - this.#leastDelay);
+    if (this.#minDelay > longDelay) this.#move(firstDelay - this.#minDelay);
     this.#startPeriod();
   }
 
@@ -92,7 +92,7 @@ export class PlayoutBuffer {
   }
 
   #startPeriod(): void {
-    this.#leastDelay = Number.POSITIVE_INFINITY;
+    this.#minDelay = Number.POSITIVE_INFINITY;
     this.#periodEnd = this.#read + period;
   }
 

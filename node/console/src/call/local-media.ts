@@ -24,7 +24,7 @@ export type LocalMediaState = {
   /** Empty where the browser does not let one choose. */
   speakers: readonly MediaDeviceInfo[];
   /** What was asked for last. */
-  wishes: DevicePreferences;
+  preferences: DevicePreferences;
 };
 
 const videoConstraints = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
@@ -39,7 +39,7 @@ export class LocalMedia extends Store<LocalMediaState> {
   /** The newest opening of each kind: what an older one brings is stopped. */
   readonly #newest = new Map<DeviceKind, symbol>();
 
-  constructor(wishes: DevicePreferences = {}) {
+  constructor(preferences: DevicePreferences = {}) {
     super({
       camera: undefined,
       microphone: undefined,
@@ -52,7 +52,7 @@ export class LocalMedia extends Store<LocalMediaState> {
       cameras: [],
       microphones: [],
       speakers: [],
-      wishes,
+      preferences,
     });
     this.#devices?.addEventListener('devicechange', this.#onDeviceChange);
   }
@@ -72,7 +72,7 @@ export class LocalMedia extends Store<LocalMediaState> {
     if (!this.#devices) return this.#fail(kind, insecureProblem);
     const turn = this.#begin([kind]);
     try {
-      const wish = this.state.wishes[kind];
+      const wish = this.state.preferences[kind];
       const stream = await this.#ask(kind, wish).catch((error: unknown) => {
         if (wish && error instanceof DOMException && (error.name === 'OverconstrainedError' || error.name === 'NotFoundError'))
           return this.#ask(kind, undefined);
@@ -89,7 +89,7 @@ export class LocalMedia extends Store<LocalMediaState> {
 
   /** Takes this device from now on; one that is off stays off. */
   async choose(kind: DeviceKind | 'speaker', deviceId: string): Promise<void> {
-    this.update({ wishes: { ...this.state.wishes, [kind]: deviceId } });
+    this.update({ preferences: { ...this.state.preferences, [kind]: deviceId } });
     if (kind === 'speaker' || !this.state[kind]) return;
     await this.open(kind, this.state.microphoneOn);
   }
@@ -152,7 +152,7 @@ export class LocalMedia extends Store<LocalMediaState> {
   async #openBoth(): Promise<boolean> {
     if (!this.#devices) return false;
     const turn = this.#begin(kinds);
-    const { camera, microphone } = this.state.wishes;
+    const { camera, microphone } = this.state.preferences;
     try {
       const stream = await this.#devices.getUserMedia({
         video: { ...videoConstraints, ...exactly(camera) },

@@ -42,10 +42,10 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
   const [visit, setVisit] = useState<VisitState>({ stage: 'lobby' });
   const [name, setName] = useState(() => readPreferences().choices.name);
   const [kept, setKept] = useState(() => readPreferences().kept);
-  const { wishes } = useStore(media);
+  const { preferences } = useStore(media);
   const roomSession = visit.stage === 'call' ? visit.call : undefined;
 
-  useEffect(() => writePreferences({ name: name.trim(), ...wishes }, kept), [name, wishes, kept]);
+  useEffect(() => writePreferences({ name: name.trim(), ...preferences }, kept), [name, preferences, kept]);
 
   useEffect(() => {
     if (!roomSession) return undefined;

@@ -90,7 +90,7 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
           />
         )}
       </div>
-      <RemoteAudio tracks={sounds} speaker={local.wishes.speaker} />
+      <RemoteAudio tracks={sounds} speaker={local.preferences.speaker} />
       <div className="call-notes" aria-live="polite">
         <ConnectionBanner link={state.link} />
         {notice && (

@@ -30,7 +30,7 @@ function DeviceField({ kind, label, state, media }: { kind: DeviceKind; label: s
           label={label}
           testId={`choose-${kind}`}
           devices={devices}
-          value={state[kind]?.getSettings().deviceId ?? state.wishes[kind]}
+          value={state[kind]?.getSettings().deviceId ?? state.preferences[kind]}
           onChoose={(deviceId) => void media.choose(kind, deviceId)}
         />
       )}
@@ -61,7 +61,7 @@ function SpeakerField({ state, media }: { state: LocalMediaState; media: LocalMe
   const play = async () => {
     setProblem(undefined);
     try {
-      await playTestTone(state.wishes.speaker);
+      await playTestTone(state.preferences.speaker);
     } catch {
       setProblem('The sound could not be played there.');
     }
@@ -73,7 +73,7 @@ function SpeakerField({ state, media }: { state: LocalMediaState; media: LocalMe
           label="Speaker"
           testId="choose-speaker"
           devices={state.speakers}
-          value={state.wishes.speaker}
+          value={state.preferences.speaker}
           onChoose={(deviceId) => void media.choose('speaker', deviceId)}
         />
         <button type="button" className="button" data-testid="test-sound" onClick={() => void play()}>

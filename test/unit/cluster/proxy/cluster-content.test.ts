@@ -32,13 +32,13 @@ type ContentNode = {
 type ContentCluster = { network: FakeNetwork; nodes: ContentNode[]; owners: Map<string, string>; targets: Map<string, ProxyTarget> };
 
 /** `firstByteDeadline`: of the nodes towards each other, where a test is about it: a busy machine needs more than a short one. */
-async function startCluster(t: TestContext, count = 2, firstByteDeadline?: number): Promise<ContentCluster> {
+async function startCluster(t: TestContext, count = 2, firstByteTimeoutMs?: number): Promise<ContentCluster> {
   const network = new FakeNetwork();
   const owners = new Map<string, string>();
   const targets = new Map<string, ProxyTarget>();
   const nodes: ContentNode[] = [];
   for (let index = 0; index < count; index += 1)
-    nodes.push(await startNode(t, `svc@${'abc'[index]}`, { network, owners, targets }, firstByteDeadline));
+    nodes.push(await startNode(t, `svc@${'abc'[index]}`, { network, owners, targets }, firstByteTimeoutMs));
   network.connectAll();
   return { network, nodes, owners, targets };
 }
@@ -47,12 +47,12 @@ async function startNode(
   t: TestContext,
   name: string,
   { network, owners, targets }: Omit<ContentCluster, 'nodes'>,
-  firstByteDeadline?: number,
+  firstByteTimeoutMs?: number,
 ): Promise<ContentNode> {
   const links = network.join(name);
   const resources = await makeResources(t);
   const tokens = new NodeTokens({ links, secrets: ['the secret of all nodes'], cookie: 'unused' });
-  const http = new NodeHttpClient({ log: silentLog(), tokens, ...(firstByteDeadline !== undefined && { firstByteDeadline }) });
+  const http = new NodeHttpClient({ log: silentLog(), tokens, ...(firstByteTimeoutMs !== undefined && { firstByteTimeoutMs }) });
   const local: LocalContentService = makeContent(resources);
   const content = new ClusterContent({
     links,

@@ -244,7 +244,7 @@ test('frames above the limits close the client with the same codes as at the own
 });
 
 test('pings go through to the client: the owner cuts the socket of one that falls silent, and of no other', async (t) => {
-  const owner = await startNode(t, 'svc@owner', { limits: { pongTimeout: 1_500, leastPongTimeout: 0 } });
+  const owner = await startNode(t, 'svc@owner', { limits: { pongTimeout: 1_500, minPongTimeout: 0 } });
   const wrong = await startNode(t, 'svc@wrong', { proxy: makeProxy(t, () => owner.target) });
   const { token } = await owner.addPeer('alice');
   const lively = await PeerSocket.enter(wrong.url, (await owner.addPeer('bob')).token);

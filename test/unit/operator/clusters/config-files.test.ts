@@ -33,7 +33,7 @@ function problemsOf(changes: Record<string, SecretData | undefined>, cluster = r
 function inForce({ config, secrets }: ConfigFiles) {
   const layers = [config, secrets].map(({ path, text }) => {
     const layer = fileLayer(path, Buffer.from(text));
-    assert.deepEqual(layer.mistakes, []);
+    assert.deepEqual(layer.errors, []);
     return layer.settings;
   });
   const settled = mergeLayers([defaultLayer({ apiTokens: undefined, avMaxCpu: 2 }), ...layers]);

@@ -7,7 +7,7 @@ import { configState } from '../../../../operator/clusters/config-state.ts';
 import type { NodeHealth } from '../../../../operator/clusters/node-poll.ts';
 import type { PodSnapshot } from '../../../../operator/clusters/pod-snapshot.ts';
 import {
-  capitalizeSentence,
+  asConditionMessage,
   type PodReport,
   type StatusInput,
   statusOf,
@@ -136,8 +136,8 @@ test('numbers that only count are taken as they were stored', () => {
 });
 
 test('a sentence begins with a capital letter and has an end', () => {
-  assert.equal(capitalizeSentence('the end'), 'The end.');
-  assert.equal(capitalizeSentence('Why?'), 'Why?');
+  assert.equal(asConditionMessage('the end'), 'The end.');
+  assert.equal(asConditionMessage('Why?'), 'Why?');
 });
 
 const files: ConfigFiles = {

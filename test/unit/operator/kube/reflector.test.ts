@@ -330,10 +330,10 @@ describe('a reflector', { concurrency: true }, () => {
 
   it('is not synced while nothing could be listed, and says so to who waits', async (t) => {
     const { api, reflector } = await start(t, { list: () => undefined });
-    const patience = new AbortController();
-    const waiting = reflector.whenSynced(patience.signal);
+    const aborter = new AbortController();
+    const waiting = reflector.whenSynced(aborter.signal);
     await api.until(1);
-    patience.abort(new Error('no more patience'));
+    aborter.abort(new Error('no more patience'));
     await assert.rejects(waiting, /no more patience/);
     assert.equal(reflector.synced, false);
   });

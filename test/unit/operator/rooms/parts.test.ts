@@ -65,12 +65,12 @@ describe('Wishes for components', () => {
   });
 
   test('say what is missing', async () => {
-    const wishes = async (stored: Stored<Secret> | undefined) => {
+    const problemOf = async (stored: Stored<Secret> | undefined) => {
       const [wish] = await desiredComponents(spec(sip), uid, () => stored, new SecretDigests());
       return wish && 'problem' in wish ? wish.problem.message : undefined;
     };
-    assert.equal(await wishes(undefined), 'Secret s does not exist.');
-    assert.equal(await wishes(secret('s', {})), 'Secret s has no key pw.');
+    assert.equal(await problemOf(undefined), 'Secret s does not exist.');
+    assert.equal(await problemOf(secret('s', {})), 'Secret s has no key pw.');
   });
 
   test('name the Secrets that they need, also in specs of a laxer time', () => {

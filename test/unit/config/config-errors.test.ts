@@ -7,7 +7,7 @@ import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import { testSystem } from '../../kit/config.ts';
 
-async function mistakes(env: Environment, system: Partial<ConfigSystem> = {}): Promise<readonly string[]> {
+async function configErrors(env: Environment, system: Partial<ConfigSystem> = {}): Promise<readonly string[]> {
   try {
     await loadConfig(env, testSystem(system));
   } catch (error) {
@@ -180,11 +180,11 @@ describe('a configuration that cannot be right', () => {
     const name = Object.entries(env)
       .map((pair) => pair.join('=').slice(0, 60))
       .join(' ');
-    it(`is answered with one sentence: ${JSON.stringify(name)}`, async () => assert.deepEqual(await mistakes(env), [sentence]));
+    it(`is answered with one sentence: ${JSON.stringify(name)}`, async () => assert.deepEqual(await configErrors(env), [sentence]));
   }
 
   it('is told all at once', async () => {
-    const found = await mistakes({
+    const found = await configErrors({
       SVC_PORT: 'a',
       SVC_LOG_LEVEL: 'b',
       SVC_DIST_TICK: 'c',
@@ -193,18 +193,18 @@ describe('a configuration that cannot be right', () => {
       SVC_CONFIG_FILES: '/nowhere',
     });
     assert.equal(found.length, 5);
-    assert.equal((await mistakes({ SVC_IP: '0.0.0.0', SVC_MAX_ROOMS: 'd' })).length, 2);
+    assert.equal((await configErrors({ SVC_IP: '0.0.0.0', SVC_MAX_ROOMS: 'd' })).length, 2);
   });
 
   it('names directories and files that cannot be used', async () => {
     const system = { makeWritable: async () => 'EACCES', unreadable: async (file: string) => (file === 'key' ? 'ENOENT' : undefined) };
-    assert.deepEqual(await mistakes({ SVC_RESOURCES_BASE_PATH: '/res', SVC_SSL_KEY_PATH: 'key', SVC_SSL_CERT_PATH: 'cert' }, system), [
+    assert.deepEqual(await configErrors({ SVC_RESOURCES_BASE_PATH: '/res', SVC_SSL_KEY_PATH: 'key', SVC_SSL_CERT_PATH: 'cert' }, system), [
       'Expected SVC_SSL_KEY_PATH to be a file that can be read, got: key (ENOENT)',
       'Expected SVC_RESOURCES_BASE_PATH to be a directory that can be written, got: /res (EACCES)',
     ]);
   });
 
   it('is not what distribution that is off would have refused', async () => {
-    assert.deepEqual(await mistakes({ SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_NODE_NAME: 'svc@a.example' }), []);
+    assert.deepEqual(await configErrors({ SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_NODE_NAME: 'svc@a.example' }), []);
   });
 });

@@ -1,0 +1,97 @@
+// One idea, one word: words that no identifier, file name, log line or error message has, each with the word to use instead.
+import assert from 'node:assert/strict';
+import { basename } from 'node:path';
+import { describe, it } from 'node:test';
+import { sourceFiles } from './source-files.ts';
+
+/** In names of files and of what is declared. */
+const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
+  [/^(?:most|longest)(?=[A-Z])/, 'max…'],
+  [/^(?:least(?!Loaded)|shortest)(?=[A-Z])/, 'min…'],
+  [/(?<=[a-z])Every$/, '…IntervalMs'],
+  [/[pP]atience/, '…TimeoutMs'],
+  [/(?<=[a-z])Deadline$/, '…TimeoutMs; a deadline is a point in time'],
+  [/Surroundings/, '…Context'],
+  [/World$/, '…Deps'],
+  [/Wish(?:es|ed)?(?=[A-Z]|$)|^wishes$/, 'desired… or …Preferences'],
+  [/(?<=[a-z])Sentence/, '…Message'],
+  [/[tT]elephone(?!Event|-event)/, 'user agent, or phone'],
+  [/^Doubts?(?=[A-Z]|$)/, 'failure detector, probe'],
+  [/[rR]ehears/, 'dryRun…'],
+  [/Figures/, '…Stats or …Counters'],
+  [/[lL]eftover|^Left(?=[A-Z])/, 'Orphaned…'],
+  [/[mM]istake/, 'error'],
+];
+/** Names that REST, the SDK and the wire have for ever. */
+const publicNames = new Set(['LinkFigures', 'PublishedFigures', 'ReceivedFigures', 'defaultDeadline']);
+/** Files whose log lines and errors are rewritten with part 2 of the work. This list only shrinks. */
+const laterTexts = new Set([
+  'node/cluster/discovery/gossip-discovery.ts',
+  'node/cluster/erlang/process-registry.ts',
+  'node/components/render/recording-download.ts',
+  'node/components/render/render-queue.ts',
+  'node/drain.ts',
+  'node/events/webhooks/dead-letters.ts',
+  'node/events/webhooks/webhooks.ts',
+  'node/rooms/local-rooms.ts',
+  'node/shutdown.ts',
+  'node/storage/uploads/folder-upload.ts',
+]);
+
+/** In the text of log lines and errors. */
+const inTexts: readonly (readonly [words: RegExp, instead: string])[] = [
+  [/\b(?:whoever|whichever way)\b/i, 'the client, the caller'],
+  [/\banew\b/i, 'again, or re-'],
+  [/\b(?:nobody|somebody)\b/i, 'no client, no peer; or the passive'],
+  [/\bgiven up\b/i, 'failed permanently'],
+  [/\bis mended|are mended\b/i, 'is fixed'],
+  [/\bfar side\b/i, 'remote'],
+  [/\bcalled back\b/i, 'cancelled'],
+  [/\bno sign of life\b/i, 'no heartbeat'],
+];
+
+const declaration =
+  /(?:^|[\s({,;])(?:const|let|function\*?|class|type|interface)\s+([A-Za-z_$][\w$]*)|^\s+(?:readonly |static |async |get |set )*(#?[A-Za-z_$][\w$]*)\??(?:\(|: | = |;)/gm;
+const text =
+  /(?:\blog\.(?:trace|debug|info|warn|error|fatal)\((?:\{[^}]*\},\s*)?|\b(?:new [A-Z]\w*Error\((?:'[a-z_]+',\s*)?))(['`])((?:(?!\1)[^\\\n])*)\1/g;
+
+const files = sourceFiles().filter(({ path }) => !path.includes('/generated/') && path !== 'test/house/words.test.ts');
+
+function namesIn(source: string): string[] {
+  const code = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '');
+  return [...new Set([...code.matchAll(declaration)].map(([, declared, member]) => (declared ?? member ?? '').replace('#', '')))];
+}
+
+function camel(path: string): string {
+  return basename(path)
+    .replace(/\.(?:test\.|bench\.)?\w+$/, '')
+    .replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function violations(path: string, source: string): string[] {
+  const named = [camel(path), ...namesIn(source)].flatMap((name) =>
+    publicNames.has(name) ? [] : inNames.flatMap(([words, instead]) => (words.test(name) ? [`${path}: ${name}: say ${instead}`] : [])),
+  );
+  const said = laterTexts.has(path)
+    ? []
+    : [...source.matchAll(text)].flatMap(([, , sentence = '']) =>
+        inTexts.flatMap(([words, instead]) => (words.test(sentence) ? [`${path}: "${sentence}": say ${instead}`] : [])),
+      );
+  return [...named, ...said];
+}
+
+describe('The words of the glossary', () => {
+  it('are those of names, log lines and errors', () => {
+    assert.deepEqual(
+      files.flatMap(({ path, text: source }) => violations(path, source)),
+      [],
+    );
+  });
+
+  it('are asked for where others stand', () => {
+    const bad =
+      "const mostTries = 3;\nclass A {\n  #retryPatience = 1;\n  trackWishes(): void {}\n}\nlog.warn({ id }, 'nobody came');\nnew ServiceError('x', `It is given up`);";
+    assert.deepEqual(violations('node/left-over-world.ts', bad).length, 6);
+    assert.deepEqual(violations('node/max.ts', "const maxTries = 3;\nlog.warn('could not write render state');"), []);
+  });
+});
