@@ -8,13 +8,13 @@ export const workerRequestTimeoutMs = 5000;
 export class WorkerTimeoutError extends ServiceError {
   constructor(what: string) {
     super('unavailable', `The media worker did not answer in time (${what})`, { retryAfter: 1 });
-    this.name = 'DeadlineError';
+    this.name = 'WorkerTimeoutError';
   }
 }
 
 /**
  * Waits for a call at most `deadline` milliseconds. What comes later is handed to `discard`, so that nothing is left behind.
- * @throws DeadlineError
+ * @throws WorkerTimeoutError
  */
 export function withTimeout<Value>(
   call: Promise<Value>,

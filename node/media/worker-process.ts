@@ -129,7 +129,7 @@ export class WorkerProcess {
     return routerIds.length;
   }
 
-  /** Waits for an answer of the worker. @throws DeadlineError */
+  /** Waits for an answer of the worker. @throws WorkerTimeoutError */
   async call<Value>(what: string, call: Promise<Value>, discard?: (value: Value) => void): Promise<Value> {
     const value = await withTimeout(call, what, discard);
     this.#heartbeat.heard();

@@ -30,10 +30,10 @@ const pollMs = 250;
 
 /** The operator cannot start, for a reason that people have to remove. */
 export class CrdError extends Error {
-  override readonly name = 'DefinitionsError';
+  override readonly name = 'CrdError';
 }
 
-/** @throws DefinitionsError with what stands in the way; the reason of the signal */
+/** @throws CrdError with what stands in the way; the reason of the signal */
 export async function ensureCrds(options: EnsureOptions): Promise<void> {
   const until = options.now() + (options.timeoutMs ?? 60_000);
   for (const kind of kinds) await ensure(kind, options, until);

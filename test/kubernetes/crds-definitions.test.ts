@@ -132,7 +132,7 @@ describe('The operator at its start', () => {
   it('only looks where it may not change definitions, and says what is missing', async (t) => {
     await assert.rejects(
       ensure(t, { apply: false, timeoutMs: 0 }),
-      /^DefinitionsError: The definition rooms.mediarooms.dev does not work: it is not installed, and this operator may not install it: kubectl apply -f crds\/$/,
+      /^CrdError: The definition rooms.mediarooms.dev does not work: it is not installed, and this operator may not install it: kubectl apply -f crds\/$/,
     );
     await ensure(t);
     await ensure(t, { apply: false });
@@ -175,11 +175,11 @@ describe('The operator at its start', () => {
     await kubectl(['create', '-f', '-'], hall);
     await kubectl(['wait', '--for=condition=Established', 'crd/halls.mediarooms.dev']);
     // It makes the definition, of which the API server judges the names a moment later.
-    await assert.rejects(ensure(t, { timeoutMs: 1_000 }), { name: 'DefinitionsError' });
+    await assert.rejects(ensure(t, { timeoutMs: 1_000 }), { name: 'CrdError' });
     await kubectl(['wait', '--for=condition=NamesAccepted=false', '--timeout=50s', `crd/${names[0]}`]);
     await assert.rejects(
       ensure(t, { timeoutMs: 0 }),
-      /^DefinitionsError: The definition rooms.mediarooms.dev does not work: its names are refused: "mroom" is already in use$/,
+      /^CrdError: The definition rooms.mediarooms.dev does not work: its names are refused: "mroom" is already in use$/,
     );
   });
 

@@ -53,7 +53,7 @@ export class HandshakeError extends Error {
 
   constructor(reason: HandshakeErrorReason, peer: string) {
     super(`the handshake was refused: ${reason}`);
-    this.name = 'HandshakeRefused';
+    this.name = 'HandshakeError';
     this.reason = reason;
     this.peer = peer;
   }
@@ -66,7 +66,7 @@ export type AcceptPolicy = {
   confirm: (peer: string) => boolean;
 };
 
-/** The side that was dialled. @throws HandshakeRefused WireError Error */
+/** The side that was dialled. @throws HandshakeError WireError Error */
 export async function acceptHandshake(channel: HandshakeSocket, own: Identity, decisions: AcceptPolicy): Promise<HandshakeResult> {
   const hello = await channel.read();
   const theirs = parseNamePacket(hello);
@@ -93,7 +93,7 @@ export async function acceptHandshake(channel: HandshakeSocket, own: Identity, d
   return finished(channel, theirs);
 }
 
-/** The side that dials. `wanted`: whether the connection is still wanted when the other side asks. @throws HandshakeRefused WireError Error */
+/** The side that dials. `wanted`: whether the connection is still wanted when the other side asks. @throws HandshakeError WireError Error */
 export async function dialHandshake(
   channel: HandshakeSocket,
   own: Identity,

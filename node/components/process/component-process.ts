@@ -8,9 +8,9 @@ import { z } from 'zod';
 import type { Log } from '../../log.ts';
 import { parentDeathSignalCommand } from '../../parent-death-signal.ts';
 import { Timer } from '../../timer.ts';
-import { TrackGrowth } from '../av/track-growth.ts';
 import { maxMessageBytes, maxWaitingMessages } from './limits.ts';
 import { memoryLimit, watchMemory } from './memory-watch.ts';
+import { TrackGrowth } from './track-growth.ts';
 import { MarksReader } from './track-marks.ts';
 
 export type ComponentProcessOptions<Report> = {

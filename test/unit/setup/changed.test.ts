@@ -44,7 +44,7 @@ test('programs that are started, pages that are built and files that are read co
   assert.ok(reached('node/main.ts').names.includes('cluster'));
   assert.ok(reached('node/console/src/main.tsx').files.includes('test/browser/turn.test.ts'));
   assert.ok(reached('helm/mediarooms/values.yaml').names.includes('kubernetes'));
-  const text = `import a from '../media/ports.ts'; join(root, 'node', 'main.ts'); new URL('./test.mjs', import.meta.url); 'docs'; join(root, '..');`;
+  const text = `import a from '../media/free-ports.ts'; join(root, 'node', 'main.ts'); new URL('./test.mjs', import.meta.url); 'docs'; join(root, '..');`;
   assert.deepEqual(
     namesOf(join(root, 'node', 'setup', 'x.ts'), text).map((path) => path.slice(root.length + 1)),
     ['node/media/free-ports.ts', 'node/main.ts', 'node/setup/test.mjs'],

@@ -7,11 +7,11 @@ import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
-import { TrackGrowth } from '../../../../node/components/av/track-growth.ts';
 import { ComponentProcess, type ComponentProcessOptions } from '../../../../node/components/process/component-process.ts';
 import { maxMessageBytes } from '../../../../node/components/process/limits.ts';
 import { findGreedy, memoryLimit } from '../../../../node/components/process/memory-watch.ts';
 import { RestartBudget } from '../../../../node/components/process/restarts.ts';
+import { TrackGrowth } from '../../../../node/components/process/track-growth.ts';
 import { silentLog } from '../../../../node/log.ts';
 import { isAlive } from '../../../kit/alive.ts';
 import type { AvChildCommand } from '../../../kit/component-process-main.ts';
@@ -82,7 +82,7 @@ test('it reads its programs and its folders and nothing else, and is nice', asyn
   const { ask, child } = startChild(t, { reads: [folder], niceness: 7 });
   const read = (path: string) => ask({ type: 'read', path });
   assert.equal(await read(join(folder, 'own')), 'mine');
-  assert.match(await read(module), /linkToParent/);
+  assert.match(await read(module), /connectToParent/);
   for (const path of [`/proc/${process.pid}/environ`, `/proc/${child.pid}/environ`, '/etc/passwd', join(folder, '..', 'other')])
     assert.equal(await read(path), 'ERR_ACCESS_DENIED', path);
   assert.equal(getPriority(child.pid), 7);
@@ -176,10 +176,10 @@ test('a command that is too large is refused, and a module that is not there is 
 
 test('it ends with its parent, even one that is killed while the child hangs', async (t) => {
   const script = `
-    import { AvProcess } from ${JSON.stringify(join(import.meta.dirname, '../../../../node/components/process/component-process.ts'))};
+    import { ComponentProcess } from ${JSON.stringify(join(import.meta.dirname, '../../../../node/components/process/component-process.ts'))};
     import { z } from 'zod';
     import { pino } from 'pino';
-    const child = new AvProcess({ log: pino({ level: 'silent' }), module: ${JSON.stringify(module)}, reportSchema: z.any(), onExit() {},
+    const child = new ComponentProcess({ log: pino({ level: 'silent' }), module: ${JSON.stringify(module)}, reportSchema: z.any(), onExit() {},
       onReport() { child.send({ type: 'hang' }); console.log(child.pid); setInterval(() => {}, 1000); } });
     child.send({ type: 'echo', text: 'up' });`;
   const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {

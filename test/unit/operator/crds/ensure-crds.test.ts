@@ -184,10 +184,7 @@ describe('ensureDefinitions()', () => {
 
   it('gives up at once where the API server refuses a definition', async () => {
     const server = fakeApiServer({ failures: [{ call: 'create', error: failed(422, 'Invalid', 'spec.scope: is immutable') }] });
-    await assert.rejects(
-      run(server),
-      /^DefinitionsError: The API server refuses the definition rooms.mediarooms.dev: spec.scope: is immutable$/,
-    );
+    await assert.rejects(run(server), /^CrdError: The API server refuses the definition rooms.mediarooms.dev: spec.scope: is immutable$/);
     assert.equal(server.calls.length, 2);
   });
 
