@@ -42,7 +42,7 @@ import { S3Uploads } from './storage/uploads/s3-uploads.ts';
 import type { TurnServer } from './turn/turn-server.ts';
 import { version } from './version.ts';
 
-const consoleDir = join(import.meta.dirname, 'console/dist');
+const consoleDir = join(import.meta.dirname, '../packages/console/dist');
 
 /** `warnings`: of the configuration, for whoever asks later. */
 export type NodeOptions = { config: Config; hot: ReloadableConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };

@@ -1,4 +1,4 @@
-// What workers that died of a fault said at last on stderr: which transport got the last packet (node/setup/worker/patches).
+// What workers that died of a fault said at last on stderr: which transport got the last packet (tools/worker/patches).
 
 import type { LastPacket } from './worker-death.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const folder = join(import.meta.dirname, '../setup/worker/patches');
+const folder = join(import.meta.dirname, '../../tools/worker/patches');
 /** Milliseconds that the binary may take to name its patches. One without any says that it was started by hand, and ends. */
 const probeTimeoutMs = 10_000;
 

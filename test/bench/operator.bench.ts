@@ -48,7 +48,7 @@ export async function benchOperator(): Promise<void> {
 async function bundle(scope: { after: (end: () => unknown) => void }): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-operator-'));
   scope.after(() => rm(folder, { recursive: true, force: true }));
-  const { buildOperator } = await import('../../node/setup/build-operator.mjs');
+  const { buildOperator } = await import('../../tools/images/build-operator.mjs');
   return (await buildOperator(folder)).file;
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import type { RoomClientOptions } from '../../node/client/src/index.ts';
+import type { RoomClientOptions } from '../../packages/client/src/index.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { type BrowserOptions, comesToHold, type StartedBrowser, startBrowser } from '../kit/browser.ts';
 import type { Colour } from '../kit/client-page.ts';

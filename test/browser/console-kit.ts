@@ -11,7 +11,10 @@ import { eventually } from '../kit/eventually.ts';
 export const deadline = 60_000;
 
 export async function launch(t: TestContext, args: readonly string[] = [], wrap?: BrowserOptions['wrap']): Promise<Browser> {
-  assert.ok(existsSync(join(import.meta.dirname, '../../node/console/dist/index.html')), 'The console is not built: npm run build:console');
+  assert.ok(
+    existsSync(join(import.meta.dirname, '../../packages/console/dist/index.html')),
+    'The console is not built: npm run build:console',
+  );
   return (await startBrowser(t, { args, shared: true, ...(wrap && { wrap }) })).browser;
 }
 

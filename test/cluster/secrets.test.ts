@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { SecretLeakScanner } from '../../node/setup/secret-leak-scan.mjs';
+import { SecretLeakScanner } from '../../tools/test-runner/secret-leak-scan.mjs';
 import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';

@@ -2,6 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
+import type { PeerEvent, RemoteComponent, RemotePeer } from '../../node/rooms/peer-events.ts';
+import { peerEventSchema } from '../../node/rooms/peer-events.ts';
+import type { Permissions, TrackView } from '../../node/rooms/views.ts';
+import { defaultLimits } from '../../node/signaling/limits.ts';
+import {
+  type Method,
+  type ResponseData,
+  requestSchemas,
+  type SocketResponse,
+  type serverFrameSchema,
+} from '../../node/signaling/messages.ts';
+import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
 import {
   type ComponentView as ClientComponentView,
   type PeerView as ClientPeerView,
@@ -15,19 +27,7 @@ import {
   type ServerEvent,
   type ServerFrame,
   socketPath,
-} from '../../node/client/src/protocol.ts';
-import type { PeerEvent, RemoteComponent, RemotePeer } from '../../node/rooms/peer-events.ts';
-import { peerEventSchema } from '../../node/rooms/peer-events.ts';
-import type { Permissions, TrackView } from '../../node/rooms/views.ts';
-import { defaultLimits } from '../../node/signaling/limits.ts';
-import {
-  type Method,
-  type ResponseData,
-  requestSchemas,
-  type SocketResponse,
-  type serverFrameSchema,
-} from '../../node/signaling/messages.ts';
-import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
+} from '../../packages/client/src/protocol.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 /** `Empty` here and zod's empty object there are the same on the wire; for types, anything fits the one and nothing the other. */

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { clientLibrary, ensureBuilds, serverSdk } from '../../node/setup/builds.mjs';
-import { nodeModules, pinnedNode, root } from '../../node/setup/paths.mjs';
-import { findRuntime } from '../../node/setup/runtimes.mjs';
+import { clientLibrary, ensureBuilds, serverSdk } from '../../tools/builds.mjs';
+import { nodeModules, pinnedNode, root } from '../../tools/paths.mjs';
+import { findRuntime } from '../../tools/test-runner/runtimes.mjs';
 import { startNode } from '../kit/start-node.ts';
 
 const run = promisify(execFile);
@@ -21,8 +21,8 @@ after(() => rm(folder, { recursive: true, force: true }));
 
 before(async () => {
   for (const [name, path] of [
-    [clientLibrary, 'node/client'],
-    [serverSdk, 'node/sdk'],
+    [clientLibrary, 'packages/client'],
+    [serverSdk, 'packages/server-sdk'],
   ] as const) {
     await ensureBuilds(name);
     await run('npm', ['pack', '--pack-destination', folder, '--silent'], { cwd: join(root, path), timeout: deadline });

@@ -1,7 +1,13 @@
 // Events of the server SDK: the iterator over the notification socket of a real node through a network that fails, and webhooks of one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type EventStreamOptions, Mediarooms, MediaroomsError, type RoomEvent, WebhookVerifier } from '../../node/sdk/src/index.ts';
+import {
+  type EventStreamOptions,
+  Mediarooms,
+  MediaroomsError,
+  type RoomEvent,
+  WebhookVerifier,
+} from '../../packages/server-sdk/src/index.ts';
 import { startNode } from '../kit/start-node.ts';
 import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { startReceiver } from '../kit/webhook-receiver.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Mediarooms, MediaroomsError, type MediaroomsOptions } from '../../node/sdk/src/index.ts';
+import { Mediarooms, MediaroomsError, type MediaroomsOptions } from '../../packages/server-sdk/src/index.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { startFaultyProxy } from '../kit/faulty-proxy.ts';
 import { makeResources } from '../kit/resources-folder.ts';

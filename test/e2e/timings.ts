@@ -1,7 +1,7 @@
 // How long things took and how large they are, for the table at the end of `npm run e2e`.
 import { appendFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { testFileVariable, timingsVariable } from '../../node/setup/paths.mjs';
+import { testFileVariable, timingsVariable } from '../../tools/paths.mjs';
 
 /** Puts it into the table: milliseconds, if nothing else is said. */
 export function tell(what: string, value: number, unit: 'ms' | 'MB' | 'mcores' = 'ms'): void {

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { test } from 'node:test';
-import { testFiles } from '../../node/setup/layers.mjs';
+import { testFiles } from '../../tools/test-runner/layers.mjs';
 import { root } from './source-files.ts';
 
 const maxReadmeLines = 180;
@@ -129,7 +129,7 @@ test('README and CHANGELOG name the version of package.json', () => {
 test('the example of the client library calls what its own README shows', () => {
   const calls = (path: string) =>
     [...(/```ts\n([\s\S]*?)```/.exec(read(path))?.[1] ?? '').matchAll(/\broom\.\w+\(|new RoomClient\(/g)].map(String);
-  const shown = calls('node/client/README.md');
+  const shown = calls('packages/client/README.md');
   assert.ok(calls('README.md').length >= 4);
   assert.deepEqual(
     calls('README.md').filter((call) => !shown.includes(call)),

@@ -3,24 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';
 
-const files = sourceFiles(['node', 'operator', 'crds']);
+const files = sourceFiles(['node', 'packages', 'operator', 'crds', 'tools']);
 
 /** Folders under node/ that stand side by side: they meet only in rooms/ and in the composition (files right under node/). */
-const siblings = [
-  'media',
-  'components',
-  'storage',
-  'cluster',
-  'signaling',
-  'http',
-  'events',
-  'metrics',
-  'turn',
-  'client',
-  'sdk',
-  'console',
-  'setup',
-];
+const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'turn'];
 /** Files right under node/ that import nothing of ours but each other: anybody may use them. */
 const leaves = [
   'env.ts',
@@ -38,13 +24,10 @@ const leaves = [
   'guarded-agents.ts',
 ].map((name) => `node/${name}`);
 /** The arrows between siblings that the architecture draws. */
-const allowed: readonly (readonly [from: string, to: string])[] = [
-  ['components', 'storage'],
-  ['console', 'client'],
-];
+const allowed: readonly (readonly [from: string, to: string])[] = [['components', 'storage']];
 
 /** What the REST API takes and answers: types, and nothing that runs, so that the console has them without the SDK. */
-const restTypes = 'node/sdk/src/generated/schemas.ts';
+const restTypes = 'packages/server-sdk/src/generated/schemas.ts';
 
 /** Libraries with one home each. */
 const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] = [
@@ -57,8 +40,8 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['@peculiar/x509', [/^operator\/clusters\//]],
   ['node-av', [/^node\/components\/ffmpeg\//]],
   ['sip.js', [/^node\/components\/sip\//]],
-  ['mediasoup-client', [/^node\/client\//]],
-  ['react', [/^node\/console\//, /^node\/client\//]],
+  ['mediasoup-client', [/^packages\/client\//]],
+  ['react', [/^packages\/console\//, /^packages\/client\//]],
 ];
 
 function folderOf(path: string): string {
@@ -66,8 +49,11 @@ function folderOf(path: string): string {
 }
 
 function violation(file: SourceFile, target: string): string | undefined {
-  if (!/^(node|operator|crds|test)\//.test(target)) return undefined;
+  if (!/^(node|packages|operator|crds|tools|test)\//.test(target)) return undefined;
   if (target.startsWith('test/')) return 'what runs must not import tests';
+  if (file.path.startsWith('tools/')) return target.startsWith('packages/') ? 'tools must not import packages' : undefined;
+  if (file.path.startsWith('packages/')) return packageError(file.path, target);
+  if (/^(packages|tools)\//.test(target)) return 'what runs in a cluster must not import packages or tools';
   if (file.path.startsWith('operator/')) return target.startsWith('node/') ? 'operator must not import node' : undefined;
   if (!file.path.startsWith('node/')) return undefined;
   if (target.startsWith('operator/')) return 'node must not import operator';
@@ -76,12 +62,20 @@ function violation(file: SourceFile, target: string): string | undefined {
   const from = folderOf(file.path);
   const to = folderOf(target);
   if (leaves.includes(target) || from === to) return undefined;
-  if (from === 'console' && target === restTypes) return undefined;
   if (from === 'rooms') return 'rooms imports leaves only';
   if (to.endsWith('.ts') && siblings.includes(from)) return 'a folder must not import the composition';
   if (siblings.includes(from) && siblings.includes(to) && !allowed.some(([a, b]) => a === from && b === to))
     return `${from} must not import ${to}`;
   return undefined;
+}
+
+/** Each package is published alone; the console takes types of the REST API and the client library. */
+function packageError(path: string, target: string): string | undefined {
+  const [from, to] = [folderOf(path), folderOf(target)];
+  if (target === restTypes && from === 'console') return undefined;
+  return target.startsWith('packages/') && (from === to || (from === 'console' && to === 'client'))
+    ? undefined
+    : `a package must not import ${target}`;
 }
 
 test('every import goes where the architecture allows it', () => {
@@ -131,7 +125,7 @@ test('each library with one home is imported only there', () => {
 });
 
 test('the environment is read in config.ts and env.ts only', () => {
-  const readers = files.filter((file) => /\bprocess\.env\b/.test(file.text) && !/^node\/setup\//.test(file.path)).map((file) => file.path);
+  const readers = files.filter((file) => /\bprocess\.env\b/.test(file.text) && !/^tools\//.test(file.path)).map((file) => file.path);
   assert.deepEqual(
     readers.filter((path) => !/^(node|operator)\/(config|env)\.ts$/.test(path)),
     [],

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { testFileVariable } from '../../node/setup/paths.mjs';
+import { testFileVariable } from '../../tools/paths.mjs';
 import { eventually } from './eventually.ts';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];

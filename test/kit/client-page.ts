@@ -1,5 +1,5 @@
 // What runs inside a test's plain page: the client library, a picture and a tone of its own, and instruments that measure the others'.
-import { RoomClient, type RoomClientOptions } from '../../node/client/src/index.ts';
+import { RoomClient, type RoomClientOptions } from '../../packages/client/src/index.ts';
 import { drawCode } from './time-code.ts';
 
 export type Colour = [red: number, green: number, blue: number];

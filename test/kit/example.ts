@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { ensureBuilds, serverSdk } from '../../node/setup/builds.mjs';
-import { root } from '../../node/setup/paths.mjs';
+import { ensureBuilds, serverSdk } from '../../tools/builds.mjs';
+import { root } from '../../tools/paths.mjs';
 
 /** How long an example may take to say something, in milliseconds. */
 const timeoutMs = 90_000;

@@ -1,6 +1,6 @@
 // Metrics of nothing, for their names and helps, and what scrapes hold.
 import { Metrics, type MetricsSource } from '../../node/metrics/metrics.ts';
-import { emptySource } from '../../node/reference/metrics-page.ts';
+import { emptySource } from '../../tools/reference/metrics-page.ts';
 
 export function emptyMetrics(source: Partial<MetricsSource> = {}): Metrics {
   return new Metrics({ ...emptySource, ...source });

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { nodeFlags } from '../../node/setup/paths.mjs';
+import { nodeFlags } from '../../tools/paths.mjs';
 import { assertNoneMarked } from './answer-check.ts';
 import { checkLast } from './check-last.ts';
 import { freePorts } from './free-ports.ts';

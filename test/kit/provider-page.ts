@@ -2,7 +2,7 @@
 import { Component, createElement, type ReactNode, StrictMode } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
-import { RoomProvider, type RoomProviderProps, useConnectionState } from '../../node/client/src/react/index.ts';
+import { RoomProvider, type RoomProviderProps, useConnectionState } from '../../packages/client/src/react/index.ts';
 
 type Caught = { error: Error | undefined };
 

@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
 import type { Environment } from '../../node/env.ts';
 import { type Log, requestIdMixin } from '../../node/log.ts';
-import { type Secret, SecretLeakScanner, secretsVariable } from '../../node/setup/secret-leak-scan.mjs';
+import { type Secret, SecretLeakScanner, secretsVariable } from '../../tools/test-runner/secret-leak-scan.mjs';
 
 const kinds: Record<string, string> = {
   SVC_SERVER_API_TOKEN: 'an API token',
@@ -36,7 +36,7 @@ function secretsOfUrl(text: string): Secret[] {
   return [...user, ...[...searchParams.values()].map((value) => ({ kind: 'the query of a webhook URL', value }))];
 }
 
-/** Has the output of the whole run of tests searched for a secret at its end (node/setup/test.mjs). */
+/** Has the output of the whole run of tests searched for a secret at its end (tools/test-runner/test.mjs). */
 export function noteSecrets(secrets: readonly Secret[]): void {
   const file = process.env[secretsVariable];
   if (!file) return;

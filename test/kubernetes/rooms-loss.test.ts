@@ -1,8 +1,8 @@
 // Rooms whose room goes without their will: behind the operator's back, with its node, by a drain; and those that nobody answers for.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { RoomClient } from '../../node/client/src/index.ts';
 import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
+import { RoomClient } from '../../packages/client/src/index.ts';
 import { apiClient } from '../kit/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { claimBlock, type LoopbackBlock } from '../kit/kube/loopback-block.ts';

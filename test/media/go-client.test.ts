@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { goClient } from '../../node/setup/go-client.mjs';
+import { goClient } from '../../tools/test-runner/go-client.mjs';
 import { type ApiClient, apiClient } from '../kit/api-client.ts';
 import { examples } from '../kit/example.ts';
 import { type StartedNode, startNode } from '../kit/start-node.ts';

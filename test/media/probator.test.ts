@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from '../../node/setup/paths.mjs';
+import { root } from '../../tools/paths.mjs';
 import { apiClient } from '../kit/api-client.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { dueSince } from '../kit/pace.ts';

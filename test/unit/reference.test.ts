@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { JsonSchema } from '../../node/json-schemas.ts';
-import { typeText } from '../../node/reference/typescript.ts';
-import { generatedFiles } from '../../node/reference/write.ts';
-import { root } from '../../node/setup/paths.mjs';
+import { root } from '../../tools/paths.mjs';
+import { typeText } from '../../tools/reference/typescript.ts';
+import { generatedFiles } from '../../tools/reference/write.ts';
 
 test('every made file is what the schemas give now; else: npm run reference', async () => {
   const made = await generatedFiles();

@@ -1,5 +1,5 @@
 // Where the programs of Kubernetes are, which set-up got.
-import { clusterPrograms, controlPlanePrograms, findKubernetes } from '../../../node/setup/kubernetes.mjs';
+import { clusterPrograms, controlPlanePrograms, findKubernetes } from '../../../tools/kubernetes/kubernetes.mjs';
 
 export { clusterPrograms, controlPlanePrograms };
 

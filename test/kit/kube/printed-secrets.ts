@@ -1,5 +1,5 @@
 // What operators and pods of a test printed, searched at its end for the secrets that its API server knows, and for answers that are not as documented.
-import { SecretLeakScanner } from '../../../node/setup/secret-leak-scan.mjs';
+import { SecretLeakScanner } from '../../../tools/test-runner/secret-leak-scan.mjs';
 import { assertNoneMarked } from '../answer-check.ts';
 import { noteSecrets } from '../secret-search.ts';
 

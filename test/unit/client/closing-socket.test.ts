@@ -1,8 +1,8 @@
 // A socket that closes and has not said so yet: nothing is sent into it, and what was asked for meanwhile goes over the next one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Connection } from '../../../node/client/src/connection.ts';
-import { defaultTiming, type WebSocketConstructor } from '../../../node/client/src/options.ts';
+import { Connection } from '../../../packages/client/src/connection.ts';
+import { defaultTiming, type WebSocketConstructor } from '../../../packages/client/src/options.ts';
 import { startFakeServer } from './fake-server.ts';
 
 test('a request and a goodbye while the socket closes are not sent into it; the request is answered over the next one', async (t) => {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import type { Closing } from '../../../node/client/src/closing.ts';
-import { Connection, type ConnectionOptions } from '../../../node/client/src/connection.ts';
-import { RequestError, RoomClosedError, SessionLostError } from '../../../node/client/src/errors.ts';
-import { defaultTiming, type Timing, type WebSocketConstructor } from '../../../node/client/src/options.ts';
-import type { JoinResponse, ServerEvent } from '../../../node/client/src/protocol.ts';
+import type { Closing } from '../../../packages/client/src/closing.ts';
+import { Connection, type ConnectionOptions } from '../../../packages/client/src/connection.ts';
+import { RequestError, RoomClosedError, SessionLostError } from '../../../packages/client/src/errors.ts';
+import { defaultTiming, type Timing, type WebSocketConstructor } from '../../../packages/client/src/options.ts';
+import type { JoinResponse, ServerEvent } from '../../../packages/client/src/protocol.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
 import { freePort } from '../../kit/free-ports.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { types } from 'mediasoup-client';
-import { DataChannel } from '../../../node/client/src/data-channel.ts';
-import type { MediaSession, Request } from '../../../node/client/src/media-session.ts';
+import { DataChannel } from '../../../packages/client/src/data-channel.ts';
+import type { MediaSession, Request } from '../../../packages/client/src/media-session.ts';
 
 function opening(closed: boolean) {
   const asked: unknown[] = [];

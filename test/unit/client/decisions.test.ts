@@ -1,11 +1,11 @@
 // Decisions of the client library: URLs, pauses, encodings, layers, endings.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closingForCode, closingForError } from '../../../node/client/src/closing.ts';
-import { defaultEncodings, startBitrate } from '../../../node/client/src/encodings.ts';
-import { chooseLayers, fullSize, layersOf } from '../../../node/client/src/layers.ts';
-import { AdaptiveOpenTimeout } from '../../../node/client/src/open-timeout.ts';
-import { defaultTiming, retryDelay, socketUrl, socketUrls } from '../../../node/client/src/options.ts';
+import { closingForCode, closingForError } from '../../../packages/client/src/closing.ts';
+import { defaultEncodings, startBitrate } from '../../../packages/client/src/encodings.ts';
+import { chooseLayers, fullSize, layersOf } from '../../../packages/client/src/layers.ts';
+import { AdaptiveOpenTimeout } from '../../../packages/client/src/open-timeout.ts';
+import { defaultTiming, retryDelay, socketUrl, socketUrls } from '../../../packages/client/src/options.ts';
 
 test('a URL may have any scheme of the web or none', () => {
   assert.equal(socketUrl('host:5002/a/socket/peer/websocket', 'https:'), 'wss://host:5002/a/socket/peer/websocket');

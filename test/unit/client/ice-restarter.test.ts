@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Device, FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
-import { IceRestarter } from '../../../node/client/src/ice-restarter.ts';
-import { defaultTiming } from '../../../node/client/src/options.ts';
+import { IceRestarter } from '../../../packages/client/src/ice-restarter.ts';
+import { defaultTiming } from '../../../packages/client/src/options.ts';
 import { turns } from '../../kit/turns.ts';
 
 async function keep(t: TestContext) {

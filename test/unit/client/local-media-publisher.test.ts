@@ -1,8 +1,8 @@
 // Camera and microphone of a page in one room: what is switched while it is published, taken away, refused, or gone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LocalTrack, RequestError, RoomClosedError, type RoomEvents } from '../../../node/client/src/index.ts';
-import { LocalMediaPublisher, type MediaEnabled } from '../../../node/client/src/react/local-media-publisher.ts';
+import { type LocalTrack, RequestError, RoomClosedError, type RoomEvents } from '../../../packages/client/src/index.ts';
+import { LocalMediaPublisher, type MediaEnabled } from '../../../packages/client/src/react/local-media-publisher.ts';
 import { turns } from '../../kit/turns.ts';
 
 type Publication = { kind: string; paused: boolean | undefined; resolve: (local: LocalTrack) => void; reject: (error: Error) => void };

@@ -1,7 +1,7 @@
 // A room that is lost with its node: waited for, entered again, or given up.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { RoomClientOptions } from '../../../node/client/src/index.ts';
+import type { RoomClientOptions } from '../../../packages/client/src/index.ts';
 import { type FakeSocket, startFakeServer } from './fake-server.ts';
 import { roomAt, timing } from './room-kit.ts';
 

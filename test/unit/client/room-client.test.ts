@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
-import { RoomClosedError } from '../../../node/client/src/index.ts';
-import type { TrackView } from '../../../node/client/src/protocol.ts';
+import { RoomClosedError } from '../../../packages/client/src/index.ts';
+import type { TrackView } from '../../../packages/client/src/protocol.ts';
 import { emptyWelcome, startFakeServer } from './fake-server.ts';
 import { roomAt } from './room-kit.ts';
 

@@ -1,7 +1,7 @@
 // A room client against a scripted server, with everything that it tells.
 import { EventEmitter } from 'node:events';
 import type { TestContext } from 'node:test';
-import { RoomClient, type RoomClientOptions, type RoomEvents } from '../../../node/client/src/index.ts';
+import { RoomClient, type RoomClientOptions, type RoomEvents } from '../../../packages/client/src/index.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
 import type { FakeServer } from './fake-server.ts';
 

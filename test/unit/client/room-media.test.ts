@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import { FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
-import { RequestError, type RoomClientOptions } from '../../../node/client/src/index.ts';
-import type { EventData, WireObject } from '../../../node/client/src/protocol.ts';
+import { RequestError, type RoomClientOptions } from '../../../packages/client/src/index.ts';
+import type { EventData, WireObject } from '../../../packages/client/src/protocol.ts';
 import { type FakeSocket, startFakeServer } from './fake-server.ts';
 import { roomAt } from './room-kit.ts';
 

@@ -1,8 +1,8 @@
 // The chat of the console: what is taken of a message that anybody may have sent, and how much of it is kept.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Chat } from '../../../node/console/src/chat/chat.ts';
-import { maxMessageLength, messageText, textParts } from '../../../node/console/src/chat/chat-text.ts';
+import { Chat } from '../../../packages/console/src/chat/chat.ts';
+import { maxMessageLength, messageText, textParts } from '../../../packages/console/src/chat/chat-text.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
 import { turns } from '../../kit/turns.ts';
 

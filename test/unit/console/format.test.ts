@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { curlCommand } from '../../../node/console/src/api/curl.ts';
-import { drainImpact } from '../../../node/console/src/cluster/drain-impact.ts';
-import { formatDuration, pluralize } from '../../../node/console/src/format.ts';
-import { healthIssues } from '../../../node/console/src/health/health-issues.ts';
-import { formatRemaining, limitFields, readRoomOptions } from '../../../node/console/src/rooms/room-options.ts';
-import type { ConfigValue, Health } from '../../../node/sdk/src/generated/schemas.ts';
+import { curlCommand } from '../../../packages/console/src/api/curl.ts';
+import { drainImpact } from '../../../packages/console/src/cluster/drain-impact.ts';
+import { formatDuration, pluralize } from '../../../packages/console/src/format.ts';
+import { healthIssues } from '../../../packages/console/src/health/health-issues.ts';
+import { formatRemaining, limitFields, readRoomOptions } from '../../../packages/console/src/rooms/room-options.ts';
+import type { ConfigValue, Health } from '../../../packages/server-sdk/src/generated/schemas.ts';
 
 test('durations have their two largest units, and one thing is not many', () => {
   assert.deepEqual([0, 1, 59.9, 60, 3_725, 90_000, 86_400].map(formatDuration), [

@@ -1,11 +1,11 @@
 // What the guest page says of devices, of the network and of what is lost: decisions on what was found.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { WayResult } from '../../../node/client/src/index.ts';
-import { deviceErrorMessage } from '../../../node/console/src/call/device-error.ts';
-import { outageText, withMediaPath } from '../../../node/console/src/call/outage.ts';
-import { levelOf } from '../../../node/console/src/lobby/audio-level.ts';
-import { checkSummary, pathResult, serverResult } from '../../../node/console/src/lobby/check-messages.ts';
+import type { WayResult } from '../../../packages/client/src/index.ts';
+import { deviceErrorMessage } from '../../../packages/console/src/call/device-error.ts';
+import { outageText, withMediaPath } from '../../../packages/console/src/call/outage.ts';
+import { levelOf } from '../../../packages/console/src/lobby/audio-level.ts';
+import { checkSummary, pathResult, serverResult } from '../../../packages/console/src/lobby/check-messages.ts';
 
 const way = (name: WayResult['way'], state: 'open' | 'closed' | 'none'): WayResult =>
   state === 'open' ? { way: name, state, roundTrip: 12.4 } : { way: name, state };

@@ -1,8 +1,8 @@
 // The live list of rooms: what is asked of the server while rooms come and go under one name.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Api, ApiError } from '../../../node/console/src/api/rest.ts';
-import { LiveRooms } from '../../../node/console/src/rooms/live-rooms.ts';
+import { type Api, ApiError } from '../../../packages/console/src/api/rest.ts';
+import { LiveRooms } from '../../../packages/console/src/rooms/live-rooms.ts';
 import { turns } from '../../kit/turns.ts';
 
 type Question = { answer: (incarnation: string) => void; notFound: () => void };

@@ -22,7 +22,7 @@ after(() => {
 });
 
 test('another microphone takes the place of the one before in one step, and is off from its first moment where that is', async () => {
-  const { LocalMedia } = await import('../../../node/console/src/call/local-media.ts');
+  const { LocalMedia } = await import('../../../packages/console/src/call/local-media.ts');
   const media = new LocalMedia();
   await media.open('microphone');
   await media.toggleMicrophone();
@@ -50,7 +50,7 @@ test('another microphone takes the place of the one before in one step, and is o
 });
 
 test('a camera that is switched off while another one is being opened stays off', async () => {
-  const { LocalMedia } = await import('../../../node/console/src/call/local-media.ts');
+  const { LocalMedia } = await import('../../../packages/console/src/call/local-media.ts');
   for (const switchOff of ['toggleCamera', 'turnOff'] as const) {
     opened.length = 0;
     const media = new LocalMedia();

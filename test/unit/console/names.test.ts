@@ -1,10 +1,10 @@
 // Names of others as the console shows them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameOf } from '../../../node/console/src/api/types.ts';
-import { readReport } from '../../../node/console/src/recordings/report.ts';
-import { RoomList } from '../../../node/console/src/rooms/room-list.ts';
-import type { Room } from '../../../node/sdk/src/generated/schemas.ts';
+import { nameOf } from '../../../packages/console/src/api/types.ts';
+import { readReport } from '../../../packages/console/src/recordings/report.ts';
+import { RoomList } from '../../../packages/console/src/rooms/room-list.ts';
+import type { Room } from '../../../packages/server-sdk/src/generated/schemas.ts';
 
 test('a name turns nothing that stands behind it, wherever it is shown, and keeps what its language needs', () => {
   const turned = '\u202Elive\u202C \u2066Ada\u2067 \u05D0\u200F!';

@@ -1,10 +1,10 @@
 // Forms of components: made from the document that the server serves, and read back as the server takes them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from '../../../node/console/src/room/option-fields.ts';
 import { openApiDocument } from '../../../node/http/openapi.ts';
 import { routes } from '../../../node/http/routes.ts';
 import { documentedComponentOptions } from '../../../node/rooms/component-options.ts';
+import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from '../../../packages/console/src/room/option-fields.ts';
 
 const found = componentFields(openApiDocument(routes, { version: 'test', path: '' }) as OpenApi);
 const fieldsOf = (type: string) => found.get(type)?.fields ?? [];

@@ -1,8 +1,8 @@
 // What a player does about its source when it fails.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Api } from '../../../node/console/src/api/rest.ts';
-import { Playback } from '../../../node/console/src/recordings/playback.ts';
+import type { Api } from '../../../packages/console/src/api/rest.ts';
+import { Playback } from '../../../packages/console/src/recordings/playback.ts';
 import { turns } from '../../kit/turns.ts';
 
 test('a player that fails twice at once is opened once more, when the server answers again', async (t) => {

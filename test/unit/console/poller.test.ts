@@ -1,7 +1,7 @@
 // Asking again and again: one question at a time, slower while it fails, none while nobody looks, none after the end.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type Polled, Poller } from '../../../node/console/src/hooks/poller.ts';
+import { type Polled, Poller } from '../../../packages/console/src/hooks/poller.ts';
 import { turns } from '../../kit/turns.ts';
 
 /** Answers by hand, time by hand. */

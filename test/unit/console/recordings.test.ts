@@ -1,8 +1,8 @@
 // What the console makes of the lists and reports of recordings, whatever stands in them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { matching, rowsOf } from '../../../node/console/src/recordings/recording-list.ts';
-import { lengthOf, markInterrupted, readReport } from '../../../node/console/src/recordings/report.ts';
+import { matching, rowsOf } from '../../../packages/console/src/recordings/recording-list.ts';
+import { lengthOf, markInterrupted, readReport } from '../../../packages/console/src/recordings/report.ts';
 
 const summary = (roomId: string, startTime: string) => ({
   id: `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`,

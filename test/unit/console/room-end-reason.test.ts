@@ -1,8 +1,8 @@
 // Why a room ended, as its events tell the part Watch.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { roomEndReason } from '../../../node/console/src/watch/room-end-reason.ts';
-import type { EventType } from '../../../node/sdk/src/generated/schemas.ts';
+import { roomEndReason } from '../../../packages/console/src/watch/room-end-reason.ts';
+import type { EventType } from '../../../packages/server-sdk/src/generated/schemas.ts';
 
 test('the last event of a room says why it ended, and nothing of a room that was made anew', () => {
   const events = (...kinds: [EventType, string?][]) => kinds.map(([type, reason]) => ({ type, ...(reason !== undefined && { reason }) }));

@@ -1,8 +1,8 @@
 // The list of rooms: what events change in it, which rows stay the same, names of strangers, searching and sorting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RoomList, type RoomRow, searchRooms, sortRooms } from '../../../node/console/src/rooms/room-list.ts';
-import type { Component, EventType, Peer, Room, RoomEvent } from '../../../node/sdk/src/generated/schemas.ts';
+import { RoomList, type RoomRow, searchRooms, sortRooms } from '../../../packages/console/src/rooms/room-list.ts';
+import type { Component, EventType, Peer, Room, RoomEvent } from '../../../packages/server-sdk/src/generated/schemas.ts';
 
 const config = { maxPeers: null, videoCodec: null, webhookUrl: null, peerlessPurgeTimeout: null, peerDisconnectedTimeout: null };
 const plain: Peer = {

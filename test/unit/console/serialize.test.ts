@@ -1,7 +1,7 @@
 // What is done to one thing on the server: one after the other, whatever becomes of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runSerially } from '../../../node/console/src/hooks/serialize.ts';
+import { runSerially } from '../../../packages/console/src/hooks/serialize.ts';
 import { turns } from '../../kit/turns.ts';
 
 test('what has the same name waits for what came before it, also where that fails; what has another does not', async () => {

@@ -1,7 +1,7 @@
 // Which rows of a long table are drawn: around the window, around the focus, at both ends, with the height of what is left out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawnRows, follow, RowHeights, rangeBetween } from '../../../node/console/src/components/virtual-rows.ts';
+import { drawnRows, follow, RowHeights, rangeBetween } from '../../../packages/console/src/components/virtual-rows.ts';
 
 const keysOf = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `r${from + index}`);
 

@@ -1,7 +1,7 @@
 // One connection for events, against a socket that does as a test says: what it sends, what ends it, and whether trying again may help.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { EventConnection, type EventConnectionOptions, type ReceivedEvent } from '../../../node/sdk/src/event-connection.ts';
+import { EventConnection, type EventConnectionOptions, type ReceivedEvent } from '../../../packages/server-sdk/src/event-connection.ts';
 
 type Frame = { id: number; method: string; data: Record<string, unknown> };
 

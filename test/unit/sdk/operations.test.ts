@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { MediaroomsError } from '../../../node/sdk/src/errors.ts';
-import { operations } from '../../../node/sdk/src/generated/operations.ts';
-import { isIdempotent, isRetryable, readRetryAfter, retryDelay } from '../../../node/sdk/src/retry.ts';
-import { root } from '../../../node/setup/paths.mjs';
+import { MediaroomsError } from '../../../packages/server-sdk/src/errors.ts';
+import { operations } from '../../../packages/server-sdk/src/generated/operations.ts';
+import { isIdempotent, isRetryable, readRetryAfter, retryDelay } from '../../../packages/server-sdk/src/retry.ts';
+import { root } from '../../../tools/paths.mjs';
 
 test('every operation has its method; what players fetch by themselves has none', () => {
-  const folder = join(root, 'node/sdk/src');
+  const folder = join(root, 'packages/server-sdk/src');
   const sources = readdirSync(folder).filter((name) => name.endsWith('.ts'));
   const called = sources.flatMap((name) =>
     [...readFileSync(join(folder, name), 'utf8').matchAll(/#transport\.(?:call|request)\('(\w+)'/g)].map(([, id]) => id),

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { MediaroomsError } from '../../../node/sdk/src/errors.ts';
-import { WebhookVerifier } from '../../../node/sdk/src/webhook-verifier.ts';
+import { MediaroomsError } from '../../../packages/server-sdk/src/errors.ts';
+import { WebhookVerifier } from '../../../packages/server-sdk/src/webhook-verifier.ts';
 
 const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`;
 const body = JSON.stringify({ id: 'e1', type: 'RoomCreated', roomId: 'r', metadata: 'Grüße \u{1F600}' });

@@ -10,9 +10,9 @@ import {
   checkSctpStreamParameters,
 } from '../../../node/media/parameters.ts';
 import { type PeerEvent, peerEventSchema } from '../../../node/rooms/peer-events.ts';
-import { root } from '../../../node/setup/paths.mjs';
 import { defaultLimits } from '../../../node/signaling/limits.ts';
 import { type Method, requestSchema, requestSchemas, responseSchema, responseSchemas } from '../../../node/signaling/messages.ts';
+import { root } from '../../../tools/paths.mjs';
 
 const page = readFileSync(join(root, 'docs/reference/protocol.md'), 'utf8');
 type Frame = { id?: number; method?: Method; event?: PeerEvent['event']; data?: Record<string, unknown> };

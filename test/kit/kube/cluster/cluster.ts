@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { gatewayDefinitions } from '../../../../node/setup/gateway-definitions.mjs';
+import { gatewayDefinitions } from '../../../../tools/kubernetes/gateway-definitions.mjs';
 import { eventually } from '../../eventually.ts';
 import { type ApiServer, isRunning } from '../api-server.ts';
 import { kubernetesPrograms } from '../binaries.ts';

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { imagesDirectory } from '../../../../node/setup/images-store.mjs';
-import { withLock } from '../../../../node/setup/lock.mjs';
-import { cacheDirectory } from '../../../../node/setup/paths.mjs';
+import { imagesDirectory } from '../../../../tools/images/store.mjs';
+import { withLock } from '../../../../tools/lock.mjs';
+import { cacheDirectory } from '../../../../tools/paths.mjs';
 import { eventually } from '../../eventually.ts';
 import { Child } from '../child.ts';
 import { runCommand } from './command.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { imagesDirectory } from '../../../../node/setup/images-store.mjs';
+import { imagesDirectory } from '../../../../tools/images/store.mjs';
 import { runCommand } from './command.ts';
 
 /** Raised when the recipe changes. */

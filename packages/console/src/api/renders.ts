@@ -1,0 +1,33 @@
+// Rendering a recording to one MP4 over REST.
+import type { Render, RenderOptions } from '../../../server-sdk/src/generated/schemas.ts';
+import { recordingEndpoints } from './recordings.ts';
+import { type Api, ApiError } from './rest.ts';
+
+/** The file of the recording that it is. */
+export const renderedFile = 'rendered.mp4';
+
+const pathOf = (id: string): string => `${recordingEndpoints.report(id).path}/render`;
+
+export const renderEndpoints = {
+  look: (id: string) => ({ method: 'GET', path: pathOf(id) }),
+  start: (id: string, options: RenderOptions) => ({ method: 'POST', path: pathOf(id), body: options }),
+  cancel: (id: string) => ({ method: 'DELETE', path: pathOf(id) }),
+};
+
+/** @returns undefined where the recording is gone, or its node cannot render */
+export async function fetchRender(api: Api, id: string, signal: AbortSignal): Promise<Render | undefined> {
+  try {
+    return (await api.call('GET', pathOf(id), undefined, signal)).data as Render;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+export async function startRender(api: Api, id: string, options: RenderOptions): Promise<void> {
+  await api.call('POST', pathOf(id), options);
+}
+
+export async function cancelRender(api: Api, id: string): Promise<void> {
+  await api.call('DELETE', pathOf(id));
+}

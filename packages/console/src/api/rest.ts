@@ -1,0 +1,147 @@
+// REST of the node that served this page, with a deadline on every call and the server's own sentence in every error.
+import type { Room, RoomOptions } from '../../../server-sdk/src/generated/schemas.ts';
+import type { PeerAccess, RoomList } from './types.ts';
+
+const deadline = 10_000;
+const maxPages = 20;
+
+/** A call that failed. `status` 0: no answer came. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+  }
+
+  get unreachable(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 504;
+  }
+}
+
+export type Session = { development: boolean; token?: string; components: readonly string[] };
+type Body = Record<string, unknown>;
+
+/**
+ * Whether this node runs in development mode, and the token if so; which kinds of components it lets rooms have. A node without that answer
+ * counts as one that does not.
+ */
+export async function fetchSession(base: string): Promise<Session> {
+  const response = await ask(new URL('console/session', base), {});
+  if (!response.ok) return { development: false, components: [] };
+  const body = await readJson(response);
+  const components = Array.isArray(body.components) ? body.components.map(String) : [];
+  return { development: body.development === true, token: typeof body.token === 'string' ? body.token : undefined, components };
+}
+
+/** Calls with one API token. `onUnauthorized` is told when the node no longer takes it. */
+export class Api {
+  readonly #base: string;
+  readonly #token: string;
+  readonly #onUnauthorized: () => void;
+
+  constructor(base: string, token: string, onUnauthorized: () => void = () => undefined) {
+    this.#base = base;
+    this.#token = token;
+    this.#onUnauthorized = onUnauthorized;
+  }
+
+  get base(): string {
+    return this.#base;
+  }
+
+  get token(): string {
+    return this.#token;
+  }
+
+  /** Rejects where the token is wrong. */
+  async check(signal?: AbortSignal): Promise<void> {
+    await this.call('GET', 'room?limit=1', undefined, signal);
+  }
+
+  async listRooms(signal?: AbortSignal): Promise<RoomList> {
+    const rooms: Room[] = [];
+    const incomplete = new Set<string>();
+    let cursor = '';
+    for (let page = 0; page < maxPages; page += 1) {
+      const body = await this.call('GET', `room?limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, undefined, signal);
+      rooms.push(...(body.data as Room[]));
+      for (const node of (body.incomplete as string[] | undefined) ?? []) incomplete.add(node);
+      if (typeof body.cursor !== 'string') break;
+      cursor = body.cursor;
+    }
+    return { rooms, incomplete: [...incomplete] };
+  }
+
+  async getRoom(roomId: string, signal?: AbortSignal): Promise<Room> {
+    return (await this.call('GET', `room/${encodeURIComponent(roomId)}`, undefined, signal)).data as Room;
+  }
+
+  async createRoom(options: RoomOptions): Promise<Room> {
+    return ((await this.call('POST', 'room', options)).data as { room: Room }).room;
+  }
+
+  async deleteRoom(roomId: string): Promise<void> {
+    await this.call('DELETE', `room/${encodeURIComponent(roomId)}`);
+  }
+
+  /** Adds a peer; the same `externalId` gets the same peer again. */
+  async addPeer(roomId: string, options: { metadata?: unknown; externalId?: string } = {}): Promise<PeerAccess> {
+    const { data } = await this.call('POST', `room/${encodeURIComponent(roomId)}/peer`, { type: 'webrtc', ...options });
+    const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
+    return { peerId: peer.id, token, url };
+  }
+
+  async deletePeer(roomId: string, peerId: string): Promise<void> {
+    await this.call('DELETE', `room/${encodeURIComponent(roomId)}/peer/${encodeURIComponent(peerId)}`);
+  }
+
+  /**
+   * One call; the areas beside this file (`api/cluster.ts`, …) are made of it. `path` has no slash at its begin: the console may stand under a path.
+   * @throws ApiError with the server's sentence
+   */
+  async call(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Body> {
+    const response = await this.request(method, path, body, signal);
+    return response.status === 204 ? {} : readJson(response);
+  }
+
+  /** As `call`, for answers that are no JSON. */
+  async request(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` };
+    if (body) headers['content-type'] = 'application/json';
+    const response = await ask(new URL(path, this.#base), { method, headers, body: body && JSON.stringify(body), signal });
+    if (response.ok) return response;
+    if (response.status === 401) this.#onUnauthorized();
+    const answer = await readJson(response);
+    const sentence = typeof answer.errors === 'string' ? answer.errors : `The server answered ${response.status}`;
+    throw new ApiError(response.status, typeof answer.code === 'string' ? answer.code : 'unknown', sentence);
+  }
+}
+
+async function ask(url: URL, { signal, ...init }: RequestInit): Promise<Response> {
+  const signals = [AbortSignal.timeout(deadline), ...(signal ? [signal] : [])];
+  try {
+    return await fetch(url, { ...init, cache: 'no-store', signal: AbortSignal.any(signals) });
+  } catch (cause) {
+    throw new ApiError(0, 'unreachable', 'The server does not answer', { cause });
+  }
+}
+
+async function readJson(response: Response): Promise<Body> {
+  try {
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null ? (body as Body) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** One sentence for whoever looks at the page. */
+export function errorMessage(error: unknown): string {
+  const told = typeof error === 'object' && error !== null && 'message' in error ? error.message : '';
+  const text = typeof told === 'string' && told !== '' ? told : 'Something went wrong';
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,80 @@
+// The nodes of the cluster: what each carries, what state it is in, and calling one to drain or back.
+import { useCallback, useMemo, useState } from 'react';
+import type { Node as ClusterNode } from '../../../server-sdk/src/generated/schemas.ts';
+import { listNodes } from '../api/cluster.ts';
+import { DataTable } from '../components/data-table.tsx';
+import { Alert, connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
+import { pluralize } from '../format.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { CancelDrainDialog, DrainDialog } from './drain-dialogs.tsx';
+import { nodeColumns } from './node-columns.tsx';
+import '../styles/cluster.css';
+
+const pollIntervalMs = 3_000;
+
+type Open = { what: 'drain' | 'cancel'; node: ClusterNode };
+
+export function ClusterPage() {
+  const { api } = useSessionContext();
+  const nodes = useResource(
+    useCallback((signal: AbortSignal) => listNodes(api, signal), [api]),
+    pollIntervalMs,
+  );
+  const [open, setOpen] = useState<Open>();
+  const versions = useMemo(() => new Set(nodes.data?.map(({ version }) => version)), [nodes.data]);
+  const mixed = versions.size > 1;
+  const columns = useMemo(
+    () =>
+      nodeColumns({
+        mixed,
+        onDrain: (node) => setOpen({ what: 'drain', node }),
+        onCancel: (node) => setOpen({ what: 'cancel', node }),
+      }),
+    [mixed],
+  );
+  const silent = nodes.data?.filter(({ load }) => load === null) ?? [];
+  const taking = nodes.data?.filter(takesRooms) ?? [];
+  const others = open ? taking.filter(({ name }) => name !== open.node.name).length : 0;
+  const close = () => {
+    setOpen(undefined);
+    nodes.refresh();
+  };
+  return (
+    <>
+      <PageTitle title="Cluster" freshness={connectionStatus(nodes)} facts={nodes.data && factsOf(nodes.data)} />
+      <ErrorAlert problem={nodes.problem} />
+      {nodes.data && taking.length === 0 && (
+        <Alert tone="danger" testId="no-node-takes">
+          No node takes rooms: whoever asks for a new one is refused. Rooms that are there go on.
+        </Alert>
+      )}
+      {silent.length > 0 && (
+        <Alert tone="warning" testId="silent-nodes">
+          {silent.length === 1 ? 'A node' : `${silent.length} nodes`} did not answer in time, so what it carries is not known:{' '}
+          <bdi>{silent.map(({ name }) => name).join(', ')}</bdi>. Rooms on it may still go on.
+        </Alert>
+      )}
+      {mixed && (
+        <Alert tone="info" testId="mixed-versions">
+          The nodes have different versions: {[...versions].sort().join(', ')}. That is as it should be while a new one is rolled out.
+        </Alert>
+      )}
+      {nodes.data && (
+        <DataTable label="Nodes" columns={columns} rows={nodes.data} keyOf={keyOf} testId="node-row" attributes={attributesOf} />
+      )}
+      {open?.what === 'drain' && <DrainDialog node={open.node} others={others} onClose={close} />}
+      {open?.what === 'cancel' && <CancelDrainDialog node={open.node} onClose={close} />}
+    </>
+  );
+}
+
+const keyOf = (node: ClusterNode): string => node.name;
+const attributesOf = (node: ClusterNode): Record<`data-${string}`, string> => ({ 'data-node': node.name, 'data-state': node.state });
+const takesRooms = ({ state, load }: ClusterNode): boolean => state === 'accepting' && load?.accepting !== false;
+
+function factsOf(nodes: readonly ClusterNode[]): string {
+  const rooms = nodes.reduce((sum, { load }) => sum + (load?.rooms ?? 0), 0);
+  const tracks = nodes.reduce((sum, { load }) => sum + (load?.forwardedTracks ?? 0), 0);
+  return [pluralize(nodes.length, 'node'), pluralize(rooms, 'room'), `${pluralize(tracks, 'track')} sent on`].join(' · ');
+}

@@ -1,0 +1,125 @@
+// Asks before a node is drained or called back, and says what that will do to those who are on it now.
+import { useCallback, useState } from 'react';
+import type { Node as ClusterNode, DrainView } from '../../../server-sdk/src/generated/schemas.ts';
+import { cancelDrain, drainNode, drainPath, getDrain } from '../api/cluster.ts';
+import { CopyCurl } from '../components/copy-curl.tsx';
+import { ConfirmDialog } from '../components/dialog.tsx';
+import { ErrorAlert } from '../components/page-title.tsx';
+import { formatDuration, pluralize } from '../format.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
+import { useAction } from '../hooks/use-action.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { drainImpact, formatTime } from './drain-impact.ts';
+
+const pollIntervalMs = 3_000;
+
+function useDrainView(node: string) {
+  const { api } = useSessionContext();
+  return useResource(
+    useCallback((signal: AbortSignal) => getDrain(api, node, signal), [api, node]),
+    pollIntervalMs,
+  );
+}
+
+/** `others`: how many other nodes take rooms. */
+export function DrainDialog({ node, others, onClose }: { node: ClusterNode; others: number; onClose: () => void }) {
+  const { api } = useSessionContext();
+  const { data, problem: unknown } = useDrainView(node.name);
+  const { busy, problem, run } = useAction();
+  const [minutes, setMinutes] = useState('');
+  const deadline = readMinutes(minutes);
+  const options = deadline === undefined ? {} : { deadline };
+  const drain = async () => {
+    if (await run(() => drainNode(api, node.name, options))) onClose();
+  };
+  const seconds = deadline ?? data?.defaultDeadline;
+  return (
+    <ConfirmDialog
+      title="Drain this node?"
+      confirm="Drain"
+      busy={busy || (minutes.trim() !== '' && deadline === undefined)}
+      problem={problem}
+      aside={<CopyCurl call={{ method: 'POST', path: drainPath(node.name), body: options }} what={`drain ${node.name}`} />}
+      onConfirm={() => void drain()}
+      onClose={onClose}
+    >
+      <p>
+        <strong className="foreign">{node.name}</strong> takes no rooms from then on, and can be taken away when the last one has ended. It
+        can be called back.
+      </p>
+      <ErrorAlert problem={unknown} />
+      {data && seconds !== undefined && (
+        <ul data-testid="drain-sentences">
+          {drainImpact(data, others, seconds).map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
+      <label className="field drain-deadline">
+        <span>Deadline in minutes</span>
+        <input
+          data-testid="drain-minutes"
+          inputMode="decimal"
+          autoComplete="off"
+          placeholder={data ? String(Math.round(data.defaultDeadline / 6) / 10) : ''}
+          value={minutes}
+          aria-invalid={minutes.trim() !== '' && deadline === undefined}
+          onChange={(event) => setMinutes(event.target.value)}
+        />
+        <small>{deadlineHint(minutes, deadline, data)}</small>
+      </label>
+    </ConfirmDialog>
+  );
+}
+
+function deadlineHint(text: string, deadline: number | undefined, data: DrainView | undefined): string {
+  if (text.trim() !== '' && deadline === undefined) return 'A number of minutes, 0 or more.';
+  const seconds = deadline ?? data?.defaultDeadline;
+  if (seconds === undefined) return '';
+  const when =
+    seconds === 0
+      ? 'all rooms end at once.'
+      : `${formatDuration(seconds)} from now, at ${formatTime(Date.now() + seconds * 1000)}, rooms end that still have people in them.`;
+  return deadline === undefined ? `As the node is configured (SVC_DRAIN_TIMEOUT): ${when}` : capital(when);
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** In seconds; undefined where it is no number of minutes that the API takes. */
+function readMinutes(text: string): number | undefined {
+  const seconds = Math.round(Number(text.trim().replace(',', '.')) * 60);
+  return text.trim() !== '' && seconds >= 0 && seconds <= 31_536_000 ? seconds : undefined;
+}
+
+export function CancelDrainDialog({ node, onClose }: { node: ClusterNode; onClose: () => void }) {
+  const { api } = useSessionContext();
+  const { data } = useDrainView(node.name);
+  const { busy, problem, run } = useAction();
+  const cancel = async () => {
+    if (await run(() => cancelDrain(api, node.name))) onClose();
+  };
+  return (
+    <ConfirmDialog
+      title="Call this node back?"
+      confirm="Call back"
+      tone="primary"
+      busy={busy}
+      problem={problem}
+      aside={<CopyCurl call={{ method: 'DELETE', path: drainPath(node.name) }} what={`call ${node.name} back`} />}
+      onConfirm={() => void cancel()}
+      onClose={onClose}
+    >
+      <p>
+        <strong className="foreign">{node.name}</strong> takes rooms again at once.
+      </p>
+      <ul data-testid="cancel-sentences">
+        <li>
+          {data && data.rooms > 0
+            ? `The deadline of its ${pluralize(data.rooms, 'room')} is lifted, and whoever is in there is told so.`
+            : 'No room of it is left.'}
+        </li>
+        <li>Rooms that have ended stay so.</li>
+      </ul>
+    </ConfirmDialog>
+  );
+}

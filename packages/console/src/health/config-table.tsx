@@ -1,0 +1,104 @@
+// Every variable of a node's configuration: what it is, where that comes from, what it means.
+import { useMemo, useState } from 'react';
+import type { ConfigValue } from '../../../server-sdk/src/generated/schemas.ts';
+import { type Column, DataTable } from '../components/data-table.tsx';
+import { SearchIcon } from '../components/nav-icons.tsx';
+import { Badge, EmptyState } from '../components/page-title.tsx';
+import { pluralize } from '../format.ts';
+
+const sources: Record<ConfigValue['source'], string> = { environment: 'Environment', file: 'File', default: 'Default' };
+
+const columns: readonly Column<ConfigValue>[] = [
+  {
+    id: 'name',
+    title: 'Variable',
+    width: 'minmax(0, 2fr)',
+    narrow: 'head',
+    cell: ({ name, reloadable }) => (
+      <span className="config-name">
+        <code>{name}</code>
+        {reloadable && (
+          <span className="quiet-text small-text" title="It may change while the node runs, from a file.">
+            changes without a restart
+          </span>
+        )}
+      </span>
+    ),
+  },
+  { id: 'value', title: 'Value', width: 'minmax(0, 2fr)', narrow: 'plain', cell: (value) => <Value value={value} /> },
+  {
+    id: 'source',
+    title: 'From',
+    width: '110px',
+    narrow: 'plain',
+    cell: ({ source }) => <Badge tone={source === 'default' ? 'neutral' : 'accent'}>{sources[source]}</Badge>,
+  },
+  {
+    id: 'meaning',
+    title: 'Meaning',
+    width: 'minmax(0, 4fr)',
+    narrow: 'plain',
+    cell: ({ meaning }) => (
+      <span className="quiet-text small-text config-meaning">
+        <Meaning text={meaning} />
+      </span>
+    ),
+  },
+];
+
+export function ConfigTable({ values }: { values: readonly ConfigValue[] }) {
+  const [search, setSearch] = useState('');
+  const [ownOnly, setOwnOnly] = useState(false);
+  const found = useMemo(() => searchConfig(values, search, ownOnly), [values, search, ownOnly]);
+  const own = values.filter(({ source }) => source !== 'default').length;
+  return (
+    <>
+      <div className="config-tools">
+        <search className="search">
+          <SearchIcon />
+          <input
+            type="search"
+            placeholder="Find a variable"
+            aria-label="Find a variable by its name or meaning"
+            data-testid="config-search"
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+          />
+        </search>
+        <label className="check">
+          <input type="checkbox" data-testid="own-only" checked={ownOnly} onChange={(event) => setOwnOnly(event.target.checked)} />
+          <span>Only what is not the default ({pluralize(own, 'variable')})</span>
+        </label>
+      </div>
+      {found.length > 0 ? (
+        <DataTable label="Configuration" columns={columns} rows={found} keyOf={keyOf} testId="config-row" attributes={attributesOf} whole />
+      ) : (
+        <EmptyState title="Nothing found" testId="no-config" />
+      )}
+    </>
+  );
+}
+
+const keyOf = ({ name }: ConfigValue): string => name;
+const attributesOf = ({ name, source }: ConfigValue): Record<`data-${string}`, string> => ({ 'data-name': name, 'data-source': source });
+
+function searchConfig(values: readonly ConfigValue[], search: string, ownOnly: boolean): readonly ConfigValue[] {
+  const wanted = search.trim().toLowerCase();
+  return values.filter(
+    ({ name, meaning, source }) =>
+      (!ownOnly || source !== 'default') && (name.toLowerCase().includes(wanted) || meaning.toLowerCase().includes(wanted)),
+  );
+}
+
+/** What stands between backticks is code, as in the README. */
+function Meaning({ text }: { text: string }) {
+  // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text never move
+  return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
+}
+
+function Value({ value: { value, secret } }: { value: ConfigValue }) {
+  if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return <span className="quiet-text">not set</span>;
+  if (secret) return <span className="quiet-text">set, and kept secret</span>;
+  if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>;
+  return <code className="foreign">{Array.isArray(value) ? value.join(', ') : String(value)}</code>;
+}

@@ -1,0 +1,79 @@
+// How the node is that answers, in words, and the configuration in force on it or on another one.
+import { useCallback } from 'react';
+import type { Health } from '../../../server-sdk/src/generated/schemas.ts';
+import { getConfig, getHealth } from '../api/health.ts';
+import { connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
+import { formatDuration, formatNumber, pluralize } from '../format.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { ConfigSection } from './config-section.tsx';
+import { Findings } from './findings-list.tsx';
+import { healthIssues } from './health-issues.ts';
+import '../styles/health.css';
+
+const healthIntervalMs = 5_000;
+/** Files are read anew when they change, and nobody waits for that. */
+const configIntervalMs = 10_000;
+
+export function HealthPage() {
+  const { api } = useSessionContext();
+  const health = useResource(
+    useCallback((signal: AbortSignal) => getHealth(api, signal), [api]),
+    healthIntervalMs,
+  );
+  const config = useResource(
+    useCallback((signal: AbortSignal) => getConfig(api, undefined, signal), [api]),
+    configIntervalMs,
+  );
+  // All at once: what comes later would push the rest down.
+  const ready = config.data !== undefined || config.problem !== undefined;
+  const findings = health.data && healthIssues(health.data, config.data?.warnings ?? []);
+  return (
+    <>
+      <PageTitle title="Health" freshness={connectionStatus(health)} facts={health.data && summaryOf(health.data)} />
+      <ErrorAlert problem={health.problem} />
+      {ready && findings && (
+        <>
+          {findings.length > 0 ? (
+            <Findings findings={findings} />
+          ) : (
+            <p className="all-well" data-testid="all-well">
+              Nothing needs your attention.
+            </p>
+          )}
+          {health.data && <Facts health={health.data} />}
+          <ConfigSection own={config} />
+        </>
+      )}
+    </>
+  );
+}
+
+function summaryOf({ status, state, distribution }: Health): string {
+  const can = status === 'DEGRADED' ? 'degraded' : { accepting: 'takes rooms', draining: 'draining', terminating: 'about to end' }[state];
+  return distribution.enabled ? `${can} · one of ${pluralize(distribution.nodesInCluster, 'node')}` : `${can} · alone, without a cluster`;
+}
+
+function Facts({ health }: { health: Health }) {
+  const { uptime, version, gitCommit, load } = health;
+  const facts: [string, string, string?][] = [
+    ['Running for', formatDuration(uptime)],
+    ['Rooms here', formatNumber(load.rooms)],
+    ['People here', formatNumber(load.connectedPeers)],
+    ['Tracks sent on', formatNumber(load.forwardedTracks)],
+    ['Version', version, gitCommit === 'unknown' ? undefined : gitCommit.slice(0, 12)],
+  ];
+  return (
+    <dl className="facts" data-testid="health-facts">
+      {facts.map(([name, value, more]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {value}
+            {more && <code title={gitCommit}>{more}</code>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

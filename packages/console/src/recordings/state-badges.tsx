@@ -1,0 +1,20 @@
+// The states of a recording and of its upload, in a word each.
+import type { Upload } from '../../../server-sdk/src/generated/schemas.ts';
+import { Badge } from '../components/page-title.tsx';
+import { EmptyValue } from '../components/timestamp.tsx';
+import type { ReportState } from './report.ts';
+
+export function StateBadge({ state }: { state: ReportState }) {
+  if (state === 'running') return <Badge tone="danger">recording</Badge>;
+  if (state === 'interrupted') return <Badge tone="warning">left by its node</Badge>;
+  return state === 'recovered' ? <Badge tone="warning">recovered</Badge> : <Badge>finished</Badge>;
+}
+
+/** A dash where it is not uploaded at all. */
+export function UploadBadge({ upload }: { upload: Upload | undefined }) {
+  if (!upload) return <EmptyValue words="not uploaded" />;
+  const { state, problem } = upload;
+  if (state === 'done') return <Badge tone="good">in S3</Badge>;
+  if (state === 'failed') return <Badge tone="danger">upload failed</Badge>;
+  return problem === undefined ? <Badge tone="accent">uploading</Badge> : <Badge tone="warning">upload retries</Badge>;
+}

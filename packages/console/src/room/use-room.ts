@@ -1,0 +1,52 @@
+// One room, live: asked for now and then, and whenever something happened in it.
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import type { Room } from '../../../server-sdk/src/generated/schemas.ts';
+import { ApiError } from '../api/rest.ts';
+import { useSessionContext } from '../hooks/console-context.ts';
+import { useResource } from '../hooks/use-resource.ts';
+import { type RoomCalls, roomCalls } from './calls.ts';
+import { EventLog } from './event-log.ts';
+
+/** Events come at once; what no event tells, e.g. whether a telephone is registered, is seen by this. */
+const pollIntervalMs = 4_000;
+
+export type LiveRoom = {
+  roomId: string;
+  calls: RoomCalls;
+  /** Undefined until the first answer; null where there is no such room. */
+  room: Room | null | undefined;
+  /** The server's sentence where it refused to tell. */
+  problem: string | undefined;
+  lost: boolean;
+  refresh: () => void;
+  /** Undefined before the first picture. */
+  log: EventLog | undefined;
+};
+
+export function useRoom(roomId: string): LiveRoom {
+  const { api } = useSessionContext();
+  const calls = useMemo(() => roomCalls(roomId), [roomId]);
+  const load = useCallback(
+    async (signal: AbortSignal): Promise<Room | null> => {
+      try {
+        return (await api.call('GET', calls.show().path, undefined, signal)).data as Room;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return null;
+        throw error;
+      }
+    },
+    [api, calls],
+  );
+  const { data: room, problem, lost, refresh } = useResource(load, pollIntervalMs);
+  const [log, setLog] = useState<EventLog>();
+  useEffect(() => {
+    const made = new EventLog(api, roomId);
+    setLog(made);
+    const stop = made.subscribe(refresh);
+    return () => {
+      stop();
+      made.close();
+    };
+  }, [api, roomId, refresh]);
+  return useMemo(() => ({ roomId, calls, room, problem, lost, refresh, log }), [roomId, calls, room, problem, lost, refresh, log]);
+}

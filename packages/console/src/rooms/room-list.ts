@@ -1,0 +1,136 @@
+// What the list of rooms says of each room, kept up to date by events: thousands of peers cost one small entry each, whatever their metadata.
+import type { Room, RoomEvent } from '../../../server-sdk/src/generated/schemas.ts';
+import { nameOf } from '../api/types.ts';
+
+/** One row: a new object whenever something in it changed, the same one otherwise. */
+export type RoomRow = {
+  id: string;
+  incarnation: string;
+  externalId: string | undefined;
+  maxPeers: number | null;
+  videoCodec: string | null;
+  /** Peers that are connected, and those that are not, or not any more. */
+  present: number;
+  expected: number;
+  components: number;
+  /** Names of some who are connected. */
+  names: readonly string[];
+};
+
+type PeerEntry = { connected: boolean; name: string | undefined };
+type Entry = { room: Room; peers: Map<string, PeerEntry>; components: Set<string>; row: RoomRow | undefined };
+
+const { compare: byName } = new Intl.Collator('en', { numeric: true });
+const maxNames = 3;
+const maxName = 40;
+
+export class RoomList {
+  #entries = new Map<string, Entry>();
+
+  constructor(rooms: readonly Room[] = []) {
+    for (const room of rooms) this.put(room);
+  }
+
+  has(event: RoomEvent): boolean {
+    return this.#entries.has(event.incarnation);
+  }
+
+  /** A room as REST shows it: added, or in place of what was known of it. */
+  put(room: Room): void {
+    const peers = new Map(
+      room.peers.map((peer) => [peer.id, { connected: peer.status === 'connected', name: clip(nameOf(peer.metadata)) }]),
+    );
+    const components = new Set(room.components.map(({ id }) => id));
+    // Peers and components stand in the maps, and what else REST says of them is not kept.
+    this.#entries.set(room.incarnation, { room: { ...room, peers: [], components: [] }, peers, components, row: undefined });
+  }
+
+  /** Rooms that are not known stay unknown. */
+  apply(event: RoomEvent): void {
+    const entry = this.#entries.get(event.incarnation);
+    if (!entry) return;
+    if (event.type === 'RoomDeleted' || event.type === 'RoomCrashed') this.#entries.delete(event.incarnation);
+    else if (applyToPeers(entry.peers, event) || applyToComponents(entry.components, event)) entry.row = undefined;
+  }
+
+  /** By id, room-2 before room-10. */
+  rows(): RoomRow[] {
+    return Array.from(this.#entries.values(), (entry) => {
+      entry.row ??= rowOf(entry);
+      return entry.row;
+    }).sort((a, b) => byName(a.id, b.id));
+  }
+}
+
+function applyToPeers(peers: Map<string, PeerEntry>, { type, peerId, metadata }: RoomEvent): boolean {
+  if (peerId === undefined) return false;
+  const peer = peers.get(peerId);
+  switch (type) {
+    case 'PeerAdded':
+      if (!peer) peers.set(peerId, { connected: false, name: clip(nameOf(metadata)) });
+      return !peer;
+    case 'PeerDeleted':
+    case 'PeerCrashed':
+      return peers.delete(peerId);
+    case 'PeerConnected':
+    case 'PeerDisconnected':
+      if (peer) peers.set(peerId, { ...peer, connected: type === 'PeerConnected' });
+      return peer !== undefined;
+    case 'PeerMetadataUpdated':
+      if (peer) peers.set(peerId, { ...peer, name: clip(nameOf(metadata)) });
+      return peer !== undefined;
+    default:
+      return false;
+  }
+}
+
+function applyToComponents(components: Set<string>, { type, componentId }: RoomEvent): boolean {
+  if (componentId === undefined) return false;
+  if (type === 'ComponentAdded') return !components.has(componentId) && components.add(componentId) !== undefined;
+  return (type === 'ComponentRemoved' || type === 'ComponentCrashed') && components.delete(componentId);
+}
+
+function rowOf({ room, peers, components }: Entry): RoomRow {
+  const names: string[] = [];
+  let present = 0;
+  for (const { connected, name } of peers.values()) {
+    if (!connected) continue;
+    present += 1;
+    if (name !== undefined && names.length < maxNames) names.push(name);
+  }
+  const { id, incarnation, externalId, config } = room;
+  return {
+    id,
+    incarnation,
+    externalId: externalId ?? undefined,
+    maxPeers: config.maxPeers,
+    videoCodec: config.videoCodec,
+    present,
+    expected: peers.size - present,
+    components: components.size,
+    names,
+  };
+}
+
+/** The first characters of a name that may be 16 KiB long. */
+function clip(name: string | undefined): string | undefined {
+  if (name === undefined || name.length <= maxName) return name;
+  const characters = Array.from(name.slice(0, maxName * 2));
+  return `${characters.slice(0, maxName).join('')}…`;
+}
+
+/** Rows whose id, name of the application or people have the text in them. */
+export function searchRooms(rows: readonly RoomRow[], text: string): readonly RoomRow[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === '') return rows;
+  return rows.filter(({ id, externalId, names }) => [id, externalId ?? '', ...names].some((each) => each.toLowerCase().includes(wanted)));
+}
+
+export type RoomOrder = { by: 'name' | 'people' | 'components'; down: boolean };
+
+/** Rooms that are equal in it stay in the order of their ids. */
+export function sortRooms(rows: readonly RoomRow[], { by, down }: RoomOrder): readonly RoomRow[] {
+  if (by === 'name') return down ? rows.toReversed() : rows;
+  const figure = (row: RoomRow) => (by === 'people' ? row.present : row.components);
+  return rows.toSorted((a, b) => (down ? figure(b) - figure(a) : figure(a) - figure(b)));
+}

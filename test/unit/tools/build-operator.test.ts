@@ -1,0 +1,44 @@
+// The operator as one file: it runs where nothing else is, and says what it is made of.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { buildOperator, packageFolders } from '../../../tools/images/build-operator.mjs';
+
+function start(file: string, args: string[], cwd: string): Promise<{ code: number; stderr: string }> {
+  const { promise, resolve } = Promise.withResolvers<{ code: number; stderr: string }>();
+  const child = execFile(process.execPath, [file, ...args], { cwd, env: {}, timeout: 30_000 }, (_, __, stderr) =>
+    resolve({ code: child.exitCode ?? -1, stderr }),
+  );
+  return promise;
+}
+
+test('the bundled operator starts in an empty folder, and refuses a wrong command line in a sentence', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-operator-'));
+  context.after(() => rm(folder, { recursive: true }));
+  const { file, packages } = await buildOperator(folder);
+  const { code, stderr } = await start(file, ['--nonsense'], folder);
+  assert.equal(code, 2);
+  assert.match(stderr, /^Wrong command line: Unknown option '--nonsense'/);
+  assert.doesNotMatch(stderr, /^\s+at /m);
+  assert.deepEqual((await readdir(folder)).sort(), ['LICENSES.txt', 'operator.mjs', 'packages.json']);
+  const licences = await readFile(join(folder, 'LICENSES.txt'), 'utf8');
+  for (const name of ['@kubernetes/client-node', 'undici', 'pino', 'zod']) {
+    assert.ok(
+      packages.some((each) => each.name === name),
+      `${name} is not bundled`,
+    );
+    assert.match(licences, new RegExp(`^${name} \\d`, 'm'));
+  }
+  // What only the media node needs stays out.
+  for (const name of ['mediasoup', 'express']) assert.ok(!packages.some((each) => each.name === name), `${name} is bundled`);
+});
+
+test('a bundled file belongs to the innermost package that it lies in', () => {
+  const inputs = ['operator/main.ts', 'node_modules/a/x.js', 'node_modules/a/node_modules/@s/b/y/z.js', 'node_modules/a/w.js'];
+  assert.deepEqual(packageFolders(inputs), ['node_modules/a', 'node_modules/a/node_modules/@s/b']);
+});

@@ -1,0 +1,106 @@
+// Which layers and files a test command runs, and how their counts are summed up.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { chooseLayers, endToEnd, jobsOf, layers, sum, summary, testFiles } from '../../../tools/test-runner/layers.mjs';
+
+test('without a name all layers run, house first and browser last', () => {
+  const { chosen, filters } = chooseLayers([]);
+  assert.deepEqual(
+    chosen.map(({ name }) => name),
+    ['house', 'unit', 'contract', 'media', 'hostile', 'cluster', 'kubernetes', 'browser'],
+  );
+  assert.deepEqual(filters, []);
+});
+
+test('named layers run in their own order, other words filter files', () => {
+  const { chosen, filters } = chooseLayers(['media', 'simulcast', 'unit']);
+  assert.deepEqual(
+    chosen.map(({ name }) => name),
+    ['unit', 'media'],
+  );
+  assert.deepEqual(filters, ['simulcast']);
+});
+
+test('a file outlives its tests: its deadline is the longer one in every layer', () => {
+  for (const { name, testTimeout, fileTimeout } of [...layers, endToEnd]) assert.ok(fileTimeout > testTimeout, name);
+});
+
+const tests = join(import.meta.dirname, '../..');
+
+test('heavy files have their turn first, then long ones, and the layer of the shortest files fills the gaps', () => {
+  const jobs = jobsOf(layers.map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) })));
+  const media = layers.find(({ name }) => name === 'media') ?? assert.fail('there is no layer of media');
+  const turn = (name: string) => jobs.findIndex((job) => job.name === name);
+  const turns = ['house/files', 'media/worker-pool', 'media/churn', 'browser/turn', 'media/quotas', 'unit/tools/layers'].map(turn);
+  assert.deepEqual(
+    turns,
+    turns.toSorted((one, other) => one - other),
+  );
+  assert.ok(!turns.includes(-1));
+  assert.deepEqual([jobs[0]?.layer.name, jobs.at(-1)?.layer.name], ['house', 'unit']);
+  assert.deepEqual([jobs[turn('media/worker-pool')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.['worker-pool'], media.cores]);
+});
+
+test('files that make network devices or nodes of a cluster have a network of their own', () => {
+  const plan = [...layers, endToEnd].map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) }));
+  const own = new Map(jobsOf(plan).map(({ name, ownNetwork }) => [name, ownNetwork]));
+  const names = [
+    'cluster/network',
+    'cluster/erlang',
+    'browser/network-cuts',
+    'browser/node-loss',
+    'hostile/cluster',
+    'e2e/install',
+    'e2e/upgrade',
+    'media/worker-pool',
+    'unit/media/free-ports',
+  ];
+  assert.deepEqual(
+    names.map((name) => own.get(name)),
+    [true, true, true, true, true, true, true, false, false],
+  );
+});
+
+test('files that a layer names are there', () => {
+  for (const layer of [...layers, endToEnd]) {
+    const files = jobsOf([{ layer, files: testFiles(join(tests, layer.name), []) }]).map(({ name }) => name);
+    const named = [...Object.keys(layer.heavy ?? {}), ...(layer.first ?? []), ...(layer.goClient ?? [])].map(
+      (file) => `${layer.name}/${file}`,
+    );
+    assert.deepEqual(
+      named.filter((name) => !files.includes(name)),
+      [],
+    );
+  }
+});
+
+test('test files are found in all folders, in order, and filtered by parts of their path', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-layers-'));
+  try {
+    mkdirSync(join(folder, 'rooms'));
+    for (const name of ['b.test.ts', 'rooms/a.test.ts', 'helper.ts']) writeFileSync(join(folder, name), '');
+    assert.deepEqual(testFiles(folder, []), [join(folder, 'b.test.ts'), join(folder, 'rooms/a.test.ts')]);
+    assert.deepEqual(testFiles(folder, ['rooms/']), [join(folder, 'rooms/a.test.ts')]);
+    assert.deepEqual(testFiles(join(folder, 'absent'), []), []);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the last line of a run is plain and counts all layers', () => {
+  const rows = [
+    { name: 'unit', passed: 40, failed: 1, skipped: 0, milliseconds: 1234, computed: 617 },
+    { name: 'media', passed: 2, failed: 0, skipped: 3, milliseconds: 60_000 },
+    { name: 'kubernetes', passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' },
+  ];
+  assert.deepEqual(sum(rows), { passed: 42, failed: 1, skipped: 3 });
+  const lines = summary(rows).split('\n');
+  assert.equal(lines.at(-1), '42 passed, 1 failed, 3 skipped');
+  assert.match(lines.find((line) => line.startsWith('unit')) ?? '', /^unit +40 +1 +0 +1\.2 +0\.50$/);
+  assert.match(lines.find((line) => line.startsWith('kubernetes')) ?? '', /no tests here yet$/);
+});

@@ -1,0 +1,94 @@
+// What a release is made of, and what stops it.
+
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+
+import { auditVerdict, signaturesVerdict } from '../../../tools/release/check.mjs';
+import { billOfMaterials, debianComponents, npmComponents } from '../../../tools/release/sbom.mjs';
+
+const status = `Package: libssl3
+Status: install ok installed
+Architecture: amd64
+Version: 3.0.17-1~deb12u2
+
+Package: gone
+Status: deinstall ok config-files
+Architecture: amd64
+Version: 1
+`;
+
+test("Debian's packages are those that are installed", () => {
+  assert.deepEqual(debianComponents(status, '12'), [
+    {
+      type: 'library',
+      name: 'libssl3',
+      version: '3.0.17-1~deb12u2',
+      purl: 'pkg:deb/debian/libssl3@3.0.17-1~deb12u2?arch=amd64&distro=debian-12',
+    },
+  ]);
+});
+
+test('packages of npm are found with their scopes and inside of others', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-sbom-'));
+  context.after(() => rm(folder, { recursive: true }));
+  const packages = [
+    ['a', { name: 'a', version: '1.0.0', license: 'MIT' }],
+    ['@s/b', { name: '@s/b', version: '2.0.0' }],
+    ['a/node_modules/c', { name: 'c', version: '3.0.0' }],
+  ] as const;
+  for (const [path, manifest] of packages) {
+    const file = join(folder, path, 'package.json');
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, JSON.stringify(manifest));
+  }
+  const purls = npmComponents(folder).map(({ purl }) => purl);
+  assert.deepEqual(purls.sort(), ['pkg:npm/%40s/b@2.0.0', 'pkg:npm/a@1.0.0', 'pkg:npm/c@3.0.0']);
+  assert.deepEqual(npmComponents(join(folder, 'none')), []);
+});
+
+test('a bill of materials names each component once, sorted, and is the same for the same image', () => {
+  const [libssl] = debianComponents(status, '12');
+  assert.ok(libssl);
+  const b = { type: 'library' as const, name: 'b', version: '1', purl: 'pkg:npm/b@1', license: 'MIT' };
+  const image = { name: 'ghcr.io/x', version: '1', digest: 'sha256:ab' };
+  const bill = billOfMaterials(image, [b, libssl, b]) as { components: object[]; metadata: { component: { hashes: object[] } } };
+  assert.deepEqual(bill.components, [
+    { 'bom-ref': libssl.purl, ...libssl },
+    { 'bom-ref': b.purl, type: 'library', name: 'b', version: '1', purl: b.purl, licenses: [{ license: { name: 'MIT' } }] },
+  ]);
+  assert.deepEqual(bill.metadata.component.hashes, [{ alg: 'SHA-256', content: 'ab' }]);
+  assert.equal(JSON.stringify(billOfMaterials(image, [libssl, b])), JSON.stringify(bill));
+});
+
+test('grave holes stop a release, others are told, and a registry that says nothing is no answer', () => {
+  const report = (counts: object) => `npm warn something\n${JSON.stringify({ metadata: { vulnerabilities: counts } })}\n`;
+  assert.deepEqual(auditVerdict(report({ low: 0, high: 0, total: 0 })), {
+    stops: false,
+    sentence: 'No hole is known in a package that a release has.',
+  });
+  assert.deepEqual(auditVerdict(report({ low: 2, high: 0, total: 2 })), {
+    stops: false,
+    sentence: 'Holes are known in packages that a release has: 2 low.',
+  });
+  assert.equal(auditVerdict(report({ critical: 1, total: 1 })).stops, true);
+  assert.throws(() => auditVerdict('{"message": "405 Method Not Allowed"}'), /did not say which holes are known: 405 Method Not Allowed/);
+  assert.throws(() => auditVerdict('npm error network'), /no JSON came/);
+});
+
+test('a release has only packages that their registry signed, and nothing unknown counts as that', () => {
+  const good = 'audited 237 packages in 3s\n\n237 packages have verified registry signatures\n';
+  assert.match(signaturesVerdict(0, good), /: 237 packages have verified registry signatures\.$/);
+  for (const bad of [
+    '1 package has an invalid registry signature:',
+    '2 packages have missing registry signatures but the registry is providing signing keys:',
+  ])
+    assert.throws(
+      () => signaturesVerdict(1, `${good}\n${bad}\n`),
+      /^SetupError: Not every package is what its registry signed: [12] package/,
+    );
+  assert.throws(() => signaturesVerdict(1, 'npm error code ENOTFOUND\nnpm error network request failed'), /could not be checked/);
+  assert.throws(() => signaturesVerdict(0, ''), /could not be checked/);
+});

@@ -1,0 +1,107 @@
+// Which test files run side by side, and what the end of a run waited for.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { criticalPath, nextJob, runJobs } from '../../../tools/test-runner/schedule.mjs';
+import { turns } from '../../kit/turns.ts';
+
+const job = (name: string, cores: number, programs?: Promise<unknown>) => ({ name, cores, ...(programs ? { programs } : {}) });
+const never = () => assert.fail('all programs can be had');
+
+test('the first job in turn that the cores still carry is next', () => {
+  const [heavy, light] = [job('heavy', 1.2), job('light', 0.4)];
+  assert.equal(nextJob([heavy, light], [], 2), heavy);
+  assert.equal(nextJob([heavy, light], [job('other', 1.2)], 2), light);
+  assert.equal(nextJob([heavy, light], [job('other', 1.2), job('third', 0.6)], 2), undefined);
+  // Three times 0.2 is more than 0.6.
+  assert.equal(nextJob([job('last', 0.4)], [job('a', 0.2), job('b', 0.2), job('c', 0.2)], 1)?.name, 'last');
+});
+
+test('light jobs leave room for a heavy one, until one runs', () => {
+  const [heavy, light] = [job('heavy', 1.2), job('light', 0.4)];
+  const busy = [job('a', 0.4), job('b', 0.4)];
+  assert.equal(nextJob([light], busy, 2), light);
+  assert.equal(nextJob([heavy, light], [...busy, job('c', 0.4)], 2), undefined);
+  assert.equal(nextJob([light, heavy], busy, 2), heavy);
+  assert.equal(nextJob([heavy, light], [job('other', 1.2)], 2), light);
+});
+
+test('a job that wants more cores than there are runs alone', () => {
+  const big = job('big', 3);
+  assert.equal(nextJob([big], [], 2), big);
+  assert.equal(nextJob([big], [job('light', 0.1)], 2), undefined);
+  assert.equal(nextJob([job('light', 0.1)], [big], 2), undefined);
+});
+
+test('all jobs run, never more at once than the cores carry', async () => {
+  let [running, most] = [0, 0];
+  const jobs = Array.from({ length: 9 }, (_, index) => job(`${index}`, 0.5));
+  const done = await runJobs(
+    jobs,
+    2,
+    async ({ name }) => {
+      running += 1;
+      most = Math.max(most, running);
+      await turns();
+      running -= 1;
+      return name;
+    },
+    never,
+  );
+  assert.equal(most, 4);
+  assert.deepEqual([...done.values()].map(({ result }) => result).sort(), [...jobs.map(({ name }) => name)]);
+});
+
+test('a job waits for its programs, and is told of if they cannot be had', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const unready: string[] = [];
+  const lost = Promise.reject(new Error('no network'));
+  lost.catch(() => {});
+  await runJobs(
+    [job('waits', 1, promise), job('lost', 1, lost), job('first', 1)],
+    2,
+    async ({ name }) => {
+      order.push(name);
+      if (name === 'first') resolve();
+    },
+    ({ name }, error) => unready.push(`${name}: ${(error as Error).message}`),
+  );
+  assert.deepEqual(order, ['first', 'waits']);
+  assert.deepEqual(unready, ['lost: no network']);
+});
+
+test('a run that is to end starts nothing more', async () => {
+  const begun: string[] = [];
+  const run = runJobs(
+    [job('a', 1), job('b', 1), job('c', 1)],
+    1,
+    async ({ name }) => {
+      begun.push(name);
+      if (name === 'b') throw new Error('interrupted');
+    },
+    never,
+  );
+  await assert.rejects(run, /interrupted/);
+  assert.deepEqual(begun, ['a', 'b']);
+});
+
+test('no jobs, no run', async () => {
+  assert.equal((await runJobs([], 2, async () => {}, never)).size, 0);
+});
+
+test('the critical path goes from the last job back to what made room for it', () => {
+  const span = (from: number, to: number, after?: string) => ({ span: { from, to, ...(after ? { after } : {}) } });
+  const done = new Map([
+    [job('a', 1), span(0, 5)],
+    [job('b', 1), span(0, 3)],
+    [job('c', 1), span(3, 9, 'b')],
+    [job('d', 1), span(5, 7, 'a')],
+  ]);
+  assert.deepEqual(
+    criticalPath(done).map(({ name }) => name),
+    ['b', 'c'],
+  );
+  assert.deepEqual(criticalPath(new Map()), []);
+});

@@ -1,0 +1,99 @@
+// The search for secrets in what tests and nodes print.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { readSecrets, SecretLeakScanner } from '../../../tools/test-runner/secret-leak-scan.mjs';
+import { recordedLog } from '../../kit/recorded-log.ts';
+import { assertNothingFound, searchedLog, secretsOf, startSearch } from '../../kit/secret-search.ts';
+
+const token = `token-${randomBytes(12).toString('hex')}`;
+const webhooks = `whsec_${randomBytes(24).toString('base64')}`;
+const secrets = [
+  { kind: 'an API token', value: token },
+  { kind: 'the secret of webhooks', value: webhooks },
+];
+
+function found(text: string): string[] {
+  const search = new SecretLeakScanner(secrets);
+  search.look(text);
+  return search.found();
+}
+
+describe('a secret is found', () => {
+  const basic = (user: string) => Buffer.from(`${user}:${token}`).toString('base64');
+  for (const [how, text] of [
+    ['plain', `x${token}y`],
+    ['in JSON', JSON.stringify({ a: [{ token }] })],
+    ['in a URL', `http://host/?token=${encodeURIComponent(token)}`],
+    ['in hex', Buffer.from(token).toString('hex')],
+    ['behind a user in base64', basic('a')],
+    ['behind another user in base64', basic('ab')],
+    ['behind a third user in base64', basic('abc')],
+    ['as base64url', Buffer.from(`xy${token}z`).toString('base64url')],
+    ['as the key of webhooks without its prefix', webhooks.slice(6)],
+    ['as the bytes of the key of webhooks', Buffer.from(webhooks.slice(6), 'base64').toString('hex')],
+  ] as const) {
+    test(how, () => assert.equal(found(text).length, 1, text));
+  }
+});
+
+test('what looks like the token of a peer or a secret of webhooks is one', () => {
+  const jwt = `eyJ${'a'.repeat(30)}.${'b'.repeat(40)}.${'c'.repeat(43)}`;
+  assert.match(found(`say ${jwt} now`).join(), /^the token of a peer was printed: say \[here\] now$/);
+  assert.equal(found(`whsec_${randomBytes(32).toString('base64')}`).length, 1);
+  assert.deepEqual(found('Expected SVC_WEBHOOK_SECRET to be whsec_ followed by the base64 of 24 to 64 bytes; eyJhbGciOi is no token'), []);
+});
+
+test('the sentence names the kind and the place, and shows none of the secrets', () => {
+  const [sentence = ''] = found(`first\nboth ${webhooks} and ${token} here\nlast`);
+  assert.match(sentence, /^an API token was printed: both whsec_\[secret\] and \[here\] here$/);
+  assert.ok(!sentence.includes(token) && !sentence.includes(webhooks.slice(6)));
+});
+
+test('the secrets of a node are in its environment, but for words', () => {
+  const [user, query, credential] = ['user', 'query', 'credential'].map((name) => `${name}-of-something-long`);
+  const kinds = secretsOf({
+    SVC_SERVER_API_TOKEN: `development ${token}`,
+    SVC_WEBHOOK_SECRET: webhooks,
+    SVC_WEBHOOK_URLS: `http://${user}@host/?key=${query} no-url`,
+    SVC_ICE_SERVERS: JSON.stringify([{ urls: 'turn:host', username: 'u', credential }]),
+    SVC_HOST: 'a-host-with-a-long-name',
+  });
+  assert.deepEqual(kinds, [
+    ...secrets,
+    { kind: 'the user of a webhook URL', value: user },
+    { kind: 'the query of a webhook URL', value: query },
+    { kind: 'a TURN credential', value: credential },
+  ]);
+});
+
+test('a log is searched as it is written, children and levels below info included', () => {
+  const search = new SecretLeakScanner(secrets);
+  const log = searchedLog(search);
+  log.child({ room: 'r' }).debug({ port: 1 }, 'nothing to find');
+  assertNothingFound(search);
+  log.child({ token }).debug('something to find');
+  assert.throws(() => assertNothingFound(search), /^Error: The output of a node holds secrets: an API token was printed: /);
+});
+
+test('what nodes of this process log to a log that a test reads is searched, too', () => {
+  const search = startSearch({ SVC_SERVER_API_TOKEN: token });
+  const { log } = recordedLog();
+  log.info({ nested: { token } }, 'a line');
+  assert.throws(() => assertNothingFound(search), /an API token was printed/);
+});
+
+test('what the tests noted is read once each; without a file there is nothing', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-secrets-'));
+  try {
+    const file = join(folder, 'secrets');
+    assert.deepEqual(readSecrets(file), []);
+    writeFileSync(file, [...secrets, ...secrets].map((secret) => `${JSON.stringify(secret)}\n`).join(''));
+    assert.deepEqual(readSecrets(file), secrets);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

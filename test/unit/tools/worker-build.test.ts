@@ -1,0 +1,47 @@
+// What the build of the mediasoup worker decides before any compiler runs.
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+import { nodeModules, root } from '../../../tools/paths.mjs';
+import { isMesonSupported, progress, wrapDirectory } from '../../../tools/worker/build.mjs';
+import { precompiled, withPrecompiledHeader } from '../../../tools/worker/headers.mjs';
+
+const workerSource = join(nodeModules, 'mediasoup', 'worker');
+
+test('each stand-in has a wrap in the installed mediasoup that names its folder', () => {
+  const names = readdirSync(join(root, 'tools', 'worker', 'subprojects'));
+  assert.ok(names.includes('openssl'));
+  for (const name of names) {
+    const directory = wrapDirectory(readFileSync(join(workerSource, 'subprojects', `${name}.wrap`), 'utf8'));
+    assert.match(directory ?? '', /^[\w.-]+$/, name);
+  }
+  assert.equal(wrapDirectory('[wrap-git]\nurl = x\n'), undefined);
+});
+
+test('each target whose headers are compiled once is in the installed mediasoup', () => {
+  assert.deepEqual(
+    precompiled.map(({ folder }) => folder),
+    ['.', 'deps/libwebrtc'],
+  );
+  for (const { folder, target, own } of precompiled) {
+    for (const name of own) assert.ok(existsSync(join(workerSource, 'include', name)), name);
+    const changed = withPrecompiledHeader(readFileSync(join(workerSource, folder, 'meson.build'), 'utf8'), target, 'a/b.hpp') ?? '';
+    assert.match(changed, /\n {2}cpp_pch: 'a\/b\.hpp',\n/, folder);
+  }
+  assert.equal(withPrecompiledHeader("executable(\n  'x',\n)\n", "'y',", 'a/b.hpp'), undefined);
+});
+
+test('Meson is good from 1.1 on', () => {
+  assert.deepEqual(
+    ['1.0.1', '0.64.0', '1.1.0\n', '1.12.1', '2.0', ''].map((version) => isMesonSupported(version)),
+    [false, false, true, true, true, false],
+  );
+});
+
+test('progress is read from the lines of Ninja', () => {
+  assert.equal(progress('[130/260] Compiling C++ object x.o'), 0.5);
+  assert.equal(progress('warning: [1/2] is no progress'), 0);
+});

@@ -1,0 +1,58 @@
+// The patches of the media worker fit the source that package.json pins, and a binary that lacks some is found out.
+import assert from 'node:assert/strict';
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { missingPatches } from '../../../node/media/worker-patches.ts';
+import { nodeModules, root } from '../../../tools/paths.mjs';
+import { applyPatches, patchNames } from '../../../tools/worker/patches.mjs';
+
+const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8')) as { version: string };
+
+function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-patches-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function workerSource(t: TestContext): string {
+  const source = temporaryFolder(t);
+  for (const name of ['src', 'include']) {
+    cpSync(join(nodeModules, 'mediasoup', 'worker', name), join(source, name), { recursive: true });
+  }
+  return source;
+}
+
+test('each patch fits the pinned source, says why it is there and is under 200 lines', async (t) => {
+  const source = workerSource(t);
+  await applyPatches(source, version);
+  assert.match(readFileSync(join(source, 'include', 'Patches.hpp'), 'utf8'), /0001-name-the-patches\\n0002-/);
+  for (const name of patchNames()) {
+    const text = readFileSync(join(root, 'tools/worker/patches', `${name}.patch`), 'utf8');
+    assert.ok(text.split('\n').length <= 200, `${name} has ${text.split('\n').length} lines`);
+    for (const said of ['Why: ', 'Test: ', 'Upstream: ']) assert.ok(text.includes(said), `${name} says nothing of ${said}`);
+  }
+});
+
+test('a source that a patch does not fit, or of another version, is refused in one sentence', async (t) => {
+  const source = workerSource(t);
+  writeFileSync(join(source, 'src', 'main.cpp'), 'int main() {}\n');
+  await assert.rejects(applyPatches(source, version), /The patch 0001-name-the-patches does not fit the media worker of mediasoup/);
+  await assert.rejects(applyPatches(source, '3.0.0'), /mediasoup 3\.0\.0 is installed, but the patches .* are made for 3\./);
+});
+
+test('a binary tells its patches; one that does not lacks them all', async (t) => {
+  const folder = temporaryFolder(t);
+  const program = (name: string, script: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, `#!/bin/sh\n${script}\n`);
+    chmodSync(path, 0o755);
+    return path;
+  };
+  const [first, ...others] = patchNames();
+  assert.deepEqual(await missingPatches(program('patched', `printf '%s\\n' ${patchNames().join(' ')}`)), []);
+  assert.deepEqual(await missingPatches(program('older', `echo ${first}`)), others);
+  assert.deepEqual(await missingPatches(program('unpatched', 'exit 41')), patchNames());
+  assert.deepEqual(await missingPatches(join(folder, 'absent')), patchNames());
+});

@@ -1,0 +1,32 @@
+// `npm run fuzz [-- PACKETS [SEED]]`: mutated packets of each protocol against a node beside a healthy room; a million of each if nothing is said.
+
+import { join } from 'node:path';
+
+import { ensureDependencies } from './dependencies.mjs';
+import { childEnvironment, pinnedNode, root } from './paths.mjs';
+import { fail, runInForeground, SetupError } from './steps.mjs';
+import { TestGroup } from './test-runner/test-group.mjs';
+import { ensureWorker } from './worker/worker.mjs';
+
+const [packets = '1000000', seed = '1'] = process.argv.slice(2);
+
+try {
+  if (![packets, seed].every((value) => /^[1-9]\d{0,8}$/.test(value))) {
+    throw new SetupError(`Packets and seed are whole numbers from 1, got: ${packets} ${seed}`);
+  }
+  await ensureDependencies();
+  const worker = await ensureWorker();
+  const args = ['--test', '--test-reporter=spec', join(root, 'test', 'hostile', 'mutated-packets.test.ts')];
+  const env = { ...childEnvironment(worker), FUZZ_PACKETS: packets, FUZZ_SEED: seed };
+  // Interrupted, the tests do not end the node that they attack.
+  const group = TestGroup.make();
+  try {
+    const [program = '', ...rest] = [...(group?.wrap ?? []), pinnedNode, ...args];
+    const { code } = await runInForeground(program, rest, env, root);
+    process.exitCode = code ?? 1;
+  } finally {
+    group?.close();
+  }
+} catch (error) {
+  fail(error);
+}

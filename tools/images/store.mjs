@@ -1,0 +1,65 @@
+// Our own store of images in the cache directory, and buildah, which works on it.
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { lastError } from '../packages.mjs';
+import { cacheDirectory } from '../paths.mjs';
+import { run, SetupError } from '../steps.mjs';
+
+const usualTimeoutMs = 600_000;
+
+/** @returns {string} where images are kept: buildah's store, and an archive of each image that was built */
+export function imagesDirectory() {
+  return join(cacheDirectory(), 'images');
+}
+
+/** @returns {string[]} the options of buildah that make it work on our store */
+export function storeOptions() {
+  const folder = imagesDirectory();
+  return [`--root=${join(folder, 'storage')}`, `--runroot=${join(folder, 'run')}`, '--storage-driver=overlay'];
+}
+
+/**
+ * @param {string[]} args
+ * @param {{ deadline?: number, cwd?: string, onLine?: (line: string) => void }} [options]
+ * @returns {Promise<import('../retry.mjs').Result>}
+ */
+export function tryBuildah(args, options = {}) {
+  mkdirSync(imagesDirectory(), { recursive: true });
+  return run('buildah', [...storeOptions(), ...args], { deadline: usualTimeoutMs, ...options });
+}
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<string>} what it printed
+ * @throws {SetupError}
+ */
+export async function buildah(args) {
+  const { code, output } = await tryBuildah(args);
+  if (code === 0) return output;
+  throw new SetupError(`buildah ${args[0]} failed: ${lastError(output)}`, `buildah ${[...storeOptions(), ...args].join(' ')}`);
+}
+
+/** @param {string} name */
+export async function hasImage(name) {
+  return (await tryBuildah(['inspect', '--type=image', '--format={{.FromImageID}}', name])).code === 0;
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<string>} the id of an image: it changes with its content
+ */
+export async function imageId(name) {
+  return (await buildah(['inspect', '--type=image', '--format={{.FromImageID}}', name])).trim();
+}
+
+/** A changed source adds some twenty layers of a few megabytes each; beyond this they are all dropped, and the next build is a cold one. */
+const maxLayers = 600;
+
+/** What builds that were killed left, and layers where they have become too many. To be called by who holds the lock. */
+export async function pruneLayers() {
+  await buildah(['rm', '--all']);
+  const layers = (await buildah(['images', '--all', '--quiet'])).trim().split('\n');
+  if (layers.length > maxLayers) await buildah(['rmi', '--prune', '--force']);
+}

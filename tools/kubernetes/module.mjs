@@ -1,0 +1,146 @@
+// The Go module that the programs of Kubernetes are built in, and what is left out of Traefik: what no test of ours can meet.
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { SetupError } from '../steps.mjs';
+import { kubernetesVersion, programModules, traefikModule } from './versions.mjs';
+
+/**
+ * @typedef {object} Cut
+ * @property {RegExp} without folders and files that are not copied, by their paths in the module
+ * @property {{ file: string, pattern: RegExp }[]} lines taken out of files; each pattern must be found
+ */
+
+/** Traefik's sources of configuration that are no Kubernetes. */
+const otherProviders = ['Docker', 'Swarm', 'Ecs', 'ConsulCatalog', 'Nomad', 'Consul', 'Etcd', 'ZooKeeper', 'Redis'];
+const traefikOptions = 'pkg/config/static/static_config.go';
+
+/**
+ * Modules of which a copy is built that lacks something, which is most of the time that they take: hundreds of clients of clouds.
+ * @type {Record<string, Cut>}
+ */
+export const vendoredSubsets = {
+  // Certificates by ACME, without the DNS of 180 companies.
+  'github.com/go-acme/lego/v4': {
+    without: /^(cmd|docs|e2e|providers\/dns\/[^/.]+)$|_test\.go$/,
+    lines: [
+      { file: 'providers/dns/zz_gen_dns_providers.go', pattern: /^\t".*\/providers\/dns\/.*"\n/gm },
+      { file: 'providers/dns/zz_gen_dns_providers.go', pattern: /^\t".*\/challenge\/dns01"\n/gm },
+      { file: 'providers/dns/zz_gen_dns_providers.go', pattern: /^\tcase .*\n\t\treturn .*\n/gm },
+    ],
+  },
+  // The Go interpreter of plugins, without its tables of Go's whole standard library.
+  'github.com/traefik/yaegi': {
+    without: /^(_test|cmd|doc|example|extract)$|^stdlib\/(go1_.*|wrapper-composed\.go)$|_test\.go$/,
+    lines: [],
+  },
+  [traefikModule]: {
+    without: /^(\.github|contrib|docs|integration|script)$|^pkg\/provider\/(consulcatalog|docker|ecs|kv|nomad)$|_test\.go$/,
+    lines: [
+      { file: traefikOptions, pattern: /^\t".*\/pkg\/provider\/(consulcatalog|docker|ecs|kv\/\w+|nomad)"\n/gm },
+      { file: traefikOptions, pattern: new RegExp(`^\\t(${otherProviders.join('|')}) +\\*\\w+\\.\\w+ +\`.*\\n`, 'gm') },
+      { file: traefikOptions, pattern: /^\tif c\.Providers\.(Docker|Swarm) != nil \{\n(\t\t.*\n|\n)+\t\}\n/gm },
+      {
+        file: 'pkg/provider/aggregator/aggregator.go',
+        pattern: new RegExp(`^\\tif conf\\.(${otherProviders.join('|')}) != nil \\{\\n(\\t\\t.*\\n)+\\t\\}\\n`, 'gm'),
+      },
+    ],
+  },
+};
+
+/** CoreDNS' plugins, in the order in which they see a query: those of the cluster that kubeadm makes, and the usual ones to look into it. */
+const dnsDirectives = [
+  ...['metadata', 'bind', 'debug', 'ready', 'health', 'prometheus', 'errors', 'log', 'loadbalance', 'rewrite', 'cache', 'hosts'],
+  ...['kubernetes', 'loop', 'forward', 'reload', 'whoami'],
+];
+
+/**
+ * CoreDNS' own main package with few plugins, as its documentation says to make one.
+ * @returns {string}
+ */
+export function coreDnsMain() {
+  const plugins = dnsDirectives.map((name) => (name === 'prometheus' ? 'metrics' : name));
+  return [
+    'package main',
+    '',
+    'import (',
+    '\t"github.com/coredns/coredns/core/dnsserver"',
+    '\t"github.com/coredns/coredns/coremain"',
+    ...plugins.map((name) => `\t_ "github.com/coredns/coredns/plugin/${name}"`),
+    ')',
+    '',
+    `func init() { dnsserver.Directives = []string{${dnsDirectives.map((name) => `"${name}"`).join(', ')}} }`,
+    '',
+    'func main() { coremain.Run() }',
+    '',
+  ].join('\n');
+}
+
+/**
+ * The go.mod of one module that depends on all programs but Traefik, so that a package that several need is of one version and compiled once:
+ * the version that Kubernetes is released with. Kubernetes requires its staging modules at v0.0.0, so each must be replaced, too.
+ * @param {string} goMod that of k8s.io/kubernetes
+ * @returns {string}
+ */
+export function programsModule(goMod) {
+  const staging = [...goMod.matchAll(/^\s*(k8s\.io\/\S+) => \.\/staging\//gm)].map(([, name]) => name);
+  const others = [...goMod.matchAll(/^(?:require|\t)\s*(\S+) (v\S+)(?: \/\/ indirect)?$/gm)].filter(([, name]) => !staging.includes(name));
+  return [
+    'module mediarooms.local/programs',
+    goMod.match(/^go .+$/m)?.[0] ?? 'go 1.26.0',
+    ...Object.entries(programModules).map(([name, version]) => `require ${name} ${version}`),
+    ...staging.map((name) => `replace ${name} => ${name} v0.${kubernetesVersion.slice(2)}`),
+    ...others.map(([, name, version]) => `replace ${name} => ${name} ${version}`),
+    '',
+  ].join('\n');
+}
+
+/**
+ * @param {string} goMod
+ * @param {string} module
+ * @returns {string | undefined} the version that it requires
+ */
+export function requiredVersion(goMod, module) {
+  return goMod.split('\n').flatMap((line) => {
+    const [name, version] = line
+      .replace(/^require /, '')
+      .trim()
+      .split(/\s+/);
+    return name === module && version?.startsWith('v') ? [version] : [];
+  })[0];
+}
+
+/**
+ * Copies a module without what is cut. Go keeps its own copy read-only.
+ * @param {string} from
+ * @param {string} to
+ * @param {Cut} cut
+ * @throws {SetupError} when it is not the source that the cut is made for
+ */
+export function copySubset(from, to, { without, lines }) {
+  copyFolder(from, to, without, '');
+  for (const { file, pattern } of lines) {
+    const path = join(to, file);
+    const text = readFileSync(path, 'utf8');
+    const cut = text.replace(pattern, '');
+    if (cut === text) throw new SetupError(`${file} of ${from} is not what tools/kubernetes/module.mjs knows: it has no ${pattern}.`);
+    writeFileSync(path, cut);
+  }
+}
+
+/**
+ * @param {string} from
+ * @param {string} to
+ * @param {RegExp} without
+ * @param {string} inside path in the module
+ */
+function copyFolder(from, to, without, inside) {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const path = posix.join(inside, entry.name);
+    if (without.test(path)) continue;
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copyFolder(source, target, without, path);
+    else writeFileSync(target, readFileSync(source));
+  }
+}

@@ -1,0 +1,67 @@
+// JSON Schemas as TypeScript: what the SDK's types are made of. A construct that it does not know is an error, never `unknown`.
+import type { JsonSchema } from '../../node/json-schemas.ts';
+
+/** The type of a schema; names are those that references end with. @throws Error where it has a construct that is not known */
+export function typeText(schema: JsonSchema): string {
+  if (typeof schema.$ref === 'string') return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return union(schema.enum.map((value) => JSON.stringify(value)));
+  for (const [keyword, joint] of joints) {
+    const parts = schema[keyword];
+    if (Array.isArray(parts)) return [...new Set(parts.map((part) => wrapped(typeText(part))))].join(joint);
+  }
+  if (Array.isArray(schema.type)) return union(schema.type.map((type) => typeText({ ...schema, type })));
+  switch (schema.type) {
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return schema.type;
+    case 'integer':
+    case 'number':
+      return 'number';
+    case 'array':
+      return schema.items ? `${wrapped(typeText(schema.items))}[]` : fail(schema);
+    case 'object':
+      return objectText(schema);
+    default:
+      return fail(schema);
+  }
+}
+
+const joints = [
+  ['oneOf', ' | '],
+  ['anyOf', ' | '],
+  ['allOf', ' & '],
+] as const;
+
+function objectText({ properties, required = [], additionalProperties }: JsonSchema): string {
+  if (!properties || Object.keys(properties).length === 0) {
+    const open = typeof additionalProperties === 'object' && Object.keys(additionalProperties).length > 0;
+    if (additionalProperties === false) return 'Record<string, never>';
+    return `Record<string, ${open ? typeText(additionalProperties) : 'unknown'}>`;
+  }
+  const lines = Object.entries(properties).map(([name, schema]) => {
+    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+    return `${comment(schema.description)}${key}${required.includes(name) ? '' : '?'}: ${typeText(schema)};\n`;
+  });
+  return `{\n${lines.join('')}}`;
+}
+
+/** `/** … *\/` and a new line, or nothing. */
+export function comment(text: string | undefined): string {
+  if (text === undefined) return '';
+  const lines = text.replaceAll('*/', '*\\/').split('\n');
+  return lines.length === 1 ? `/** ${lines[0]} */\n` : `/**\n${lines.map((line) => ` * ${line}\n`).join('')} */\n`;
+}
+
+function union(types: string[]): string {
+  return types.join(' | ');
+}
+
+function wrapped(type: string): string {
+  return /[|&]/.test(type) && !type.startsWith('{') ? `(${type})` : type;
+}
+
+function fail(schema: JsonSchema): never {
+  throw new Error(`No TypeScript is known for this schema: ${JSON.stringify(schema).slice(0, 300)}`);
+}

@@ -1,0 +1,44 @@
+// `npm run reference`: writes what is generated from schemas and tables of the source: the types of packages/server-sdk and pages of docs/reference.
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { openApiDocument } from '../../node/http/openapi.ts';
+import { routes } from '../../node/http/routes.ts';
+import { nodeModules, root } from '../paths.mjs';
+import { apiPage } from './api-page.ts';
+import { eventsPage } from './events-page.ts';
+import { mediaObjectsPage } from './media-objects-page.ts';
+import { metricsPage } from './metrics-page.ts';
+import { eventsText, operationsText, schemasText } from './sdk-types.ts';
+import { websocketsPage } from './websockets-page.ts';
+
+const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
+
+/** Every file that is made, by its path from the root. */
+export async function generatedFiles(): Promise<Record<string, string>> {
+  const document = openApiDocument(routes, { version, path: '' });
+  const sources = { schemas: schemasText(document), operations: operationsText(document), events: eventsText(document) };
+  const generated = Object.fromEntries(
+    Object.entries(sources).map(([name, text]) => {
+      const path = `packages/server-sdk/src/generated/${name}.ts`;
+      return [path, formatted(path, text)];
+    }),
+  );
+  return {
+    ...generated,
+    'docs/reference/rest-api.md': apiPage(document),
+    'docs/reference/events.md': eventsPage(),
+    'docs/reference/media-objects.md': mediaObjectsPage(),
+    'docs/reference/metrics.md': await metricsPage(),
+    'docs/reference/websockets.md': websocketsPage(),
+  };
+}
+
+/** As the house formats files of this name. */
+function formatted(path: string, text: string): string {
+  const biome = join(nodeModules, '.bin', 'biome');
+  return execFileSync(biome, ['format', `--stdin-file-path=${path}`], { cwd: root, input: text, encoding: 'utf8', timeout: 30_000 });
+}
+
+if (import.meta.main) for (const [path, text] of Object.entries(await generatedFiles())) writeFileSync(join(root, path), text);

@@ -1,0 +1,22 @@
+// `npm run picture`: makes docs/console.png, the picture of the console in the README, anew.
+
+import { join } from 'node:path';
+
+import { ensureBuilds } from './builds.mjs';
+import { ensureDependencies } from './dependencies.mjs';
+import { aptPackages, ensurePackages } from './packages.mjs';
+import { childEnvironment, pinnedNode, root } from './paths.mjs';
+import { fail, runInForeground } from './steps.mjs';
+import { ensureWorker } from './worker/worker.mjs';
+
+try {
+  await ensureDependencies();
+  const worker = await ensureWorker();
+  await ensurePackages(aptPackages.browser, 'the picture');
+  await ensureBuilds();
+  const args = ['--test', '--test-reporter=spec', join(root, 'test', 'browser', 'console-picture.test.ts')];
+  const { code } = await runInForeground(pinnedNode, args, { ...childEnvironment(worker), MEDIAROOMS_MAKE_PICTURE: '1' }, root);
+  process.exitCode = code ?? 1;
+} catch (error) {
+  fail(error);
+}

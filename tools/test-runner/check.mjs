@@ -1,0 +1,53 @@
+// The checks that need no running code: lint and format (Biome), types (tsc). Run by `npm run lint`, `npm run types` and the house layer.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { clientLibrary, ensureBuilds, serverSdk } from '../builds.mjs';
+import { ensureDependencies } from '../dependencies.mjs';
+import { childEnvironment, nodeModules, root } from '../paths.mjs';
+import { fail, runInForeground, SetupError } from '../steps.mjs';
+
+/** All but the first are for the browser, too. */
+const typeProjects = [
+  'tsconfig.json',
+  'packages/client/tsconfig.json',
+  'packages/server-sdk/tsconfig.json',
+  'packages/console/tsconfig.json',
+  'test/browser/tsconfig.json',
+  'examples/react-page/tsconfig.json',
+];
+
+/** @type {Record<string, () => string[][]>} name -> command lines */
+const checks = {
+  lint: () => [['biome', 'ci', '.']],
+  types: () => typeProjects.filter((file) => existsSync(join(root, file))).map((file) => ['tsc', '--noEmit', '-p', file]),
+};
+
+export const checkNames = Object.keys(checks);
+
+/**
+ * @param {string} name
+ * @returns {Promise<boolean>} whether all of the check passed; what it found is on the terminal
+ */
+export async function runCheck(name) {
+  // The console and the examples import the packages as their users do: built, with types.
+  if (name === 'types') for (const needed of [clientLibrary, serverSdk]) await ensureBuilds(needed);
+  let passed = true;
+  for (const [program, ...args] of checks[name]?.() ?? []) {
+    const { code, signalled } = await runInForeground(join(nodeModules, '.bin', program ?? ''), args, childEnvironment(), root);
+    if (signalled) throw new SetupError('The checks were interrupted.');
+    passed = passed && code === 0;
+  }
+  return passed;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  try {
+    await ensureDependencies();
+    for (const name of process.argv.slice(2)) if (!(await runCheck(name))) process.exitCode = 1;
+  } catch (error) {
+    fail(error);
+  }
+}

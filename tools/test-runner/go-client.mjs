@@ -1,0 +1,39 @@
+// Builds examples/go-client for its test: its modules by Go's proxy, each as go.sum has it.
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sourcesStamp } from '../builds.mjs';
+import { withLock } from '../lock.mjs';
+import { lastError } from '../packages.mjs';
+import { checkoutLock, nodeModules, root } from '../paths.mjs';
+import { runWithRetry } from '../retry.mjs';
+import { run, SetupError, step } from '../steps.mjs';
+
+const buildTimeoutMs = 900_000;
+const source = 'examples/go-client';
+const stampFile = join(nodeModules, '.mediarooms-go-client-sources');
+
+/** The program. */
+export const goClient = join(nodeModules, '.mediarooms-go-client');
+
+/**
+ * Builds it where it is missing or made of something else.
+ * @throws {SetupError}
+ */
+export async function ensureGoClient() {
+  const stamp = sourcesStamp(root, [source]);
+  await withLock(checkoutLock('go-client'), async () => {
+    if (existsSync(goClient) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
+    if ((await run('go', ['version'], { deadline: 20_000 })).code !== 0) {
+      throw new SetupError(`${source} is built with Go 1.25 or newer, which is not on PATH.`, 'install Go (https://go.dev/dl)');
+    }
+    await step(`building ${source} (once; about a minute)`, async () => {
+      const env = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-mod=readonly -buildvcs=false' };
+      const options = { cwd: join(root, source), env, deadline: buildTimeoutMs };
+      const { code, output } = await runWithRetry(() => run('go', ['build', '-o', goClient, '.'], options));
+      if (code === 0) return;
+      throw new SetupError(`${source} could not be built: ${lastError(output)}`, 'give Go a proxy that it reaches (GOPROXY)');
+    });
+    writeFileSync(stampFile, stamp);
+  });
+}

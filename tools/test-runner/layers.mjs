@@ -1,0 +1,230 @@
+// The layers of tests: what each needs and how much its files compute. Pure but for looking for test files.
+
+import { existsSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+import { controlPlanePrograms } from '../kubernetes/kubernetes.mjs';
+import { aptPackages } from '../packages.mjs';
+import { root } from '../paths.mjs';
+import { Reach } from './reach.mjs';
+
+/** The parts of the kit that make network devices. */
+const networkKits = ['network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
+/** Words of tests that start nodes of a cluster: they share the one EPMD of a network, and whoever has it takes all names along when it ends. */
+const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
+/** Nodes with the ports of their pods: a node that somebody started on this machine may have them. */
+const hasPodPorts = /\bcontainerEnvironment\b/;
+
+/**
+ * @typedef {object} Layer
+ * @property {string} name the folder under test/
+ * @property {boolean} [worker] needs the mediasoup worker
+ * @property {boolean} [builds] needs the built client library and console
+ * @property {boolean} [runtimes] needs Deno and Bun, where they can be had
+ * @property {readonly string[]} packages of the distribution
+ * @property {readonly import('../kubernetes/versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
+ * @property {readonly string[]} [goClient] files that run examples/go-client
+ * @property {number} cores how many a file keeps busy on average; the table at the end of a run has what it was
+ * @property {Readonly<Record<string, number>>} [heavy] files that keep more of them busy, or need them free because they measure
+ * @property {readonly string[]} [first] files that take longest: begun last, they would run on alone
+ * @property {number} testTimeout of one test, in milliseconds
+ * @property {number} fileTimeout of one file, in milliseconds
+ */
+
+/** @type {readonly Layer[]} in the order of the table */
+export const layers = [
+  { name: 'house', packages: [], cores: 1, testTimeout: 30_000, fileTimeout: 60_000 },
+  { name: 'unit', packages: [], cores: 0.4, testTimeout: 30_000, fileTimeout: 120_000 },
+  { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.4, testTimeout: 60_000, fileTimeout: 300_000 },
+  {
+    name: 'media',
+    worker: true,
+    packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
+    programs: ['versitygw'],
+    goClient: ['go-client'],
+    // Media is made in real time: each waits most of the time.
+    cores: 0.3,
+    heavy: { 'call-sound': 1.2, hls: 1.2, 'hls-composer': 1.2, leaks: 1.2, 'room-leaks': 1.2, 'worker-pool': 1.2 },
+    first: ['churn', 'sip-signalling', 's3-recording', 'sip-component'],
+    testTimeout: 90_000,
+    fileTimeout: 600_000,
+  },
+  {
+    name: 'hostile',
+    worker: true,
+    packages: [...aptPackages.media, ...aptPackages.sip, ...aptPackages.relay],
+    programs: ['versitygw'],
+    // Each attacks a node of its own, and looks how another room of that node fares.
+    cores: 0.45,
+    heavy: { components: 1.2, guest: 1.2 },
+    testTimeout: 90_000,
+    fileTimeout: 300_000,
+  },
+  {
+    name: 'cluster',
+    worker: true,
+    packages: [...aptPackages.cluster, ...aptPackages.networks],
+    cores: 0.5,
+    testTimeout: 120_000,
+    fileTimeout: 600_000,
+  },
+  {
+    name: 'kubernetes',
+    worker: true,
+    packages: aptPackages.browser,
+    programs: [...controlPlanePrograms, 'helm', 'versitygw'],
+    // They wait for leases, probes and lost hosts most of the time.
+    cores: 0.4,
+    // Pictures in real time, and Leases of a second: a busy machine rightly loses both.
+    heavy: { 'example-class': 1.2, 'operator-killed': 1.2 },
+    first: ['clusters-hosts', 'clusters-scale', 'rooms-loss', 'operator-outages', 'kube-outages'],
+    testTimeout: 300_000,
+    fileTimeout: 1_200_000,
+  },
+  {
+    name: 'browser',
+    worker: true,
+    builds: true,
+    packages: [...aptPackages.browser, ...aptPackages.networks],
+    programs: ['versitygw'],
+    cores: 0.55,
+    // It measures the delay of a stream that it composes, encodes and plays.
+    heavy: { hls: 1.5 },
+    first: ['console-watch-trouble', 'console-recordings', 'console-recovery', 'guest-check'],
+    testTimeout: 180_000,
+    fileTimeout: 900_000,
+  },
+];
+
+/**
+ * Of `npm run e2e`. Each file has a cluster of several machines, which waits as much as it computes.
+ * @type {Layer}
+ */
+export const endToEnd = {
+  name: 'e2e',
+  packages: [],
+  cores: 1,
+  first: ['outages', 'upgrade'],
+  testTimeout: 300_000,
+  fileTimeout: 1_200_000,
+};
+
+/**
+ * Splits the arguments of `npm test -- ...` into layers and parts of file names.
+ * @param {readonly string[]} args
+ * @returns {{ chosen: readonly Layer[], filters: string[] }} no layer named: all
+ */
+export function chooseLayers(args) {
+  const named = layers.filter((layer) => args.includes(layer.name));
+  const filters = args.filter((arg) => !layers.some((layer) => layer.name === arg));
+  return { chosen: named.length > 0 ? named : layers, filters };
+}
+
+/**
+ * @param {string} folder
+ * @param {readonly string[]} filters parts of paths; a file counts when it has one of them
+ * @returns {string[]} its test files, all folders below included, in order
+ */
+export function testFiles(folder, filters) {
+  if (!existsSync(folder)) return [];
+  const files = readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : testFiles(path, filters);
+    const counts = entry.name.endsWith('.test.ts') && (filters.length === 0 || filters.some((filter) => path.includes(filter)));
+    return counts ? [path] : [];
+  });
+  return files.sort();
+}
+
+/**
+ * @param {Layer} layer
+ * @param {string} file
+ * @returns {string} its name within the layer, as `heavy`, `first` and `goClient` have it
+ */
+export function nameOf(layer, file) {
+  return relative(join(root, 'test', layer.name), file).replace(/\.test\.ts$/, '');
+}
+
+/**
+ * @typedef {object} TestJob a test file and its turn
+ * @property {string} name e.g. `unit/setup/layers`
+ * @property {string} file absolute path
+ * @property {Layer} layer
+ * @property {number} cores how many it keeps busy on average
+ * @property {boolean} [ownNetwork] whether it makes network devices, or needs ports that are the same for all
+ */
+
+/**
+ * @param {readonly { layer: Layer, files: readonly string[] }[]} plan
+ * @returns {TestJob[]} in the order of their turn: the house, then what is hard to place among others (heavy, or long), then layer by layer with
+ *   the one of the shortest files last, which fill every gap
+ */
+export function jobsOf(plan) {
+  const reach = new Reach();
+  const jobs = plan.flatMap(({ layer, files }) =>
+    files.map((file) => {
+      const own = nameOf(layer, file);
+      const reached = reach.of(file);
+      const makesDevices = networkKits.some((kit) => reached.has(kit));
+      const hasFixedPorts = [sharesEpmd, hasPodPorts].some((words) => reach.mentions(file, join(root, 'test'), words));
+      const ownNetwork = layer.name === 'cluster' || makesDevices || hasFixedPorts;
+      return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores, ownNetwork };
+    }),
+  );
+  const turn = (/** @type {TestJob} */ { file, layer, cores }) => {
+    if (layer.name === 'house') return 0;
+    if (cores > layer.cores) return 1;
+    return layer.first?.includes(nameOf(layer, file)) ? 2 : 3 + layers.length - layers.indexOf(layer);
+  };
+  return jobs.sort((one, other) => turn(one) - turn(other));
+}
+
+/**
+ * @typedef {{ passed: number, failed: number, skipped: number }} Counts
+ * @typedef {Counts & { name: string, milliseconds: number, computed?: number, note?: string }} Row milliseconds: of its files one after the other; computed: processor time, NaN where nobody counts it
+ */
+
+/**
+ * @param {readonly Counts[]} rows
+ * @returns {Counts}
+ */
+export function sum(rows) {
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  for (const row of rows) {
+    total.passed += row.passed;
+    total.failed += row.failed;
+    total.skipped += row.skipped;
+  }
+  return total;
+}
+
+/**
+ * The end of a run: a table, then the one line that others read.
+ * @param {readonly Row[]} rows
+ * @returns {string}
+ */
+export function summary(rows) {
+  const header = ['layer', 'passed', 'failed', 'skipped', 'seconds', 'cores', ''];
+  const cells = rows.map(({ name, passed, failed, skipped, milliseconds, computed, note }) => [
+    name,
+    passed,
+    failed,
+    skipped,
+    (milliseconds / 1000).toFixed(1),
+    computed === undefined || Number.isNaN(computed) ? '' : (computed / milliseconds).toFixed(2),
+    note ?? '',
+  ]);
+  const table = [header, ...cells].map(([name, ...rest]) => {
+    const note = rest.pop();
+    return `${String(name).padEnd(12)}${rest.map((cell) => String(cell).padStart(9)).join('')}  ${note}`.trimEnd();
+  });
+  return `${table.join('\n')}\n\n${countsLine(sum(rows))}`;
+}
+
+/**
+ * @param {Counts} counts
+ * @returns {string} the line that others read
+ */
+function countsLine({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed} failed, ${skipped} skipped`;
+}

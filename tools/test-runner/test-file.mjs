@@ -1,0 +1,134 @@
+// Runs one test file in a process of its own, and tells what came of it.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { performance } from 'node:perf_hooks';
+
+import { pinnedNode, root, testFileVariable, timeoutVariable } from '../paths.mjs';
+import { run } from '../steps.mjs';
+import { readSecrets, SecretLeakScanner, secretsVariable } from './secret-leak-scan.mjs';
+import { TestGroup } from './test-group.mjs';
+
+/**
+ * @typedef {object} FileResult
+ * @property {number} passed
+ * @property {number} failed a secret that was printed counts as a failed test
+ * @property {number} skipped
+ * @property {string[]} failures what failed, each with its place and error
+ * @property {string} output what the file printed, and its tests one by one
+ * @property {number} milliseconds
+ * @property {number | undefined} computed processor time of the file and of all that it started, in milliseconds; undefined where nobody counts it
+ * @property {string[]} left commands that it left running; they were ended
+ */
+
+/** More than this of a file's output is cut off at its beginning, in characters. */
+const keptOutput = 16 * 1024 * 1024;
+/** What a file that does not end itself at its deadline gets beyond it, in milliseconds. */
+const grace = 10_000;
+
+/**
+ * A network that no other file has: whatever another Chromium loads fails when a device comes or goes beside it (ERR_NETWORK_CHANGED), and some
+ * ports are the same for all. It has an interface and a default route: a browser believes that it is online.
+ */
+const inOwnNetwork = [
+  ...['unshare', '--net', 'sh', '-ec'],
+  [
+    'ip link set lo up',
+    'ip link add eth0 type veth peer name far0',
+    ...['eth0', 'far0'].map((device) => `ip link set ${device} addrgenmode none up`),
+    'ip addr add 192.0.2.2/24 dev eth0',
+    'ip route add default via 192.0.2.1',
+    'exec "$@"',
+  ].join('\n'),
+  'sh',
+];
+
+/**
+ * @param {object} options
+ * @param {string} options.file absolute path
+ * @param {number} options.testTimeout of one test, in milliseconds
+ * @param {number} options.fileTimeout of the file, in milliseconds
+ * @param {NodeJS.ProcessEnv} options.env
+ * @param {boolean} [options.ownNetwork] it gets a network of its own where it may make one
+ * @param {(line: string) => void} [options.onLine] sees what it prints as it comes
+ * @returns {Promise<FileResult>}
+ */
+export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetwork, onLine }) {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
+  const started = performance.now();
+  const group = TestGroup.make();
+  try {
+    const [outcome, secrets] = [join(folder, 'outcome.json'), join(folder, 'secrets')];
+    const command = [
+      ...(group?.wrap ?? []),
+      ...(ownNetwork && process.platform === 'linux' && process.getuid?.() === 0 ? inOwnNetwork : []),
+      pinnedNode,
+      ...['--import', ours('test-file-timeout.mjs'), `--test-timeout=${testTimeout}`],
+      ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+      ...[`--test-reporter=${ours('outcome-reporter.mjs')}`, `--test-reporter-destination=${outcome}`],
+      file,
+    ];
+    const told = { [testFileVariable]: file, [timeoutVariable]: String(fileTimeout), [secretsVariable]: secrets };
+    const { code, output } = await run(command[0] ?? '', command.slice(1), {
+      env: { ...env, ...told },
+      cwd: root,
+      deadline: fileTimeout + grace,
+      keep: keptOutput,
+      onLine,
+    });
+    const milliseconds = performance.now() - started;
+    const computed = group?.computed;
+    const left = group?.close() ?? [];
+    return { ...result(relative(root, file), code, outcome, secrets, output), output, milliseconds, computed, left };
+  } finally {
+    group?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} name of the test file
+ * @param {number} code what it exited with
+ * @param {string} outcome what the reporter wrote, if it came to that
+ * @param {string} secrets file of those that the tests noted
+ * @param {string} output
+ * @returns {Pick<FileResult, 'passed' | 'failed' | 'skipped' | 'failures'>}
+ */
+function result(name, code, outcome, secrets, output) {
+  const search = new SecretLeakScanner(readSecrets(secrets));
+  search.look(output);
+  const printed = search.found().map((sentence) => `${name}: ${sentence}`);
+  const { counts, failures } = readOutcome(outcome);
+  const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
+  // node:test tells of a hook of a whole file or suite that failed, but does not count it, nor exit with a code.
+  const failed = Math.max((counts.failed ?? 0) + cancelled, failures.length);
+  // A file may fail without a failed test, e.g. when it is ended from outside.
+  const others = failed === 0 && code !== 0 ? [`${name} ended with code ${code}\n${output.slice(-2_000)}`] : [];
+  return {
+    passed,
+    failed: failed + others.length + printed.length,
+    skipped: skipped + todo,
+    failures: [...failures, ...others, ...printed],
+  };
+}
+
+/**
+ * @param {string} file
+ * @returns {import('./outcome-reporter.mjs').Outcome}
+ */
+function readOutcome(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return { counts: {}, failures: [] };
+  }
+}
+
+/**
+ * @param {string} file beside this one
+ * @returns {string} as a file: URL, which --import and --test-reporter take on every system
+ */
+function ours(file) {
+  return new URL(file, import.meta.url).href;
+}

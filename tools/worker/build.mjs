@@ -1,0 +1,193 @@
+// Builds the mediasoup worker from the source in its npm package with our patches, and the distribution's libraries instead of downloaded ones.
+
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { aptLine, aptPackages, lastError } from '../packages.mjs';
+import { cacheDirectory, nodeModules } from '../paths.mjs';
+import { runWithRetry } from '../retry.mjs';
+import { run, SetupError, step } from '../steps.mjs';
+import { precompileHeaders } from './headers.mjs';
+import { applyPatches } from './patches.mjs';
+
+// Debian 12 has 1.0.1; the worker's meson.build asks for 1.1. This is the one mediasoup 3.27.1 itself uses.
+const mesonVersion = '1.12.0';
+const mesonSha256 = '71f133147fa0fcfe8f4df49fa1045771064947834538409e5d97b3613aac8b4e';
+const configureTimeoutMs = 300_000;
+const compileTimeoutMs = 3_600_000;
+
+const standIns = join(dirname(fileURLToPath(import.meta.url)), 'subprojects');
+
+/**
+ * @param {string} wrap content of a Meson wrap file
+ * @returns {string | undefined} the folder that Meson looks for before it downloads
+ */
+export function wrapDirectory(wrap) {
+  return /^directory\s*=\s*(\S+)/m.exec(wrap)?.[1];
+}
+
+/**
+ * Whether a Meson of this version can configure the worker.
+ * @param {string} version as `meson --version` prints it
+ */
+export function isMesonSupported(version) {
+  const match = /^(\d+)\.(\d+)/.exec(version.trim());
+  if (!match) return false;
+  const [major, minor] = [Number(match[1]), Number(match[2])];
+  return major > 1 || (major === 1 && minor >= 1);
+}
+
+/**
+ * Builds the worker and moves it to `target` in one step; a build that fails leaves nothing but its log.
+ * @param {string} version mediasoup's
+ * @param {string} target in the cache directory
+ * @throws {SetupError}
+ */
+export async function buildWorker(version, target) {
+  const cores = Math.max(cpus().length, 1);
+  const folder = mkdtempSync(`${target}-build-`);
+  try {
+    const source = await prepareSource(folder, version);
+    const meson = await findMeson();
+    await step(
+      `building the mediasoup worker ${version} from source (about ${Math.ceil(8 / cores)} minutes on ${cores} cores)`,
+      async () => {
+        await compile(source, join(folder, 'out'), meson, version);
+        const binary = join(folder, 'out', 'mediasoup-worker');
+        await run('strip', [binary], { deadline: 60_000 });
+        renameSync(binary, target);
+      },
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Copies the worker's source, puts our stand-ins where Meson would download libraries, applies our patches, has headers compiled once.
+ * @param {string} folder
+ * @param {string} version
+ * @returns {Promise<string>} the copy
+ */
+export async function prepareSource(folder, version) {
+  const source = join(folder, 'worker');
+  cpSync(join(nodeModules, 'mediasoup', 'worker'), source, { recursive: true });
+  for (const name of readdirSync(standIns)) {
+    const wrap = join(source, 'subprojects', `${name}.wrap`);
+    const directory = existsSync(wrap) ? wrapDirectory(readFileSync(wrap, 'utf8')) : undefined;
+    if (!directory) throw unknownSource(version, `it has no subprojects/${name}.wrap`);
+    cpSync(join(standIns, name), join(source, 'subprojects', directory), { recursive: true });
+  }
+  await applyPatches(source, version);
+  precompileHeaders(source);
+  return source;
+}
+
+/**
+ * @param {string} version
+ * @param {string} why
+ */
+function unknownSource(version, why) {
+  return new SetupError(
+    `The worker of mediasoup ${version} is not the source that tools/worker/build.mjs knows: ${why}.`,
+    'set MEDIASOUP_WORKER_BIN to a worker of that version, or install the mediasoup version of package-lock.json with: npm ci',
+  );
+}
+
+/**
+ * @typedef {{ command: string[], env: NodeJS.ProcessEnv }} Meson
+ * @returns {Promise<Meson>} the system's when new enough, else one in our cache
+ */
+export async function findMeson() {
+  const system = await run('meson', ['--version'], { deadline: 20_000 });
+  if (system.code === 0 && isMesonSupported(system.output)) return { command: ['meson'], env: process.env };
+  const folder = join(cacheDirectory(), `meson-${mesonVersion}`);
+  const python = await findPython();
+  if (!existsSync(folder)) await step(`installing Meson ${mesonVersion} into the cache directory`, () => installMeson(python, folder));
+  const path = [folder, process.env.PYTHONPATH].filter(Boolean).join(delimiter);
+  return { command: [python, join(folder, 'bin', 'meson')], env: { ...process.env, PYTHONPATH: path } };
+}
+
+/** @returns {Promise<string>} a Python that has pip */
+async function findPython() {
+  for (const python of ['python3', '/usr/bin/python3']) {
+    const { code } = await run(python, ['-m', 'pip', '--version'], { deadline: 30_000 });
+    if (code === 0) return python;
+  }
+  throw new SetupError('Building the mediasoup worker needs Python 3 with pip.', aptLine(['python3', 'python3-pip']));
+}
+
+/**
+ * @param {string} python
+ * @param {string} folder
+ */
+async function installMeson(python, folder) {
+  const temporary = mkdtempSync(`${folder}-`);
+  const wanted = `${temporary}.txt`;
+  writeFileSync(wanted, `meson==${mesonVersion} --hash=sha256:${mesonSha256}\n`);
+  const options = ['--quiet', '--no-user', '--no-deps', '--require-hashes', '--disable-pip-version-check', '--target', temporary];
+  const pip = ['-m', 'pip', 'install', ...options, '-r', wanted];
+  const { code, output } = await runWithRetry(() => run(python, pip, { deadline: 180_000 }));
+  rmSync(wanted);
+  if (code === 0) {
+    renameSync(temporary, folder);
+    return;
+  }
+  rmSync(temporary, { recursive: true, force: true });
+  throw new SetupError(
+    `Meson ${mesonVersion} could not be installed from the Python package index: ${lastError(output)}`,
+    'install Meson 1.1 or newer so that `meson` is on PATH (Debian 12: the package meson from bookworm-backports)',
+  );
+}
+
+/**
+ * @param {string} source
+ * @param {string} out
+ * @param {Meson} meson
+ * @param {string} version
+ */
+async function compile(source, out, meson, version) {
+  const log = join(cacheDirectory(), 'worker', `build-${version}.log`);
+  const setup = [...meson.command, 'setup', out, source, '--buildtype', 'release', '-Db_ndebug=true', '--wrap-mode=nodownload'];
+  const configured = await run(/** @type {string} */ (setup[0]), setup.slice(1), { env: meson.env, deadline: configureTimeoutMs });
+  if (configured.code !== 0) throw buildFailure('configuring', version, configured.output, log);
+  let told = 0;
+  const built = await run('ninja', ['-C', out, 'mediasoup-worker'], {
+    env: meson.env,
+    deadline: compileTimeoutMs,
+    onLine: (line) => {
+      const part = progress(line);
+      if (part < told + 0.25 || part >= 1) return;
+      told = part;
+      console.error(`[setup]   ${Math.round(part * 100)} %`);
+    },
+  });
+  if (built.code !== 0) throw buildFailure('compiling', version, built.output, log);
+}
+
+/**
+ * @param {string} line of Ninja's output
+ * @returns {number} 0 to 1
+ */
+export function progress(line) {
+  const match = /^\[(\d+)\/(\d+)\]/.exec(line);
+  return match ? Number(match[1]) / Number(match[2]) : 0;
+}
+
+/**
+ * One sentence out of a page of compiler output, which goes to a file.
+ * @param {string} phase
+ * @param {string} version
+ * @param {string} output
+ * @param {string} log
+ */
+function buildFailure(phase, version, output, log) {
+  writeFileSync(log, output);
+  const first = output.split('\n').find((line) => /\berror: /i.test(line));
+  const what = (first ?? lastError(output)).trim().slice(0, 300);
+  return new SetupError(
+    `The mediasoup worker ${version} could not be built; ${phase} it ended with: ${what} (all output: ${log})`,
+    aptLine(aptPackages.worker),
+  );
+}

@@ -1,0 +1,56 @@
+// The patches that our media worker is built with: worker/patches/*.patch, in the order of their names.
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { root } from '../paths.mjs';
+import { run, SetupError } from '../steps.mjs';
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), 'patches');
+const patchTimeoutMs = 30_000;
+
+/** @returns {string[]} names without `.patch`, in order */
+export function patchNames() {
+  return readdirSync(folder)
+    .flatMap((name) => (name.endsWith('.patch') ? [name.slice(0, -'.patch'.length)] : []))
+    .sort();
+}
+
+/** @returns {string} changes with any patch */
+export function patchesDigest() {
+  const hash = createHash('sha256');
+  for (const name of patchNames()) hash.update(name).update(readFileSync(patchFile(name)));
+  return hash.digest('hex').slice(0, 8);
+}
+
+/**
+ * Applies all patches to a copy of the worker's source and has the binary name them when it is started with `--patches`.
+ * @param {string} source
+ * @param {string} version of mediasoup that the source is of
+ * @throws {SetupError} where it is not the version that package.json pins, or a patch does not fit
+ */
+export async function applyPatches(source, version) {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  if (version !== dependencies.mediasoup) {
+    throw new SetupError(
+      `mediasoup ${version} is installed, but the patches of the media worker are made for ${dependencies.mediasoup}.`,
+      'npm ci',
+    );
+  }
+  for (const name of patchNames()) {
+    const args = ['-p1', '--forward', '--fuzz=0', '--batch', '--no-backup-if-mismatch', '-d', source, '-i', patchFile(name)];
+    const { code, output } = await run('patch', args, { deadline: patchTimeoutMs });
+    if (code === 0) continue;
+    const [reason] = output.split('\n').filter((line) => /FAILED|malformed|No such file|can't find/i.test(line));
+    throw new SetupError(`The patch ${name} does not fit the media worker of mediasoup ${version}: ${reason ?? output.trim()}`, 'npm ci');
+  }
+  const text = JSON.stringify(`${patchNames().join('\n')}\n`);
+  writeFileSync(join(source, 'include', 'Patches.hpp'), `#pragma once\n\nstatic constexpr const char* Patches{ ${text} };\n`);
+}
+
+/** @param {string} name */
+function patchFile(name) {
+  return join(folder, `${name}.patch`);
+}
