@@ -3,11 +3,11 @@
 import { type Discovery, startDiscovery } from './cluster/discovery/discovery.ts';
 import { nodeNameFromDns } from './cluster/discovery/node-name-from-dns.ts';
 import { systemResolver } from './cluster/discovery/resolver.ts';
-import { EpmdService } from './cluster/erlang/epmd.ts';
+import { EpmdService } from './cluster/erlang/epmd/epmd.ts';
 import { ErlangNode } from './cluster/erlang/erlang-node.ts';
 import type { ErlangTransport } from './cluster/erlang-transport.ts';
+import type { Log } from './common/log.ts';
 import type { DistConfig } from './config/dist.ts';
-import type { Log } from './log.ts';
 
 /** Longest that the node's own address is looked up at start, in milliseconds. */
 const ownNameTimeoutMs = 10_000;

@@ -1,8 +1,8 @@
 // Draining: no new rooms, rooms without peers end at once, the others at their end or at the deadline; it can be called back until a signal came.
-import { ServiceError } from './errors.ts';
-import type { Log } from './log.ts';
-import type { NodeState } from './rooms/cluster-control.ts';
-import { Timer } from './timer.ts';
+import { ServiceError } from './common/errors.ts';
+import type { Log } from './common/log.ts';
+import { Timer } from './common/timer.ts';
+import type { NodeState } from './rooms/shapes/cluster-control.ts';
 
 export type DrainOptions = {
   rooms: { drain(): Promise<void>; cancelDrain(): void; close(reason: string): void; readonly size: number };

@@ -1,13 +1,13 @@
 // The way in: configuration, log, node, signals.
 
 import { giveBackMemoryWhenCalm } from './calm-memory.ts';
+import { createLog, type Log } from './common/log.ts';
 import { AnnouncedAddresses } from './config/announced.ts';
 import { describeConfig } from './config/describe.ts';
 import { ConfigError } from './config/reader.ts';
 import { localSystem } from './config/system.ts';
 import { type LoadedConfig, loadConfig } from './config.ts';
 import { processEnvironment } from './env.ts';
-import { createLog, type Log } from './log.ts';
 import { MediaNode } from './node.ts';
 import { deferSignals, installSignalHandlers } from './shutdown.ts';
 import { version } from './version.ts';

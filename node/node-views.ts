@@ -6,8 +6,8 @@ import type { Config } from './config.ts';
 import type { Drain } from './drain.ts';
 import type { HealthView } from './http/health-view.ts';
 import type { RoomCounts } from './metrics/metrics.ts';
-import type { DrainView, NodeConfig } from './rooms/cluster-control.ts';
 import type { LocalRooms } from './rooms/local-rooms.ts';
+import type { DrainView, NodeConfig } from './rooms/shapes/cluster-control.ts';
 import { version } from './version.ts';
 
 export function countRooms(rooms: LocalRooms): RoomCounts {

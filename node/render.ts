@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { z } from 'zod';
+import { ServiceError } from './common/errors.ts';
+import { createLog } from './common/log.ts';
+import { validationMessage } from './common/validation-messages.ts';
 import { render } from './components/render/render.ts';
 import { ConfigReader } from './config/reader.ts';
 import { processEnvironment } from './env.ts';
-import { ServiceError } from './errors.ts';
-import { createLog } from './log.ts';
-import { layouts } from './rooms/component-options.ts';
-import { fileNameSchema, recordingIdSchema } from './rooms/content.ts';
+import { layouts } from './rooms/shapes/component-options.ts';
+import { fileNameSchema, recordingIdSchema } from './rooms/shapes/content.ts';
 import { reportName } from './storage/report-file.ts';
-import { validationMessage } from './validation-messages.ts';
 
 const usage = `Usage: npm run render -- <folder or id of a recording> [--output <file>.mp4] [--width 1280] [--height 720]
          [--framerate 24] [--layout ${layouts.join('|')}] [--resources <path>]`;

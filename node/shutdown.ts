@@ -1,6 +1,7 @@
 // The end of a node: signals, the numbered shutdown list, and what happens when something was overlooked.
+
+import { Timer, waitWhile } from './common/timer.ts';
 import type { MediaNode } from './node.ts';
-import { Timer, waitWhile } from './timer.ts';
 
 /** Longest that requests in flight are waited for at the end, in milliseconds. */
 const httpTimeoutMs = 2_000;

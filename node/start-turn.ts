@@ -1,7 +1,8 @@
 // TURN as part of a node: what it is started with, and what it adds to the candidates of media.
+
+import type { Log } from './common/log.ts';
 import { isLoopbackAddress } from './config/addresses.ts';
 import type { Config } from './config.ts';
-import type { Log } from './log.ts';
 import { TurnServer } from './turn/turn-server.ts';
 
 /** What TURN relays to must be among the candidates that clients try; it is announced to all, last. */

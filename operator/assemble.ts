@@ -1,6 +1,6 @@
 // The stores and controllers of an operator, put together: what changes in the ones is told to the others.
 import { ClusterController } from './clusters/controller.ts';
-import type { NodeApiFactory } from './clusters/node-poll.ts';
+import type { NodeApiFactory } from './clusters/pods/node-poll.ts';
 import type { OperatorConfig } from './config.ts';
 import type { KubeClient } from './kube/client.ts';
 import type { EventRecorder } from './kube/event-recorder.ts';

@@ -1,7 +1,7 @@
 // The copies of all objects that the operator looks at, and how they are kept.
 import type { ClusterStores } from './clusters/observed-objects.ts';
 import type { KubeClient } from './kube/client.ts';
-import { sleep } from './kube/deadline.ts';
+import { sleep } from './kube/http/deadline.ts';
 import { type KubeObject, type Resource, resources, type Stored } from './kube/objects.ts';
 import { Reflector, type ReflectorOptions } from './kube/reflector.ts';
 import type { Log } from './log.ts';

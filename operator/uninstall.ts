@@ -2,7 +2,7 @@
 // Where another release's operator stays, nothing would be left alone: then only the MediaCluster of the release goes, by Helm.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from './kube/client.ts';
-import { isConflict } from './kube/kube-error.ts';
+import { isConflict } from './kube/http/kube-error.ts';
 import { type KubeObject, keyOf, type Resource, resources, type Stored } from './kube/objects.ts';
 import type { Log } from './log.ts';
 

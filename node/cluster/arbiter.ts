@@ -1,5 +1,5 @@
 // Reservations of names while rooms are made: kept at one node of the cluster, so that of two requests for one name exactly one wins.
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import type { NodeName } from './cluster-transport.ts';
 
 /** A name in one of two spaces: a room's id, or the caller's own key. */

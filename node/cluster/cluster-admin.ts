@@ -1,7 +1,7 @@
 // The nodes of the cluster as REST asks for them: their state and load, and draining wherever the node is.
 
 import type { z } from 'zod';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import {
   type ClusterControl,
   type DrainOptions,
@@ -11,7 +11,7 @@ import {
   type NodeConfig,
   type NodeView,
   nodeConfigSchema,
-} from '../rooms/cluster-control.ts';
+} from '../rooms/shapes/cluster-control.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { loadResponseSchema } from './load-poll.ts';
 import type { LocalNodeDescription, Membership } from './membership.ts';

@@ -1,10 +1,10 @@
 // Events of the whole cluster: own ones are told to the other nodes, theirs to whoever listens here, in order and without holes.
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
-import { type RoomEvent, roomEventSchema } from '../rooms/events.ts';
-import { Timer } from '../timer.ts';
+import { type RoomEvent, roomEventSchema } from '../rooms/shapes/events.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LostEntry } from './connected-peers.ts';
 

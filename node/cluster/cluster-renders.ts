@@ -1,7 +1,7 @@
 // Rendering over many nodes: that which has a recording on its disk does it, else, where only S3 has it, the one that is asked; any of them says how far it is.
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import { recordingIdSchema } from '../rooms/content.ts';
+import { ServiceError } from '../common/errors.ts';
+import { recordingIdSchema } from '../rooms/shapes/content.ts';
 import {
   type LocalRenderService,
   type RenderControl,
@@ -9,7 +9,7 @@ import {
   type RenderView,
   renderOptionsSchema,
   renderViewSchema,
-} from '../rooms/renders.ts';
+} from '../rooms/shapes/renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 
 /** How long another node may take, in milliseconds: it ends processes for who cancels. */

@@ -1,12 +1,12 @@
 // RoomService over many nodes: rooms are made where the load is lowest, and every call goes to the node that owns the room.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import type { CallOptions, CallView } from '../rooms/phone-calls.ts';
-import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/room-config.ts';
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
-import type { RoomStats } from '../rooms/stats.ts';
-import type { ComponentView, RoomView } from '../rooms/views.ts';
+import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/shapes/room-config.ts';
+import type { RoomStats } from '../rooms/shapes/stats.ts';
+import type { ComponentView, RoomView } from '../rooms/shapes/views.ts';
 import { Arbiter } from './arbiter.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { LoadPoll } from './load-poll.ts';

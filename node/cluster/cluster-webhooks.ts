@@ -1,7 +1,7 @@
 // Webhooks over many nodes: each has its own that wait and its own dead letters, any of them answers for all; a node that ends hands them over.
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import {
   type DeadLetterView,
   deadLetterSchema,
@@ -12,7 +12,7 @@ import {
   type WebhookAdmin,
   type WebhookReplay,
   webhookStatusSchema,
-} from '../rooms/webhook-admin.ts';
+} from '../rooms/shapes/webhook-admin.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { Member } from './membership.ts';
 

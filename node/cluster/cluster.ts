@@ -1,8 +1,8 @@
 // The cluster as one node sees it: membership, the rooms of all nodes, and the messages between them.
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { RoomEvent } from '../rooms/events.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import type { RoomEvent } from '../rooms/shapes/events.ts';
 import { ClusterAdmin, type ControlOptions } from './cluster-admin.ts';
 import { ClusterRooms, type LocalRoomService } from './cluster-rooms.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';

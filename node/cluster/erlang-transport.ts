@@ -1,13 +1,13 @@
 // Links over the Erlang distribution: calls and casts to the process `svc` of other nodes, with JSON in binaries.
 import { z } from 'zod';
-import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { currentRequestId, isRequestId, withRequestId } from '../request-id.ts';
+import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { currentRequestId, isRequestId, withRequestId } from '../common/request-id.ts';
 import type { ClusterTransport, NodeMessageHandler, NodeName, NodeRequestHandler, TransportListener } from './cluster-transport.ts';
 import { CallError } from './erlang/calls.ts';
 import { connectionLimits } from './erlang/connection.ts';
 import type { ErlangNode } from './erlang/erlang-node.ts';
-import { Atom, isAtom, type Term, tuple, tupleElements } from './erlang/terms.ts';
+import { Atom, isAtom, type Term, tuple, tupleElements } from './erlang/terms/terms.ts';
 import { FailureDetector, type FailureDetectorTimings } from './failure-detector.ts';
 
 /** The registered name that our nodes call each other under. */

@@ -1,11 +1,11 @@
 // Everything that goes between nodes beside rooms: events, peers' websockets, content, webhooks, and the tokens that nodes show each other.
 import type { IncomingMessage } from 'node:http';
-import type { Log } from '../log.ts';
-import type { RoomEvent } from '../rooms/events.ts';
+import type { Log } from '../common/log.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
-import type { RecordingArchive } from '../rooms/recordings.ts';
-import type { LocalRenderService } from '../rooms/renders.ts';
-import type { LocalWebhookService } from '../rooms/webhook-admin.ts';
+import type { RoomEvent } from '../rooms/shapes/events.ts';
+import type { RecordingArchive } from '../rooms/shapes/recordings.ts';
+import type { LocalRenderService } from '../rooms/shapes/renders.ts';
+import type { LocalWebhookService } from '../rooms/shapes/webhook-admin.ts';
 import { ClusterEvents, type LocalEventFeed } from './cluster-events.ts';
 import { ClusterRenders } from './cluster-renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';

@@ -1,5 +1,5 @@
 // Webhooks of rooms that were lost with their node: one of those that are left tells them, and the next one where it is lost as well.
-import type { RoomEvent } from '../rooms/events.ts';
+import type { RoomEvent } from '../rooms/shapes/events.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 
 /** How long after a loss it may turn out that who was to tell it is lost, too, in milliseconds: longer than a silent node is believed in. */

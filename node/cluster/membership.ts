@@ -1,7 +1,7 @@
 // What connected nodes tell each other: who they are and which rooms they have, as a snapshot on connect and changes after it.
 import { z } from 'zod';
-import type { Log } from '../log.ts';
-import { type NodeState, nodeStateSchema } from '../rooms/cluster-control.ts';
+import type { Log } from '../common/log.ts';
+import { type NodeState, nodeStateSchema } from '../rooms/shapes/cluster-control.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { ConnectedPeers, type LostEntry, type Presence } from './connected-peers.ts';
 import { Directory, type DirectoryEntry } from './directory.ts';

@@ -1,10 +1,10 @@
 // Making a room somewhere in the cluster: names reserved at the arbiter, a node chosen by load, the next one where it refuses.
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import { newId } from '../rooms/ids.ts';
-import type { RoomOptions } from '../rooms/room-config.ts';
 import type { CreatedRoom } from '../rooms/room-service.ts';
+import type { RoomOptions } from '../rooms/shapes/room-config.ts';
 import { type Arbiter, arbiterOf, type ReservedName, type ReserveResult } from './arbiter.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LoadPoll } from './load-poll.ts';

@@ -9,9 +9,9 @@ import {
   roomDataSchema,
   roomOptionsSchema,
   roomPatchSchema,
-} from '../rooms/room-config.ts';
-import { roomStatsSchema } from '../rooms/stats.ts';
-import { componentViewSchema, peerViewSchema, roomViewSchema } from '../rooms/views.ts';
+} from '../rooms/shapes/room-config.ts';
+import { roomStatsSchema } from '../rooms/shapes/stats.ts';
+import { componentViewSchema, peerViewSchema, roomViewSchema } from '../rooms/shapes/views.ts';
 import { nameReservationSchema } from './room-creator.ts';
 
 const name = z.string().max(128);

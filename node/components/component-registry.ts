@@ -1,10 +1,10 @@
 // The kinds of components of this node: which may be used, and who runs them.
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import type { ComponentFactory, ComponentSpec } from '../rooms/interfaces.ts';
-import type { RenderSource } from '../rooms/renders.ts';
-import type { ComponentOptions } from '../rooms/room-config.ts';
-import type { ComponentType } from '../rooms/views.ts';
+import type { RenderSource } from '../rooms/shapes/renders.ts';
+import type { ComponentOptions } from '../rooms/shapes/room-config.ts';
+import type { ComponentType } from '../rooms/shapes/views.ts';
 import type { Uploads } from '../storage/upload.ts';
 import { createFileSpec } from './file/file-component.ts';
 import { createHlsSpec } from './hls/hls-component.ts';

@@ -1,6 +1,6 @@
 // Distribution: the rules of node names, strategies and ports (Erlang's, where it has one).
 import { isIP } from 'node:net';
-import { deriveKey } from '../rooms/signing-keys.ts';
+import { deriveKey } from '../rooms/tokens/signing-keys.ts';
 import { isLoopbackAddress, isUnspecifiedAddress } from './addresses.ts';
 import { type ConfigReader, configErrorMessage } from './reader.ts';
 import type { ConfigSystem } from './system.ts';

@@ -1,6 +1,6 @@
 // The configuration in force, variable by variable and written as in the environment, with where each comes from; of secrets only that they are set.
 import type { Config } from '../config.ts';
-import type { ConfigSource, ConfigValue } from '../rooms/cluster-control.ts';
+import type { ConfigSource, ConfigValue } from '../rooms/shapes/cluster-control.ts';
 import type { ReloadableConfig } from './reloadable-config.ts';
 import type { ReloadableSettings } from './settings.ts';
 import { type ReloadableName, type Row, reloadableRows, type StaticName, staticVariables } from './variables.ts';

@@ -1,7 +1,7 @@
 // The part of the configuration that can change while the node runs: read from files that are watched; the environment wins over them.
 import { createHash } from 'node:crypto';
 import type { EnvReader } from '../env.ts';
-import type { ConfigSource } from '../rooms/cluster-control.ts';
+import type { ConfigSource } from '../rooms/shapes/cluster-control.ts';
 import { type CrossFieldError, defaultLayer, envLayer, fileLayer, type Layer, mergeLayers, rejectedLayer, sameSettings } from './layers.ts';
 import { FileTooLargeError, readFileLimited } from './read-file.ts';
 import type { ApiToken, FileSettings, ReloadableSettings } from './settings.ts';

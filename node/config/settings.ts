@@ -1,9 +1,9 @@
 // The part of the configuration that can change while the node runs: its names in files, its schema, its shape in force.
 import { z } from 'zod';
-import type { LogLevel } from '../log.ts';
-import { isObjectPrefix, objectPrefixRule } from '../rooms/component-options.ts';
-import { maxTimeout } from '../rooms/room-config.ts';
-import type { ComponentType } from '../rooms/views.ts';
+import type { LogLevel } from '../common/log.ts';
+import { isObjectPrefix, objectPrefixRule } from '../rooms/shapes/component-options.ts';
+import { maxTimeout } from '../rooms/shapes/room-config.ts';
+import type { ComponentType } from '../rooms/shapes/views.ts';
 import * as value from './values.ts';
 
 /** Who may call the REST API. `read` may only GET. */

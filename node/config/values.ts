@@ -1,7 +1,7 @@
 // Schemas of single values of the configuration; every message completes the sentence `Expected <name> ...`.
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isHttpUrl } from '../rooms/room-config.ts';
+import { isHttpUrl } from '../rooms/shapes/room-config.ts';
 
 /** A text for which `test` holds. `expected` reads `to be ...`. */
 export function stringMatching(expected: string, test: (text: string) => boolean) {

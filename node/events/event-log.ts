@@ -1,8 +1,8 @@
 // The events of this node's rooms in the order they happened: handed to whoever listens, the last of them kept for whoever was away.
 import { randomBytes } from 'node:crypto';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
-import type { RoomEvent } from '../rooms/events.ts';
+import type { RoomEvent } from '../rooms/shapes/events.ts';
 
 export type EventLogOptions = {
   /** Name of this node. */

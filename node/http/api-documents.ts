@@ -1,10 +1,10 @@
 // The documents that a node serves, made once per path of SVC_HOST.
 import { createRequire } from 'node:module';
-import { JsonSchemas } from '../json-schemas.ts';
-import { roomEventSchema } from '../rooms/events.ts';
+import { JsonSchemas } from '../common/json-schemas.ts';
+import { roomEventSchema } from '../rooms/shapes/events.ts';
 import { docsPage } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
-import { routes } from './routes.ts';
+import { routes } from './routes/routes.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 

@@ -2,22 +2,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Express, NextFunction, Request } from 'express';
 import express from 'express';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { networkOf, RateLimit } from '../rate-limit.ts';
-import { isRequestId } from '../request-id.ts';
-import type { ApiTokens } from '../rooms/api-tokens.ts';
-import type { SignedCalls } from '../rooms/signed-calls.ts';
-import { logRequest, type RequestObservation } from './access-log.ts';
-import { Authenticator } from './auth.ts';
-import type { ClientAddressOf } from './client-address.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { networkOf, RateLimit } from '../common/rate-limit.ts';
+import { isRequestId } from '../common/request-id.ts';
+import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
+import type { SignedCalls } from '../rooms/tokens/signed-calls.ts';
 import { consoleFiles } from './console-files.ts';
-import { allowOrigin, handlePreflight } from './cors.ts';
-import { type ForwardedBy, proxiedHeader } from './forwarded.ts';
-import { runRoute, sendFailure, type TracedResponse } from './pipeline.ts';
+import { logRequest, type RequestObservation } from './middleware/access-log.ts';
+import { Authenticator } from './middleware/auth.ts';
+import type { ClientAddressOf } from './middleware/client-address.ts';
+import { allowOrigin, handlePreflight } from './middleware/cors.ts';
+import { type ForwardedBy, proxiedHeader } from './middleware/forwarded.ts';
+import { runRoute, sendFailure, type TracedResponse } from './middleware/pipeline.ts';
 import { nothingHere, securityHeaders, toClientError } from './responses.ts';
-import type { Route, RouteServices } from './route.ts';
-import { routes } from './routes.ts';
+import type { Route, RouteServices } from './routes/route.ts';
+import { routes } from './routes/routes.ts';
 
 export type AppOptions = {
   log: Log;

@@ -1,6 +1,6 @@
 // The page at /docs: the OpenAPI document in readable form, one file, no script, nothing from elsewhere.
 import { createHash } from 'node:crypto';
-import type { JsonSchema } from '../json-schemas.ts';
+import type { JsonSchema } from '../common/json-schemas.ts';
 import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
 
 const style = `

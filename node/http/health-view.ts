@@ -1,6 +1,6 @@
 // The health of a node as GET /health shows it.
 import { z } from 'zod';
-import { configFilesSchema } from '../rooms/cluster-control.ts';
+import { configFilesSchema } from '../rooms/shapes/cluster-control.ts';
 
 export const healthViewSchema = z
   .object({

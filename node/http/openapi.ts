@@ -1,8 +1,8 @@
 // The OpenAPI 3.1 document, made from the table of routes and their zod schemas.
 import { z } from 'zod';
-import { type ErrorCode, errorCatalogue } from '../errors.ts';
-import { type JsonSchema, JsonSchemas } from '../json-schemas.ts';
-import { type Method, parameterNames, pathParameters, type Route } from './route.ts';
+import { type ErrorCode, errorCatalogue } from '../common/errors.ts';
+import { type JsonSchema, JsonSchemas } from '../common/json-schemas.ts';
+import { type Method, parameterNames, pathParameters, type Route } from './routes/route.ts';
 
 export type OpenApiOperation = {
   operationId: string;

@@ -1,10 +1,10 @@
 // How files of streams are answered: for how long who may keep them, and playlists that carry a viewer's token.
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { ContentResponse } from '../rooms/content.ts';
-import { withToken } from '../rooms/playlist-token.ts';
+import type { ContentResponse } from '../rooms/shapes/content.ts';
+import { withToken } from '../rooms/tokens/playlist-token.ts';
 import { errorBody } from './responses.ts';
-import type { Answer, RouteRequest } from './route.ts';
+import type { Answer, RouteRequest } from './routes/route.ts';
 import { wholeOf } from './whole-content.ts';
 
 const compress = promisify(gzip);

@@ -3,10 +3,10 @@ import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { type ErrorCode, errorCatalogue, ServiceError } from '../errors.ts';
-import { wwwAuthenticateHeader } from './auth.ts';
-import { PayloadTooLargeError } from './body.ts';
-import type { Answer } from './route.ts';
+import { type ErrorCode, errorCatalogue, ServiceError } from '../common/errors.ts';
+import { wwwAuthenticateHeader } from './middleware/auth.ts';
+import { PayloadTooLargeError } from './middleware/body.ts';
+import type { Answer } from './routes/route.ts';
 
 /** On every response; content for people overrides the policy. */
 export const securityHeaders: Record<string, string> = {

@@ -1,6 +1,6 @@
 // A file that is needed as a whole before it is answered.
-import { ServiceError } from '../errors.ts';
-import type { ContentResponse } from '../rooms/content.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { ContentResponse } from '../rooms/shapes/content.ts';
 
 /** `most`: bytes. `what`: a subject. @throws ServiceError `unavailable` where it is larger, or breaks off */
 export async function wholeOf({ body, bytes }: ContentResponse, most: number, what: string): Promise<Buffer> {

@@ -1,8 +1,8 @@
 // Listens to the audio of a room, to tell who speaks.
 import type { ActiveSpeakerObserver, AudioLevelObserver, Producer, Router } from 'mediasoup/types';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import { ActiveSpeakerFilter } from './active-speaker-filter.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker/worker-process.ts';
 
 /** Milliseconds between two looks at the audio levels. */
 const interval = 300;

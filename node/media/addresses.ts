@@ -1,7 +1,7 @@
 // Where workers listen, and which addresses clients are told to reach them at.
 import type { IceCandidate, TransportListenInfo } from 'mediasoup/types';
-import { ServiceError } from '../errors.ts';
-import { wantedBuffer } from './socket-buffers.ts';
+import { ServiceError } from '../common/errors.ts';
+import { wantedBuffer } from './worker/socket-buffers.ts';
 
 /** One UDP and one TCP port of the same number. */
 export function listenInfos(ip: string, port: number): TransportListenInfo[] {

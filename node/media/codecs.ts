@@ -1,7 +1,7 @@
 // Which codecs a room takes, and what clients are told of them.
 import { parseScalabilityMode } from 'mediasoup';
 import type { RouterRtpCapabilities, RouterRtpCodecCapability, RtpParameters } from 'mediasoup/types';
-import type { VideoCodec } from '../rooms/views.ts';
+import type { VideoCodec } from '../rooms/shapes/views.ts';
 
 const opus: RouterRtpCodecCapability = {
   kind: 'audio',

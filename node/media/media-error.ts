@@ -1,6 +1,6 @@
 // Turns what mediasoup throws into what callers may read.
 import { errors } from 'mediasoup';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import { invalidParameter } from './parameters.ts';
 
 export function mediaClosedError(): ServiceError {

@@ -1,9 +1,14 @@
 // Checks what clients send about their media before it reaches a worker: every field that is used, bounded; the rest is dropped.
 import type { DtlsParameters, RtpCapabilities, RtpHeaderExtensionUri, RtpParameters, SctpStreamParameters } from 'mediasoup/types';
 import type { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import { dtlsParametersSchema, rtpCapabilitiesSchema, rtpParametersSchema, sctpStreamParametersSchema } from '../rooms/media-objects.ts';
-import type { Kind } from '../rooms/views.ts';
+import { ServiceError } from '../common/errors.ts';
+import {
+  dtlsParametersSchema,
+  rtpCapabilitiesSchema,
+  rtpParametersSchema,
+  sctpStreamParametersSchema,
+} from '../rooms/shapes/media-objects.ts';
+import type { Kind } from '../rooms/shapes/views.ts';
 import { isOfferedExtension } from './codecs.ts';
 
 /**

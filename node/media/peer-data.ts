@@ -1,13 +1,13 @@
 // Data channels of a peer: what it publishes and receives over SCTP (RFC 8831).
 import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/types';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import type { DataSubscription, PublishDataOptions } from '../rooms/interfaces.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
 import { checkSctpStreamParameters, invalidParameter } from './parameters.ts';
 import type { PeerTransports } from './peer-transports.ts';
 import { SingleFlight } from './single-flight.ts';
 import { stripUndefined } from './strip-undefined.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker/worker-process.ts';
 
 export type PeerDataOptions = {
   worker: WorkerProcess;

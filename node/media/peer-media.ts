@@ -1,7 +1,7 @@
 // The media of one peer: what it publishes and what it receives.
 import type { Consumer, ConsumerLayers, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import type {
   DataSubscription,
   Direction,
@@ -13,7 +13,7 @@ import type {
   Subscription,
   WireObject,
 } from '../rooms/interfaces.ts';
-import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../rooms/stats.ts';
+import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../rooms/shapes/stats.ts';
 import { describeTrack } from './codecs.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
@@ -24,7 +24,7 @@ import { rawStats } from './raw-stats.ts';
 import { SingleFlight } from './single-flight.ts';
 import { linkStats, publishedTrackStats, receivedTrackStats } from './stats.ts';
 import { stripUndefined } from './strip-undefined.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker/worker-process.ts';
 
 export type MediaPeerOptions = {
   /** Of the peer. */

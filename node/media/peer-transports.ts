@@ -1,14 +1,14 @@
 // The two WebRTC transports of a peer: one that it sends over, one that it receives over.
 import type { Router, WebRtcTransport } from 'mediasoup/types';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import type { Direction, PeerMediaListener, WireObject } from '../rooms/interfaces.ts';
 import { candidatesFor } from './addresses.ts';
 import { mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
 import { checkDtlsParameters } from './parameters.ts';
 import { stripUndefined } from './strip-undefined.ts';
-import type { WorkerProcess } from './worker-process.ts';
-import { tellWarningsOf } from './worker-warnings.ts';
+import type { WorkerProcess } from './worker/worker-process.ts';
+import { tellWarningsOf } from './worker/worker-warnings.ts';
 
 /** Bit/s that a receiver is thought to have at first: enough for a large layer at once, few enough for a bad link. */
 const initialAvailableOutgoingBitrate = 1_000_000;

@@ -2,7 +2,7 @@
 import type { PlainTransport, Router } from 'mediasoup/types';
 import type { RtpAddress } from '../rooms/interfaces.ts';
 import { closeAfterTimeout, mediaClosedError, toWorkerError } from './media-error.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker/worker-process.ts';
 
 /** Components run on this machine: their RTP never leaves it. */
 export const loopback = '127.0.0.1';

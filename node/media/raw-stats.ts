@@ -1,6 +1,6 @@
 // Statistics that a worker is asked for: with a deadline, and nothing where what they are of has ended meanwhile.
 import { isClosedError, mediaClosedError, toWorkerError } from './media-error.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker/worker-process.ts';
 
 type Measured<Stats> = { readonly closed: boolean; getStats(): Promise<Stats> };
 

@@ -1,6 +1,6 @@
 // The media of one room: a router on one worker, made when it is first needed.
 import type { DataProducer, Producer, Router } from 'mediasoup/types';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import type { PeerMedia, PeerMediaListener, RoomMedia, RoomMediaOptions, RtpEgress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
 import { RoomActiveSpeaker } from './active-speaker-observer.ts';
 import { clientCapabilities, roomCodecs } from './codecs.ts';
@@ -8,7 +8,7 @@ import { mediaClosedError, toWorkerError } from './media-error.ts';
 import { MediaPeer } from './peer-media.ts';
 import { RtpEgressTransport } from './rtp-egress.ts';
 import { RtpIngressTransport } from './rtp-ingress.ts';
-import type { WorkerAssignment } from './worker-slot.ts';
+import type { WorkerAssignment } from './worker/worker-slot.ts';
 
 export type MediaRoomOptions = RoomMediaOptions & {
   log: Log;

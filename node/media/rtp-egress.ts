@@ -1,13 +1,13 @@
 // Media of a room that goes to a component as plain RTP over loopback.
 import type { Consumer, PlainTransport, Producer, Router, RtpCapabilities } from 'mediasoup/types';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import type { EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
 import { clientCapabilities } from './codecs.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
 import { closeAfterTimeout, mediaClosedError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
 import { SingleFlight } from './single-flight.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker/worker-process.ts';
 
 export type RtpEgressTransportOptions = {
   worker: WorkerProcess;

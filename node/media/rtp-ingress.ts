@@ -1,15 +1,15 @@
 // Media of a component that comes into a room as plain RTP over loopback.
 import type { PlainTransport, Producer, Router } from 'mediasoup/types';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import type { RtpAddress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
-import type { PublishedTrackStats } from '../rooms/stats.ts';
+import type { PublishedTrackStats } from '../rooms/shapes/stats.ts';
 import { describeTrack } from './codecs.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkRtpParameters } from './parameters.ts';
 import { connectPlainTransport, loopback } from './plain-transport.ts';
 import { rawStats } from './raw-stats.ts';
 import { publishedTrackStats } from './stats.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from './worker/worker-process.ts';
 
 export type RtpIngressTransportOptions = {
   worker: WorkerProcess;

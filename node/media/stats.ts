@@ -1,7 +1,7 @@
 // mediasoup's statistics in the words of rooms: bit/s, shares, milliseconds.
 import type { Consumer, ConsumerStat, MediaKind, Producer, ProducerStat, WebRtcTransport, WebRtcTransportStat } from 'mediasoup/types';
 import type { Direction } from '../rooms/interfaces.ts';
-import { type PublishedTrackStats, packetLoss, type ReceivedTrackStats, type TransportStats, worstQuality } from '../rooms/stats.ts';
+import { type PublishedTrackStats, packetLoss, type ReceivedTrackStats, type TransportStats, worstQuality } from '../rooms/shapes/stats.ts';
 
 type Stream = Pick<ProducerStat, 'bitrate' | 'fractionLost' | 'jitter' | 'roundTripTime' | 'rid'>;
 

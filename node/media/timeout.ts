@@ -1,6 +1,6 @@
 // Bounds calls to workers in time: mediasoup's own channel waits for ever.
 import { setImmediate, setTimeout } from 'node:timers';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 
 /** How long a worker may take to answer, in milliseconds. */
 export const workerRequestTimeoutMs = 5000;

@@ -1,7 +1,7 @@
 // The metrics port: GET /metrics for Prometheus, nothing else, no authentication.
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Log } from '../log.ts';
+import type { Log } from '../common/log.ts';
 import type { Metrics } from './metrics.ts';
 
 export class MetricsServer {

@@ -1,6 +1,6 @@
 // Prometheus metrics: what rooms, media and HTTP are at the moment of the scrape, and Node.js's own.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { RoomEvent } from '../rooms/events.ts';
+import type { RoomEvent } from '../rooms/shapes/events.ts';
 import { type ProcessUsage, processUsage } from './process-usage.ts';
 import { RoomSeries, type RoomSeriesStats } from './room-series.ts';
 

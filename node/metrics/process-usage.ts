@@ -1,6 +1,6 @@
 // What a child process takes of the machine, as Linux tells it (proc(5)).
 import { readFile } from 'node:fs/promises';
-import { residentBytes } from '../resident-memory.ts';
+import { residentBytes } from '../common/resident-memory.ts';
 
 /** The unit of times in /proc/<pid>/stat: Linux tells programs 100 per second, whatever its own clock (USER_HZ). */
 const ticksPerSecond = 100;

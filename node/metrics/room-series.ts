@@ -1,5 +1,5 @@
 // What is counted per room, from the room's own events: every figure is as exact as these, whenever it is asked for.
-import type { RoomEvent } from '../rooms/events.ts';
+import type { RoomEvent } from '../rooms/shapes/events.ts';
 
 /** How long a room that ended is still told of, with zeros, in milliseconds. */
 const removedLifetime = 10 * 60_000;

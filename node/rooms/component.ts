@@ -1,16 +1,16 @@
 // A component of a room: its tracks as everybody sees them, and its runner, which ends once: finished, crashed or removed.
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { maxOrigins } from './component-options.ts';
-import type { RoomEventDetail } from './events.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import type { ComponentHost, ComponentRunner, ComponentSpec, RoomIdentity, RoomMedia, RtpEgress, RtpIngress } from './interfaces.ts';
-import type { PeerEvent, RemoteComponent } from './peer-events.ts';
 import type { PhoneCallRunner } from './phone-calls.ts';
 import type { PublicationChange } from './publications.ts';
-import type { PublishedTrackStats } from './stats.ts';
+import { maxOrigins } from './shapes/component-options.ts';
+import type { RoomEventDetail } from './shapes/events.ts';
+import type { PeerEvent, RemoteComponent } from './shapes/peer-events.ts';
+import type { PublishedTrackStats } from './shapes/stats.ts';
+import type { ComponentView, TrackView } from './shapes/views.ts';
 import { Track } from './track.ts';
-import type { ComponentView, TrackView } from './views.ts';
 
 /** What a component may use of its room: functions, never the room itself. */
 export type ComponentContext = {

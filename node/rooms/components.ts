@@ -1,10 +1,10 @@
 // The components of one room: made one by one, each found again by its id or by the caller's own key.
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import { Component, type ComponentContext } from './component.ts';
 import type { ComponentFactory } from './interfaces.ts';
-import type { ComponentOptions } from './room-config.ts';
+import type { ComponentOptions } from './shapes/room-config.ts';
+import type { ComponentType, VideoCodec } from './shapes/views.ts';
 import type { Track } from './track.ts';
-import type { ComponentType, VideoCodec } from './views.ts';
 
 /** Kinds of which a room has one at most. */
 const oncePerRoom: readonly ComponentType[] = ['hls', 'recording'];

@@ -1,5 +1,5 @@
 // How many bytes of messages a peer may send and a room may deliver, so that no room takes the node's time from the others.
-import { TokenBucket } from '../token-bucket.ts';
+import { TokenBucket } from '../common/token-bucket.ts';
 
 /** Largest messages a second that one peer may send, and that one room may deliver to all its peers together. */
 const perPeer = 16;

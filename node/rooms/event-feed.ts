@@ -1,5 +1,5 @@
 // Events with their places: which node told them and as which of its events, so that whoever was away can take up where it was.
-import type { RoomEvent } from './events.ts';
+import type { RoomEvent } from './shapes/events.ts';
 
 /** `source`: `<node name>#<boot id>`, one per start of a node; `index` counts its events, from 1. */
 export type SourcedEvent = { source: string; index: number; event: RoomEvent };

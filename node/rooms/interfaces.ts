@@ -1,11 +1,11 @@
 // What the domain needs of others: media (node/media), kinds of components (node/components) and the connection of a peer (node/signaling).
-import type { Log } from '../log.ts';
-import type { PeerEvent } from './peer-events.ts';
+import type { Log } from '../common/log.ts';
 import type { CallEvent, PhoneCallRunner } from './phone-calls.ts';
-import type { ComponentOptions } from './room-config.ts';
-import type { PeerMediaStats, PublishedTrackStats } from './stats.ts';
+import type { PeerEvent } from './shapes/peer-events.ts';
+import type { ComponentOptions } from './shapes/room-config.ts';
+import type { PeerMediaStats, PublishedTrackStats } from './shapes/stats.ts';
+import type { ComponentView, Kind, Metadata, VideoCodec } from './shapes/views.ts';
 import type { TrackOrigin } from './track.ts';
-import type { ComponentView, Kind, Metadata, VideoCodec } from './views.ts';
 
 /** Parameters of WebRTC (W3C ORTC shapes as mediasoup-client makes and takes them); the domain hands them on unread. */
 export type WireObject = Record<string, unknown>;

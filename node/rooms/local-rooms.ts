@@ -1,16 +1,16 @@
 // The rooms of this node: RoomService where no other node is asked.
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { RoomEvent } from './events.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import { type ComponentFactory, closeReasons, type MediaEngine } from './interfaces.ts';
 import type { Peer } from './peer.ts';
 import type { CallOptions, CallView } from './phone-calls.ts';
 import { Room, type RoomLimits } from './room.ts';
-import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './room-service.ts';
-import type { RoomStats } from './stats.ts';
-import type { ComponentView, RoomView } from './views.ts';
+import type { RoomEvent } from './shapes/events.ts';
+import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './shapes/room-config.ts';
+import type { RoomStats } from './shapes/stats.ts';
+import type { ComponentView, RoomView } from './shapes/views.ts';
 
 /** Reasons of rooms that nobody wanted to end. */
 const endsOfNode = new Set(['draining', 'shutdown']);

@@ -1,7 +1,7 @@
 // What the server decided about the tracks of one peer: it holds where they are published again, as long as the peer is in its room.
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Kind, Metadata } from './shapes/views.ts';
 import type { Track } from './track.ts';
-import type { Kind, Metadata } from './views.ts';
 
 /** A track as its publisher names it: `key` where it says that two are the same, `metadata.source` (camera, screen) where it does not. */
 export type TrackRef = { key: string | null; kind: Kind; metadata: Metadata | null };

@@ -1,5 +1,5 @@
 // A value that may be changed at any time, and is shown to others once a second at most.
-import { Timer } from '../timer.ts';
+import { Timer } from '../common/timer.ts';
 
 /** Milliseconds between two changes that are shown. */
 const interval = 1_000;

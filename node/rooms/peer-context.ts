@@ -1,9 +1,9 @@
 // What a peer needs of the room that it is in.
-import type { Log } from '../log.ts';
-import type { RoomEventDetail } from './events.ts';
+import type { Log } from '../common/log.ts';
 import type { RoomMedia } from './interfaces.ts';
-import type { PeerEvent, RemoteComponent, RemotePeer, Target } from './peer-events.ts';
 import type { PublicationChange } from './publications.ts';
+import type { RoomEventDetail } from './shapes/events.ts';
+import type { PeerEvent, RemoteComponent, RemotePeer, Target } from './shapes/peer-events.ts';
 import type { DataTrack, Track } from './track.ts';
 
 /** What is there already when a peer comes. */

@@ -1,7 +1,7 @@
 // A peer of a room: expected, connected or disconnected; what it publishes, receives and may do.
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { Timer } from '../timer.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
 import { DataBudget } from './data-budget.ts';
 import {
   type CloseReason,
@@ -15,12 +15,12 @@ import {
 import { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
 import type { PeerContext, Present } from './peer-context.ts';
-import type { PeerEvent, RemotePeer, Target } from './peer-events.ts';
 import { Publications, type PublishDataRequest, type PublishRequest } from './publications.ts';
-import type { PeerMediaStats } from './stats.ts';
+import type { PeerEvent, RemotePeer, Target } from './shapes/peer-events.ts';
+import type { PeerMediaStats } from './shapes/stats.ts';
+import type { Metadata, PeerView, Permissions } from './shapes/views.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { DataTrack, Track } from './track.ts';
-import type { Metadata, PeerView, Permissions } from './views.ts';
 
 export type PeerInit = {
   id: string;

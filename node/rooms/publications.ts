@@ -1,14 +1,14 @@
 // What one connected peer publishes: its tracks and data, who paused them, and how many it may have.
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { RoomEventDetail } from './events.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import type { PeerMedia, WireObject } from './interfaces.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
-import type { PeerEvent } from './peer-events.ts';
+import type { RoomEventDetail } from './shapes/events.ts';
+import type { PeerEvent } from './shapes/peer-events.ts';
+import type { Kind, Metadata, Permissions } from './shapes/views.ts';
 import { type DataTrack, Track } from './track.ts';
-import type { Kind, Metadata, Permissions } from './views.ts';
 
 export type PublishRequest = {
   transportId: string;

@@ -1,8 +1,8 @@
 // What REST asks of rooms: the same interface for one node and for a cluster. Every failure is a ServiceError.
 import type { CallOptions, CallView } from './phone-calls.ts';
-import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './room-config.ts';
-import type { RoomStats } from './stats.ts';
-import type { ComponentView, PeerView, RoomView } from './views.ts';
+import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './shapes/room-config.ts';
+import type { RoomStats } from './shapes/stats.ts';
+import type { ComponentView, PeerView, RoomView } from './shapes/views.ts';
 
 /** `address` is the SVC_HOST of the node that owns the room: `host[:port][/path]`. `created` is false where an `externalId` was repeated. */
 export type CreatedRoom = { created: boolean; room: RoomView; address: string };

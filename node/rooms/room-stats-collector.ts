@@ -1,7 +1,7 @@
 // Measures the media of one room: once for all who ask within a second, and never so much of it that media suffers.
 import type { Component } from './component.ts';
 import type { Peer } from './peer.ts';
-import { connectionQuality, type PeerStats, type RoomStats } from './stats.ts';
+import { connectionQuality, type PeerStats, type RoomStats } from './shapes/stats.ts';
 
 /** Milliseconds that a measurement serves everybody; after one that took long, as many times longer as it takes to stay below a tenth. */
 const statsTtlMs = 1_000;

@@ -13,22 +13,22 @@
 //   connection lost for good              -> TrackRemoved, PeerDisconnected; the peer stays and may come back.
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { Timer } from '../timer.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
 import { type AddedComponent, Components } from './components.ts';
 import { DataBudget } from './data-budget.ts';
-import type { RoomEvent, RoomEventDetail, RoomEventListener } from './events.ts';
 import { newId, newIncarnation } from './ids.ts';
 import { type CloseReason, type ComponentFactory, closeReasons, type MediaEngine, type RoomMedia } from './interfaces.ts';
 import { Peer, type PeerInit } from './peer.ts';
-import type { PeerEvent, Target } from './peer-events.ts';
 import type { PublicationChange } from './publications.ts';
-import type { ComponentOptions, PeerOptions, RoomData, RoomPatch } from './room-config.ts';
 import { RoomStatsCollector } from './room-stats-collector.ts';
-import type { RoomStats } from './stats.ts';
+import type { RoomEvent, RoomEventDetail, RoomEventListener } from './shapes/events.ts';
+import type { PeerEvent, Target } from './shapes/peer-events.ts';
+import type { ComponentOptions, PeerOptions, RoomData, RoomPatch } from './shapes/room-config.ts';
+import type { RoomStats } from './shapes/stats.ts';
+import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './shapes/views.ts';
 import type { DataTrack, Track } from './track.ts';
-import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './views.ts';
 
 /** Bounds that the node sets for every room; read whenever they apply, since they may change while rooms live. */
 export type RoomLimits = { maxPeersPerRoom: number; maxTracksPerPeer: number; dataMessageMaxBytes: number };

@@ -1,9 +1,9 @@
 // What one connected peer receives: tracks and data of the others, by itself (auto) or when asked for (manual).
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { Timer } from '../timer.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
 import type { Layers, PeerMedia, WireObject } from './interfaces.ts';
-import type { PeerEvent } from './peer-events.ts';
+import type { PeerEvent } from './shapes/peer-events.ts';
 import type { DataTrack, Track } from './track.ts';
 
 export type SubscriptionsOptions = {

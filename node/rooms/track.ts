@@ -1,5 +1,5 @@
 // A track that a peer or a component publishes: what others see of it, and who paused it.
-import type { Kind, Metadata, TrackView } from './views.ts';
+import type { Kind, Metadata, TrackView } from './shapes/views.ts';
 
 /** Who publishes a track. */
 export type TrackOrigin = { peerId: string } | { componentId: string };

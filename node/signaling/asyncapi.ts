@@ -1,7 +1,7 @@
 // The AsyncAPI 3.0 document of both websockets, made from the schemas that check their messages.
 import { z } from 'zod';
-import { JsonSchemas } from '../json-schemas.ts';
-import { peerEventSchema } from '../rooms/peer-events.ts';
+import { JsonSchemas } from '../common/json-schemas.ts';
+import { peerEventSchema } from '../rooms/shapes/peer-events.ts';
 import { type CloseCodeName, closeCodes } from './close-codes.ts';
 import { defaultLimits } from './limits.ts';
 import { requestSchemas, responseSchemas } from './messages.ts';

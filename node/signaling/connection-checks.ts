@@ -1,6 +1,7 @@
 // Trying the network before entering: a transport of the room's media that nobody else gets to know of, for as long as its socket is open.
+
+import { Timer } from '../common/timer.ts';
 import type { Peer } from '../rooms/peer.ts';
-import { Timer } from '../timer.ts';
 import type { ResponseData } from './messages.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 

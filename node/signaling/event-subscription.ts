@@ -1,6 +1,6 @@
 // One client's subscription to events: first what it missed, then what happens, none twice and none left out.
 import type { EventCursor, EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
-import { type EventType, isOfLostRoom } from '../rooms/events.ts';
+import { type EventType, isOfLostRoom } from '../rooms/shapes/events.ts';
 import type { ServerEvent } from './server-messages.ts';
 
 /** Live events that wait until the client has what it missed; beyond, it is too slow. */

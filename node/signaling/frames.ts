@@ -1,7 +1,7 @@
 // Reading what clients send: JSON of bounded depth, in the envelope `{id, method, data}`.
 import type { z } from 'zod';
-import { ServiceError } from '../errors.ts';
-import { validationMessage } from '../validation-messages.ts';
+import { ServiceError } from '../common/errors.ts';
+import { validationMessage } from '../common/validation-messages.ts';
 import { requestSchema, type SocketResponse } from './messages.ts';
 
 export type Request = { id: number; method: string; data: Record<string, unknown> };

@@ -1,8 +1,8 @@
 // The peer websocket's messages, one zod union per direction: they validate, give the types and make AsyncAPI.
 import { z } from 'zod';
-import { mediaObjects } from '../rooms/media-objects.ts';
-import { peerEventSchema, remoteComponentSchema, remotePeerSchema } from '../rooms/peer-events.ts';
-import { jsonSchema, kindSchema, metadataSchema, permissionsSchema } from '../rooms/views.ts';
+import { mediaObjects } from '../rooms/shapes/media-objects.ts';
+import { peerEventSchema, remoteComponentSchema, remotePeerSchema } from '../rooms/shapes/peer-events.ts';
+import { jsonSchema, kindSchema, metadataSchema, permissionsSchema } from '../rooms/shapes/views.ts';
 
 const id = z.string().min(1).max(128);
 const transportId = id;

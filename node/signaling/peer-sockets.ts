@@ -1,14 +1,14 @@
 // The peer websocket: who comes in, which session they get, and what is told to all of them.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ServiceError, toServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError, toServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
+import { TokenBucket } from '../common/token-bucket.ts';
 import type { Peer } from '../rooms/peer.ts';
-import type { PeerEvent } from '../rooms/peer-events.ts';
-import { type PeerClaims, unverifiedRoomId } from '../rooms/peer-tokens.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
-import { Timer } from '../timer.ts';
-import { TokenBucket } from '../token-bucket.ts';
+import type { PeerEvent } from '../rooms/shapes/peer-events.ts';
+import { type PeerClaims, unverifiedRoomId } from '../rooms/tokens/peer-tokens.ts';
 import { ConnectionChecks } from './connection-checks.ts';
 import { errorResponse, parseData, parseRequest } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';

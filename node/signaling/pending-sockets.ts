@@ -1,5 +1,5 @@
 // Sockets that have not said who they are: bounded for each network and in all, and the oldest goes where one is too many.
-import { networkOf } from '../rate-limit.ts';
+import { networkOf } from '../common/rate-limit.ts';
 
 export type PendingLimits = { total: number; perNetwork: number };
 

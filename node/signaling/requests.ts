@@ -1,5 +1,5 @@
 // What each request of a peer does: one line of the protocol, one call of the domain.
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import type { Peer } from '../rooms/peer.ts';
 import { parseData, type Request } from './frames.ts';
 import { type Method, type RequestData, type ResponseData, requestSchemas } from './messages.ts';

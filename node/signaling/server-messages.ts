@@ -1,6 +1,6 @@
 // The server notification socket's messages: they validate, give the types and make AsyncAPI.
 import { z } from 'zod';
-import { eventTypeSchema, roomEventSchema } from '../rooms/events.ts';
+import { eventTypeSchema, roomEventSchema } from '../rooms/shapes/events.ts';
 
 const events = z
   .union([z.literal('all'), z.array(eventTypeSchema).max(100)], { error: "to be 'all' or a list of kinds of events" })

@@ -1,13 +1,13 @@
 // The server notification socket: holders of an API token get the events of rooms as they happen.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { ApiTokens } from '../rooms/api-tokens.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { TokenBucket } from '../common/token-bucket.ts';
 import type { EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
-import { eventTypes } from '../rooms/events.ts';
-import { isSignature, type SignedCalls } from '../rooms/signed-calls.ts';
-import { TokenBucket } from '../token-bucket.ts';
+import { eventTypes } from '../rooms/shapes/events.ts';
+import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
+import { isSignature, type SignedCalls } from '../rooms/tokens/signed-calls.ts';
 import { EventFrame, EventSubscription } from './event-subscription.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';

@@ -1,12 +1,12 @@
 // The session of one peer: requests in order, answers and events counted, over one socket after another.
 import { randomBytes } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { ServiceError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
+import { TokenBucket } from '../common/token-bucket.ts';
 import { type CloseReason, closeReasons, type PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peer.ts';
-import type { PeerEvent } from '../rooms/peer-events.ts';
-import { Timer } from '../timer.ts';
-import { TokenBucket } from '../token-bucket.ts';
+import type { PeerEvent } from '../rooms/shapes/peer-events.ts';
 import { type CloseCodeName, closeCodes } from './close-codes.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import type { Limits } from './limits.ts';

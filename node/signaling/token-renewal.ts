@@ -1,7 +1,7 @@
 // A peer's token is renewed before it expires, so that a client that was here for days can still come back.
-import type { Log } from '../log.ts';
-import type { PeerClaims } from '../rooms/peer-tokens.ts';
-import { Timer } from '../timer.ts';
+import type { Log } from '../common/log.ts';
+import { Timer } from '../common/timer.ts';
+import type { PeerClaims } from '../rooms/tokens/peer-tokens.ts';
 
 /** Least time before the expiry, in milliseconds, for tokens that live long enough. */
 const margin = 10 * 60 * 1000;

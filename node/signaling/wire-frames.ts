@@ -1,5 +1,5 @@
 // Frames as they go to the wire: a broadcast is made text once, however many get it.
-import type { PeerEvent } from '../rooms/peer-events.ts';
+import type { PeerEvent } from '../rooms/shapes/peer-events.ts';
 import type { SocketResponse } from './messages.ts';
 
 /** An event is the same object for all whom it is told, and nobody changes it. */

@@ -1,7 +1,7 @@
 // A file as the answer to a request for it: whole, a range of it, or nothing but its headers.
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ContentResponse } from '../rooms/content.ts';
+import type { ContentResponse } from '../rooms/shapes/content.ts';
 import { type FileRequest, planFileResponse } from './file-response.ts';
 
 /** Bytes that are read ahead of each client. */

@@ -1,5 +1,5 @@
 // What a request for a file is answered with, wherever its bytes are: status, headers, and which of them.
-import type { ContentRequest } from '../rooms/content.ts';
+import type { ContentRequest } from '../rooms/shapes/content.ts';
 import { contentTypeOf } from './content-types.ts';
 import { type ByteRange, readRange } from './ranges.ts';
 

@@ -1,7 +1,7 @@
 // What this node has for viewers: streams that are made here, and recordings on its disk, `<resources>/recordings/<id>/`, files right in them.
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 import {
   type ContentKind,
   type ContentRequest,
@@ -9,7 +9,7 @@ import {
   type ContentService,
   type LiveStreams,
   recordingIdSchema,
-} from '../rooms/content.ts';
+} from '../rooms/shapes/content.ts';
 import { ignoreMissing, openContentFile, openFileResponse } from './content-file.ts';
 import { resolveFileInside, resolveWithoutLinks } from './safe-paths.ts';
 

@@ -1,6 +1,6 @@
 // What is on this node's disk, as the cluster uses it: what is removed here is not uploaded any more.
-import type { ContentKind, ContentRequest, ContentResponse, ContentService } from '../rooms/content.ts';
-import type { RecordingList, RecordingSummary } from '../rooms/recordings.ts';
+import type { ContentKind, ContentRequest, ContentResponse, ContentService } from '../rooms/shapes/content.ts';
+import type { RecordingList, RecordingSummary } from '../rooms/shapes/recordings.ts';
 import type { LocalContent } from './local-content.ts';
 import { recordingDetails } from './recording-details.ts';
 

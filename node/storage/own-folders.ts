@@ -1,6 +1,6 @@
 // Which folders of a bucket are recordings of ours: others may share it. Each of ours has a marker object before it has anything else.
 import { text } from 'node:stream/consumers';
-import { maxReport } from '../rooms/recording-report.ts';
+import { maxReport } from '../rooms/shapes/recording-report.ts';
 import { mapConcurrent } from './map-concurrent.ts';
 import { reportName } from './report-file.ts';
 import { StorageError } from './s3/s3-errors.ts';

@@ -1,6 +1,6 @@
 // The recordings on this node's disk as lists show them, by their reports.
 import { join } from 'node:path';
-import { latestRecordingIds, maxRecordingDetails, type RecordingSummary, recordingSummarySchema } from '../rooms/recordings.ts';
+import { latestRecordingIds, maxRecordingDetails, type RecordingSummary, recordingSummarySchema } from '../rooms/shapes/recordings.ts';
 import { mapConcurrent } from './map-concurrent.ts';
 import { readReportFile } from './report-file.ts';
 

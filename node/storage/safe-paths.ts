@@ -1,7 +1,7 @@
 // Names from outside become paths below a folder, or nothing: resolved by real path, so that no link leads out either.
 import { realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { ServiceError } from '../errors.ts';
+import { ServiceError } from '../common/errors.ts';
 
 /** What the file system says of names that lead nowhere. */
 const nowhere = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);

@@ -1,6 +1,7 @@
 // What goes to S3: the place, and one folder on its way there while it is still being written.
-import type { S3Target } from '../rooms/component-options.ts';
+
 import type { RoomIdentity } from '../rooms/interfaces.ts';
+import type { S3Target } from '../rooms/shapes/component-options.ts';
 
 /** What a component is told that brings a storage, or a prefix, to a node that has a storage. */
 export const conflictMessages = {

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../log.ts';
-import { parentDeathSignalCommand } from '../parent-death-signal.ts';
-import { Timer } from '../timer.ts';
+import type { Log } from '../common/log.ts';
+import { parentDeathSignalCommand } from '../common/parent-death-signal.ts';
+import { Timer } from '../common/timer.ts';
 import { coturnConfig } from './coturn-config.ts';
 import { turnCredential } from './credentials.ts';
 

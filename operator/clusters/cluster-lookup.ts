@@ -2,14 +2,14 @@
 import { isControlledBy, type Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
 import type { ClusterAccess, ClusterNode, Refusal } from '../rooms/cluster-access.ts';
-import { urlOf } from './fleet.ts';
-import type { HostMonitor } from './hosts.ts';
-import { publicUrls } from './ingress.ts';
 import { indexOf } from './names.ts';
-import { isReady } from './observe-pod.ts';
+import { publicUrls } from './network/ingress.ts';
 import type { ClusterStores } from './observed-objects.ts';
-import { decodeSecret, operatorToken, secretsOf } from './secret-values.ts';
-import { isSigned } from './signed-calls.ts';
+import { urlOf } from './pods/fleet.ts';
+import type { HostMonitor } from './pods/hosts.ts';
+import { isReady } from './pods/observe-pod.ts';
+import { decodeSecret, operatorToken, secretsOf } from './secrets/secret-values.ts';
+import { isSigned } from './secrets/signed-calls.ts';
 
 export class ClusterLookup implements ClusterAccess {
   readonly #stores: Pick<ClusterStores, 'mediaClusters' | 'pods' | 'secrets'>;

@@ -6,7 +6,7 @@ import type { ClusterContext, ConditionProblem } from './cluster-context.ts';
 import type { ConfigMap, Secret } from './manifests.ts';
 import { configKey, namesOf, paths, secretsKey } from './names.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
-import { referenceProblems, SecretValues, secretsOf } from './secret-values.ts';
+import { referenceProblems, SecretValues, secretsOf } from './secrets/secret-values.ts';
 
 export type ConfigFile = {
   /** In the pod, as /health names it. */

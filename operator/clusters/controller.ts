@@ -9,17 +9,17 @@ import { OwnerKeys } from '../kube/owner-keys.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
 import type { Log } from '../log.ts';
 import { ClusterLookup } from './cluster-lookup.ts';
-import { ClusterSecrets } from './cluster-secrets.ts';
-import { Fleet } from './fleet.ts';
-import type { RandomBytes } from './generated-secrets.ts';
-import { type Host, HostMonitor, hostChanged } from './hosts.ts';
-import { type NodeApiFactory, NodePoll } from './node-poll.ts';
 import type { ClusterStores } from './observed-objects.ts';
 import { OwnedObjects } from './owned-objects.ts';
-import { PodIndexes } from './pod-indexes.ts';
-import { PodOperations } from './pod-operations.ts';
+import { Fleet } from './pods/fleet.ts';
+import { type Host, HostMonitor, hostChanged } from './pods/hosts.ts';
+import { type NodeApiFactory, NodePoll } from './pods/node-poll.ts';
+import { PodIndexes } from './pods/pod-indexes.ts';
+import { PodOperations } from './pods/pod-operations.ts';
 import { ClusterReconciler } from './reconcile.ts';
-import { secretNames } from './secret-values.ts';
+import { ClusterSecrets } from './secrets/cluster-secrets.ts';
+import type { RandomBytes } from './secrets/generated-secrets.ts';
+import { secretNames } from './secrets/secret-values.ts';
 import { SharedResources } from './shared-resources.ts';
 
 export type ClusterControllerOptions = {

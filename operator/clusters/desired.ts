@@ -1,14 +1,14 @@
 // What there is to be for a MediaCluster: all of its objects, from its spec and what is known of the world. Pure.
 import { disruptionBudget, serviceAccount, serviceMonitor } from './auxiliary-objects.ts';
 import type { ClusterContext, ConditionProblem, PodSlot } from './cluster-context.ts';
-import { httpRoutes } from './http-route.ts';
-import { ingress } from './ingress.ts';
 import type { ClusterObject, Service } from './manifests.ts';
-import { networkPolicy } from './network-policy.ts';
+import { httpRoutes } from './network/http-route.ts';
+import { ingress } from './network/ingress.ts';
+import { networkPolicy } from './network/network-policy.ts';
+import { exposureOf, fixedPortBlock } from './network/ports.ts';
+import { apiService, mediaService, nodeService, nodesService } from './network/services.ts';
 import type { StoredCluster } from './owned.ts';
-import { exposureOf, fixedPortBlock } from './ports.ts';
-import { apiService, mediaService, nodeService, nodesService } from './services.ts';
-import { persistentVolumeClaim } from './storage.ts';
+import { persistentVolumeClaim } from './pods/storage.ts';
 
 /** Objects of the cluster as a whole, but for its Secrets and configuration (generated-secrets.ts, config-files.ts), in the order to apply. */
 export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): ClusterObject[] {

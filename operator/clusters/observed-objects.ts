@@ -1,7 +1,7 @@
 // What the controller reads of stored objects, and where it reads them: the copies that reflectors keep.
 import type { KubeObject, Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
-import type { Host } from './hosts.ts';
+import type { Host } from './pods/hosts.ts';
 
 type ContainerState = {
   running?: Record<string, unknown>;

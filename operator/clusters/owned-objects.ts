@@ -1,7 +1,7 @@
 // Writing the objects of MediaClusters: applied when something differs, never over a stranger's, removed when no longer wanted.
 import { createHash } from 'node:crypto';
 import type { ApplyResult, KubeClient } from '../kube/client.ts';
-import { isUnavailable, KubeError } from '../kube/kube-error.ts';
+import { isUnavailable, KubeError } from '../kube/http/kube-error.ts';
 import { isControlledBy, type KubeObject, keyOf, resources, type Stored } from '../kube/objects.ts';
 import type { ConditionProblem } from './cluster-context.ts';
 import type { ClusterObject } from './manifests.ts';

@@ -1,22 +1,22 @@
 // One look at one MediaCluster: what is missing is made, what is too much goes, and the status says how it stands.
 import type { MediaClusterStatus } from '../../crds/types.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { KubeError } from '../kube/kube-error.ts';
+import { KubeError } from '../kube/http/kube-error.ts';
 import { resources } from '../kube/objects.ts';
 import { writeStatus } from '../kube/status-writer.ts';
-import { configState } from './config-state.ts';
-import type { Fleet, FleetState } from './fleet.ts';
-import { retainedIndexes } from './fleet.ts';
-import { publicUrls } from './ingress.ts';
 import { namesOf, nodePorts } from './names.ts';
+import { publicUrls } from './network/ingress.ts';
+import { mediaPortsOf } from './network/ports.ts';
 import type { ClusterStores } from './observed-objects.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
-import type { PodOperations, Pods, ReconcileContext } from './pod-operations.ts';
-import { mediaPortsOf } from './ports.ts';
-import { secretsOf } from './secret-values.ts';
+import type { Fleet, FleetState } from './pods/fleet.ts';
+import { retainedIndexes } from './pods/fleet.ts';
+import type { PodOperations, Pods, ReconcileContext } from './pods/pod-operations.ts';
+import { secretsOf } from './secrets/secret-values.ts';
 import type { SharedResources, SharedResourcesResult } from './shared-resources.ts';
-import { statusOf, withStableCounters } from './status.ts';
+import { configState } from './status/config-state.ts';
+import { statusOf, withStableCounters } from './status/status.ts';
 
 /** Milliseconds between two looks, usually and while something is under way. */
 const looks = { usual: 5_000, quick: 1_000 };

@@ -2,15 +2,15 @@
 import type { KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { ClusterContext, ConditionProblem, IpFamily, PortRange } from './cluster-context.ts';
-import type { ClusterSecrets, RotationState } from './cluster-secrets.ts';
 import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
 import { sharedObjects, specProblems } from './desired.ts';
 import { namesOf } from './names.ts';
 import type { ClusterStores, ObservedService } from './observed-objects.ts';
 import type { StoredCluster } from './owned.ts';
 import type { OwnedObjects } from './owned-objects.ts';
-import type { PodIndexes } from './pod-indexes.ts';
-import { secretsOf } from './secret-values.ts';
+import type { PodIndexes } from './pods/pod-indexes.ts';
+import type { ClusterSecrets, RotationState } from './secrets/cluster-secrets.ts';
+import { secretsOf } from './secrets/secret-values.ts';
 
 type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'find' | 'patch'>;
 export type Files = ConfigFiles | { problems: ConditionProblem[] };

@@ -1,7 +1,7 @@
 // The operator's start: the definitions of our two kinds are there, not older than ours, and served.
 import { mediaClusterDefinition, roomDefinition } from '../../crds/crd-manifests.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { isAlreadyExists, isConflict, isForbidden, isUnavailable, KubeError } from '../kube/kube-error.ts';
+import { isAlreadyExists, isConflict, isForbidden, isUnavailable, KubeError } from '../kube/http/kube-error.ts';
 import { type Resource, resources } from '../kube/objects.ts';
 import type { Log } from '../log.ts';
 import { type Definition, decideUpgrade, notEstablishedReason, versionOf } from './crd-upgrade.ts';

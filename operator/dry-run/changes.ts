@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import type { Change, DryRunState } from '../kube/dry-run-client.ts';
-import type { KubeError } from '../kube/kube-error.ts';
+import type { KubeError } from '../kube/http/kube-error.ts';
 import { type KubeObject, keyOf, type Stored } from '../kube/objects.ts';
 import { unifiedDiff } from './unified-diff.ts';
 

@@ -1,5 +1,5 @@
 // What would be told to media nodes: said instead of done, and then taken for done, so that what follows from it is rehearsed as well.
-import type { NodeApiFactory } from '../clusters/node-poll.ts';
+import type { NodeApiFactory } from '../clusters/pods/node-poll.ts';
 import { keyOf } from '../kube/objects.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
 import type { ActContext, NodeAction } from '../rooms/act.ts';

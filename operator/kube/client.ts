@@ -1,12 +1,10 @@
 // Calls to the API server: raw JSON both ways, each with a deadline, repeated where that does no harm.
 import type { Log } from '../log.ts';
-import { ApiServerConnection } from './api-server-connection.ts';
-import { Deadline, sleep } from './deadline.ts';
 import { type DryRunState, dryRunClient } from './dry-run-client.ts';
-import { isNotFound, isUnreachable, KubeError } from './kube-error.ts';
-import type { KubeObject, Resource, Stored } from './objects.ts';
-import type { CallObservation } from './observer.ts';
-import { collectionPath, groupOf, objectPath, rootOf } from './paths.ts';
+import { ApiServerConnection } from './http/api-server-connection.ts';
+import { Deadline, sleep } from './http/deadline.ts';
+import { isNotFound, isUnreachable, KubeError } from './http/kube-error.ts';
+import { collectionPath, groupOf, objectPath, rootOf } from './http/paths.ts';
 import {
   describeRequest,
   isAllowed,
@@ -16,10 +14,12 @@ import {
   readPage,
   servesKind,
   type WatchEvent,
-} from './responses.ts';
-import { retryDelay } from './retry.ts';
-import { Semaphore } from './semaphore.ts';
-import { type Request, Transport } from './transport.ts';
+} from './http/responses.ts';
+import { retryDelay } from './http/retry.ts';
+import { Semaphore } from './http/semaphore.ts';
+import { type Request, Transport } from './http/transport.ts';
+import type { KubeObject, Resource, Stored } from './objects.ts';
+import type { CallObservation } from './observer.ts';
 import { readWatch } from './watch.ts';
 
 export type ConnectOptions = {

@@ -1,7 +1,7 @@
 // Workers that reconcile the keys of a queue, each with a deadline.
 import type { Log } from '../log.ts';
-import { Deadline, sleep } from './deadline.ts';
-import { isConflict, isUnreachable, KubeError } from './kube-error.ts';
+import { Deadline, sleep } from './http/deadline.ts';
+import { isConflict, isUnreachable, KubeError } from './http/kube-error.ts';
 import type { ControllerObserver, ReconcileResult } from './observer.ts';
 import type { Priority, WorkQueue } from './work-queue.ts';
 

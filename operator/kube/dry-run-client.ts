@@ -1,9 +1,9 @@
 // A write that is only rehearsed: the API server checks it in full and stores nothing, and somebody is told what it would change.
 
-import { KubeError } from './kube-error.ts';
+import { KubeError } from './http/kube-error.ts';
+import { type RequestInfo, readDryRun } from './http/responses.ts';
+import type { Request } from './http/transport.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
-import { type RequestInfo, readDryRun } from './responses.ts';
-import type { Request } from './transport.ts';
 
 /** What a write would change: the object as it is stored, and as it would be; `undefined` where there is none. */
 export type Change = { resource: Resource; before: Stored | undefined; after: Stored | undefined };

@@ -1,8 +1,8 @@
 // Events for people (events.k8s.io/v1): told in the background, repetitions as series.
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
-import { sleep } from './deadline.ts';
-import { isUnavailable } from './kube-error.ts';
+import { sleep } from './http/deadline.ts';
+import { isUnavailable } from './http/kube-error.ts';
 import { microTime } from './micro-time.ts';
 import { type KubeObject, type ObjectMeta, resources, type Stored } from './objects.ts';
 

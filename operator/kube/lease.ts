@@ -1,8 +1,8 @@
 // Leader election over a Lease, by the rules of client-go: https://pkg.go.dev/k8s.io/client-go/tools/leaderelection
 import type { Log } from '../log.ts';
 import type { KubeClient, Scope } from './client.ts';
-import { sleep } from './deadline.ts';
-import { isAlreadyExists, isConflict } from './kube-error.ts';
+import { sleep } from './http/deadline.ts';
+import { isAlreadyExists, isConflict } from './http/kube-error.ts';
 import { microTime } from './micro-time.ts';
 import { type KubeObject, type OwnerReference, resources, type Stored } from './objects.ts';
 

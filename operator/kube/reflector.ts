@@ -1,8 +1,8 @@
 // A copy of all objects of one kind, kept by list and watch, whatever happens to the connection.
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
-import { sleep } from './deadline.ts';
-import { isUnreachable, KubeError, wasNeverSent } from './kube-error.ts';
+import { sleep } from './http/deadline.ts';
+import { isUnreachable, KubeError, wasNeverSent } from './http/kube-error.ts';
 import { type KubeObject, keyOf, type Resource, type Stored } from './objects.ts';
 import type { ReflectorObserver, WatchEnd } from './observer.ts';
 import { type Indexes, Store } from './store.ts';

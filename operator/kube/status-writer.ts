@@ -1,7 +1,7 @@
 // The status of our own kinds, written only where it says something new.
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from './client.ts';
-import { isConflict, KubeError } from './kube-error.ts';
+import { isConflict, KubeError } from './http/kube-error.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
 
 /** Its own field manager, so that applying the spec never takes the status away. */

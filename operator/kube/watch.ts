@@ -1,10 +1,10 @@
 // One watch: the events of a stream, as long as it says something.
 import type { Readable } from 'node:stream';
-import { Deadline } from './deadline.ts';
-import { JsonLines } from './json-lines.ts';
-import { KubeError } from './kube-error.ts';
-import { describeRequest, invalidResponse, type RequestInfo, readWatchEvent, type WatchEvent } from './responses.ts';
-import { toConnectionError } from './transport.ts';
+import { Deadline } from './http/deadline.ts';
+import { JsonLines } from './http/json-lines.ts';
+import { KubeError } from './http/kube-error.ts';
+import { describeRequest, invalidResponse, type RequestInfo, readWatchEvent, type WatchEvent } from './http/responses.ts';
+import { toConnectionError } from './http/transport.ts';
 
 /** An object has at most 1.5 MB in etcd; with its escapes as JSON and the old managedFields it may be longer. */
 const maxLineBytes = 16 * 2 ** 20;

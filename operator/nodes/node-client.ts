@@ -1,7 +1,7 @@
 // One media node's REST API: every call with a deadline, every answer checked, a node that fails left alone for a while.
 import type { z } from 'zod';
-import { Deadline } from '../kube/deadline.ts';
-import { Semaphore } from '../kube/semaphore.ts';
+import { Deadline } from '../kube/http/deadline.ts';
+import { Semaphore } from '../kube/http/semaphore.ts';
 import { boundedText } from './bounded-text.ts';
 import { NodeError } from './node-error.ts';
 import {

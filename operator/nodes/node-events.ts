@@ -1,5 +1,5 @@
 // The events of all rooms of a cluster, through the notification socket of any of its nodes; of another one when that breaks.
-import { sleep } from '../kube/deadline.ts';
+import { sleep } from '../kube/http/deadline.ts';
 import type { Log } from '../log.ts';
 import { type EventCursor, EventSocket } from './event-socket.ts';
 import type { NodeEvent } from './schemas.ts';

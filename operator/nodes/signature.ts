@@ -1,4 +1,4 @@
-// How a call shows a node that its sender has the API token, without sending it (node/rooms/signed-calls.ts is the other end).
+// How a call shows a node that its sender has the API token, without sending it (node/rooms/tokens/signed-calls.ts is the other end).
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 /** `url`: whole, of the pod itself; `body`: as it is sent, empty where there is none. */

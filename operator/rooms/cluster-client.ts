@@ -1,6 +1,6 @@
 // The connection to the nodes of one MediaCluster: whom to ask, their events, what ended lately, and a look at all rooms now and then.
 import { createHash } from 'node:crypto';
-import { sleep } from '../kube/deadline.ts';
+import { sleep } from '../kube/http/deadline.ts';
 import type { Log } from '../log.ts';
 import { NodeClient } from '../nodes/node-client.ts';
 import { NodeEvents } from '../nodes/node-events.ts';

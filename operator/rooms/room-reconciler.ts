@@ -5,7 +5,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { Reconciled } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { addFinalizer, hasFinalizer, removeFinalizer } from '../kube/finalizers.ts';
-import { conflict, isConflict, isNotFound } from '../kube/kube-error.ts';
+import { conflict, isConflict, isNotFound } from '../kube/http/kube-error.ts';
 import { keyOf, resources, type Stored } from '../kube/objects.ts';
 import type { Reflector } from '../kube/reflector.ts';
 import { applyStatus } from '../kube/status-writer.ts';

@@ -1,6 +1,6 @@
 // Writes the Secret of a Room's peers, and never one that is not of this Room.
 import type { KubeClient } from '../kube/client.ts';
-import { isAlreadyExists } from '../kube/kube-error.ts';
+import { isAlreadyExists } from '../kube/http/kube-error.ts';
 import { resources, type Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './desired-components.ts';

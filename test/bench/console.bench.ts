@@ -1,10 +1,10 @@
 // The list of rooms in Chromium with 500 rooms and 5,000 peers on a real node: until all are shown, frames while scrolling, memory and questions over minutes of churn.
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { launch, logIn, openConsole, seeText } from '../browser/console-kit.ts';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { apiToken } from '../kit/start-node.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { benchContext } from './bench-context.ts';
 import { printRows, quantile } from './report.ts';
 

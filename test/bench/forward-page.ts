@@ -1,4 +1,4 @@
-// What runs in the pages of the benchmark of forwarding, beside test/kit/client-page.ts: the same load through our client and through
+// What runs in the pages of the benchmark of forwarding, beside test/kit/browser/client-page.ts: the same load through our client and through
 // mediasoup-client alone.
 import { Device, type types } from 'mediasoup-client';
 

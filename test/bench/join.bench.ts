@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { enter, setStage } from '../browser/client-kit.ts';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { printRows, quantile } from './report.ts';
 
 const newcomers = 30;

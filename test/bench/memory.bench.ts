@@ -1,7 +1,7 @@
 // Memory of an idle room and of a connected peer, node and worker together.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { apiClient } from '../kit/api-client.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { benchToken, residentMemory, startPinnedNode } from './processes.ts';
 import { printRows } from './report.ts';
 

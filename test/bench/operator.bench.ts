@@ -9,11 +9,11 @@ import { type KubeObject, resources, type Stored } from '../../operator/kube/obj
 import { Reflector } from '../../operator/kube/reflector.ts';
 import { silentLog } from '../../operator/log.ts';
 import type { Room } from '../../operator/objects.ts';
-import type { ApiClient } from '../kit/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { type ClusterFixture, isReady, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { residentMemory } from './processes.ts';
 import { printRows, quantile, type Row } from './report.ts';
-import '../kit/worker-bin.ts';
+import '../kit/processes/worker-bin.ts';
 
 const count = 1_000;
 const nodes = 2;

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import '../kit/worker-bin.ts';
-import { residentBytes } from '../../node/resident-memory.ts';
+import '../kit/processes/worker-bin.ts';
+import { residentBytes } from '../../node/common/resident-memory.ts';
 
 export const benchToken = 'the-api-token-of-a-benchmark';
 

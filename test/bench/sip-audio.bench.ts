@@ -9,7 +9,7 @@ import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import { ComponentAudio } from '../../node/components/sip/audio/component-audio.ts';
 import { decodeG711, encodeG711 } from '../../node/components/sip/audio/g711.ts';
 import type { CallCodec } from '../../node/components/sip/audio/session.ts';
-import { tone } from '../kit/tones.ts';
+import { tone } from '../kit/media/tones.ts';
 import { printRows, quantile, type Row } from './report.ts';
 
 const voices = 10;

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { framesAt } from '../kit/composed-stream.ts';
-import { download, follow } from '../kit/hls-viewer.ts';
-import { assertNear, colors, frameTimes, probe } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { postWhenIdle } from '../kit/sources.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { framesAt } from '../kit/media/composed-stream.ts';
+import { download, follow } from '../kit/media/hls-viewer.ts';
+import { assertNear, colors, frameTimes, probe } from '../kit/media/recorded-file.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { css, enter, red, setStage } from './client-kit.ts';
 
 /** Colours go through two conversions of a browser's own. */

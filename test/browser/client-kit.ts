@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { RoomClientOptions } from '../../packages/client/src/index.ts';
-import { apiClient } from '../kit/api-client.ts';
-import { type BrowserOptions, comesToHold, type StartedBrowser, startBrowser } from '../kit/browser.ts';
-import type { Colour } from '../kit/client-page.ts';
-import { servePlainPage } from '../kit/plain-page.ts';
-import { type StartedNode, startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { type BrowserOptions, comesToHold, type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
+import type { Colour } from '../kit/browser/client-page.ts';
+import { servePlainPage } from '../kit/browser/plain-page.ts';
+import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
 export type Stage = { node: StartedNode; browser: StartedBrowser; pageUrl: string; roomId: string };
 

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { apiClient } from '../kit/api-client.ts';
-import { comesToHold } from '../kit/browser.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { comesToHold } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
+import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { startTcpProxy } from '../kit/tcp-proxy.ts';
 import { blue, css, enter, red, type Stage, setStage } from './client-kit.ts';
 
 /** Resolves when the node waits no longer for anybody: what they published is gone. */

@@ -1,7 +1,7 @@
 // The client library in plain pages of Chromium: real ICE, DTLS and SRTP through a real node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { comesToHold } from '../kit/browser.ts';
+import { comesToHold } from '../kit/browser/browser.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
 
 test('two pages see and hear each other, and a track that is taken away goes everywhere', async (t) => {

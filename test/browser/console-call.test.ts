@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { stablePort, startNodeProcess } from '../kit/node-process.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import {
   byId,
   comesToHold,

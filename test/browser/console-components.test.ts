@@ -4,11 +4,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { makeTone, makeVideo } from '../kit/media-files.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { makeTone, makeVideo } from '../kit/media/media-files.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import {
   byId,
   comesToHold,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { type BrowserOptions, startBrowser } from '../kit/browser.ts';
+import { type BrowserOptions, startBrowser } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 
 export const deadline = 60_000;

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, comesToHold, launch, seeText, windows } from './console-kit.ts';
 import { drawnRooms, lookAt, openPart } from './console-views.ts';
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/api-client.ts';
-import { startNodePair } from '../kit/node-pair.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startNodePair } from '../kit/processes/node-pair.ts';
+import { apiToken, type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, openConsole, overflow, seeText, tabTo, windows } from './console-kit.ts';
 import { addressesOf, drawnRooms, lookAt, openPart } from './console-views.ts';
 

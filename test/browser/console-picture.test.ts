@@ -6,12 +6,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/api-client.ts';
-import { servePlainPage } from '../kit/plain-page.ts';
-import { installPortraits, type Portrait } from '../kit/portraits.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { postWhenIdle } from '../kit/sources.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { servePlainPage } from '../kit/browser/plain-page.ts';
+import { installPortraits, type Portrait } from '../kit/media/portraits.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { assertAccessible, byId, comesToHold, enter, launch, openConsole, tileOf } from './console-kit.ts';
 
 /** Set: the picture is made; else it is looked at only. */

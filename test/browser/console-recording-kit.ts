@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { addComponent, withSources } from '../kit/sources.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { addComponent, withSources } from '../kit/media/sources.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, comesToHold } from './console-kit.ts';
 
 /** A node with room `r`, in which a green picture and a tone are recorded. */

@@ -4,13 +4,13 @@ import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePorts } from '../kit/free-ports.ts';
-import { account, Kamailio } from '../kit/kamailio.ts';
-import * as far from '../kit/sipp.ts';
-import { postWhenIdle } from '../kit/sources.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
+import { freePorts } from '../kit/network/free-ports.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { account, Kamailio } from '../kit/sip/kamailio.ts';
+import * as far from '../kit/sip/sipp.ts';
 import {
   byId,
   type ConsoleOptions,

@@ -1,9 +1,9 @@
 // The console without a call: logging in, the live list of rooms, keyboard, a phone's width, and a server that goes away.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { stablePort, startNodeProcess } from '../kit/node-process.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, comesToHold, launch, logIn, logInByKeys, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
 import { holdQuestions } from './console-views.ts';
 

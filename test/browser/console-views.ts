@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core';
-import { makeResources } from '../kit/resources-folder.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { assertAccessible, byId, type ConsolePage, openConsole, overflow, windows } from './console-kit.ts';
 import { waitUntil } from './guest-kit.ts';
 

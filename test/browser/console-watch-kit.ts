@@ -1,9 +1,9 @@
 // The stream of a room as its tests watch it: a room with a stream, somebody in the picture, and a page that plays it.
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { apiToken } from '../kit/start-node.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { byId, type ConsolePage, comesToHold, tabTo, tileOf } from './console-kit.ts';
 import { openPart } from './console-views.ts';
 import { type Guest, hostOn, joinAs, openGuest } from './guest-kit.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { stablePort, startNodeProcess } from '../kit/node-process.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, comesToHold, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
 import { lookAt, tokenFile } from './console-views.ts';
 import { makeShow, phase, plays, seesAda, startByKeys, timeoutMs, watch } from './console-watch-kit.ts';

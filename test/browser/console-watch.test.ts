@@ -1,8 +1,8 @@
 // The stream of a room in the console: started there, played with little delay beside the room as it is, honest while there is nothing to play.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiToken, startNode } from '../kit/start-node.ts';
-import { startTcpProxy } from '../kit/tcp-proxy.ts';
+import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, comesToHold, launch, seeText, tileOf } from './console-kit.ts';
 import { lookAt } from './console-views.ts';
 import { makeShow, phase, plays, seesAda, startByKeys, watch } from './console-watch-kit.ts';

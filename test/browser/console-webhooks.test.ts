@@ -1,11 +1,11 @@
 // The console's part Webhooks: receivers that are behind and why, dead letters that are looked at and sent again, and what it says in trouble.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { stablePort, startNodeProcess } from '../kit/node-process.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
-import { accept, reject, startReceiver } from '../kit/webhook-receiver.ts';
+import { accept, reject, startReceiver } from '../kit/network/webhook-receiver.ts';
+import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText, tabTo } from './console-kit.ts';
 import { holdQuestions, lookAt, openPart, standsStill, tokenFile } from './console-views.ts';
 

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/api-client.ts';
-import { startBrowser } from '../kit/browser.ts';
-import { startExample } from '../kit/example.ts';
-import { makeNamespace, mayMakeNamespaces } from '../kit/network-namespace.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { startBrowser } from '../kit/browser/browser.ts';
+import { makeNamespace, mayMakeNamespaces } from '../kit/network/network-namespace.ts';
+import { startExample } from '../kit/processes/example.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { cameraOf, cameraPaused, playing, shows } from './react-kit.ts';
 
 test('people see each other in the page, write, switch their camera, are told that it was taken away, and of the end', async (t) => {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { makeTone, makeVideo } from '../kit/media-files.ts';
-import { oggFile, opusPacket } from '../kit/ogg-file.ts';
+import { makeTone, makeVideo } from '../kit/media/media-files.ts';
+import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { startNode } from '../kit/start-node.ts';
 import { enter, setStage } from './client-kit.ts';
 import { byId, launch, logIn, openConsole, seeText } from './console-kit.ts';
 

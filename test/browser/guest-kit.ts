@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Environment } from '../../node/env.ts';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { apiToken, type StartedNode, startNode } from '../kit/start-node.ts';
+import { apiToken, type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { byId, type ConsolePage, comesToHold, deadline, openConsole } from './console-kit.ts';
 
 export type Hosted<Node extends { url: string } = StartedNode> = {

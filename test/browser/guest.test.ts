@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
 import {
   assertAccessible,
   byId,

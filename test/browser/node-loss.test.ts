@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import { startBrowser } from '../kit/browser.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { startBrowser } from '../kit/browser/browser.ts';
+import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { servePlainPage } from '../kit/plain-page.ts';
+import { startTcpBalancer } from '../kit/network/tcp-balancer.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
-import { startTcpBalancer } from '../kit/tcp-balancer.ts';
 import { blue, css, enter, red, type Stage } from './client-kit.ts';
 
 /** Milliseconds from the room made again to pictures and sound: the goal of issue 7 for the whole way since Kubernetes noticed. */

@@ -1,8 +1,8 @@
 // The example of a React page as its tests look at it.
 
 import type { Page } from 'playwright-core';
-import type { ApiClient } from '../kit/api-client.ts';
-import { comesToHold } from '../kit/browser.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
+import { comesToHold } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 
 const deadline = 60_000;

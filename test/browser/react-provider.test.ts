@@ -1,11 +1,11 @@
 // RoomProvider with what it cannot use: the error boundary around it is told, and tries again with what the application gives then.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { startBrowser } from '../kit/browser.ts';
-import { servePlainPage } from '../kit/plain-page.ts';
-import type { ProviderPage } from '../kit/provider-page.ts';
-import { startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { startBrowser } from '../kit/browser/browser.ts';
+import { servePlainPage } from '../kit/browser/plain-page.ts';
+import type { ProviderPage } from '../kit/browser/provider-page.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { shows } from './react-kit.ts';
 
 test('a URL or options that are no good reach the error boundary, the rest of the page stays, and a good URL enters the room', async (t) => {

@@ -1,8 +1,8 @@
 // What a node measures of a call in browsers is what the browsers measure themselves.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RoomStats } from '../../node/rooms/stats.ts';
-import { apiClient } from '../kit/api-client.ts';
+import type { RoomStats } from '../../node/rooms/shapes/stats.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { keepDoing } from '../kit/pace.ts';
 import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
-import { scrape } from '../kit/metrics.ts';
+import { scrape } from '../kit/fakes/metrics.ts';
 import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
 
 /** Bytes over the transports of a peer, as its browser counts them. */

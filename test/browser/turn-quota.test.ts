@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TurnServer } from '../../node/turn/turn-server.ts';
-import { freePort } from '../kit/free-ports.ts';
+import { freePort } from '../kit/network/free-ports.ts';
+import { allocateRelay } from '../kit/network/turn-client.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
-import { allocateRelay } from '../kit/turn-client.ts';
 
 test('a peer has 16 relays at once, however often it asks for credentials; others have theirs, also of the same id in another room', async (t) => {
   const port = await freePort();

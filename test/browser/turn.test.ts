@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { freePort, freePorts } from '../kit/free-ports.ts';
+import { freePort, freePorts } from '../kit/network/free-ports.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
 
 const run = promisify(execFile);

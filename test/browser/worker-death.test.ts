@@ -1,9 +1,9 @@
 // A media worker killed with -9 under two calls: its own room ends and says so, the other call does not miss a frame.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import { blue, css, enter, red, type Stage, setStage } from './client-kit.ts';
 

@@ -1,14 +1,14 @@
 // Calls through a node that does not own the room: signaling is carried there, media goes straight, and the carrier may die.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { startBrowser } from '../kit/browser.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { startBrowser } from '../kit/browser/browser.ts';
+import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { servePlainPage } from '../kit/plain-page.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
 import { blue, css, enter, red, type Stage } from './client-kit.ts';
 
 const dist = (name: string) => ({

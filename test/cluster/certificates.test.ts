@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { DistTlsConfig } from '../../node/cluster/erlang/dist-tls.ts';
-import { certificateStep } from '../../operator/clusters/certificates.ts';
 import type { SecretData } from '../../operator/clusters/cluster-context.ts';
-import { connectedTo, startDistNode } from '../kit/dist-nodes.ts';
-import { freePort } from '../kit/free-ports.ts';
+import { certificateStep } from '../../operator/clusters/secrets/certificates.ts';
+import { connectedTo, startDistNode } from '../kit/network/dist-nodes.ts';
+import { freePort } from '../kit/network/free-ports.ts';
 
 const day = 24 * 3_600_000;
 

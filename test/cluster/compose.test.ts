@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { reloadableVariables, staticVariables } from '../../node/config/variables.ts';
 import type { Environment } from '../../node/env.ts';
-import { apiClient } from '../kit/api-client.ts';
-import { ClusterNetwork } from '../kit/cluster-network.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
+import { ClusterNetwork } from '../kit/network/cluster-network.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { onMachines } from './network-kit.ts';
 
 type Service = { hostname: string; environment: Record<string, string>; ports: string[] };

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { testedDocument } from '../kit/answers/openapi.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodePair } from '../kit/node-pair.ts';
-import { testedDocument } from '../kit/openapi.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { addFiles, makeResources } from '../kit/resources-folder.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startNodePair } from '../kit/processes/node-pair.ts';
+import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 
 const readToken = `read-token-${randomBytes(16).toString('hex')}`;
 

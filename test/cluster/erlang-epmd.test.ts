@@ -1,11 +1,11 @@
 // Our name service and Erlang's epmd: either may be there first, both kinds of nodes share one, and it survives its holder.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
-import { startDistNode } from '../kit/dist-nodes.ts';
-import { runCommand, startEpmd, startErl } from '../kit/erlang-node.ts';
+import { listNodes } from '../../node/cluster/erlang/epmd/epmd-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePort } from '../kit/free-ports.ts';
+import { startDistNode } from '../kit/network/dist-nodes.ts';
+import { freePort } from '../kit/network/free-ports.ts';
+import { runCommand, startEpmd, startErl } from '../kit/processes/erlang-node.ts';
 
 /** Resolves when EPMD lists exactly these. */
 async function listed(port: number, names: readonly string[]): Promise<void> {

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
-import { download, follow } from '../kit/hls-viewer.ts';
-import { makeVideo } from '../kit/media-files.ts';
-import { startNodePair } from '../kit/node-pair.ts';
-import { assertColor, colors } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { postWhenIdle } from '../kit/sources.ts';
+import { download, follow } from '../kit/media/hls-viewer.ts';
+import { makeVideo } from '../kit/media/media-files.ts';
+import { assertColor, colors } from '../kit/media/recorded-file.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
+import { startNodePair } from '../kit/processes/node-pair.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 
 const green = [30, 200, 30];
 const small = { width: 320, height: 180, segmentDuration: 1 };

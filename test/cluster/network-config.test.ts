@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { apiClient } from '../kit/api-client.ts';
-import { ClusterNetwork } from '../kit/cluster-network.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePorts } from '../kit/free-ports.ts';
-import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
+import { ClusterNetwork } from '../kit/network/cluster-network.ts';
+import { freePorts } from '../kit/network/free-ports.ts';
+import { runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 import { onMachines } from './network-kit.ts';
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { ClusterNetwork } from '../kit/cluster-network.ts';
-import { startDnsServer } from '../kit/dns-server.ts';
 import { eventually } from '../kit/eventually.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { ClusterNetwork } from '../kit/network/cluster-network.ts';
+import { startDnsServer } from '../kit/network/dns-server.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { connected, counted, healthOf, logged, nodeName, onMachines, startOn } from './network-kit.ts';
 
 const query = 'nodes.cluster.test';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { ClusterNetwork, type NetworkHost } from '../kit/cluster-network.ts';
-import { runCommand, startErl } from '../kit/erlang-node.ts';
 import { eventually } from '../kit/eventually.ts';
+import { ClusterNetwork, type NetworkHost } from '../kit/network/cluster-network.ts';
+import { runCommand, startErl } from '../kit/processes/erlang-node.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 import { type ClusterNode, connected, healthOf, logged, makeRoom, nodeName, onMachines, startOn, toldOf } from './network-kit.ts';
 

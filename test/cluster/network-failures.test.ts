@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, type TestContext, test } from 'node:test';
-import { ClusterNetwork } from '../kit/cluster-network.ts';
 import { eventually } from '../kit/eventually.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { ClusterNetwork } from '../kit/network/cluster-network.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
-import { apiToken } from '../kit/start-node.ts';
 import {
   addressOf,
   type ClusterNode,

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import type { ClusterNetwork, NetworkHost } from '../kit/cluster-network.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { mayMakeNamespaces } from '../kit/network-namespace.ts';
-import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import type { ClusterNetwork, NetworkHost } from '../kit/network/cluster-network.ts';
+import { mayMakeNamespaces } from '../kit/network/network-namespace.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { stopwatch } from '../kit/promised-time.ts';
-import { apiToken } from '../kit/start-node.ts';
 
 /** For tests that need machines of their own. */
 export const onMachines = { skip: mayMakeNamespaces ? false : 'only root may make network namespaces' };

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClusterNetwork } from '../kit/cluster-network.ts';
 import { eventually } from '../kit/eventually.ts';
+import { ClusterNetwork } from '../kit/network/cluster-network.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { connected, counted, enterRoom, healthOf, logged, makeRoomOn, onMachines, roomIds, startCluster } from './network-kit.ts';
 

@@ -1,8 +1,8 @@
 // Where rooms go on three machines: bursts spread, a full and a draining node are passed over, one id exists once.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { ClusterNetwork } from '../kit/cluster-network.ts';
 import { eventually } from '../kit/eventually.ts';
+import { ClusterNetwork } from '../kit/network/cluster-network.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import {
   addressOf,

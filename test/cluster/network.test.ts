@@ -1,10 +1,10 @@
 // Three machines with an address each: nodes find each other by a list and by transitivity, and share their rooms.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { listNodes } from '../../node/cluster/erlang/epmd-client.ts';
-import { ClusterNetwork } from '../kit/cluster-network.ts';
-import { runCommand } from '../kit/erlang-node.ts';
+import { listNodes } from '../../node/cluster/erlang/epmd/epmd-client.ts';
 import { eventually } from '../kit/eventually.ts';
+import { ClusterNetwork } from '../kit/network/cluster-network.ts';
+import { runCommand } from '../kit/processes/erlang-node.ts';
 import {
   addressOf,
   connected,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
-import { startNodePair } from '../kit/node-pair.ts';
+import { startNodePair } from '../kit/processes/node-pair.ts';
+import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
-import { addFiles, makeResources } from '../kit/resources-folder.ts';
 
 test('the owner’s lines say the id that the other node was asked with, its rooms later lines do not', async (t) => {
   const [here, there] = [recordedLog(), recordedLog()];

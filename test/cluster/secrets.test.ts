@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
 import { SecretLeakScanner } from '../../tools/test-runner/secret-leak-scan.mjs';
-import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
+import { type ApiAnswer, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { reject, startReceiver } from '../kit/webhook-receiver.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { reject, startReceiver } from '../kit/network/webhook-receiver.ts';
+import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
 
 /** Words that stand nowhere by accident. */
 const word = (name: string) => `${name}-${randomBytes(12).toString('hex')}`;

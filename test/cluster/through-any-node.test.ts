@@ -1,11 +1,11 @@
 // Everything that a user asks works at a node that does not own the room: two nodes over a real distribution.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { type NodePair, startNodePair } from '../kit/node-pair.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { addFiles, makeResources } from '../kit/resources-folder.ts';
-import { apiToken } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
+import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { opusParameters } from '../media/kit.ts';
 
 async function startPair(t: TestContext): Promise<NodePair & { resources: string }> {

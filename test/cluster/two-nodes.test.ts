@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { waitForMesh } from '../kit/node-pair.ts';
-import { runNodeToEnd, startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { waitForMesh } from '../kit/processes/node-pair.ts';
+import { runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { stopwatch } from '../kit/promised-time.ts';
-import { apiToken } from '../kit/start-node.ts';
 
 async function createRoom(url: string, roomId: string): Promise<string> {
   const { status, body } = await apiClient(url, apiToken).post('/room', { roomId });

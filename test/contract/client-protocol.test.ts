@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
-import type { PeerEvent, RemoteComponent, RemotePeer } from '../../node/rooms/peer-events.ts';
-import { peerEventSchema } from '../../node/rooms/peer-events.ts';
-import type { Permissions, TrackView } from '../../node/rooms/views.ts';
+import type { PeerEvent, RemoteComponent, RemotePeer } from '../../node/rooms/shapes/peer-events.ts';
+import { peerEventSchema } from '../../node/rooms/shapes/peer-events.ts';
+import type { Permissions, TrackView } from '../../node/rooms/shapes/views.ts';
 import { defaultLimits } from '../../node/signaling/limits.ts';
 import {
   type Method,

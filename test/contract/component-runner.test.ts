@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { ServiceError } from '../../node/errors.ts';
-import { silentLog } from '../../node/log.ts';
+import { ServiceError } from '../../node/common/errors.ts';
+import { silentLog } from '../../node/common/log.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner } from '../../node/rooms/interfaces.ts';
-import type { ComponentOptions } from '../../node/rooms/room-config.ts';
-import { makeComponentRegistry } from '../kit/component-registry.ts';
+import type { ComponentOptions } from '../../node/rooms/shapes/room-config.ts';
 import { eventually } from '../kit/eventually.ts';
-import { FakeComponentRegistry, hostFacts } from '../kit/fake-components.ts';
-import { FakeMedia } from '../kit/fake-media.ts';
-import { childrenOf } from '../kit/node-process.ts';
-import { oggFile, opusPacket } from '../kit/ogg-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
+import { makeComponentRegistry } from '../kit/fakes/component-registry.ts';
+import { FakeComponentRegistry, hostFacts } from '../kit/fakes/fake-components.ts';
+import { FakeMedia } from '../kit/fakes/fake-media.ts';
+import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
+import { childrenOf } from '../kit/processes/node-process.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 
 type Subject = {
   kinds: ComponentFactory;

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { docCommands, runShell } from '../kit/doc-commands.ts';
-import { makeTone } from '../kit/media-files.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { startNode } from '../kit/start-node.ts';
+import { makeTone } from '../kit/media/media-files.ts';
+import { docCommands, runShell } from '../kit/processes/doc-commands.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const docs = readdirSync(join(import.meta.dirname, '../../docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
   name.endsWith('.md'),

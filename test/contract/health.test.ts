@@ -5,13 +5,13 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { fillDisk, smallDisk } from '../kit/small-disk.ts';
-import { apiToken } from '../kit/start-node.ts';
-import { workerBin } from '../kit/worker-bin.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { fillDisk, smallDisk } from '../kit/processes/small-disk.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
+import { workerBin } from '../kit/processes/worker-bin.ts';
 
 async function startProcess(t: TestContext, env: Environment) {
   const node = await startNodeProcess(t, env);

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { errorCatalogue } from '../../node/errors.ts';
+import { errorCatalogue } from '../../node/common/errors.ts';
+import type { JsonSchema } from '../../node/common/json-schemas.ts';
 import { errorsOf, openApiDocument } from '../../node/http/openapi.ts';
-import { routes } from '../../node/http/routes.ts';
-import type { JsonSchema } from '../../node/json-schemas.ts';
+import { routes } from '../../node/http/routes/routes.ts';
 
 const document = openApiDocument(routes, { version: '0.0.0', path: '/eu' });
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -1,9 +1,9 @@
 // A whole node with real media, called over REST: every answer is as its own document says.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { testedDocument } from '../kit/openapi.ts';
-import { startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { testedDocument } from '../kit/answers/openapi.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 test('a room with a peer lives and ends over REST, and the node serves the document that tests compare with', async (context) => {
   const { url, token } = await startNode(context);

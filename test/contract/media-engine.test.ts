@@ -1,10 +1,10 @@
 // The rules of MediaEngine, RoomMedia and PeerMedia that the domain relies on, for the real engine and for the fake that stands for it elsewhere.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { ServiceError } from '../../node/errors.ts';
+import { ServiceError } from '../../node/common/errors.ts';
 import type { MediaEngine, PeerMedia, RoomMedia } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
-import { FakeMedia } from '../kit/fake-media.ts';
+import { FakeMedia } from '../kit/fakes/fake-media.ts';
 import { dtlsParameters, engineFor, opusParameters, videoParameters } from '../media/kit.ts';
 
 const engines: readonly (readonly [name: string, open: (t: TestContext) => Promise<MediaEngine>])[] = [

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { clientLibrary, ensureBuilds, serverSdk } from '../../tools/builds.mjs';
 import { nodeModules, pinnedNode, root } from '../../tools/paths.mjs';
 import { findRuntime } from '../../tools/test-runner/runtimes.mjs';
-import { startNode } from '../kit/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const run = promisify(execFile);
 const deadline = 60_000;

@@ -8,9 +8,9 @@ import {
   type RoomEvent,
   WebhookVerifier,
 } from '../../packages/server-sdk/src/index.ts';
-import { startNode } from '../kit/start-node.ts';
-import { startTcpProxy } from '../kit/tcp-proxy.ts';
-import { startReceiver } from '../kit/webhook-receiver.ts';
+import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
+import { startReceiver } from '../kit/network/webhook-receiver.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 /** Reads until so many events have come. */
 async function take(events: AsyncIterator<RoomEvent, void>, count: number): Promise<RoomEvent[]> {

@@ -5,10 +5,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Mediarooms, MediaroomsError, type MediaroomsOptions } from '../../packages/server-sdk/src/index.ts';
-import { apiClient } from '../kit/api-client.ts';
-import { startFaultyProxy } from '../kit/faulty-proxy.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { startFaultyProxy } from '../kit/network/faulty-proxy.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const refused = (status: number, headers: Record<string, string> = {}) => ({ status, headers, body: 'not now' });
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import '../kit/worker-bin.ts';
+import '../kit/processes/worker-bin.ts';
 
 /** Starts a node and sends it SIGTERM when a line of its log has the words. Resolves with its exit code. */
 async function endedBy(t: TestContext, words: string, settings: NodeJS.ProcessEnv = {}): Promise<{ code: number | null; lines: string[] }> {

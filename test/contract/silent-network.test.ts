@@ -1,11 +1,11 @@
 // A network that falls silent between a client and a whole node: nothing ends, nothing arrives.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
-import { startNode } from '../kit/start-node.ts';
-import { startTcpProxy } from '../kit/tcp-proxy.ts';
 
 test('a peer whose network falls silent is disconnected and removed within its timeout', async (t) => {
   const { url, port, token, serverSocketUrl, peerSocketUrl } = await startNode(t);

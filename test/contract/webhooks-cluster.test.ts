@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodePair, waitForMesh } from '../kit/node-pair.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { accept, reject, startReceiver } from '../kit/network/webhook-receiver.ts';
+import { startNodePair, waitForMesh } from '../kit/processes/node-pair.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
-import { accept, reject, startReceiver } from '../kit/webhook-receiver.ts';
 
 const webhooks = { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' };
 

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { accept, reject, startReceiver } from '../kit/network/webhook-receiver.ts';
+import { smallDisk } from '../kit/processes/small-disk.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
-import { smallDisk } from '../kit/small-disk.ts';
-import { startNode } from '../kit/start-node.ts';
-import { accept, reject, startReceiver } from '../kit/webhook-receiver.ts';
 
 test('a node on a full disk goes on, says so once, and delivers from memory in order', async (t) => {
   const resources = smallDisk(t, '64k');

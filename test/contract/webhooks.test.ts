@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { apiToken, startNode } from '../kit/start-node.ts';
-import { accept, type Received, reject, startReceiver } from '../kit/webhook-receiver.ts';
-import { secret } from '../kit/webhooks.ts';
+import { secret } from '../kit/fakes/webhooks.ts';
+import { accept, type Received, reject, startReceiver } from '../kit/network/webhook-receiver.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken, startNode } from '../kit/processes/start-node.ts';
 
 test('a receiver of a room and one of the cluster get every event of the room in order, the last one too, signed', async (t) => {
   const own = await startReceiver(t);

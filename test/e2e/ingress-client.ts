@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { request as ask } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { isJson } from '../kit/received-answer.ts';
+import { isJson } from '../kit/answers/received-answer.ts';
 import { host, type Installed } from './installed.ts';
 
 /** What asks it plainly asks Ingress over TLS, by its name. Ends with the scope. @returns its URL */

@@ -7,13 +7,13 @@ import type { Page } from 'playwright-core';
 import { ensureImages } from '../../tools/images/images.mjs';
 import { imageArchivesVariable } from '../../tools/paths.mjs';
 import { PagePeer, type Options as PeerOptions } from '../browser/client-kit.ts';
-import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
+import { problemOfReceived, type ReceivedAnswer } from '../kit/answers/received-answer.ts';
+import { type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
+import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { type Certificates, makeCertificates } from '../kit/kube/cluster/certificates.ts';
 import { type Cluster, type ClusterOptions, startCluster } from '../kit/kube/cluster/cluster.ts';
 import { diagnosis } from '../kit/kube/cluster/diagnosis.ts';
 import type { Scope } from '../kit/kube/scope.ts';
-import { servePlainPage } from '../kit/plain-page.ts';
-import { problemOfReceived, type ReceivedAnswer } from '../kit/received-answer.ts';
 import { tell, timing } from './timings.ts';
 
 export const chart = join(import.meta.dirname, '../../helm');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monitoringDefinitions } from '../kit/kube/third-party-crds.ts';
-import { Prometheus } from '../kit/prometheus.ts';
+import { Prometheus } from '../kit/processes/prometheus.ts';
 import { Conversation } from './conversation.ts';
 import { type Anything, chart, Installed } from './installed.ts';
 import { tell, timing } from './timings.ts';

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
-import { freePort } from '../kit/free-ports.ts';
-import { account, Kamailio } from '../kit/kamailio.ts';
 import { Child } from '../kit/kube/child.ts';
-import { makeVoice } from '../kit/rtp-phone.ts';
-import * as far from '../kit/sipp.ts';
-import { decibels, levelOf, steadyLevelOf } from '../kit/tones.ts';
+import { decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
+import { freePort } from '../kit/network/free-ports.ts';
+import { account, Kamailio } from '../kit/sip/kamailio.ts';
+import { makeVoice } from '../kit/sip/rtp-phone.ts';
+import * as far from '../kit/sip/sipp.ts';
 import { type Anything, Installed } from './installed.ts';
 
 const stage = await Installed.prepare({ after });
@@ -46,7 +46,7 @@ async function openPhone(t: TestContext) {
   const port = await freePort();
   const [said, heard] = [join(folder, 'said'), join(folder, 'heard')];
   await Promise.all([writeFile(said, Buffer.concat(await makeVoice('PCMA', phoneTone, 3))), writeFile(heard, '')]);
-  const program = join(import.meta.dirname, '../kit/remote-phone-main.ts');
+  const program = join(import.meta.dirname, '../kit/sip/remote-phone-main.ts');
   const child = new Child([process.execPath, program, place.address, String(port), said, heard], {
     log: join(folder, 'log'),
     wrap: place.wrap,

@@ -9,28 +9,28 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { silentLog } from '../../node/common/log.ts';
 import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
 import { HlsStreams } from '../../node/components/hls/hls-streams.ts';
 import { parseOptions } from '../../node/components/hls/options.ts';
 import { Admission } from '../../node/components/process/admission.ts';
 import { ComponentProcess } from '../../node/components/process/component-process.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
-import { silentLog } from '../../node/log.ts';
 import type { RoomMedia, SubscribableTrack } from '../../node/rooms/interfaces.ts';
-import { isAlive } from '../kit/alive.ts';
-import { apiClient } from '../kit/api-client.ts';
-import type { AvChildCommand } from '../kit/component-process-main.ts';
-import { noUploads } from '../kit/component-registry.ts';
-import { framesAt, startComposer } from '../kit/composed-stream.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { hostFacts } from '../kit/fake-components.ts';
-import { memoryOf } from '../kit/memory.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
+import { noUploads } from '../kit/fakes/component-registry.ts';
+import { hostFacts } from '../kit/fakes/fake-components.ts';
+import type { AvChildCommand } from '../kit/media/component-process-main.ts';
+import { framesAt, startComposer } from '../kit/media/composed-stream.ts';
+import { makeRtp, sendInTime, sentPackets, withSsrc } from '../kit/media/rtp-packets.ts';
+import { startPublisher } from '../kit/media/rtp-publisher.ts';
+import { isAlive } from '../kit/processes/alive.ts';
+import { memoryOf } from '../kit/processes/memory.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { makeRtp, sendInTime, sentPackets, withSsrc } from '../kit/rtp-packets.ts';
-import { startPublisher } from '../kit/rtp-publisher.ts';
-import { apiToken } from '../kit/start-node.ts';
 import { engineFor, openRoom } from '../media/kit.ts';
 import { type RecordingStage, recordingStage } from '../media/recording-stage.ts';
 import { attack } from './attack.ts';
@@ -268,7 +268,7 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
 async function flawedComposer(folder: string, fault: string): Promise<string> {
   const path = join(folder, 'composer.mjs');
   const [child, track] = ['composer-main', 'video-track'].map((name) =>
-    JSON.stringify(new URL(`../../node/components/hls/${name}.ts`, import.meta.url)),
+    JSON.stringify(new URL(`../../node/components/hls/composer/${name}.ts`, import.meta.url)),
   );
   await writeFile(
     path,
@@ -287,7 +287,7 @@ function avChild(t: TestContext) {
   let heard = Promise.withResolvers<string>();
   const child = new ComponentProcess<AvChildCommand, { text: string }>({
     log: silentLog(),
-    module: join(import.meta.dirname, '../kit/component-process-main.ts'),
+    module: join(import.meta.dirname, '../kit/media/component-process-main.ts'),
     reportSchema: z.strictObject({ text: z.string() }),
     onReport: ({ text }) => heard.resolve(text),
     onExit: () => {},

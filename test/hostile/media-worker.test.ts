@@ -11,8 +11,8 @@ import { MediaLink } from '../kit/hostile/media-link.ts';
 import { publications, rtpSamples } from '../kit/hostile/packet-samples.ts';
 import { opusPacket, opusParameters } from '../kit/hostile/rtp.ts';
 import { associate, chunk } from '../kit/hostile/sctp.ts';
-import { memoryOf } from '../kit/memory.ts';
 import { keepDoing } from '../kit/pace.ts';
+import { memoryOf } from '../kit/processes/memory.ts';
 import { attack } from './attack.ts';
 import { attacks } from './media-worker.attacks.ts';
 

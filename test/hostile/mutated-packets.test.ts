@@ -9,7 +9,7 @@ import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode }
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { publications, rtcpSamples, rtpSamples } from '../kit/hostile/packet-samples.ts';
 import { associate, packetOf, sctpSamples } from '../kit/hostile/sctp.ts';
-import { memoryOf } from '../kit/memory.ts';
+import { memoryOf } from '../kit/processes/memory.ts';
 import { attack } from './attack.ts';
 import { attacks } from './mutated-packets.attacks.ts';
 

@@ -1,15 +1,15 @@
 // What requests name that is not the caller's, against a real node: folders of a real S3 server, addresses of its network; and relays of a real coturn.
 import assert from 'node:assert/strict';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePort } from '../kit/free-ports.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { startS3Server } from '../kit/s3-server.ts';
-import { apiToken } from '../kit/start-node.ts';
-import { allocateRelay } from '../kit/turn-client.ts';
-import { startReceiver } from '../kit/webhook-receiver.ts';
+import { freePort } from '../kit/network/free-ports.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { allocateRelay } from '../kit/network/turn-client.ts';
+import { startReceiver } from '../kit/network/webhook-receiver.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { startS3Server } from '../kit/processes/s3-server.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { attack } from './attack.ts';
 import { attacks } from './storage.attacks.ts';
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { emits, eventually } from '../kit/eventually.ts';
-import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { apiToken } from '../kit/start-node.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { attack } from './attack.ts';
 import { attacks } from './strangers.attacks.ts';
 

@@ -1,12 +1,12 @@
 // Workers that hang or die in spite of all: which rooms that costs. They are stopped and killed by signal here.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { isAlive } from '../kit/alive.ts';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { apiToken } from '../kit/start-node.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { isAlive } from '../kit/processes/alive.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 import { attack } from './attack.ts';
 import { attacks } from './workers.attacks.ts';
 

@@ -10,8 +10,8 @@ const named: Record<string, string> = {
   'test/kit/turns.ts': 'it lets things run',
   'test/kit/pace.ts': 'what goes on for a while or on a schedule does so here',
   'test/kit/promised-time.ts': 'it is the judgement',
-  'test/kit/client-page.ts': 'a page gives up a picture that does not come: its code cannot import the kit',
-  'test/kit/kube/service-ports.ts': 'a port is asked for as long as the service is there',
+  'test/kit/browser/client-page.ts': 'a page gives up a picture that does not come: its code cannot import the kit',
+  'test/kit/kube/network/service-ports.ts': 'a port is asked for as long as the service is there',
   'test/browser/console-kit.ts': 'a page listens for a while: its code is text',
   'test/browser/guest.test.ts': 'a page looks at a meter for a while: its code is text',
 };

@@ -1,8 +1,8 @@
-// The table of docs/reference/errors.md says what node/errors.ts does.
+// The table of docs/reference/errors.md says what node/common/errors.ts does.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { errorCatalogue } from '../../node/errors.ts';
+import { errorCatalogue } from '../../node/common/errors.ts';
 
 test('the table of errors in docs/reference/errors.md is the catalogue', () => {
   const text = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');

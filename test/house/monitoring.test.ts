@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { emptyMetrics } from '../kit/metrics.ts';
+import { emptyMetrics } from '../kit/fakes/metrics.ts';
 import { root } from './source-files.ts';
 
 const file = (name: string) => readFileSync(join(root, 'monitoring', name), 'utf8');

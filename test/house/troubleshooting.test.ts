@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { errorCatalogue } from '../../node/common/errors.ts';
 import { knownNames } from '../../node/config/variables.ts';
-import { errorCatalogue } from '../../node/errors.ts';
-import { routes } from '../../node/http/routes.ts';
-import { eventDescriptions } from '../../node/rooms/events.ts';
-import { emptyMetrics } from '../kit/metrics.ts';
+import { routes } from '../../node/http/routes/routes.ts';
+import { eventDescriptions } from '../../node/rooms/shapes/events.ts';
+import { emptyMetrics } from '../kit/fakes/metrics.ts';
 import { root, sourceFiles } from './source-files.ts';
 
 const page = readFileSync(join(root, 'docs/how-to/troubleshoot.md'), 'utf8');

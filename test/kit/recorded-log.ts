@@ -1,6 +1,6 @@
 // A log that tests read; searched for the secrets of the nodes that run meanwhile.
 import { pino } from 'pino';
-import { type Log, requestIdMixin } from '../../node/log.ts';
+import { type Log, requestIdMixin } from '../../node/common/log.ts';
 import { searchLine } from './secret-search.ts';
 
 export type Line = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [field: string]: unknown };

@@ -1,8 +1,8 @@
 // Which secrets the nodes of a test have, and a log that is searched for them as it is written.
 import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
+import { type Log, requestIdMixin } from '../../node/common/log.ts';
 import type { Environment } from '../../node/env.ts';
-import { type Log, requestIdMixin } from '../../node/log.ts';
 import { type Secret, SecretLeakScanner, secretsVariable } from '../../tools/test-runner/secret-leak-scan.mjs';
 
 const kinds: Record<string, string> = {

@@ -5,12 +5,12 @@ import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 
 const run = promisify(execFile);
 const server = await startControlPlane({ after });

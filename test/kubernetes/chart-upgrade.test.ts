@@ -6,7 +6,7 @@ import { versionAnnotation } from '../../crds/crd-manifests.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 
 const firstChart = join(import.meta.dirname, 'fixtures/chart-0.7.0');
 const server = await startControlPlane({ after });

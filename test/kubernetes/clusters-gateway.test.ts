@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { routeDefinition } from '../kit/kube/third-party-crds.ts';
 
 type Route = {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lostTimeoutMs } from '../../operator/clusters/hosts.ts';
+import { lostTimeoutMs } from '../../operator/clusters/pods/hosts.ts';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { readObject } from '../kit/kube/read-objects.ts';
 
 const server = await startControlPlane({ after });

@@ -5,9 +5,9 @@ import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { Informer } from '../kit/kube/informer.ts';
 import { applyDefinitions, type ClusterPod, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
-import type { ApiObject } from '../kit/kube/pod-spec.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import type { ApiObject } from '../kit/kube/pods/pod-spec.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 
 const server = await startControlPlane({ after });

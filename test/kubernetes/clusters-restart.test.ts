@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions, basePort, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 
 const server = await startControlPlane({ after });

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { applyDefinitions, basePort, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 
 const run = promisify(execFile);
 const server = await startControlPlane({ after });

@@ -6,10 +6,10 @@ import { after, test } from 'node:test';
 import { disruptionBudget, serviceAccount } from '../../operator/clusters/auxiliary-objects.ts';
 import { label, namesOf } from '../../operator/clusters/names.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
-import { pod } from '../../operator/clusters/pod.ts';
+import { pod } from '../../operator/clusters/pods/pod.ts';
 import { eventually } from '../kit/eventually.ts';
+import { testFacts } from '../kit/fakes/media-cluster.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { testFacts } from '../kit/media-cluster.ts';
 
 const namespace = 'default';
 

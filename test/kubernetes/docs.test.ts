@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { docCommands, runShell } from '../kit/doc-commands.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
 import { ClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { docCommands, runShell } from '../kit/processes/doc-commands.ts';
 
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);

@@ -12,8 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
-import { type ContainerStatus, isReady, type Pod, type Terminated } from '../kit/kube/pod-spec.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { type ContainerStatus, isReady, type Pod, type Terminated } from '../kit/kube/pods/pod-spec.ts';
 
 /** What cannot be asked yet does not hold yet. */
 async function until(what: string, look: () => Promise<boolean> | boolean, within?: number): Promise<void> {

@@ -1,6 +1,6 @@
 // A process that stands for leader and, while it leads, writes its name: what tests freeze and kill.
 import { KubeClient } from '../../operator/kube/client.ts';
-import { sleep } from '../../operator/kube/deadline.ts';
+import { sleep } from '../../operator/kube/http/deadline.ts';
 import { LeaderElector } from '../../operator/kube/lease.ts';
 import { resources } from '../../operator/kube/objects.ts';
 import { silentLog } from '../../operator/log.ts';

@@ -8,12 +8,12 @@ import { reloadableVariables, staticVariables } from '../../node/config/variable
 import { type ConfigFiles, configFiles } from '../../operator/clusters/config-files.ts';
 import { paths } from '../../operator/clusters/names.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
-import { pod } from '../../operator/clusters/pod.ts';
+import { pod } from '../../operator/clusters/pods/pod.ts';
 import { eventually } from '../kit/eventually.ts';
-import { containerEnvironment } from '../kit/kube/pod-env.ts';
-import type { Pod } from '../kit/kube/pod-spec.ts';
-import { richSpec, testCluster, testFacts, testSecrets } from '../kit/media-cluster.ts';
-import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
+import { richSpec, testCluster, testFacts, testSecrets } from '../kit/fakes/media-cluster.ts';
+import { containerEnvironment } from '../kit/kube/pods/pod-env.ts';
+import type { Pod } from '../kit/kube/pods/pod-spec.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
 
 const token = 'token-of-the-operator';
 const image = Object.fromEntries(

@@ -4,11 +4,11 @@ import { after, test } from 'node:test';
 import { ClusterFixture, isAvailable, isReady, type KubeJson, mediaCluster } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { keepDoing } from '../kit/pace.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
-import { startTcpProxy } from '../kit/tcp-proxy.ts';
 
 const away = 60_000;
 

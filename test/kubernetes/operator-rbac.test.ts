@@ -9,7 +9,7 @@ import { ClusterFixture, condition, isAvailable, mediaCluster } from '../kit/kub
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import type { KubectlResult } from '../kit/kube/kubectl.ts';
 import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { routeDefinition } from '../kit/kube/third-party-crds.ts';
 
 type Rule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { blue, css, PagePeer, red } from '../browser/client-kit.ts';
-import { type StartedBrowser, startBrowser } from '../kit/browser.ts';
+import { type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
+import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { isReady, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
-
-import { servePlainPage } from '../kit/plain-page.ts';
 
 const stage = await startClusterFixture({ after }, { spec: { replicas: 2 } });
 await Promise.all([stage.runner.waitForPod('media-0'), stage.runner.waitForPod('media-1')]);

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { cp } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { docCommands, runShell } from '../kit/doc-commands.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
 import { ClusterFixture, condition, mediaCluster } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { startOperator } from '../kit/kube/operator-process.ts';
-import { startPodRunner } from '../kit/kube/pod-runner.ts';
+import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { waitForEvent } from '../kit/kube/read-objects.ts';
 import { monitoringDefinitions, routeDefinition } from '../kit/kube/third-party-crds.ts';
-import { makeTone } from '../kit/media-files.ts';
+import { makeTone } from '../kit/media/media-files.ts';
+import { docCommands, runShell } from '../kit/processes/doc-commands.ts';
 
 const root = join(import.meta.dirname, '../..');
 const server = await startControlPlane({ after });

@@ -1,10 +1,10 @@
 // A Room's life on a real API server and real nodes: made, changed while it lives, ended, deleted.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { conditionOf, isSettled, RoomFixture, room } from '../kit/kube/room-fixture.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { type StartedNode, startNode } from '../kit/start-node.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
 /** A node for all tests of the file. */
 const ends: (() => Promise<void>)[] = [];

@@ -1,13 +1,13 @@
 // Operators that come and go while Rooms change: the end is always what is declared, no room twice and none left over.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startFaultyProxy } from '../kit/faulty-proxy.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { type KubeJson, RoomFixture, room } from '../kit/kube/room-fixture.ts';
+import { startFaultyProxy } from '../kit/network/faulty-proxy.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
-import { startNode } from '../kit/start-node.ts';
 
 const ends: (() => Promise<void>)[] = [];
 const scope = { after: (end: () => Promise<void>) => void ends.push(end) };

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { roomDefinition } from '../../crds/crd-manifests.ts';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { conditionOf, isSettled, type KubeJson, RoomFixture, type RoomOperator, room } from '../kit/kube/room-fixture.ts';
-import { oggFile, opusPacket } from '../kit/ogg-file.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { startNode } from '../kit/start-node.ts';
+import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const ends: (() => Promise<void>)[] = [];
 const scope = { after: (end: () => Promise<void>) => void ends.push(end) };

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { conditionOf, type KubeJson, RoomFixture, room } from '../kit/kube/room-fixture.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { startS3Server } from '../kit/s3-server.ts';
-import { startNode } from '../kit/start-node.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { startS3Server } from '../kit/processes/s3-server.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 test('keys that the storage refuses make a Ready Room Degraded, told once, until there are good ones', { timeout: 300_000 }, async (t) => {
   const [stage, s3] = [await RoomFixture.start(t), await startS3Server(t)];

@@ -9,9 +9,9 @@ import { isRtcp, parseRtp, parseSenderReports, type RtpPacket } from '../../node
 import { ComponentAudio } from '../../node/components/sip/audio/component-audio.ts';
 import { callCodecs } from '../../node/components/sip/audio/session.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePort } from '../kit/free-ports.ts';
-import { decodeAudio, decodeSrtp, digitType, encodeSrtp, makeVoice, RtpPhone } from '../kit/rtp-phone.ts';
-import { levelOf, steadyLevelOf } from '../kit/tones.ts';
+import { levelOf, steadyLevelOf } from '../kit/media/tones.ts';
+import { freePort } from '../kit/network/free-ports.ts';
+import { decodeAudio, decodeSrtp, digitType, encodeSrtp, makeVoice, RtpPhone } from '../kit/sip/rtp-phone.ts';
 
 const rate = 48_000;
 const silent = { onDigit: () => {}, onSilent: () => {} };

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { churn, type ProcessSample, sampleProcesses } from '../kit/churn.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { makeTone, makeVideo } from '../kit/media-files.ts';
-import { type NodeProcess, startNodeProcess } from '../kit/node-process.ts';
-import { assertNear } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { postWhenIdle } from '../kit/sources.ts';
-import { apiToken } from '../kit/start-node.ts';
+import { makeTone, makeVideo } from '../kit/media/media-files.ts';
+import { assertNear } from '../kit/media/recorded-file.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
+import { churn, type ProcessSample, sampleProcesses } from '../kit/processes/churn.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { apiToken } from '../kit/processes/start-node.ts';
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 3);
 const rooms = ['one', 'two'];

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { RoomEvent } from '../../node/rooms/events.ts';
-import { type NodePair, startNodePair } from '../kit/node-pair.ts';
-import { oggFile, opusPacket, playableFiles } from '../kit/ogg-file.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { addFiles, makeResources } from '../kit/resources-folder.ts';
-import { startReceiver } from '../kit/webhook-receiver.ts';
+import type { RoomEvent } from '../../node/rooms/shapes/events.ts';
+import { oggFile, opusPacket, playableFiles } from '../kit/media/ogg-file.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startReceiver } from '../kit/network/webhook-receiver.ts';
+import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
+import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 
 const sources = 'file_component_sources';
 

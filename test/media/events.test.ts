@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { eventTypes, type RoomEvent } from '../../node/rooms/events.ts';
-import { type NodePair, startNodePair } from '../kit/node-pair.ts';
-import { playableFiles } from '../kit/ogg-file.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { startReceiver } from '../kit/webhook-receiver.ts';
+import { eventTypes, type RoomEvent } from '../../node/rooms/shapes/events.ts';
+import { playableFiles } from '../kit/media/ogg-file.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startReceiver } from '../kit/network/webhook-receiver.ts';
+import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { opusParameters } from './kit.ts';
 
 type Told = { label: string; event: RoomEvent };

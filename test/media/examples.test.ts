@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { startExample } from '../kit/example.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColor, assertNear, audioSamples, colors } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { addComponent, green, withSources } from '../kit/sources.ts';
-import { startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { assertColor, assertNear, audioSamples, colors } from '../kit/media/recorded-file.ts';
+import { addComponent, green, withSources } from '../kit/media/sources.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startExample } from '../kit/processes/example.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 test('a backend hands out tokens with which people join, and hears of it by webhook; it believes no one else', async (t) => {
   const secret = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`;

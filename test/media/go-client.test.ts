@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { goClient } from '../../tools/test-runner/go-client.mjs';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
-import { examples } from '../kit/example.ts';
-import { type StartedNode, startNode } from '../kit/start-node.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { examples } from '../kit/processes/example.ts';
+import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
 test('two clients in Go receive of each other exactly what each publishes, sound and picture, and leave', async (t) => {
   const node = await startNode(t);

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomMedia } from '../../node/rooms/interfaces.ts';
-import { framesAt, packetTimes, probeStreams, samples, startComposer, steadyShare } from '../kit/composed-stream.ts';
-import { writtenFrames } from '../kit/fragments.ts';
-import { assertColor, assertNear, toneTimes } from '../kit/recorded-file.ts';
-import { encodeContent, type PublishedCodec, startFlashes, startPublisher } from '../kit/rtp-publisher.ts';
+import { framesAt, packetTimes, probeStreams, samples, startComposer, steadyShare } from '../kit/media/composed-stream.ts';
+import { writtenFrames } from '../kit/media/fragments.ts';
+import { assertColor, assertNear, toneTimes } from '../kit/media/recorded-file.ts';
+import { encodeContent, type PublishedCodec, startFlashes, startPublisher } from '../kit/media/rtp-publisher.ts';
 import { engineFor, openRoom } from './kit.ts';
 
 const colours = { red: [200, 30, 30], green: [30, 180, 30], blue: [30, 30, 200], black: [0, 0, 0] } as const;

@@ -4,17 +4,17 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ServiceError } from '../../node/common/errors.ts';
 import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
 import { HlsStreams } from '../../node/components/hls/hls-streams.ts';
 import { parseOptions } from '../../node/components/hls/options.ts';
 import { Admission } from '../../node/components/process/admission.ts';
-import { ServiceError } from '../../node/errors.ts';
-import { isAlive } from '../kit/alive.ts';
-import { noUploads } from '../kit/component-registry.ts';
 import { eventually } from '../kit/eventually.ts';
-import { hostFacts } from '../kit/fake-components.ts';
+import { noUploads } from '../kit/fakes/component-registry.ts';
+import { hostFacts } from '../kit/fakes/fake-components.ts';
+import { isAlive } from '../kit/processes/alive.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
-import { makeResources } from '../kit/resources-folder.ts';
 import { engineFor, openRoom } from './kit.ts';
 
 /** Node.js has four threads for native work (UV_THREADPOOL_SIZE); who opens a pipe that nobody writes to keeps one for good. */
@@ -25,7 +25,7 @@ async function losingItsThreads(folder: string): Promise<string> {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const path = join(folder, 'composer.mjs');
-  const composer = new URL('../../node/components/hls/composer-main.ts', import.meta.url);
+  const composer = new URL('../../node/components/hls/composer/composer-main.ts', import.meta.url);
   const hang = `for (let count = 0; count < ${threads}; count += 1) open(${JSON.stringify(pipe)}, () => {});`;
   await writeFile(
     path,

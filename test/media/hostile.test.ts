@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../node/errors.ts';
+import { ServiceError } from '../../node/common/errors.ts';
 import type { WireObject } from '../../node/rooms/interfaces.ts';
-import type { Kind } from '../../node/rooms/views.ts';
+import type { Kind } from '../../node/rooms/shapes/views.ts';
 import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
 /** Honest parameters with one thing changed. `kind`: what they are published as, where that is not their own. */

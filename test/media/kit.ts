@@ -1,10 +1,10 @@
 // What tests of media share: an engine, rooms with peers, and parameters as browsers send them.
 
 import type { TestContext } from 'node:test';
-import { silentLog } from '../../node/log.ts';
-import { type MediaWorkerPool, type MediaWorkerPoolOptions, startMediaWorkerPool } from '../../node/media/worker-pool.ts';
+import { silentLog } from '../../node/common/log.ts';
+import { type MediaWorkerPool, type MediaWorkerPoolOptions, startMediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
 import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/interfaces.ts';
-import { workerBin } from '../kit/worker-bin.ts';
+import { workerBin } from '../kit/processes/worker-bin.ts';
 
 /** An engine that ends with the test. */
 export async function engineFor(t: TestContext, options: Partial<MediaWorkerPoolOptions> = {}): Promise<MediaWorkerPool> {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { pino } from 'pino';
 import { eventually } from '../kit/eventually.ts';
-import { workerBin } from '../kit/worker-bin.ts';
+import { workerBin } from '../kit/processes/worker-bin.ts';
 import { engineFor, openRoom } from './kit.ts';
 
 const hasPatch = workerBin !== undefined && readFileSync(workerBin).includes('last packet: transport ');

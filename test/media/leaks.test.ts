@@ -1,12 +1,12 @@
 // Nothing is left over: rooms by the thousand, and hostile input, leave memory, handles and workers where they were.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { memoryOf } from '../kit/memory.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { activeResources, liveHeap } from '../kit/resources.ts';
-import { startNode } from '../kit/start-node.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { memoryOf } from '../kit/processes/memory.ts';
+import { activeResources, liveHeap } from '../kit/processes/resources.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const megabyte = 1024 * 1024;
 

@@ -6,9 +6,9 @@ import { type TestContext, test } from 'node:test';
 import { cluster, type MatroskaFrame, matroskaHead, opusHead } from '../../node/components/recording/matroska.ts';
 import { finishMatroska } from '../../node/components/recording/matroska-finish.ts';
 import { Timeline } from '../../node/components/recording/timeline.ts';
-import { opusPacket } from '../kit/ogg-file.ts';
-import { frameTimes, probe } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
+import { opusPacket } from '../kit/media/ogg-file.ts';
+import { frameTimes, probe } from '../kit/media/recorded-file.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 
 const head = matroskaHead(
   { kind: 'audio', docType: 'webm', codecId: 'A_OPUS', codecPrivate: opusHead(2), channels: 2, defaultDuration: 20 },

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { mediaObjects } from '../../node/rooms/media-objects.ts';
-import { apiClient } from '../kit/api-client.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { startNode } from '../kit/start-node.ts';
+import { mediaObjects } from '../../node/rooms/shapes/media-objects.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { opusParameters, videoParameters } from './kit.ts';
 
 /** With every field: what the documents do not know fails. */

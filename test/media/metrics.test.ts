@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { scrape } from '../kit/metrics.ts';
-import { startNodePair } from '../kit/node-pair.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { type StartedNode, startNode } from '../kit/start-node.ts';
-import { sendBytes } from '../kit/stun.ts';
+import { scrape } from '../kit/fakes/metrics.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { sendBytes } from '../kit/network/stun.ts';
+import { startNodePair } from '../kit/processes/node-pair.ts';
+import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { opusParameters } from './kit.ts';
 
 async function start(t: TestContext, env: Record<string, string> = {}): Promise<{ node: StartedNode; api: ApiClient }> {

@@ -1,10 +1,10 @@
 // A whole node with real media workers, used as its users do: REST, peer websockets, notification socket, metrics.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { type StartedNode, startNode } from '../kit/start-node.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { opusParameters, videoParameters } from './kit.ts';
 
 type Joined = { socket: PeerSocket; peerId: string; send: string };

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../../tools/paths.mjs';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { dueSince } from '../kit/pace.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { startNode } from '../kit/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 type Capabilities = {
   codecs: { mimeType: string; rtcpFeedback: { type: string }[] }[];

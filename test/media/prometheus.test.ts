@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { Prometheus } from '../kit/prometheus.ts';
-import { type StartedNode, startNode } from '../kit/start-node.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { Prometheus } from '../kit/processes/prometheus.ts';
+import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
 const monitoring = join(import.meta.dirname, '../../monitoring');
 const dashboardSchema = z.object({ panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })) });

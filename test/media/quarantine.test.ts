@@ -1,10 +1,10 @@
 // Rooms whose worker died twice are kept away from others, against the real worker.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ServiceError } from '../../node/errors.ts';
-import type { MediaWorkerPool } from '../../node/media/worker-pool.ts';
+import { ServiceError } from '../../node/common/errors.ts';
+import type { MediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePort } from '../kit/free-ports.ts';
+import { freePort } from '../kit/network/free-ports.ts';
 import { engineFor, openPeer, openRoom } from './kit.ts';
 
 const isRefusal = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable' && /died twice/.test(error.message);

@@ -1,11 +1,11 @@
 // Quotas of rooms, peers and tracks: exact, however many ask at once and at whatever node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ApiAnswer, apiClient } from '../kit/api-client.ts';
+import { type ApiAnswer, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodePair } from '../kit/node-pair.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { startNode } from '../kit/start-node.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startNodePair } from '../kit/processes/node-pair.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { opusParameters } from './kit.ts';
 
 /** How many answers had which status and code. */

@@ -7,9 +7,9 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { TrackRecorder } from '../../node/components/recording/track-recorder.ts';
 import { parseRtp } from '../../node/components/rtp/rtp-reader.ts';
-import { assertColor, colors, frameTimes, probe } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { av1Packets } from '../kit/rtp-packets.ts';
+import { assertColor, colors, frameTimes, probe } from '../kit/media/recorded-file.ts';
+import { av1Packets } from '../kit/media/rtp-packets.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 
 const run = promisify(execFile);
 const encoder = ['-c:v', 'libaom-av1', '-usage', 'realtime', '-cpu-used', '8', '-lag-in-frames', '0'];

@@ -5,13 +5,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ComponentHost, ComponentRunner, RoomMedia, SubscribableTrack } from '../../node/rooms/interfaces.ts';
-import { type Report, reportSchema } from '../../node/rooms/recording-report.ts';
-import { makeComponentRegistry } from '../kit/component-registry.ts';
+import { type Report, reportSchema } from '../../node/rooms/shapes/recording-report.ts';
 import { eventually } from '../kit/eventually.ts';
-import { hostFacts } from '../kit/fake-components.ts';
+import { makeComponentRegistry } from '../kit/fakes/component-registry.ts';
+import { hostFacts } from '../kit/fakes/fake-components.ts';
+import { encodeContent, type PublishedCodec, startPublisher } from '../kit/media/rtp-publisher.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { encodeContent, type PublishedCodec, startPublisher } from '../kit/rtp-publisher.ts';
 import { engineFor, openRoom } from './kit.ts';
 
 /** `peerId` of whom it is; `p` where it is left out. */

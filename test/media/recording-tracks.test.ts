@@ -4,11 +4,11 @@ import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { SubscribableTrack } from '../../node/rooms/interfaces.ts';
-import type { ReportTrack } from '../../node/rooms/recording-report.ts';
-import { isAlive } from '../kit/alive.ts';
+import type { ReportTrack } from '../../node/rooms/shapes/recording-report.ts';
 import { eventually } from '../kit/eventually.ts';
-import { assertColor, assertNear, audioSamples, colors, frameTimes, probe, toneTimes } from '../kit/recorded-file.ts';
-import { startFlashes } from '../kit/rtp-publisher.ts';
+import { assertColor, assertNear, audioSamples, colors, frameTimes, probe, toneTimes } from '../kit/media/recorded-file.ts';
+import { startFlashes } from '../kit/media/rtp-publisher.ts';
+import { isAlive } from '../kit/processes/alive.ts';
 import { recordingStage } from './recording-stage.ts';
 
 const red = [200, 30, 30] as const;

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { ratioOf } from '../kit/composed-stream.ts';
-import { assertColor, assertNear } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
+import { ratioOf } from '../kit/media/composed-stream.ts';
+import { assertColor, assertNear } from '../kit/media/recorded-file.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { colours, command, encode, makeRecording, picture, rendered, root, watch } from './render-kit.ts';
 
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 // Nothing is left of rooms that ended: in the worker, in its memory, in the counts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../node/errors.ts';
+import { ServiceError } from '../../node/common/errors.ts';
 import { eventually } from '../kit/eventually.ts';
-import { memoryOf } from '../kit/memory.ts';
+import { memoryOf } from '../kit/processes/memory.ts';
 import { turns } from '../kit/turns.ts';
 import { engineFor, openPeer, openRoom, opusParameters, pidsOf, videoParameters } from './kit.ts';
 

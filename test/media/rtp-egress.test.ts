@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
+import { ServiceError } from '../../node/common/errors.ts';
 import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication } from '../../node/components/rtp/rtp-reader.ts';
 import { rtpPacket, senderReport } from '../../node/components/rtp/rtp-writer.ts';
-import { ServiceError } from '../../node/errors.ts';
 import type { MediaEngine, RoomMedia, RtpIngress, WireObject } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
-import { FakeMedia } from '../kit/fake-media.ts';
-import { opusPacket } from '../kit/ogg-file.ts';
+import { FakeMedia } from '../kit/fakes/fake-media.ts';
+import { opusPacket } from '../kit/media/ogg-file.ts';
 import { engineFor, openRoom } from './kit.ts';
 
 const code =

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
+import { ServiceError } from '../../node/common/errors.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
-import { ServiceError } from '../../node/errors.ts';
 import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/interfaces.ts';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { FakeMedia } from '../kit/fake-media.ts';
-import { oggFile, opusPacket } from '../kit/ogg-file.ts';
-import { activeResources } from '../kit/resources.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { startNode } from '../kit/start-node.ts';
+import { FakeMedia } from '../kit/fakes/fake-media.ts';
+import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
+import { activeResources } from '../kit/processes/resources.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { engineFor, openPeer, openRoom } from './kit.ts';
 
 const code =

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
-import { startFaultyProxy } from '../kit/faulty-proxy.ts';
-import { startS3Server } from '../kit/s3-server.ts';
+import { startFaultyProxy } from '../kit/network/faulty-proxy.ts';
+import { startS3Server } from '../kit/processes/s3-server.ts';
 
 test('a connection that ends before the answer costs whoever reads nothing, and is told to whoever writes', async (t) => {
   const s3 = await startS3Server(t);

@@ -4,17 +4,17 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { reportSchema } from '../../node/rooms/recording-report.ts';
-import { type ApiClient, apiClient } from '../kit/api-client.ts';
+import { reportSchema } from '../../node/rooms/shapes/recording-report.ts';
+import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColor, colors, probe, recordedBytes } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { type S3Server, startS3Server } from '../kit/s3-server.ts';
-import { addComponent, green, withSources } from '../kit/sources.ts';
-import { startNode } from '../kit/start-node.ts';
-import { startReceiver } from '../kit/webhook-receiver.ts';
+import { assertColor, colors, probe, recordedBytes } from '../kit/media/recorded-file.ts';
+import { addComponent, green, withSources } from '../kit/media/sources.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startReceiver } from '../kit/network/webhook-receiver.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { type S3Server, startS3Server } from '../kit/processes/s3-server.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
-import { apiClient } from '../kit/api-client.ts';
-import { startS3Server } from '../kit/s3-server.ts';
-import { startNode } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { startS3Server } from '../kit/processes/s3-server.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const time = '20260101T000000000Z';
 const foreign = [

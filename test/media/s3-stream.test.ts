@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { makeVideo } from '../kit/media-files.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
-import { assertColor, colors } from '../kit/recorded-file.ts';
-import { makeResources } from '../kit/resources-folder.ts';
-import { startS3Server } from '../kit/s3-server.ts';
-import { postWhenIdle } from '../kit/sources.ts';
-import { startNode } from '../kit/start-node.ts';
-import { startReceiver } from '../kit/webhook-receiver.ts';
+import { makeVideo } from '../kit/media/media-files.ts';
+import { assertColor, colors } from '../kit/media/recorded-file.ts';
+import { postWhenIdle } from '../kit/media/sources.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { startReceiver } from '../kit/network/webhook-receiver.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
+import { startS3Server } from '../kit/processes/s3-server.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const small = { width: 320, height: 180, framerate: 24, segmentDuration: 1 };
 

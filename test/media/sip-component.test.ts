@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import type { RoomEvent } from '../../node/rooms/events.ts';
-import { isAlive } from '../kit/alive.ts';
+import type { RoomEvent } from '../../node/rooms/shapes/events.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePort, freePorts } from '../kit/free-ports.ts';
-import { account, Kamailio } from '../kit/kamailio.ts';
-import { type NodePair, startNodePair } from '../kit/node-pair.ts';
-import { PeerSocket } from '../kit/peer-socket.ts';
+import { freePort, freePorts } from '../kit/network/free-ports.ts';
+import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { isAlive } from '../kit/processes/alive.ts';
+import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
 import { stopwatch } from '../kit/promised-time.ts';
-import * as far from '../kit/sipp.ts';
+import { account, Kamailio } from '../kit/sip/kamailio.ts';
+import * as far from '../kit/sip/sipp.ts';
 
 type Stage = NodePair & {
   kamailio: Kamailio;

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { UserAgentSettings } from '../../node/components/sip/sip-messages.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePorts } from '../kit/free-ports.ts';
-import { Kamailio, type KamailioOptions } from '../kit/kamailio.ts';
+import { freePorts } from '../kit/network/free-ports.ts';
 import { stopwatch } from '../kit/promised-time.ts';
-import * as far from '../kit/sipp.ts';
-import { TestUserAgent } from '../kit/test-user-agent.ts';
+import { Kamailio, type KamailioOptions } from '../kit/sip/kamailio.ts';
+import * as far from '../kit/sip/sipp.ts';
+import { TestUserAgent } from '../kit/sip/test-user-agent.ts';
 
 type Transport = 'UDP' | 'TCP' | 'TLS';
 type Stage = {

@@ -4,7 +4,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { buffersGiven, tellSmallBuffers, wantedBuffer } from '../../node/media/socket-buffers.ts';
+import { buffersGiven, tellSmallBuffers, wantedBuffer } from '../../node/media/worker/socket-buffers.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { engineFor } from './kit.ts';
 

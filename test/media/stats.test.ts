@@ -1,9 +1,9 @@
 // What is measured of media that really flows: its bitrate, what was lost of it on the way, and nothing of what does not flow.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PublishedTrackStats } from '../../node/rooms/stats.ts';
+import type { PublishedTrackStats } from '../../node/rooms/shapes/stats.ts';
 import { eventually } from '../kit/eventually.ts';
-import { encodeContent, startPublisher } from '../kit/rtp-publisher.ts';
+import { encodeContent, startPublisher } from '../kit/media/rtp-publisher.ts';
 import { engineFor, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
 /** Milliseconds over which what was sent is compared: as long as media looks back. */

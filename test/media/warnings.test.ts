@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import type { WireObject } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
-import type { PeerSocket } from '../kit/peer-socket.ts';
+import type { PeerSocket } from '../kit/network/peer-socket.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { engineFor, openRoom } from './kit.ts';
 

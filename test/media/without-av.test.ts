@@ -1,10 +1,10 @@
 // A node where node-av is not installed: each kind of component either works or is refused in one sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/api-client.ts';
-import { startNodeProcess } from '../kit/node-process.ts';
-import { withSources } from '../kit/sources.ts';
-import { testEnvironment } from '../kit/start-node.ts';
+import { apiClient } from '../kit/answers/api-client.ts';
+import { withSources } from '../kit/media/sources.ts';
+import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { testEnvironment } from '../kit/processes/start-node.ts';
 
 test('hls, sip and rendering are refused in one sentence, file and recording work', async (t) => {
   const resources = await withSources(t, 2);

@@ -6,12 +6,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { ServiceError } from '../../node/errors.ts';
-import { findFreePortRange, isPortFree } from '../../node/media/free-ports.ts';
-import { startMediaWorkerPool } from '../../node/media/worker-pool.ts';
-import { isAlive } from '../kit/alive.ts';
+import { ServiceError } from '../../node/common/errors.ts';
+import { findFreePortRange, isPortFree } from '../../node/media/worker/free-ports.ts';
+import { startMediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
 import { eventually } from '../kit/eventually.ts';
-import { freePort } from '../kit/free-ports.ts';
+import { freePort } from '../kit/network/free-ports.ts';
+import { isAlive } from '../kit/processes/alive.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { dtlsParameters, engineFor, engineOptions, openPeer, openRoom, opusParameters, pidsOf } from './kit.ts';
 

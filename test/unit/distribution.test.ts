@@ -1,11 +1,11 @@
 // When a node that starts knows the others: it is not ready before, and it does not wait for them for ever.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Atom, type Term, tuple } from '../../node/cluster/erlang/terms.ts';
+import { Atom, type Term, tuple } from '../../node/cluster/erlang/terms/terms.ts';
 import { ErlangTransport } from '../../node/cluster/erlang-transport.ts';
 import { Distribution } from '../../node/distribution.ts';
-import { startDistNode, testCookie } from '../kit/dist-nodes.ts';
-import { freePort } from '../kit/free-ports.ts';
+import { startDistNode, testCookie } from '../kit/network/dist-nodes.ts';
+import { freePort } from '../kit/network/free-ports.ts';
 import { turns } from '../kit/turns.ts';
 
 /** Beside a node that is asked whether it is one of the service, and does not answer yet. */

@@ -1,10 +1,10 @@
 // Draining a node: what it does to rooms, whom it tells, and until when it can be called back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../node/common/errors.ts';
+import { silentLog } from '../../node/common/log.ts';
 import { Drain } from '../../node/drain.ts';
-import { ServiceError } from '../../node/errors.ts';
-import { silentLog } from '../../node/log.ts';
-import { flushEvents, joinPeer, makeRooms } from '../kit/rooms.ts';
+import { flushEvents, joinPeer, makeRooms } from '../kit/fakes/rooms.ts';
 
 async function startDrain({ clustered = false } = {}) {
   const made = makeRooms({}, { clustered });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diskProblem, statusOf } from '../../node/node-status.ts';
-import { fillDisk, smallDisk } from '../kit/small-disk.ts';
+import { fillDisk, smallDisk } from '../kit/processes/small-disk.ts';
 
 const well = { state: 'accepting', ready: true, workers: [{ state: 'running' }, { state: 'restarting' }], disk: undefined } as const;
 

@@ -1,6 +1,7 @@
 // docs/reference/rest-api.md: every call of the REST API and every schema of the OpenAPI document.
+
+import type { JsonSchema } from '../../node/common/json-schemas.ts';
 import type { OpenApiDocument } from '../../node/http/openapi.ts';
-import type { JsonSchema } from '../../node/json-schemas.ts';
 import { fieldRows, fieldTableHeader, formatType, tableCell } from './schema-tables.ts';
 import { type Operation, operationsOf } from './sdk-types.ts';
 

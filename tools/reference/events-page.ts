@@ -1,7 +1,7 @@
 // docs/reference/events.md: every kind of event with its fields, and the messages of the notification socket.
-import { JsonSchemas } from '../../node/json-schemas.ts';
-import { eventFields, unsequencedEventTypes } from '../../node/rooms/event-fields.ts';
-import { eventDescriptions, eventTypes, roomEventSchema } from '../../node/rooms/events.ts';
+import { JsonSchemas } from '../../node/common/json-schemas.ts';
+import { eventFields, unsequencedEventTypes } from '../../node/rooms/shapes/event-fields.ts';
+import { eventDescriptions, eventTypes, roomEventSchema } from '../../node/rooms/shapes/events.ts';
 import { type ServerMethod, serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../../node/signaling/server-messages.ts';
 import { fieldRows, fieldTableHeader, formatType } from './schema-tables.ts';
 

@@ -1,6 +1,6 @@
 // docs/reference/media-objects.md: what the peer websocket says of media, object by object.
-import { JsonSchemas } from '../../node/json-schemas.ts';
-import { mediaObjects } from '../../node/rooms/media-objects.ts';
+import { JsonSchemas } from '../../node/common/json-schemas.ts';
+import { mediaObjects } from '../../node/rooms/shapes/media-objects.ts';
 import { fieldRows, fieldTableHeader } from './schema-tables.ts';
 
 export function mediaObjectsPage(): string {

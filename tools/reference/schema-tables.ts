@@ -1,5 +1,5 @@
 // JSON Schemas as tables for people: field, type with its limits, meaning.
-import type { JsonSchema } from '../../node/json-schemas.ts';
+import type { JsonSchema } from '../../node/common/json-schemas.ts';
 
 /** What is known of a schema besides its fields, in words; named ones as links to their heading on the page. */
 export function formatType(schema: JsonSchema): string {

@@ -1,5 +1,5 @@
 // JSON Schemas as TypeScript: what the SDK's types are made of. A construct that it does not know is an error, never `unknown`.
-import type { JsonSchema } from '../../node/json-schemas.ts';
+import type { JsonSchema } from '../../node/common/json-schemas.ts';
 
 /** The type of a schema; names are those that references end with. @throws Error where it has a construct that is not known */
 export function typeText(schema: JsonSchema): string {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { openApiDocument } from '../../node/http/openapi.ts';
-import { routes } from '../../node/http/routes.ts';
+import { routes } from '../../node/http/routes/routes.ts';
 import { nodeModules, root } from '../paths.mjs';
 import { apiPage } from './api-page.ts';
 import { eventsPage } from './events-page.ts';

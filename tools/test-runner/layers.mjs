@@ -9,7 +9,7 @@ import { root } from '../paths.mjs';
 import { Reach } from './reach.mjs';
 
 /** The parts of the kit that make network devices. */
-const networkKits = ['network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
+const networkKits = ['network/network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
 /** Words of tests that start nodes of a cluster: they share the one EPMD of a network, and whoever has it takes all names along when it ends. */
 const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
 /** Nodes with the ports of their pods: a node that somebody started on this machine may have them. */

@@ -1,5 +1,5 @@
 // Dials of all strategies: one per node at a time, a few nodes at once, each with a deadline.
-import { Timer } from '../../timer.ts';
+import { Timer } from '../../common/timer.ts';
 import type { Connector } from './connector.ts';
 
 const defaults = { concurrent: 32, deadline: 15_000 };

@@ -1,6 +1,7 @@
 // How nodes find each other: the strategy of the configuration, and transitivity beside it.
+
+import type { Log } from '../../common/log.ts';
 import type { DistConfig } from '../../config/dist.ts';
-import type { Log } from '../../log.ts';
 import type { Connector } from './connector.ts';
 import { DialPool } from './dial-pool.ts';
 import { DnsDiscovery } from './dns.ts';

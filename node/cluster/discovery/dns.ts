@@ -1,8 +1,8 @@
 // DNS: the addresses under one query are asked for again and again; each is a node of this node's own name.
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import type { Log } from '../../log.ts';
-import { Timer } from '../../timer.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
 import { splitNodeName } from '../erlang/node-names.ts';
 import { type Family, familyOf, normalizeAddress } from './addresses.ts';
 import { addresses } from './node-name-from-dns.ts';

@@ -1,5 +1,5 @@
 // Transitivity, whatever the strategy: whom a connected node knows, this one gets to know.
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { fitsMode, type NameMode, splitNodeName } from '../erlang/node-names.ts';
 import { Redialer, type RedialerOptions } from './redialer.ts';
 

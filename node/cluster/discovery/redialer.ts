@@ -1,5 +1,5 @@
 // Nodes that are wanted: dialled until they are connected, with back-off, and again when their connection goes down.
-import { Timer } from '../../timer.ts';
+import { Timer } from '../../common/timer.ts';
 import type { Connector } from './connector.ts';
 import type { DialPool } from './dial-pool.ts';
 

@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { Timer } from '../../timer.ts';
+import { Timer } from '../../common/timer.ts';
 
 /** The addresses of one family, or why they are not known. No addresses is an answer, too. */
 export type DnsAnswer = { addresses: readonly string[] } | { failure: string };

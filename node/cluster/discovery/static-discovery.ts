@@ -1,5 +1,5 @@
 // NODES_LIST: every listed node is dialled for ever, with back-off, until it is connected.
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { Redialer, type RedialerOptions } from './redialer.ts';
 
 export type StaticDiscoveryOptions = Omit<RedialerOptions, 'onFailure'> & { nodes: readonly string[]; log: Log };

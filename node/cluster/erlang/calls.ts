@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { Connection } from './connection.ts';
 import { operations } from './control.ts';
-import { Atom, describeTerm, isAtom, type Pid, Reference, type Term, tuple } from './terms.ts';
+import { Atom, describeTerm, isAtom, type Pid, Reference, type Term, tuple } from './terms/terms.ts';
 
 export type CallFailure =
   /** No answer within the deadline. */

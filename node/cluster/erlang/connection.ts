@@ -1,12 +1,12 @@
 // An established connection to a node: messages both ways, ticks, and an end when the other side is silent or does not read.
 import type { Socket } from 'node:net';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { type ControlMessage, parseControl, writeControl } from './control.ts';
-import { flags as knownFlags } from './flags.ts';
-import type { HandshakeResult } from './handshake.ts';
+import { flags as knownFlags } from './handshake/flags.ts';
+import type { HandshakeResult } from './handshake/handshake.ts';
 import { PacketReader } from './packet-reader.ts';
-import { TermWriter } from './term-writer.ts';
-import type { Term } from './terms.ts';
+import { TermWriter } from './terms/term-writer.ts';
+import type { Term } from './terms/terms.ts';
 import { WireError } from './wire-error.ts';
 
 export type ConnectionLimits = {

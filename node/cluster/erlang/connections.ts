@@ -1,14 +1,14 @@
 // The nodes that this one is connected to: dials, is dialled, and of two connections with one node keeps the right one.
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { Connection, type ConnectionLimits, connectionLimits, type DownReason } from './connection.ts';
 import type { ControlMessage } from './control.ts';
 import { openSocket } from './dialer.ts';
 import type { DistTls } from './dist-tls.ts';
-import { HalfOpen } from './half-open.ts';
-import { acceptHandshake, dialHandshake, HandshakeError, type HandshakeResult, type Identity } from './handshake.ts';
-import { HandshakeSocket, handshakeTimeoutMs } from './handshake-socket.ts';
+import { HalfOpen } from './handshake/half-open.ts';
+import { acceptHandshake, dialHandshake, HandshakeError, type HandshakeResult, type Identity } from './handshake/handshake.ts';
+import { HandshakeSocket, handshakeTimeoutMs } from './handshake/handshake-socket.ts';
 import { LogThrottle } from './log-throttle.ts';
 import { fitsMode, type NameMode, splitNodeName } from './node-names.ts';
 import { WireError } from './wire-error.ts';

@@ -1,7 +1,7 @@
 // Messages of an established connection (Erlang/OTP, "Distribution Protocol", "Protocol between Connected Nodes").
-import { defaultTermLimits, type TermLimits, TermReader } from './term-reader.ts';
-import type { TermWriter } from './term-writer.ts';
-import { Atom, isAtom, Pid, Reference, type Term, Tuple } from './terms.ts';
+import { defaultTermLimits, type TermLimits, TermReader } from './terms/term-reader.ts';
+import type { TermWriter } from './terms/term-writer.ts';
+import { Atom, isAtom, Pid, Reference, type Term, Tuple } from './terms/terms.ts';
 import { WireError } from './wire-error.ts';
 
 const passThrough = 112;

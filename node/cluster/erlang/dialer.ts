@@ -1,7 +1,7 @@
 // Finds a node through the EPMD of its host and opens a socket to it.
 import { connect, type Socket } from 'node:net';
-import { findNode } from './epmd-client.ts';
-import { distributionVersion } from './epmd-packets.ts';
+import { findNode } from './epmd/epmd-client.ts';
+import { distributionVersion } from './epmd/epmd-packets.ts';
 
 const connectTimeoutMs = 5000;
 

@@ -2,8 +2,8 @@
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect, createSecureContext, createServer, type SecureContextOptions } from 'node:tls';
-import type { Log } from '../../log.ts';
-import { handshakeTimeoutMs } from './handshake-socket.ts';
+import type { Log } from '../../common/log.ts';
+import { handshakeTimeoutMs } from './handshake/handshake-socket.ts';
 
 /** Paths of PEM files. `optional`: nodes without TLS are taken and dialled as well, while a cluster changes to it. */
 export type DistTlsConfig = { caPath: string; certPath: string; keyPath: string; optional: boolean };

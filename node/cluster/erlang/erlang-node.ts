@@ -1,17 +1,17 @@
 // A node of the Erlang distribution: Erlang's own nodes see it as one of theirs.
 import { EventEmitter } from 'node:events';
 import { createServer, type Server } from 'node:net';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { CallError } from './calls.ts';
 import type { Connection, ConnectionLimits, DownReason } from './connection.ts';
 import { Connections } from './connections.ts';
 import { DistTls, type DistTlsConfig } from './dist-tls.ts';
-import { defaultEpmdPort, EpmdService } from './epmd.ts';
+import { defaultEpmdPort, EpmdService } from './epmd/epmd.ts';
 import { Global } from './global.ts';
 import { isSystemError, listenOn } from './listen.ts';
 import { fitsMode, type NameMode, splitNodeName } from './node-names.ts';
 import { ProcessRegistry, type Service } from './process-registry.ts';
-import { Atom, type Term, tuple } from './terms.ts';
+import { Atom, type Term, tuple } from './terms/terms.ts';
 
 export type ErlangNodeOptions = {
   /** `<name>@<host>`. */

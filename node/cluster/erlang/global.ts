@@ -1,7 +1,7 @@
 // The part of Erlang's `global` that makes a full mesh: nodes that meet tell each other whom they know (global.erl, version 8).
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import type { Service } from './process-registry.ts';
-import { Atom, isAtom, type Pid, type Term, Tuple, tuple, tupleElements } from './terms.ts';
+import { Atom, isAtom, type Pid, type Term, Tuple, tuple, tupleElements } from './terms/terms.ts';
 
 export type GlobalOptions = {
   self: string;

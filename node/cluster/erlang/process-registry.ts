@@ -1,10 +1,10 @@
 // The registered processes of this node as other nodes see them: messages, calls, monitors, links and spawns answered.
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { Calls } from './calls.ts';
 import type { Connection } from './connection.ts';
 import { type ControlMessage, operations } from './control.ts';
-import { flags } from './flags.ts';
-import { Atom, ImproperList, isAtom, Pid, Reference, type Term, tuple, tupleElements } from './terms.ts';
+import { flags } from './handshake/flags.ts';
+import { Atom, ImproperList, isAtom, Pid, Reference, type Term, tuple, tupleElements } from './terms/terms.ts';
 
 /** What a registered name does with what comes; `node` is who sent it. What it does not take is answered with noproc or dropped. */
 export type Service = {

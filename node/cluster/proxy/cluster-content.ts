@@ -1,7 +1,7 @@
 // Content over many nodes: a room's HLS is with its owner, a recording with whoever says so; the client may ask any node.
 import { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import { ServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
 import {
   type ContentKind,
   type ContentRequest,
@@ -10,7 +10,7 @@ import {
   contentKinds,
   type PlaylistRequest,
   recordingIdSchema,
-} from '../../rooms/content.ts';
+} from '../../rooms/shapes/content.ts';
 import {
   latestRecordingIds,
   latestRecordings,
@@ -19,7 +19,7 @@ import {
   type RecordingList,
   type RecordingSummary,
   recordingSummarySchema,
-} from '../../rooms/recordings.ts';
+} from '../../rooms/shapes/recordings.ts';
 import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
 import type { NodeHttpClient } from './node-http-client.ts';
 import type { ProxyTarget } from './peer-socket-proxy.ts';

@@ -1,10 +1,10 @@
 // HTTP requests to another node: with its token and the client's address, a deadline to the first byte, bounded in number.
 import { Agent, type IncomingMessage, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
-import { ServiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { currentRequestId } from '../../request-id.ts';
-import type { ContentResponse } from '../../rooms/content.ts';
+import { ServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
+import { currentRequestId } from '../../common/request-id.ts';
+import type { ContentResponse } from '../../rooms/shapes/content.ts';
 import type { NodeName } from '../cluster-transport.ts';
 import { nodeTls } from './node-tls.ts';
 import { type NodeTokens, proxiedHeader } from './node-tokens.ts';

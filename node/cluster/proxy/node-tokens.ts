@@ -1,7 +1,7 @@
 // What nodes show each other over HTTP and websockets: a signed header with the asking node and the client it asks for.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { deriveKey } from '../../rooms/signing-keys.ts';
+import { deriveKey } from '../../rooms/tokens/signing-keys.ts';
 import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
 
 /** `client`: IP address of the client that the node asks for. */

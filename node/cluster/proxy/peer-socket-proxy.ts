@@ -1,6 +1,6 @@
 // Peer websockets that reached a node without their room: carried to the node that owns it, frame by frame.
 import { WebSocket } from 'ws';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import type { ProxiedSocket } from '../../rooms/proxied-socket.ts';
 import type { NodeName } from '../cluster-transport.ts';
 import type { Member } from '../membership.ts';

@@ -1,6 +1,6 @@
 // Two websockets as one: what one side says the other hears, also how it ends; neither is read faster than the other takes it.
 import type { RawData, WebSocket } from 'ws';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { nodeGoingAway, type ProxiedSocket } from '../../rooms/proxied-socket.ts';
 
 /** Where more than this waits on one side, the other is not read until less than `lowWater` does. Bytes. */

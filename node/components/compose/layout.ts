@@ -1,6 +1,6 @@
 // Where the participants are in the picture.
 
-import type { Layout } from '../../rooms/component-options.ts';
+import type { Layout } from '../../rooms/shapes/component-options.ts';
 import type { Rectangle } from '../ffmpeg/video-frame.ts';
 
 export type Size = { width: number; height: number };

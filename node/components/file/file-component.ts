@@ -2,12 +2,12 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
-import { fileDefaults, fileOptionsSchema } from '../../rooms/component-options.ts';
+import { ServiceError } from '../../common/errors.ts';
+import { formatValue, validationMessage } from '../../common/validation-messages.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
-import type { VideoCodec } from '../../rooms/views.ts';
+import { fileDefaults, fileOptionsSchema } from '../../rooms/shapes/component-options.ts';
+import type { VideoCodec } from '../../rooms/shapes/views.ts';
 import { resolvePathInside } from '../../storage/safe-paths.ts';
-import { formatValue, validationMessage } from '../../validation-messages.ts';
 import { MediaFileError } from './file-error.ts';
 import { FileRunner, type MediaFile } from './file-runner.ts';
 import { AnnexBSplitter, isConstrainedBaseline, profileLevelId } from './h264.ts';

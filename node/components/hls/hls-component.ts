@@ -1,11 +1,11 @@
 // Whether an hls component can be: its options, and whether this machine can carry one more.
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../common/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { findFont } from '../process/font.ts';
 import { HlsRunner } from './hls-runner.ts';
 import type { HlsStreams } from './hls-streams.ts';
 import { parseOptions, publicOptions } from './options.ts';
-import { multivariantName } from './playlist.ts';
+import { multivariantName } from './playlist/playlist.ts';
 
 /** @throws ServiceError with what is wrong */
 export function createHlsSpec(options: unknown, roomId: string, streams: HlsStreams): ComponentSpec {

@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { memoryLimit } from '../process/memory-watch.ts';
 import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
-import { ComposerProcess } from './composer-process.ts';
+import { ComposerProcess } from './composer/composer-process.ts';
 import type { HlsStreams, RunningStream } from './hls-streams.ts';
 import { bitratesOf, type HlsOptions, segmentTimings } from './options.ts';
 
@@ -16,7 +16,7 @@ export type HlsRunnerOptions = {
 };
 
 /** Compiled or not, as this file is. */
-const ownModule = join(import.meta.dirname, `composer-main${extname(import.meta.filename)}`);
+const ownModule = join(import.meta.dirname, `composer/composer-main${extname(import.meta.filename)}`);
 
 /** Tracks that are composed at once. */
 const limits = { audio: 256, video: 64 } as const;

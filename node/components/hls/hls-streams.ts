@@ -1,21 +1,21 @@
 // The streams of a node: made here, shown to viewers a while after their end, kept or removed, and finished where a crash left them.
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { type ContentRequest, type ContentResponse, type LiveStreams, recordingIdOf } from '../../rooms/content.ts';
+import { ServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
+import { settleWithin, Timer } from '../../common/timer.ts';
 import type { ComponentHost } from '../../rooms/interfaces.ts';
-import type { Report } from '../../rooms/recording-report.ts';
+import { type ContentRequest, type ContentResponse, type LiveStreams, recordingIdOf } from '../../rooms/shapes/content.ts';
+import type { Report } from '../../rooms/shapes/recording-report.ts';
 import { reportName } from '../../storage/report-file.ts';
 import type { Upload, Uploads } from '../../storage/upload.ts';
-import { settleWithin, Timer } from '../../timer.ts';
 import type { Admission, ReleaseBudget } from '../process/admission.ts';
-import { estimateCores, type VideoSize } from './estimate.ts';
+import { estimateCores, type VideoSize } from './composer/estimate.ts';
 import { bitratesOf, type HlsOptions, segmentTimings } from './options.ts';
 import { OrphanedStreams, recordingsFolder, streamsFolder } from './orphaned-streams.ts';
+import { VodWriter } from './playlist/vod-writer.ts';
 import { Stream } from './stream.ts';
 import { StreamReport } from './stream-report.ts';
-import { VodWriter } from './vod-writer.ts';
 
 export type HlsStreamsOptions = {
   log: Log;

@@ -1,10 +1,10 @@
 // Options of an hls component, and what follows from them.
-import { ServiceError } from '../../errors.ts';
-import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../rooms/component-options.ts';
+import { ServiceError } from '../../common/errors.ts';
+import { validationMessage } from '../../common/validation-messages.ts';
+import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../rooms/shapes/component-options.ts';
 import { conflictMessages } from '../../storage/upload.ts';
-import { validationMessage } from '../../validation-messages.ts';
-import { gopTiming } from './frame-schedule.ts';
-import type { PlaylistTimes } from './playlist.ts';
+import { gopTiming } from './composer/frame-schedule.ts';
+import type { PlaylistTimes } from './playlist/playlist.ts';
 
 /** Milliseconds that parts last about: whole pictures of them. Players stay three parts behind the newest (PART-HOLD-BACK). */
 const partDuration = 250;

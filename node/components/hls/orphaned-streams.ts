@@ -1,14 +1,14 @@
 // Streams that a process left when it ended: those that were to be kept become recordings, the others go.
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../log.ts';
-import { recordingIdSchema } from '../../rooms/content.ts';
-import type { Report } from '../../rooms/recording-report.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
+import { recordingIdSchema } from '../../rooms/shapes/content.ts';
+import type { Report } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Uploads } from '../../storage/upload.ts';
-import { Timer } from '../../timer.ts';
 import { heartbeatTimeoutMs } from '../recording/recording.ts';
-import { mediaName, multivariantName } from './playlist.ts';
+import { mediaName, multivariantName } from './playlist/playlist.ts';
 import { readStreamReport } from './stream-report.ts';
 
 export type OrphanedStreamsOptions = {

@@ -2,9 +2,9 @@
 import { constants } from 'node:fs';
 import { open, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../log.ts';
-import { segmentName } from './composer-messages.ts';
-import type { Part, Segment } from './playlist.ts';
+import type { Log } from '../../common/log.ts';
+import { segmentName } from './composer/composer-messages.ts';
+import type { Part, Segment } from './playlist/playlist.ts';
 
 type Leaving = { segment: Segment; until: number };
 

@@ -1,10 +1,10 @@
 // report.json of a stream: what it is, and, by the time of the file, whether somebody is at work on it.
 import { readFile, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../log.ts';
-import { type Report, readReport } from '../../rooms/recording-report.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
+import { type Report, readReport } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
-import { Timer } from '../../timer.ts';
 
 /** The report is touched so often, in milliseconds. */
 const touchInterval = 2000;

@@ -1,15 +1,15 @@
 // One composed stream: what its processes write becomes playlists for viewers, and what is kept of it.
 import { join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import type { ContentRequest, ContentResponse } from '../../rooms/content.ts';
+import { ServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
+import type { ContentRequest, ContentResponse } from '../../rooms/shapes/content.ts';
 import { openContentFile, openFileResponse } from '../../storage/content-file.ts';
-import { segmentName } from './composer-messages.ts';
-import { isPlaylist, LivePlaylist } from './live-playlist.ts';
-import { LiveWindow, type NewPart, type WindowChange } from './live-window.ts';
-import { type PlaylistTimes, parsePartName, type Variant } from './playlist.ts';
+import { segmentName } from './composer/composer-messages.ts';
+import { isPlaylist, LivePlaylist } from './playlist/live-playlist.ts';
+import { LiveWindow, type NewPart, type WindowChange } from './playlist/live-window.ts';
+import { type PlaylistTimes, parsePartName, type Variant } from './playlist/playlist.ts';
+import type { VodWriter } from './playlist/vod-writer.ts';
 import { StreamFiles } from './stream-files.ts';
-import type { VodWriter } from './vod-writer.ts';
 
 export type StreamOptions = {
   log: Log;

@@ -1,5 +1,5 @@
 // Whether this machine can carry more decoding and encoding: refused at the door, it does not make what runs stutter.
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../common/errors.ts';
 
 /** Share of all cores that stays free for forwarding media. */
 const reserve = 0.1;

@@ -1,6 +1,6 @@
 // Memory of av processes, watched from outside: what hangs or runs wild tells nothing of itself.
 import { totalmem } from 'node:os';
-import { residentBytes } from '../../resident-memory.ts';
+import { residentBytes } from '../../common/resident-memory.ts';
 
 export type Watched = {
   pid: number;

@@ -1,5 +1,5 @@
 // Keeps a process at work for a component: starts it, goes on with another where it crashes, and gives up where that happens again and again.
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../common/errors.ts';
 import type { ComponentHost, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { DroppedTracks, type TrackLimits } from './dropped-tracks.ts';
 import { RestartBudget } from './restarts.ts';

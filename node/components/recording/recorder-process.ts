@@ -1,8 +1,8 @@
 // One process that records, with the way for tracks to it: given up as a whole when it ends.
 import { extname, join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../common/errors.ts';
+import { Timer } from '../../common/timer.ts';
 import type { ComponentHost, EgressTrack, SubscribableTrack } from '../../rooms/interfaces.ts';
-import { Timer } from '../../timer.ts';
 import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
 import { TrackFeed } from '../process/track-feed.ts';
 import { extensionOf, isRecorded, type RecordedEncoding } from './codecs.ts';

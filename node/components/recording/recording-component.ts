@@ -1,10 +1,10 @@
 // Whether a recording component can be: its options.
 import type { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
-import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Target, shownPlace } from '../../rooms/component-options.ts';
+import { ServiceError } from '../../common/errors.ts';
+import { validationMessage } from '../../common/validation-messages.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
+import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Target, shownPlace } from '../../rooms/shapes/component-options.ts';
 import { conflictMessages, type Uploads } from '../../storage/upload.ts';
-import { validationMessage } from '../../validation-messages.ts';
 import { RecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';
 

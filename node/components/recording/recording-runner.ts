@@ -1,5 +1,5 @@
 // Records a room: a process is kept at work on its recording, until that crashes again and again or the disk refuses.
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../common/errors.ts';
 import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { ProcessSupervisor } from '../process/process-supervisor.ts';
 import { RecorderProcess } from './recorder-process.ts';

@@ -1,11 +1,11 @@
 // One recording while it is made: its folder, its report, and the sign that somebody is at work on it.
 import { mkdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../log.ts';
-import type { Report, ReportTrack } from '../../rooms/recording-report.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
+import type { Report, ReportTrack } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Upload } from '../../storage/upload.ts';
-import { Timer } from '../../timer.ts';
 import { finishMatroska } from './matroska-finish.ts';
 
 export type RecordingOptions = {

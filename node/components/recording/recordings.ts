@@ -1,14 +1,14 @@
 // The recordings of a node: made here, finished where a crash left them, removed when their time is over.
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../log.ts';
-import type { S3Target } from '../../rooms/component-options.ts';
-import { recordingIdOf, recordingIdSchema } from '../../rooms/content.ts';
+import type { Log } from '../../common/log.ts';
+import { settleWithin, Timer } from '../../common/timer.ts';
 import type { RoomIdentity } from '../../rooms/interfaces.ts';
-import { type Report, readReport } from '../../rooms/recording-report.ts';
+import type { S3Target } from '../../rooms/shapes/component-options.ts';
+import { recordingIdOf, recordingIdSchema } from '../../rooms/shapes/content.ts';
+import { type Report, readReport } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { UploadPlan, Uploads } from '../../storage/upload.ts';
-import { settleWithin, Timer } from '../../timer.ts';
 import { heartbeatTimeoutMs, Recording, recoverFile } from './recording.ts';
 
 export type RecordingsOptions = {

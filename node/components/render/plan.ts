@@ -1,7 +1,8 @@
 // What of a recording is played when: by its report, which may be anybody's.
-import { fileNameSchema } from '../../rooms/content.ts';
-import type { Report, ReportTrack } from '../../rooms/recording-report.ts';
-import { formatValue } from '../../validation-messages.ts';
+
+import { formatValue } from '../../common/validation-messages.ts';
+import { fileNameSchema } from '../../rooms/shapes/content.ts';
+import type { Report, ReportTrack } from '../../rooms/shapes/recording-report.ts';
 
 /** A file of a track. Times are milliseconds since the beginning of the recording. */
 export type Clip = {

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '../../errors.ts';
-import { type ContentResponse, fileNameSchema, recordingIdSchema } from '../../rooms/content.ts';
-import { maxReport, type Report, readReport } from '../../rooms/recording-report.ts';
-import { type RenderSource, renderedName } from '../../rooms/renders.ts';
+import { ServiceError } from '../../common/errors.ts';
+import { Timer } from '../../common/timer.ts';
+import { type ContentResponse, fileNameSchema, recordingIdSchema } from '../../rooms/shapes/content.ts';
+import { maxReport, type Report, readReport } from '../../rooms/shapes/recording-report.ts';
+import { type RenderSource, renderedName } from '../../rooms/shapes/renders.ts';
 import { reportName, reportText } from '../../storage/report-file.ts';
 import { retryDelay, uploadSettings } from '../../storage/uploads/settings.ts';
-import { Timer } from '../../timer.ts';
 import { readState, stateName } from './render-state.ts';
 
 /** Milliseconds that S3 may fail: while others wait for their turn, and while they do not. */

@@ -2,9 +2,9 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { maxReport, type Report, reportSchema } from '../../rooms/recording-report.ts';
+import { validationMessage } from '../../common/validation-messages.ts';
+import { maxReport, type Report, reportSchema } from '../../rooms/shapes/recording-report.ts';
 import { reportName } from '../../storage/report-file.ts';
-import { validationMessage } from '../../validation-messages.ts';
 import { connectToParent } from '../process/child-ipc.ts';
 import { diskErrorMessage } from '../process/disk-error.ts';
 import { renderPlan } from './plan.ts';

@@ -1,6 +1,6 @@
 // What is said to the process that renders a recording, and by it.
 import { z } from 'zod';
-import { layouts } from '../../rooms/component-options.ts';
+import { layouts } from '../../rooms/shapes/component-options.ts';
 
 const pixels = (most: number) => z.int().min(16).max(most).multipleOf(2);
 const sentence = z.string().max(1000);

@@ -1,15 +1,16 @@
 // The recordings that this node renders: one at a time, behind everything that is live, the others in a queue.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { recordingIdSchema } from '../../rooms/content.ts';
-import type { Report } from '../../rooms/recording-report.ts';
-import { type LocalRenderService, type RenderOptions, type RenderSource, type RenderView, renderedName } from '../../rooms/renders.ts';
+import { ServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
+import { recordingIdSchema } from '../../rooms/shapes/content.ts';
+import type { Report } from '../../rooms/shapes/recording-report.ts';
+import type { LocalRenderService, RenderOptions, RenderSource, RenderView } from '../../rooms/shapes/renders.ts';
+import { renderedName } from '../../rooms/shapes/renders.ts';
 import { markUploadPending, readReportFile, updateReportFile } from '../../storage/report-file.ts';
 import { resolveWithoutLinks } from '../../storage/safe-paths.ts';
 import type { Uploads } from '../../storage/upload.ts';
-import { Timer } from '../../timer.ts';
 import type { Admission } from '../process/admission.ts';
 import { diskErrorMessage } from '../process/disk-error.ts';
 import { isFfmpegAvailable } from '../process/installed.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { renderedName } from '../../rooms/renders.ts';
+import { renderedName } from '../../rooms/shapes/renders.ts';
 
 export const stateName = '.render.json';
 /** Milliseconds between two signs of life, and without one after which nobody renders it any more. */

@@ -2,8 +2,8 @@
 import { rename, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { basename, dirname, extname, join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import { ServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
 import { ComponentProcess } from '../process/component-process.ts';
 import { isFfmpegAvailable } from '../process/installed.ts';
 import { type RenderCommand, type RenderReport, renderReportSchema } from './render-messages.ts';

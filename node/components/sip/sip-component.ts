@@ -1,9 +1,9 @@
 // Whether a sip component can be: its options.
 import { X509Certificate } from 'node:crypto';
-import { ServiceError } from '../../errors.ts';
-import { sipDefaults, sipOptionsSchema } from '../../rooms/component-options.ts';
+import { ServiceError } from '../../common/errors.ts';
+import { validationMessage } from '../../common/validation-messages.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
-import { validationMessage } from '../../validation-messages.ts';
+import { sipDefaults, sipOptionsSchema } from '../../rooms/shapes/component-options.ts';
 import type { SipUserAgents } from './sip-user-agents.ts';
 import { parseRegistrar } from './wire/registrar.ts';
 

@@ -1,8 +1,8 @@
 // One process that speaks SIP for a component: started, asked within deadlines, and ended with its calls hung up.
 import { extname, join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../common/errors.ts';
+import { Timer } from '../../common/timer.ts';
 import type { ComponentHost, RtpAddress, SubscribableTrack } from '../../rooms/interfaces.ts';
-import { Timer } from '../../timer.ts';
 import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';
 import { TrackFeed } from '../process/track-feed.ts';
 import { type SipCommand, type SipReport, sipReportSchema, type UserAgentSettings } from './sip-messages.ts';

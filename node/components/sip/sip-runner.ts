@@ -1,5 +1,5 @@
 // A telephone in a room: a process is kept at work on it; its registration and its calls are told.
-import { ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../common/errors.ts';
 import { newId } from '../../rooms/ids.ts';
 import type { ComponentHost, ComponentRunner, RtpAddress, SubscribableTrack } from '../../rooms/interfaces.ts';
 import type { CallView, PhoneCallRunner } from '../../rooms/phone-calls.ts';

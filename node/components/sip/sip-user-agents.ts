@@ -1,5 +1,5 @@
 // The telephones of a node: opened here, and waited for when it ends, since they go with its process.
-import { settleWithin } from '../../timer.ts';
+import { settleWithin } from '../../common/timer.ts';
 import type { Admission } from '../process/admission.ts';
 import type { UserAgentSettings } from './sip-messages.ts';
 import { SipRunner, type SipRunnerOptions, userAgentCores } from './sip-runner.ts';

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import type { Delivery } from './delivery.ts';
 
 const letterSchema = z.object({

@@ -1,7 +1,7 @@
 // Who is sent what next: one queue per receiver and room, in order, with back-off; a slow receiver holds up nobody else.
 
-import { ForbiddenAddressError } from '../../guarded-agents.ts';
-import { Timer } from '../../timer.ts';
+import { ForbiddenAddressError } from '../../common/guarded-agents.ts';
+import { Timer } from '../../common/timer.ts';
 import type { Delivery } from './delivery.ts';
 import { retryDelay } from './retry-delay.ts';
 import type { DeliveryResponse } from './webhook-client.ts';

@@ -1,8 +1,8 @@
 // Spools that nodes left which do not come back under their name: found beside the own one, and taken over once nobody uses them.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Log } from '../../log.ts';
-import { Timer } from '../../timer.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
 import { type DeadLetter, DeadLetters } from './dead-letters.ts';
 import type { Delivery } from './delivery.ts';
 import { Spool } from './spool.ts';

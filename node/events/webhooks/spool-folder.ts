@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { Timer } from '../../timer.ts';
+import { Timer } from '../../common/timer.ts';
 
 const maxFolders = 16;
 /** Says where the node runs that uses the folder; touched while it does. */

@@ -19,8 +19,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Log } from '../../log.ts';
-import { Timer } from '../../timer.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
 import type { Delivery } from './delivery.ts';
 import { doneRecord, pendingRecord, readRecords } from './spool-records.ts';
 

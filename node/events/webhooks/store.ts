@@ -1,5 +1,5 @@
 // What webhooks keep on disk: the spool of what waits and the dead letters, in a folder of this node's own.
-import type { Log } from '../../log.ts';
+import type { Log } from '../../common/log.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { Delivery } from './delivery.ts';
 import { OrphanedSpools, type OrphanedSpoolsOptions } from './orphaned-spools.ts';

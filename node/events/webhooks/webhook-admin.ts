@@ -1,6 +1,6 @@
 // LocalWebhookService on the webhooks of this node.
-import { roomEventSchema } from '../../rooms/events.ts';
-import type { DeadLetterView, LocalWebhookService } from '../../rooms/webhook-admin.ts';
+import { roomEventSchema } from '../../rooms/shapes/events.ts';
+import type { DeadLetterView, LocalWebhookService } from '../../rooms/shapes/webhook-admin.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { redactUrl, type Webhooks } from './webhooks.ts';
 

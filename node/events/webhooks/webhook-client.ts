@@ -2,7 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { type GuardedAgents, guardedAgents } from '../../guarded-agents.ts';
+import { type GuardedAgents, guardedAgents } from '../../common/guarded-agents.ts';
 import { parseRetryAfter } from './retry-delay.ts';
 
 /** Bytes of an answer that are read so that its connection can be used again; one with more loses it. */

@@ -1,8 +1,8 @@
 // Webhooks: events of this node's rooms posted to the rooms' receivers and to those of the whole cluster, at least once, in order.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ServiceError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import type { RoomEvent } from '../../rooms/events.ts';
+import { ServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
+import type { RoomEvent } from '../../rooms/shapes/events.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
 import { type DeliveryResult, Dispatcher, type DispatcherOptions, type ReceiverState } from './dispatcher.ts';

@@ -1,6 +1,6 @@
 // The node's own S3 storage: another one as soon as its configuration changes.
 import { isDeepStrictEqual } from 'node:util';
-import type { S3Target } from '../../rooms/component-options.ts';
+import type { S3Target } from '../../rooms/shapes/component-options.ts';
 import { S3Store, type S3StoreOptions } from './s3-store.ts';
 
 export class NodeS3Store {

@@ -1,8 +1,8 @@
 // The calls to one S3 storage: with its keys, each with a deadline, its errors as sentences.
 import { S3Client } from '@aws-sdk/client-s3';
-import { guardedAgents } from '../../guarded-agents.ts';
-import type { S3Target } from '../../rooms/component-options.ts';
-import { Timer } from '../../timer.ts';
+import { guardedAgents } from '../../common/guarded-agents.ts';
+import { Timer } from '../../common/timer.ts';
+import type { S3Target } from '../../rooms/shapes/component-options.ts';
 import { isConnectionReset, storageError } from './s3-errors.ts';
 
 /** Milliseconds to connect, and without a byte either way. */

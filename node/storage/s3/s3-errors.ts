@@ -1,5 +1,5 @@
 // What S3 says when it fails, as one sentence without keys, and whether the same call may succeed later.
-import { ForbiddenAddressError } from '../../guarded-agents.ts';
+import { ForbiddenAddressError } from '../../common/guarded-agents.ts';
 
 /** `refused`: the same again would be refused again, unless somebody changes something there. `missing`: there is no such object. */
 export type StorageErrorKind = 'refused' | 'missing' | 'failed';

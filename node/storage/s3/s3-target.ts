@@ -1,5 +1,5 @@
 // The node's own S3 storage as its configuration says it, as a place to upload to.
-import type { S3Target } from '../../rooms/component-options.ts';
+import type { S3Target } from '../../rooms/shapes/component-options.ts';
 
 type Configured = { [Name in keyof S3Target]-?: undefined extends S3Target[Name] ? string | null : string };
 

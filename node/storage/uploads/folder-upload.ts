@@ -1,11 +1,11 @@
 // One folder on its way to S3: pieces of files that grow, whole files, at the end all that is missing; again after each failure.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../../log.ts';
-import { fileNameSchema } from '../../rooms/content.ts';
-import type { UploadState } from '../../rooms/recordings.ts';
-import { renderedName } from '../../rooms/renders.ts';
-import { Timer } from '../../timer.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer } from '../../common/timer.ts';
+import { fileNameSchema } from '../../rooms/shapes/content.ts';
+import type { UploadState } from '../../rooms/shapes/recordings.ts';
+import { renderedName } from '../../rooms/shapes/renders.ts';
 import { markerOf } from '../own-folders.ts';
 import {
   markUploadPending,

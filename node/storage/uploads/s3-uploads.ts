@@ -1,10 +1,10 @@
 // The uploads of a node: those of its components, those that an earlier process left, and who hears of their end.
 import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import type { Log } from '../../log.ts';
-import type { S3Target } from '../../rooms/component-options.ts';
-import type { RoomEvent } from '../../rooms/events.ts';
-import { Timer, waitWhile } from '../../timer.ts';
+import type { Log } from '../../common/log.ts';
+import { Timer, waitWhile } from '../../common/timer.ts';
+import type { S3Target } from '../../rooms/shapes/component-options.ts';
+import type { RoomEvent } from '../../rooms/shapes/events.ts';
 import { readReportFile, writeUploadState } from '../report-file.ts';
 import { NodeS3Store } from '../s3/node-s3-store.ts';
 import { StorageError } from '../s3/s3-errors.ts';

@@ -1,5 +1,5 @@
 // Which ways lead to the media of a room, tried for real and without entering it: over UDP, over TCP, over each relay (ICE, RFC 8445).
-import { iceRestartAnswer } from './ice-restart-answer.ts';
+import { iceRestartAnswer } from './media/ice-restart-answer.ts';
 import { pageAddress, type RoomClientOptions, socketUrls } from './options.ts';
 import type { RequestFrame, ResponseFrame, Responses, WireObject } from './protocol.ts';
 

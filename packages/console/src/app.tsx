@@ -5,8 +5,8 @@ import { ErrorBoundary } from './components/error-boundary.tsx';
 import { Shell } from './components/shell.tsx';
 import { SessionContext } from './hooks/console-context.ts';
 import { useSession } from './hooks/use-session.ts';
-import { JoinPage } from './pages/join-page.tsx';
-import { LoginPage } from './pages/login-page.tsx';
+import { JoinPage } from './lobby/join-page.tsx';
+import { LoginPage } from './login/login-page.tsx';
 import { type PageEntry, pages } from './pages.tsx';
 import { type PageName, type Route, useRoute } from './router.ts';
 

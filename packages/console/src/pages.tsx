@@ -21,18 +21,18 @@ type ConsolePage = Exclude<PageName, 'join'>;
 
 export const pages: { [Name in ConsolePage]?: PageEntry<Name> } = {
   rooms: {
-    page: lazy(() => import('./pages/rooms-page.tsx').then(({ RoomsPage }) => ({ default: RoomsPage }))),
+    page: lazy(() => import('./rooms/rooms-page.tsx').then(({ RoomsPage }) => ({ default: RoomsPage }))),
     title: () => 'Rooms',
     part: { title: 'Rooms', hash: roomsHash, icon: RoomIcon },
   },
   room: {
-    page: lazy(() => import('./pages/room-page.tsx').then(({ RoomPage }) => ({ default: RoomPage }))),
+    page: lazy(() => import('./room/room-page.tsx').then(({ RoomPage }) => ({ default: RoomPage }))),
     title: ({ roomId }) => roomId,
     under: 'rooms',
     frame: 'none',
   },
   watch: {
-    page: lazy(() => import('./pages/watch-page.tsx').then(({ WatchPage }) => ({ default: WatchPage }))),
+    page: lazy(() => import('./watch/watch-page.tsx').then(({ WatchPage }) => ({ default: WatchPage }))),
     title: ({ roomId }) => `Watch ${roomId}`,
     under: 'rooms',
   },

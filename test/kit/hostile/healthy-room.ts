@@ -1,10 +1,10 @@
 // A room of honest people beside an attack: one speaks, one listens, messages go between them. At the end nothing of it may be missing.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { watchOwnLoop, watchSlowdown } from '../busy-machine.ts';
 import { eventually } from '../eventually.ts';
+import type { PeerSocket } from '../network/peer-socket.ts';
 import { dueSince } from '../pace.ts';
-import type { PeerSocket } from '../peer-socket.ts';
+import { watchOwnLoop, watchSlowdown } from '../processes/busy-machine.ts';
 import { assertPrompt } from '../promised-time.ts';
 import { type HostileNode, joinAsGuest, makeRoom } from './hostile-node.ts';
 import { MediaLink } from './media-link.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../../node/env.ts';
-import { type ApiClient, apiClient } from '../api-client.ts';
-import { type NodeProcess, startNodeProcess } from '../node-process.ts';
-import { PeerSocket } from '../peer-socket.ts';
-import { apiToken } from '../start-node.ts';
+import { type ApiClient, apiClient } from '../answers/api-client.ts';
+import { PeerSocket } from '../network/peer-socket.ts';
+import { type NodeProcess, startNodeProcess } from '../processes/node-process.ts';
+import { apiToken } from '../processes/start-node.ts';
 
 export type HostileNode = NodeProcess & { api: ApiClient; peerSocketUrl: string };
 export type Guest = PeerSocket & { welcome: { data?: Record<string, unknown> } };

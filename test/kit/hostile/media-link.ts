@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { CipherContext, DtlsClient, HashAlgorithm, NamedCurveAlgorithm, SignatureAlgorithm } from 'werift';
-import type { PeerSocket } from '../peer-socket.ts';
-import { bindingRequest } from '../stun.ts';
+import type { PeerSocket } from '../network/peer-socket.ts';
+import { bindingRequest } from '../network/stun.ts';
 import { SrtpContext } from './srtp-context.ts';
 
 type IceCandidate = { protocol: string; address: string; port: number };

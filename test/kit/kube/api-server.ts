@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkLast } from '../check-last.ts';
 import { eventually } from '../eventually.ts';
-import { freePorts } from '../free-ports.ts';
+import { freePorts } from '../network/free-ports.ts';
 import { kubernetesPrograms } from './binaries.ts';
 import { Child } from './child.ts';
 import { JsonClient } from './https-json.ts';

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
-import { parentDeathSignalCommand } from '../../../node/parent-death-signal.ts';
+import { parentDeathSignalCommand } from '../../../node/common/parent-death-signal.ts';
 
 export type ChildOptions = {
   /** File that its output is added to. */

@@ -1,10 +1,10 @@
 // A whole stage for tests of the operator: control plane, pods that run as processes, the operator, and one MediaCluster that is Available.
-import { type ApiClient, apiClient } from '../api-client.ts';
+import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 import { type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 import { type OperatorOptions, type OperatorProcess, startOperator } from './operator-process.ts';
-import { type PodRunner, type PodRunnerOptions, startPodRunner } from './pod-runner.ts';
+import { type PodRunner, type PodRunnerOptions, startPodRunner } from './pods/pod-runner.ts';
 import { type Kind, readObject, readObjects } from './read-objects.ts';
 import type { Scope } from './scope.ts';
 

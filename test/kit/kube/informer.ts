@@ -1,7 +1,7 @@
 // A copy of all objects of one kind that follows the API server, for the parts of Kubernetes that the kit plays.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonClient } from './https-json.ts';
-import type { ApiObject } from './pod-spec.ts';
+import type { ApiObject } from './pods/pod-spec.ts';
 
 type Page<T> = { metadata: { resourceVersion: string }; items: T[] };
 type WatchEvent<T> = { type: string; object: T };

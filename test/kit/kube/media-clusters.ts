@@ -2,9 +2,9 @@
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { KubeObject } from '../../../operator/kube/objects.ts';
 import type { MediaCluster } from '../../../operator/objects.ts';
-import { type ApiClient, apiClient } from '../api-client.ts';
+import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { eventually } from '../eventually.ts';
-import { PeerSocket } from '../peer-socket.ts';
+import { PeerSocket } from '../network/peer-socket.ts';
 import type { ApiServer } from './api-server.ts';
 import { type Kind, readObject, readObjects } from './read-objects.ts';
 

@@ -1,6 +1,6 @@
 // What operators and pods of a test printed, searched at its end for the secrets that its API server knows, and for answers that are not as documented.
 import { SecretLeakScanner } from '../../../tools/test-runner/secret-leak-scan.mjs';
-import { assertNoneMarked } from '../answer-check.ts';
+import { assertNoneMarked } from '../answers/answer-check.ts';
 import { noteSecrets } from '../secret-search.ts';
 
 export type StoredSecret = { metadata: { name: string }; data?: Record<string, string> };

@@ -1,6 +1,7 @@
 // Objects as the API server has them, over a kept connection: a kubectl for each look would take more of the machine than what is looked at.
+
+import { collectionPath, objectPath, type Query, queryText } from '../../../operator/kube/http/paths.ts';
 import { type KubeObject, resources } from '../../../operator/kube/objects.ts';
-import { collectionPath, objectPath, type Query, queryText } from '../../../operator/kube/paths.ts';
 import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 

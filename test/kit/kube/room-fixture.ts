@@ -11,7 +11,7 @@ import { RoomController } from '../../../operator/rooms/controller.ts';
 import type { Secret } from '../../../operator/rooms/desired-components.ts';
 import { roomIndexes } from '../../../operator/rooms/room-conflicts.ts';
 import { eventually } from '../eventually.ts';
-import { apiToken } from '../start-node.ts';
+import { apiToken } from '../processes/start-node.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import type { Scope } from './scope.ts';
 

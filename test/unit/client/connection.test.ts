@@ -8,7 +8,7 @@ import { RequestError, RoomClosedError, SessionLostError } from '../../../packag
 import { defaultTiming, type Timing, type WebSocketConstructor } from '../../../packages/client/src/options.ts';
 import type { JoinResponse, ServerEvent } from '../../../packages/client/src/protocol.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
-import { freePort } from '../../kit/free-ports.ts';
+import { freePort } from '../../kit/network/free-ports.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
 import { emptyWelcome, type FakeSocket, startFakeServer } from './fake-server.ts';
 

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { types } from 'mediasoup-client';
 import { DataChannel } from '../../../packages/client/src/data-channel.ts';
-import type { MediaSession, Request } from '../../../packages/client/src/media-session.ts';
+import type { MediaSession, Request } from '../../../packages/client/src/media/media-session.ts';
 
 function opening(closed: boolean) {
   const asked: unknown[] = [];

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closingForCode, closingForError } from '../../../packages/client/src/closing.ts';
-import { defaultEncodings, startBitrate } from '../../../packages/client/src/encodings.ts';
-import { chooseLayers, fullSize, layersOf } from '../../../packages/client/src/layers.ts';
+import { defaultEncodings, startBitrate } from '../../../packages/client/src/media/encodings.ts';
+import { chooseLayers, fullSize, layersOf } from '../../../packages/client/src/media/layers.ts';
 import { AdaptiveOpenTimeout } from '../../../packages/client/src/open-timeout.ts';
 import { defaultTiming, retryDelay, socketUrl, socketUrls } from '../../../packages/client/src/options.ts';
 

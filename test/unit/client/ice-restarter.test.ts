@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Device, FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
-import { IceRestarter } from '../../../packages/client/src/ice-restarter.ts';
+import { IceRestarter } from '../../../packages/client/src/media/ice-restarter.ts';
 import { defaultTiming } from '../../../packages/client/src/options.ts';
 import { turns } from '../../kit/turns.ts';
 

@@ -1,9 +1,9 @@
 // What a page can say honestly of a connection that is lost: since when, how often it was tried, and how long the server waits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { iceRestartAnswer } from '../../../packages/client/src/ice-restart-answer.ts';
 import type { Outage } from '../../../packages/client/src/index.ts';
-import { mediaPathOf } from '../../../packages/client/src/media-path.ts';
+import { iceRestartAnswer } from '../../../packages/client/src/media/ice-restart-answer.ts';
+import { mediaPathOf } from '../../../packages/client/src/media/media-path.ts';
 import { startFakeServer } from './fake-server.ts';
 import { roomAt } from './room-kit.ts';
 

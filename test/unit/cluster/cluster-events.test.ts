@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterEvents } from '../../../node/cluster/cluster-events.ts';
+import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
-import { silentLog } from '../../../node/log.ts';
 import type { SourcedEvent } from '../../../node/rooms/event-feed.ts';
-import type { RoomEvent } from '../../../node/rooms/events.ts';
-import { flushNetwork } from '../../kit/cluster.ts';
-import { type FakeLinks, FakeNetwork } from '../../kit/fake-links.ts';
+import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import { flushNetwork } from '../../kit/fakes/cluster.ts';
+import { type FakeLinks, FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
 import { turns } from '../../kit/turns.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterRenders } from '../../../node/cluster/cluster-renders.ts';
-import { type LocalRenderService, renderOptionsSchema } from '../../../node/rooms/renders.ts';
-import { FakeNetwork } from '../../kit/fake-links.ts';
+import { type LocalRenderService, renderOptionsSchema } from '../../../node/rooms/shapes/renders.ts';
+import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 
 function stage() {
   const network = new FakeNetwork();

@@ -1,9 +1,9 @@
 // Rooms over several nodes: placement, one winner for a name, routing, lists, loss, partition and healing.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/errors.ts';
-import { flushNetwork, makeCluster, makeNode, type TestNode } from '../../kit/cluster.ts';
-import { joinPeer } from '../../kit/rooms.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
+import { flushNetwork, makeCluster, makeNode, type TestNode } from '../../kit/fakes/cluster.ts';
+import { joinPeer } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 const rooms = (node: TestNode | undefined) => node?.local.size ?? 0;

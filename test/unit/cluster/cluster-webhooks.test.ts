@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
-import { ServiceError } from '../../../node/errors.ts';
-import { silentLog } from '../../../node/log.ts';
-import type { DeadLetterView, LocalWebhookService, WebhookReplay, WebhookStatus } from '../../../node/rooms/webhook-admin.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
+import { silentLog } from '../../../node/common/log.ts';
+import type { DeadLetterView, LocalWebhookService, WebhookReplay, WebhookStatus } from '../../../node/rooms/shapes/webhook-admin.ts';
 import { eventually } from '../../kit/eventually.ts';
-import { FakeNetwork } from '../../kit/fake-links.ts';
+import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
+import { roomEvent } from '../../kit/fakes/webhooks.ts';
 import { turns } from '../../kit/turns.ts';
-import { roomEvent } from '../../kit/webhooks.ts';
 
 const status: WebhookStatus = {
   delivered: 1,

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { connectionLimits } from '../../../node/cluster/erlang/connection.ts';
 import { ErlangTransport } from '../../../node/cluster/erlang-transport.ts';
-import { ServiceError } from '../../../node/errors.ts';
-import { startDistNode } from '../../kit/dist-nodes.ts';
-import { freePort } from '../../kit/free-ports.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
+import { startDistNode } from '../../kit/network/dist-nodes.ts';
+import { freePort } from '../../kit/network/free-ports.ts';
 
 async function startLinked(t: TestContext, name: string, epmdPort: number) {
   const { node, record } = await startDistNode(t, name, epmdPort);

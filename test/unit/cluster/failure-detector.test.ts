@@ -5,11 +5,11 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErlangTransport } from '../../../node/cluster/erlang-transport.ts';
 import { FailureDetector, type FailureDetectorTimings } from '../../../node/cluster/failure-detector.ts';
-import { ServiceError } from '../../../node/errors.ts';
-import { connectedTo, startDistNode } from '../../kit/dist-nodes.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
-import { freePort } from '../../kit/free-ports.ts';
-import { RawDistPeer } from '../../kit/raw-dist-peer.ts';
+import { connectedTo, startDistNode } from '../../kit/network/dist-nodes.ts';
+import { freePort } from '../../kit/network/free-ports.ts';
+import { RawDistPeer } from '../../kit/network/raw-dist-peer.ts';
 
 /** Nobody is trusted for long, so that the test is quick. */
 const times: FailureDetectorTimings = { trusted: 50, answer: 200, silence: 300 };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { AnnouncedAddresses } from '../../../node/config/announced.ts';
-import { testSystem } from '../../kit/config.ts';
+import { testSystem } from '../../kit/fakes/config.ts';
 
 const times = { settle: 5, poll: 60_000 };
 const { resolve } = testSystem();

@@ -5,7 +5,7 @@ import { ConfigError } from '../../../node/config/reader.ts';
 import type { ConfigSystem } from '../../../node/config/system.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
-import { testSystem } from '../../kit/config.ts';
+import { testSystem } from '../../kit/fakes/config.ts';
 
 async function configErrors(env: Environment, system: Partial<ConfigSystem> = {}): Promise<readonly string[]> {
   try {

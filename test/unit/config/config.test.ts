@@ -9,7 +9,7 @@ import type { ConfigSystem } from '../../../node/config/system.ts';
 import { knownNames, reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
-import { testSystem } from '../../kit/config.ts';
+import { testSystem } from '../../kit/fakes/config.ts';
 
 const load = (env: Environment = {}, system: Partial<ConfigSystem> = {}) => loadConfig(env, testSystem(system));
 

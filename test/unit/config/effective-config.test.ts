@@ -9,8 +9,8 @@ import { effectiveConfig, redactedValue } from '../../../node/config/effective-c
 import { knownNames, reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
-import type { ConfigValue } from '../../../node/rooms/cluster-control.ts';
-import { testSystem } from '../../kit/config.ts';
+import type { ConfigValue } from '../../../node/rooms/shapes/cluster-control.ts';
+import { testSystem } from '../../kit/fakes/config.ts';
 
 async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (name: string) => Partial<ConfigValue> }> {
   const { config, hot } = await loadConfig(env, testSystem());

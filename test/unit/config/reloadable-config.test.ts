@@ -10,7 +10,7 @@ import type { ReloadableConfig } from '../../../node/config/reloadable-config.ts
 import type { ReloadableSettings } from '../../../node/config/settings.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
-import { testSystem } from '../../kit/config.ts';
+import { testSystem } from '../../kit/fakes/config.ts';
 
 const times = { settle: 5, poll: 60_000 };
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -2,9 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openApiDocument } from '../../../node/http/openapi.ts';
-import { routes } from '../../../node/http/routes.ts';
-import { documentedComponentOptions } from '../../../node/rooms/component-options.ts';
-import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from '../../../packages/console/src/room/option-fields.ts';
+import { routes } from '../../../node/http/routes/routes.ts';
+import { documentedComponentOptions } from '../../../node/rooms/shapes/component-options.ts';
+import {
+  componentFields,
+  type Field,
+  fieldIn,
+  type OpenApi,
+  optionsOf,
+} from '../../../packages/console/src/room/components/option-fields.ts';
 
 const found = componentFields(openApiDocument(routes, { version: 'test', path: '' }) as OpenApi);
 const fieldsOf = (type: string) => found.get(type)?.fields ?? [];

@@ -1,7 +1,7 @@
 // The charts of a room's peers: each measurement once, so many and no more, and nothing of who is gone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kept, StatsHistory } from '../../../packages/console/src/room/stats-history.ts';
+import { kept, StatsHistory } from '../../../packages/console/src/room/stats/stats-history.ts';
 import type { LinkFigures, PeerStats, RoomStats } from '../../../packages/server-sdk/src/generated/schemas.ts';
 
 const link = (bitrate: number, loss: number | null, roundTrip: number | null): LinkFigures => ({

@@ -10,7 +10,7 @@ import { generatedFiles } from '../../../crds/write.ts';
 describe('npm run crds', () => {
   for (const [path, text] of Object.entries(generatedFiles)) {
     it(`has made ${path}`, () => {
-      assert.equal(readFileSync(new URL(`../../..${path}`, import.meta.url), 'utf8'), text, 'run npm run crds');
+      assert.equal(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'), text, 'run npm run crds');
     });
   }
 

@@ -16,9 +16,9 @@ import { createSipSpec } from '../../../node/components/sip/sip-component.ts';
 import { SipUserAgents } from '../../../node/components/sip/sip-user-agents.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
 import { reloadableRows, staticVariables } from '../../../node/config/variables.ts';
-import { recordingOptionsSchema } from '../../../node/rooms/component-options.ts';
-import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/room-config.ts';
-import { componentTypeSchema, videoCodecSchema } from '../../../node/rooms/views.ts';
+import { recordingOptionsSchema } from '../../../node/rooms/shapes/component-options.ts';
+import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/shapes/room-config.ts';
+import { componentTypeSchema, videoCodecSchema } from '../../../node/rooms/shapes/views.ts';
 
 /** Field by path of what a schema takes. */
 function fieldsOf(schema: z.ZodType): Map<string, Json> {

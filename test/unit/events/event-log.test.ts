@@ -1,9 +1,9 @@
 // The ring of events: what it keeps, what it says is missing, how large its pages are.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
-import { silentLog } from '../../../node/log.ts';
-import type { RoomEvent } from '../../../node/rooms/events.ts';
+import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
 
 function event(seq: number, metadata?: string): RoomEvent {
   const time = '2026-11-21T00:00:00.000Z';

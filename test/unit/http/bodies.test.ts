@@ -1,7 +1,7 @@
 // What callers send wrong, and the one sentence that each mistake gets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maxBodyBytes } from '../../../node/http/body.ts';
+import { maxBodyBytes } from '../../../node/http/middleware/body.ts';
 import { startServer } from './server.ts';
 
 const long = 'x'.repeat(300);

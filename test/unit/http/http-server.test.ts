@@ -6,10 +6,10 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import type { RequestObservation } from '../../../node/http/access-log.ts';
 import { HttpServer } from '../../../node/http/http-server.ts';
-import { ApiTokens } from '../../../node/rooms/api-tokens.ts';
-import { apiClient } from '../../kit/api-client.ts';
+import type { RequestObservation } from '../../../node/http/middleware/access-log.ts';
+import { ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';
+import { apiClient } from '../../kit/answers/api-client.ts';
 import { parseRaw, readToken, sendRaw, startServer, token } from './server.ts';
 
 test('every route answers under the path of SVC_HOST too, and paths that only begin alike do not', async (context) => {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { makeContent } from '../../kit/content.ts';
-import { makeResources } from '../../kit/resources-folder.ts';
+import { makeContent } from '../../kit/media/content.ts';
+import { makeResources } from '../../kit/processes/resources-folder.ts';
 import { startServer } from './server.ts';
 
 const times = { startTime: '2026-11-21T12:00:00.005Z', endTime: '2026-11-21T12:00:01.005Z' };

@@ -1,7 +1,7 @@
 // REST of rooms, peers, tracks and data, over a real socket on real rooms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectPeer, joinPeer, publish } from '../../kit/rooms.ts';
+import { connectPeer, joinPeer, publish } from '../../kit/fakes/rooms.ts';
 import { startServer } from './server.ts';
 
 test('POST /room without a body makes a room with an id of its own and gives the address of its node', async (context) => {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ViewerTokens } from '../../../node/rooms/viewer-tokens.ts';
-import { makeContent } from '../../kit/content.ts';
+import { ViewerTokens } from '../../../node/rooms/tokens/viewer-tokens.ts';
+import { makeContent } from '../../kit/media/content.ts';
+import { makeResources } from '../../kit/processes/resources-folder.ts';
 import { recordedLog } from '../../kit/recorded-log.ts';
-import { makeResources } from '../../kit/resources-folder.ts';
 import { token as apiToken, getRaw, startServer } from './server.ts';
 
 const kept = 'room-20260101T000000000Z';

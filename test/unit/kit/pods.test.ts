@@ -6,12 +6,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { dnsRecords } from '../../kit/kube/endpoints.ts';
-import { ContainerConfigError, containerEnvironment, expand, resourceOf } from '../../kit/kube/pod-env.ts';
-import type { Container, HostObject, Pod, Service } from '../../kit/kube/pod-spec.ts';
-import { PathMap, swapContent } from '../../kit/kube/pod-volumes.ts';
-import { forward } from '../../kit/kube/port-forwards.ts';
-import { chooseHost } from '../../kit/kube/scheduler.ts';
+import { dnsRecords } from '../../kit/kube/network/endpoints.ts';
+import { forward } from '../../kit/kube/network/port-forwards.ts';
+import { ContainerConfigError, containerEnvironment, expand, resourceOf } from '../../kit/kube/pods/pod-env.ts';
+import type { Container, HostObject, Pod, Service } from '../../kit/kube/pods/pod-spec.ts';
+import { PathMap, swapContent } from '../../kit/kube/pods/pod-volumes.ts';
+import { chooseHost } from '../../kit/kube/pods/scheduler.ts';
 
 const meta = (name: string) => ({ name, namespace: 'default', uid: name, resourceVersion: '1' });
 const pod = (name: string, spec: Partial<Pod['spec']> = {}, container: Partial<Container> = {}): Pod => ({

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { silentLog } from '../../../node/log.ts';
+import { silentLog } from '../../../node/common/log.ts';
 import { MetricsServer } from '../../../node/metrics/metrics-server.ts';
-import { emptyMetrics } from '../../kit/metrics.ts';
+import { emptyMetrics } from '../../kit/fakes/metrics.ts';
 
 async function start(t: TestContext, metrics = emptyMetrics()): Promise<MetricsServer> {
   const server = await MetricsServer.start({ ip: '127.0.0.1', port: 0, metrics, log: silentLog() });

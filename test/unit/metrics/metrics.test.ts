@@ -1,8 +1,8 @@
 // What a scrape says of what it was given.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventType, RoomEvent } from '../../../node/rooms/events.ts';
-import { emptyMetrics, samplesOf } from '../../kit/metrics.ts';
+import type { EventType, RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import { emptyMetrics, samplesOf } from '../../kit/fakes/metrics.ts';
 
 function event(type: EventType, roomId: string): RoomEvent {
   return { id: 'i', type, time: new Date().toISOString(), node: 'n', incarnation: roomId, roomId };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RoomSeries } from '../../../node/metrics/room-series.ts';
-import type { EventType } from '../../../node/rooms/events.ts';
+import type { EventType } from '../../../node/rooms/shapes/events.ts';
 
 function start() {
   let now = 0;

@@ -1,7 +1,7 @@
 // `--uninstall` where somebody writes at the same moment; in order, and on an API server, it is in test/kubernetes/operator-uninstall.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { conflict } from '../../../operator/kube/kube-error.ts';
+import { conflict } from '../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Stored } from '../../../operator/kube/objects.ts';
 import { silentLog } from '../../../operator/log.ts';
 import { type UninstallOptions, uninstall } from '../../../operator/uninstall.ts';

@@ -1,8 +1,8 @@
 // Components that receive tracks: which ones they are told of, in auto and in manual mode, and one of a kind per room.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../node/errors.ts';
-import { flushEvents, joinPeer, makeRooms, publish } from '../../kit/rooms.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
+import { flushEvents, joinPeer, makeRooms, publish } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 

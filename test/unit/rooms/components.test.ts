@@ -1,8 +1,8 @@
 // Components of a room: their events, what peers are told and receive, and every way they end.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/errors.ts';
-import { connectPeer, flushEvents, joinPeer, makeRooms } from '../../kit/rooms.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
+import { connectPeer, flushEvents, joinPeer, makeRooms } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 

@@ -1,9 +1,9 @@
 // What the server decided on a peer's tracks outlives their sessions: mutes and removals, for the same track and for a page that was reloaded.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/errors.ts';
-import type { Kind, Metadata } from '../../../node/rooms/views.ts';
-import { connectPeer, joinPeer, makeRooms, type TestPeer } from '../../kit/rooms.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
+import type { Kind, Metadata } from '../../../node/rooms/shapes/views.ts';
+import { connectPeer, joinPeer, makeRooms, type TestPeer } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 const source = (name: string) => ({ source: name });

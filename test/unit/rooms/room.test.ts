@@ -1,9 +1,9 @@
 // A room from creation to its end: events in order, the cascade of closes, timeouts, limits, and asking twice.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/errors.ts';
-import { roomEventSchema } from '../../../node/rooms/events.ts';
-import { connectPeer, joinPeer, makeRooms, publish } from '../../kit/rooms.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
+import { roomEventSchema } from '../../../node/rooms/shapes/events.ts';
+import { connectPeer, joinPeer, makeRooms, publish } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 

@@ -1,8 +1,8 @@
 // Tracks, data and permissions between the peers of a room.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/errors.ts';
-import { connectPeer, flushEvents, joinPeer, makeRooms, publish, TestConnection } from '../../kit/rooms.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
+import { connectPeer, flushEvents, joinPeer, makeRooms, publish, TestConnection } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { eventTypes } from '../../../node/rooms/events.ts';
-import { peerEventSchema } from '../../../node/rooms/peer-events.ts';
+import { eventTypes } from '../../../node/rooms/shapes/events.ts';
+import { peerEventSchema } from '../../../node/rooms/shapes/peer-events.ts';
 import { asyncApiDocument } from '../../../node/signaling/asyncapi.ts';
 import { closeCodes } from '../../../node/signaling/close-codes.ts';
 import { requestSchemas, responseSchemas } from '../../../node/signaling/messages.ts';

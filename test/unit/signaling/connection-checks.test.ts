@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { responseSchemas } from '../../../node/signaling/messages.ts';
 import { eventually } from '../../kit/eventually.ts';
-import { PeerSocket } from '../../kit/peer-socket.ts';
+import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { type SocketServer, startSocketServer } from './socket-server.ts';
 
 const check = async (server: SocketServer, token: string) => {

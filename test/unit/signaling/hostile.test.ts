@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { PeerSocket } from '../../kit/peer-socket.ts';
+import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { startSocketServer } from './socket-server.ts';
 
 test('names of every object, NUL, paths and Unicode as methods and ids are answered with errors', async (t) => {

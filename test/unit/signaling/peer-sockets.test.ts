@@ -1,9 +1,9 @@
 // The life of a session: authentication, takeover, every way in which it ends.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../node/errors.ts';
+import { ServiceError } from '../../../node/common/errors.ts';
 import { responseSchemas } from '../../../node/signaling/messages.ts';
-import { PeerSocket } from '../../kit/peer-socket.ts';
+import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { startSocketServer } from './socket-server.ts';
 
 test('a peer that authenticates is connected and told all of the room', async (t) => {

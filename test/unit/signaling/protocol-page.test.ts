@@ -9,7 +9,7 @@ import {
   checkRtpParameters,
   checkSctpStreamParameters,
 } from '../../../node/media/parameters.ts';
-import { type PeerEvent, peerEventSchema } from '../../../node/rooms/peer-events.ts';
+import { type PeerEvent, peerEventSchema } from '../../../node/rooms/shapes/peer-events.ts';
 import { defaultLimits } from '../../../node/signaling/limits.ts';
 import { type Method, requestSchema, requestSchemas, responseSchema, responseSchemas } from '../../../node/signaling/messages.ts';
 import { root } from '../../../tools/paths.mjs';

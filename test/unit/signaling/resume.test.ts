@@ -1,9 +1,9 @@
 // A lost socket: the session goes on, nothing is lost or done twice.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PeerSocket } from '../../kit/peer-socket.ts';
+import { joinPeer, makeRooms } from '../../kit/fakes/rooms.ts';
+import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
-import { joinPeer, makeRooms } from '../../kit/rooms.ts';
 import { startSocketServer, type WelcomeData } from './socket-server.ts';
 
 /** Frames that count: those after the answer to authenticate. */

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
-import { silentLog } from '../../../node/log.ts';
-import { type ApiToken, ApiTokens } from '../../../node/rooms/api-tokens.ts';
 import type { SourcedEventListener } from '../../../node/rooms/event-feed.ts';
-import { eventTypes, type RoomEvent } from '../../../node/rooms/events.ts';
-import { SignedCalls } from '../../../node/rooms/signed-calls.ts';
+import { eventTypes, type RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import { type ApiToken, ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';
+import { SignedCalls } from '../../../node/rooms/tokens/signed-calls.ts';
 import { serverEventSchema } from '../../../node/signaling/server-messages.ts';
 import { ServerSockets, type ServerSocketsOptions, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
 import { signedRequest, signedSocket } from '../../../operator/nodes/signature.ts';
-import { PeerSocket } from '../../kit/peer-socket.ts';
+import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { turns } from '../../kit/turns.ts';
 
 async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}, capacity = 20) {

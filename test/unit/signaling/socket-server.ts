@@ -2,14 +2,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { silentLog } from '../../../node/log.ts';
-import type { RoomEvent } from '../../../node/rooms/events.ts';
+import { silentLog } from '../../../node/common/log.ts';
 import { LocalRooms } from '../../../node/rooms/local-rooms.ts';
-import { PeerTokens } from '../../../node/rooms/peer-tokens.ts';
+import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { PeerSockets, type PeerSocketsOptions, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
-import { FakeComponentRegistry } from '../../kit/fake-components.ts';
-import { FakeMedia } from '../../kit/fake-media.ts';
-import { PeerSocket } from '../../kit/peer-socket.ts';
+import { FakeComponentRegistry } from '../../kit/fakes/fake-components.ts';
+import { FakeMedia } from '../../kit/fakes/fake-media.ts';
+import { PeerSocket } from '../../kit/network/peer-socket.ts';
 
 export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
 

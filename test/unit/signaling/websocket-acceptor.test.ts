@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { PeerSocket } from '../../kit/peer-socket.ts';
+import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { startSocketServer } from './socket-server.ts';
 
 const upgradeStatus = (url: string, headers: Record<string, string> = {}) =>

@@ -4,7 +4,7 @@ import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Job, JobFiles } from '../../../node/storage/uploads/job-file.ts';
-import { makeResources } from '../../kit/resources-folder.ts';
+import { makeResources } from '../../kit/processes/resources-folder.ts';
 
 const job: Job = {
   id: 'r-20261121T120000005Z',

@@ -5,10 +5,10 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { ContentRequest, ContentResponse } from '../../../node/rooms/content.ts';
+import type { ContentRequest, ContentResponse } from '../../../node/rooms/shapes/content.ts';
 import { LocalContent } from '../../../node/storage/local-content.ts';
 import { resolveFileInside } from '../../../node/storage/safe-paths.ts';
-import { makeResources } from '../../kit/resources-folder.ts';
+import { makeResources } from '../../kit/processes/resources-folder.ts';
 
 const request = (folder: string, file: string, more: Partial<ContentRequest> = {}): ContentRequest => ({
   kind: 'recording',

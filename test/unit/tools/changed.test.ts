@@ -43,10 +43,10 @@ test('programs that are started, pages that are built and files that are read co
   assert.ok(reached('node/main.ts').names.includes('cluster'));
   assert.ok(reached('packages/console/src/main.tsx').files.includes('test/browser/turn.test.ts'));
   assert.ok(reached('helm/mediarooms/values.yaml').names.includes('kubernetes'));
-  const text = `import a from '../media/free-ports.ts'; join(root, 'node', 'main.ts'); new URL('./app.ts', import.meta.url); 'docs'; join(root, '..');`;
+  const text = `import a from '../media/worker/free-ports.ts'; join(root, 'node', 'main.ts'); new URL('./app.ts', import.meta.url); 'docs'; join(root, '..');`;
   assert.deepEqual(
     namesOf(join(root, 'node', 'http', 'x.ts'), text).map((path) => path.slice(root.length + 1)),
-    ['node/media/free-ports.ts', 'node/main.ts', 'node/http/app.ts'],
+    ['node/media/worker/free-ports.ts', 'node/main.ts', 'node/http/app.ts'],
   );
 });
 

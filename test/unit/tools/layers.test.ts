@@ -58,7 +58,7 @@ test('files that make network devices or nodes of a cluster have a network of th
     'e2e/install',
     'e2e/upgrade',
     'media/worker-pool',
-    'unit/media/free-ports',
+    'unit/media/worker/free-ports',
   ];
   assert.deepEqual(
     names.map((name) => own.get(name)),

@@ -4,7 +4,7 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { missingPatches } from '../../../node/media/worker-patches.ts';
+import { missingPatches } from '../../../node/media/worker/worker-patches.ts';
 import { nodeModules, root } from '../../../tools/paths.mjs';
 import { applyPatches, patchNames } from '../../../tools/worker/patches.mjs';
 

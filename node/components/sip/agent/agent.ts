@@ -1,7 +1,7 @@
 // A user agent of SIP (RFC 3261) for one account: its registration, and its calls out and in.
 import { randomUUID } from 'node:crypto';
 import { Core, type Invitation, type Session, URI, UserAgent } from 'sip.js';
-import { settleWithin, Timer } from '../../../timer.ts';
+import { settleWithin, Timer } from '../../../common/timer.ts';
 import type { CallAudio } from '../audio/session.ts';
 import type { CallEnd, SipReport, UserAgentSettings } from '../sip-messages.ts';
 import { Credentials } from '../wire/digest-auth.ts';

@@ -10,7 +10,7 @@ import {
   type URI,
   type UserAgent,
 } from 'sip.js';
-import { Timer } from '../../../timer.ts';
+import { Timer } from '../../../common/timer.ts';
 import type { CallSession } from '../audio/session.ts';
 import { SdpNegotiationError } from '../sdp/offer-answer.ts';
 import type { CallEnd } from '../sip-messages.ts';

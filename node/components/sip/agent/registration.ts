@@ -1,6 +1,6 @@
 // The registration at a registrar (RFC 3261, section 10): made, refreshed, made again wherever it was lost, taken back at the end.
 import { Core, type URI, type UserAgent } from 'sip.js';
-import { settleWithin, Timer } from '../../../timer.ts';
+import { settleWithin, Timer } from '../../../common/timer.ts';
 import type { SipTransportAdapter } from '../wire/node-transport.ts';
 
 export type RegistrationOptions = {

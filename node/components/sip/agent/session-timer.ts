@@ -1,5 +1,5 @@
 // Session timers (RFC 4028): a call whose other end is gone without a word comes to its end. Refreshed by re-INVITE, as SIP.js has no UPDATE.
-import { Timer } from '../../../timer.ts';
+import { Timer } from '../../../common/timer.ts';
 
 /** Seconds; sections 4 and 5. */
 export const sessionExpires = 1800;

@@ -1,6 +1,6 @@
 // Where the far side of a call is: where SDP says, until its packets come from elsewhere (symmetric RTP, RFC 4961; RFC 7362 on what to beware of).
 import { isIP, isIPv6 } from 'node:net';
-import { isPrivateAddress } from '../../../private-addresses.ts';
+import { isPrivateAddress } from '../../../common/private-addresses.ts';
 
 export type RtpAddress = { ip: string; port: number };
 

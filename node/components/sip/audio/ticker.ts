@@ -1,5 +1,5 @@
 // Calls block by block at their times, by a clock that does not go back.
-import { Timer } from '../../../timer.ts';
+import { Timer } from '../../../common/timer.ts';
 import { frameDuration } from './audio-format.ts';
 
 /** Blocks that are made up for when the process was held up; what is older is left out. */

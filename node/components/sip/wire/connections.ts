@@ -2,7 +2,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { connect as connectTcp, isIP, type Socket as StreamSocket } from 'node:net';
 import { connect as connectTls, rootCertificates } from 'node:tls';
-import { Timer } from '../../../timer.ts';
+import { Timer } from '../../../common/timer.ts';
 import { maxMessageBytes, StreamFraming } from './framing.ts';
 import type { SipTarget } from './server-location.ts';
 

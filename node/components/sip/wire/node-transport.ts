@@ -1,8 +1,8 @@
 // What SIP.js sends and receives through: the registrar's addresses one after the other, and nobody else; retransmission, Via, bounds.
 import { isIP } from 'node:net';
 import { EmitterImpl, type Transport, TransportState } from 'sip.js';
-import { isPrivateAddress } from '../../../private-addresses.ts';
-import { RateLimit } from '../../../rate-limit.ts';
+import { isPrivateAddress } from '../../../common/private-addresses.ts';
+import { RateLimit } from '../../../common/rate-limit.ts';
 import { ChallengedRequests } from './challenged-requests.ts';
 import { type SipConnection, type SipEndpoint, StreamConnection, UdpConnection } from './connections.ts';
 import { chooseChallenge } from './digest-auth.ts';

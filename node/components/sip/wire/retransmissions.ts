@@ -1,5 +1,5 @@
 // Retransmission over UDP (RFC 3261, section 17: timers A, E and G), which SIP.js leaves to its transport.
-import { Timer } from '../../../timer.ts';
+import { Timer } from '../../../common/timer.ts';
 
 const t1 = 500;
 const t2 = 4000;

@@ -1,7 +1,7 @@
 // Where a registrar is: addresses to be tried in order, by SRV and A/AAAA records (RFC 3263, section 4), within a deadline.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { Timer } from '../../../timer.ts';
+import { Timer } from '../../../common/timer.ts';
 import { defaultPort, type Registrar, type SipTransport } from './registrar.ts';
 
 export type SipTarget = { transport: SipTransport; ip: string; port: number };

@@ -1,6 +1,6 @@
 // Hooks of a room: what is in it, tracks in elements, messages.
 import { useCallback, useEffect, useMemo, useRef } from 'react';
-import type { LocalTrack } from '../local-track.ts';
+import type { LocalTrack } from '../media/local-track.ts';
 import type { Json, Kind } from '../protocol.ts';
 import type { RoomClient } from '../room-client.ts';
 import type { RemoteComponent, RemotePeer } from '../roster.ts';

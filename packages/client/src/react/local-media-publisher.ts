@@ -1,6 +1,6 @@
 // Camera and microphone of a page in one room: published, switched, and honest about what the others do not get any more.
 import { RoomClosedError } from '../errors.ts';
-import type { LocalTrack, LocalTrackEnd } from '../local-track.ts';
+import type { LocalTrack, LocalTrackEnd } from '../media/local-track.ts';
 import type { Json, Kind } from '../protocol.ts';
 import type { RoomClient } from '../room-client.ts';
 

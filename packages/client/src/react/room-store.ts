@@ -1,6 +1,6 @@
 // What React shows of a room: parts that stay the same object until they change, whichever room client is underneath.
 import type { Closing } from '../closing.ts';
-import type { LocalTrack } from '../local-track.ts';
+import type { LocalTrack } from '../media/local-track.ts';
 import type { RoomClientOptions } from '../options.ts';
 import { RoomClient } from '../room-client.ts';
 import type { RoomEvents, RoomState } from '../room-events.ts';

@@ -1,20 +1,20 @@
 // A call: the tiles, what can be switched, and an honest word on the connection.
 import { type ReactNode, type RefObject, useCallback, useMemo, useRef, useState } from 'react';
 import type { RemoteComponent, RemoteParticipant, RemoteTrack, RoomSessionState } from '../call/call-state.ts';
+import { DeviceToggles } from '../call/device-toggles.tsx';
+import { DevicesDialog } from '../call/devices-dialog.tsx';
 import { ChatIcon, DevicesIcon } from '../call/icons.tsx';
 import type { LocalMedia } from '../call/local-media.ts';
+import { RemoteAudio } from '../call/remote-audio.tsx';
 import type { RoomSession } from '../call/room-session.ts';
+import { Tile } from '../call/tile.tsx';
+import { TileGrid } from '../call/tile-grid.tsx';
 import type { Chat } from '../chat/chat.ts';
 import { ChatPanel } from '../chat/chat-panel.tsx';
 import { useStore } from '../hooks/store.ts';
+import { showTrack } from '../lobby/lobby.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
-import { DeviceToggles } from './device-toggles.tsx';
-import { DevicesDialog } from './devices-dialog.tsx';
 import { Brand, LeaveIcon, ScreenIcon } from './icons.tsx';
-import { showTrack } from './lobby.tsx';
-import { RemoteAudio } from './remote-audio.tsx';
-import { Tile } from './tile.tsx';
-import { TileGrid } from './tile-grid.tsx';
 import { Toggle } from './toggle.tsx';
 
 export type CallViewProps = {

@@ -1,10 +1,10 @@
 // What is known of a room beside its pictures: peers, components, events. The same whether one is in the call or not.
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { Alert } from '../components/page-title.tsx';
-import { ComponentsTab } from './components-tab.tsx';
-import { EventsTab } from './events-tab.tsx';
+import { ComponentsTab } from './components/components-tab.tsx';
+import { EventsTab } from './events/events-tab.tsx';
 import { CloseIcon } from './icons.tsx';
-import { PeersTab } from './peers-tab.tsx';
+import { PeersTab } from './peers/peers-tab.tsx';
 import { Tabs } from './tabs.tsx';
 import type { LiveRoom } from './use-room.ts';
 

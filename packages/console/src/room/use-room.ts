@@ -4,8 +4,8 @@ import type { Room } from '../../../server-sdk/src/generated/schemas.ts';
 import { ApiError } from '../api/rest.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import { type RoomCalls, roomCalls } from './calls.ts';
-import { EventLog } from './event-log.ts';
+import { type RoomCalls, roomCalls } from './components/calls.ts';
+import { EventLog } from './events/event-log.ts';
 
 /** Events come at once; what no event tells, e.g. whether a telephone is registered, is seen by this. */
 const pollIntervalMs = 4_000;

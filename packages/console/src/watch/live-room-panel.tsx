@@ -1,9 +1,9 @@
 // The room itself beside its stream, as it is now: as a peer that watches, sends nothing and makes no sound.
 import type { RoomSession } from '../call/room-session.ts';
+import { TileGrid } from '../call/tile-grid.tsx';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { tileOfComponent, tilesOf } from '../components/room-view.tsx';
-import { TileGrid } from '../components/tile-grid.tsx';
 import { useStore } from '../hooks/store.ts';
 import { tabId } from '../hooks/tab-storage.ts';
 import { useObserverSession } from './use-observer-session.ts';

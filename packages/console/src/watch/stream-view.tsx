@@ -1,7 +1,7 @@
 // The picture of a stream with what it is worth: how far behind it is, how large, how steady.
 import { useEffect, useRef, useState } from 'react';
 import { useStore } from '../hooks/store.ts';
-import { Chart } from '../room/chart.tsx';
+import { Chart } from '../room/stats/chart.tsx';
 import { keptLatencies, type PlayerState, type Source, StreamPlayer } from './stream-player.ts';
 
 /** Milliseconds behind from which on a button offers to catch up. */

@@ -1,7 +1,7 @@
 // Where the stream of a room is: with a viewer's token in the address, or, for those who may only read, with their own in a header.
 import { useCallback } from 'react';
 import { useSessionContext } from '../hooks/console-context.ts';
-import type { RoomCalls } from '../room/calls.ts';
+import type { RoomCalls } from '../room/components/calls.ts';
 import type { Source } from './stream-player.ts';
 
 /** Seconds. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
-import { FakeConnector } from '../../../kit/fake-connector.ts';
+import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
 import { mockClock, settle } from './clock.ts';
 
 test('two who dial one node share the dial', async () => {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startDiscovery } from '../../../../node/cluster/discovery/discovery.ts';
-import { silentLog } from '../../../../node/log.ts';
-import { FakeConnector } from '../../../kit/fake-connector.ts';
+import { silentLog } from '../../../../node/common/log.ts';
+import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
 import { mockClock, settle } from './clock.ts';
 
 test('a list: listed and learned nodes are dialled once each, again when they are lost, and not after the end', async (t) => {

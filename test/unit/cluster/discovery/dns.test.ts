@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
 import { DnsDiscovery } from '../../../../node/cluster/discovery/dns.ts';
 import type { DnsResult } from '../../../../node/cluster/discovery/resolver.ts';
-import { FakeConnector } from '../../../kit/fake-connector.ts';
+import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { type Clock, mockClock, settle } from './clock.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
 import { GossipDiscovery } from '../../../../node/cluster/discovery/gossip-discovery.ts';
-import { FakeConnector } from '../../../kit/fake-connector.ts';
+import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { mockClock, settle } from './clock.ts';
 

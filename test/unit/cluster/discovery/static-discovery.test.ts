@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
 import { backoffDelay } from '../../../../node/cluster/discovery/redialer.ts';
 import { StaticDiscovery } from '../../../../node/cluster/discovery/static-discovery.ts';
-import { FakeConnector } from '../../../kit/fake-connector.ts';
+import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { mockClock, settle } from './clock.ts';
 

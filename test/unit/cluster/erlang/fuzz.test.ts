@@ -12,8 +12,8 @@ import {
   parsePortReply,
   portPleaseRequest,
   portReply,
-} from '../../../../node/cluster/erlang/epmd-packets.ts';
-import { ownFlags } from '../../../../node/cluster/erlang/flags.ts';
+} from '../../../../node/cluster/erlang/epmd/epmd-packets.ts';
+import { ownFlags } from '../../../../node/cluster/erlang/handshake/flags.ts';
 import {
   ackPacket,
   challengePacket,
@@ -25,13 +25,23 @@ import {
   parseStatus,
   replyPacket,
   statusPacket,
-} from '../../../../node/cluster/erlang/handshake-packets.ts';
-import { decodeTerm } from '../../../../node/cluster/erlang/term-reader.ts';
-import { encodeTerm, TermWriter } from '../../../../node/cluster/erlang/term-writer.ts';
-import { atom, BitString, Float, ImproperList, Pid, Port, Reference, type Term, tuple } from '../../../../node/cluster/erlang/terms.ts';
+} from '../../../../node/cluster/erlang/handshake/handshake-packets.ts';
+import { decodeTerm } from '../../../../node/cluster/erlang/terms/term-reader.ts';
+import { encodeTerm, TermWriter } from '../../../../node/cluster/erlang/terms/term-writer.ts';
+import {
+  atom,
+  BitString,
+  Float,
+  ImproperList,
+  Pid,
+  Port,
+  Reference,
+  type Term,
+  tuple,
+} from '../../../../node/cluster/erlang/terms/terms.ts';
 import { WireError } from '../../../../node/cluster/erlang/wire-error.ts';
 import { ByteFuzzer } from '../../../kit/fuzzer.ts';
-import { liveHeap } from '../../../kit/resources.ts';
+import { liveHeap } from '../../../kit/processes/resources.ts';
 
 const pid = new Pid('a@b', 1, 2, 3);
 const reference = new Reference('a@b', 3, [1, 2, 3]);

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import { CallError, type CallFailure } from '../../../../node/cluster/erlang/calls.ts';
-import { ownFlags } from '../../../../node/cluster/erlang/flags.ts';
-import { cookieDigest, parseChallengePacket, replyPacket } from '../../../../node/cluster/erlang/handshake-packets.ts';
-import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
-import { connectedTo, startDistNode, type TestNode, testCookie } from '../../../kit/dist-nodes.ts';
+import { ownFlags } from '../../../../node/cluster/erlang/handshake/flags.ts';
+import { cookieDigest, parseChallengePacket, replyPacket } from '../../../../node/cluster/erlang/handshake/handshake-packets.ts';
+import { atom, tuple } from '../../../../node/cluster/erlang/terms/terms.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { freePort } from '../../../kit/free-ports.ts';
+import { connectedTo, startDistNode, type TestNode, testCookie } from '../../../kit/network/dist-nodes.ts';
+import { freePort } from '../../../kit/network/free-ports.ts';
+import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';
 import { holdUp } from '../../../kit/pace.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
-import { RawDistPeer } from '../../../kit/raw-dist-peer.ts';
 
 async function startPair(t: TestContext, options = {}): Promise<{ a: TestNode; b: TestNode }> {
   const epmdPort = await freePort();

@@ -13,8 +13,8 @@ import {
   parsePortReply,
   portPleaseRequest,
   portReply,
-} from '../../../../node/cluster/erlang/epmd-packets.ts';
-import { hasMandatoryFlags, mandatoryFlags, ownFlags } from '../../../../node/cluster/erlang/flags.ts';
+} from '../../../../node/cluster/erlang/epmd/epmd-packets.ts';
+import { hasMandatoryFlags, mandatoryFlags, ownFlags } from '../../../../node/cluster/erlang/handshake/flags.ts';
 import {
   ackPacket,
   challengePacket,
@@ -28,7 +28,7 @@ import {
   parseStatus,
   replyPacket,
   statusPacket,
-} from '../../../../node/cluster/erlang/handshake-packets.ts';
+} from '../../../../node/cluster/erlang/handshake/handshake-packets.ts';
 import { LogThrottle } from '../../../../node/cluster/erlang/log-throttle.ts';
 import { fitsMode, splitNodeName } from '../../../../node/cluster/erlang/node-names.ts';
 import { PacketReader } from '../../../../node/cluster/erlang/packet-reader.ts';

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
-import { HalfOpen } from '../../../../node/cluster/erlang/half-open.ts';
-import { boundProof, namePacket, nonceBytes, parseNamePacket } from '../../../../node/cluster/erlang/handshake-packets.ts';
-import { startDistNode } from '../../../kit/dist-nodes.ts';
-import { startRelay } from '../../../kit/dist-relay.ts';
-import { freePort } from '../../../kit/free-ports.ts';
-import { RawDistPeer } from '../../../kit/raw-dist-peer.ts';
+import { HalfOpen } from '../../../../node/cluster/erlang/handshake/half-open.ts';
+import { boundProof, namePacket, nonceBytes, parseNamePacket } from '../../../../node/cluster/erlang/handshake/handshake-packets.ts';
+import { startDistNode } from '../../../kit/network/dist-nodes.ts';
+import { startRelay } from '../../../kit/network/dist-relay.ts';
+import { freePort } from '../../../kit/network/free-ports.ts';
+import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';
 
 describe('a proof', () => {
   const transcript = { hello: Buffer.from('hello'), answer: Buffer.from('answer'), binding: Buffer.alloc(0) };

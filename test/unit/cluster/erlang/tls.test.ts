@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { copyFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import { atom, tuple } from '../../../../node/cluster/erlang/terms.ts';
-import { makeClusterCertificates } from '../../../kit/dist-certificates.ts';
-import { startDistNode } from '../../../kit/dist-nodes.ts';
+import { atom, tuple } from '../../../../node/cluster/erlang/terms/terms.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { freePort } from '../../../kit/free-ports.ts';
+import { makeClusterCertificates } from '../../../kit/network/dist-certificates.ts';
+import { startDistNode } from '../../../kit/network/dist-nodes.ts';
+import { freePort } from '../../../kit/network/free-ports.ts';
+import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
-import { RawDistPeer } from '../../../kit/raw-dist-peer.ts';
 
 async function tlsOf(t: TestContext, optional = false) {
   return { tls: { ...(await makeClusterCertificates(t)), optional } };

@@ -4,13 +4,13 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { ClusterContent } from '../../../../node/cluster/proxy/cluster-content.ts';
-import { ServiceError } from '../../../../node/errors.ts';
-import { silentLog } from '../../../../node/log.ts';
-import type { ContentRequest } from '../../../../node/rooms/content.ts';
-import type { RecordingArchive, RecordingSummary } from '../../../../node/rooms/recordings.ts';
-import { makeContent } from '../../../kit/content.ts';
-import { FakeNetwork } from '../../../kit/fake-links.ts';
-import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+import { ServiceError } from '../../../../node/common/errors.ts';
+import { silentLog } from '../../../../node/common/log.ts';
+import type { ContentRequest } from '../../../../node/rooms/shapes/content.ts';
+import type { RecordingArchive, RecordingSummary } from '../../../../node/rooms/shapes/recordings.ts';
+import { FakeNetwork } from '../../../kit/fakes/fake-links.ts';
+import { makeContent } from '../../../kit/media/content.ts';
+import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
 
 const idOf = (second: number) => `r-20261121T1200${String(second).padStart(2, '0')}000Z`;
 

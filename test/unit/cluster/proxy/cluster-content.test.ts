@@ -10,12 +10,12 @@ import { ClusterContent, type LocalContentService } from '../../../../node/clust
 import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
 import { NodeTokens, proxiedHeader } from '../../../../node/cluster/proxy/node-tokens.ts';
 import type { ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
-import type { RequestObservation } from '../../../../node/http/access-log.ts';
-import { silentLog } from '../../../../node/log.ts';
-import { makeContent } from '../../../kit/content.ts';
+import { silentLog } from '../../../../node/common/log.ts';
+import type { RequestObservation } from '../../../../node/http/middleware/access-log.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { type FakeLinks, FakeNetwork } from '../../../kit/fake-links.ts';
-import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+import { type FakeLinks, FakeNetwork } from '../../../kit/fakes/fake-links.ts';
+import { makeContent } from '../../../kit/media/content.ts';
+import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
 import { readToken, startServer, token } from '../../http/server.ts';
 
 type ContentNode = {

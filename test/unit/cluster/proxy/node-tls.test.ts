@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
-import { silentLog } from '../../../../node/log.ts';
+import { silentLog } from '../../../../node/common/log.ts';
 
 type Pair = { key: string; cert: string };
 

@@ -7,13 +7,13 @@ import { type TestContext, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { NodeTokens, proxiedHeader } from '../../../../node/cluster/proxy/node-tokens.ts';
 import { PeerSocketProxy, type ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
-import { silentLog } from '../../../../node/log.ts';
-import { PeerTokens } from '../../../../node/rooms/peer-tokens.ts';
+import { silentLog } from '../../../../node/common/log.ts';
 import type { ProxiedSocket } from '../../../../node/rooms/proxied-socket.ts';
+import { PeerTokens } from '../../../../node/rooms/tokens/peer-tokens.ts';
 import { type PeerSocketsOptions, peerSocketPath } from '../../../../node/signaling/peer-sockets.ts';
 import { emits, eventually } from '../../../kit/eventually.ts';
+import { PeerSocket } from '../../../kit/network/peer-socket.ts';
 import { keepDoing } from '../../../kit/pace.ts';
-import { PeerSocket } from '../../../kit/peer-socket.ts';
 import { startSocketServer, type WelcomeData } from '../../signaling/socket-server.ts';
 
 const secret = 'a secret of the tests';

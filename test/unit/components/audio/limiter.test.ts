@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ceiling, Limiter, limiterDelay } from '../../../../node/components/audio/limiter.ts';
-import { concat, levelOf, tone } from '../../../kit/tones.ts';
+import { concat, levelOf, tone } from '../../../kit/media/tones.ts';
 
 const rate = 48_000;
 

@@ -9,10 +9,10 @@ import { drawText } from '../../../../node/components/ffmpeg/text.ts';
 import { VideoDecoder } from '../../../../node/components/ffmpeg/video-decoder.ts';
 import { VideoEncoder } from '../../../../node/components/ffmpeg/video-encoder.ts';
 import { VideoFrame } from '../../../../node/components/ffmpeg/video-frame.ts';
-import { gopTiming } from '../../../../node/components/hls/frame-schedule.ts';
-import { type EncodedPart, PartSegmenter } from '../../../../node/components/hls/part-segmenter.ts';
+import { gopTiming } from '../../../../node/components/hls/composer/frame-schedule.ts';
+import { type EncodedPart, PartSegmenter } from '../../../../node/components/hls/playlist/part-segmenter.ts';
 import { findFont } from '../../../../node/components/process/font.ts';
-import { boxes, framesInFragment } from '../../../kit/fragments.ts';
+import { boxes, framesInFragment } from '../../../kit/media/fragments.ts';
 
 const red = { y: 81, u: 90, v: 240 };
 const size = { width: 160, height: 90 };

@@ -5,7 +5,7 @@ import { AudioDecoder } from '../../../../node/components/ffmpeg/audio-decoder.t
 import { AvError } from '../../../../node/components/ffmpeg/ffmpeg.ts';
 import { Resampler } from '../../../../node/components/ffmpeg/resampler.ts';
 import { VoiceEncoder } from '../../../../node/components/ffmpeg/voice-encoder.ts';
-import { concat, decibels, levelOf, tone } from '../../../kit/tones.ts';
+import { concat, decibels, levelOf, tone } from '../../../kit/media/tones.ts';
 
 const high = 48_000;
 

@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ServiceError } from '../../../../node/errors.ts';
-import type { ComponentType, VideoCodec } from '../../../../node/rooms/views.ts';
-import { makeComponentRegistry } from '../../../kit/component-registry.ts';
-import { oggFile, opusPacket } from '../../../kit/ogg-file.ts';
-import { makeResources } from '../../../kit/resources-folder.ts';
+import { ServiceError } from '../../../../node/common/errors.ts';
+import type { ComponentType, VideoCodec } from '../../../../node/rooms/shapes/views.ts';
+import { makeComponentRegistry } from '../../../kit/fakes/component-registry.ts';
+import { oggFile, opusPacket } from '../../../kit/media/ogg-file.ts';
+import { makeResources } from '../../../kit/processes/resources-folder.ts';
 
 const baseline = Buffer.from([0, 0, 0, 1, 0x67, 0x42, 0xc0, 0x1e, 1, 0, 0, 0, 1, 0x68, 9, 0, 0, 0, 1, 0x65, 0x80, 1]);
 const high = Buffer.from(baseline.with(5, 0x64).with(6, 0));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MediaFileError } from '../../../../node/components/file/file-error.ts';
 import { maxOpusPacket, OggOpusReader, opusSamples, pageChecksum } from '../../../../node/components/file/ogg.ts';
-import { oggFile, oggPage, opusHead, opusPacket, opusTags } from '../../../kit/ogg-file.ts';
+import { oggFile, oggPage, opusHead, opusPacket, opusTags } from '../../../kit/media/ogg-file.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
 import { seededRandom } from '../../../kit/seeded-random.ts';
 

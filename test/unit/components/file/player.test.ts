@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Clock, type PlayOptions, play } from '../../../../node/components/file/player.ts';
 import { type MediaSample, readH264Samples, readOpusSamples } from '../../../../node/components/file/samples.ts';
-import { oggFile, opusPacket } from '../../../kit/ogg-file.ts';
+import { oggFile, opusPacket } from '../../../kit/media/ogg-file.ts';
 
 type Sent = { at: number; packet: Buffer };
 

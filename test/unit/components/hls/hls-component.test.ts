@@ -1,7 +1,7 @@
 // Options of hls components: what is refused, and what callers see of the rest.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gopTiming } from '../../../../node/components/hls/frame-schedule.ts';
+import { gopTiming } from '../../../../node/components/hls/composer/frame-schedule.ts';
 import { bitratesOf, parseOptions, publicOptions, segmentTimings } from '../../../../node/components/hls/options.ts';
 
 const s3 = { bucket: 'bucket', accessKeyId: 'the-key-id', secretAccessKey: 'the-secret' };

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { silentLog } from '../../../../node/common/log.ts';
 import { HlsStreams, type HlsStreamsOptions } from '../../../../node/components/hls/hls-streams.ts';
 import { parseOptions } from '../../../../node/components/hls/options.ts';
 import { Admission } from '../../../../node/components/process/admission.ts';
-import { silentLog } from '../../../../node/log.ts';
 import { LocalContent } from '../../../../node/storage/local-content.ts';
 import type { Upload, Uploads } from '../../../../node/storage/upload.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { hostFacts } from '../../../kit/fake-components.ts';
-import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+import { hostFacts } from '../../../kit/fakes/fake-components.ts';
+import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
 
 const host = { ...hostFacts, log: silentLog() };
 const small = { width: 320, height: 180 };

@@ -1,7 +1,7 @@
 // When tracks are played, and which pictures are made where there is not enough time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gopTiming, isKeyFrame, nextFrame } from '../../../../node/components/hls/frame-schedule.ts';
+import { gopTiming, isKeyFrame, nextFrame } from '../../../../node/components/hls/composer/frame-schedule.ts';
 import { PlayoutDelay, playoutDelay, TrackTiming } from '../../../../node/components/hls/playout.ts';
 
 test('a source that is late is played later, once for what was late together, and earlier again when it is early for long', () => {

@@ -4,11 +4,11 @@ import { appendFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { silentLog } from '../../../../node/common/log.ts';
 import { Stream, type StreamOptions } from '../../../../node/components/hls/stream.ts';
-import { silentLog } from '../../../../node/log.ts';
-import type { ContentResponse, PlaylistRequest } from '../../../../node/rooms/content.ts';
-import { type CheckedPlaylist, checkPlaylist, checkUpdate } from '../../../kit/hls-conformance.ts';
-import { makeResources } from '../../../kit/resources-folder.ts';
+import type { ContentResponse, PlaylistRequest } from '../../../../node/rooms/shapes/content.ts';
+import { type CheckedPlaylist, checkPlaylist, checkUpdate } from '../../../kit/media/hls-conformance.ts';
+import { makeResources } from '../../../kit/processes/resources-folder.ts';
 import { turns } from '../../../kit/turns.ts';
 
 const codecs = 'avc1.4d401f,mp4a.40.2';

@@ -7,19 +7,19 @@ import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
+import { silentLog } from '../../../../node/common/log.ts';
 import { ComponentProcess, type ComponentProcessOptions } from '../../../../node/components/process/component-process.ts';
 import { maxMessageBytes } from '../../../../node/components/process/limits.ts';
 import { findGreedy, memoryLimit } from '../../../../node/components/process/memory-watch.ts';
 import { RestartBudget } from '../../../../node/components/process/restarts.ts';
 import { TrackGrowth } from '../../../../node/components/process/track-growth.ts';
-import { silentLog } from '../../../../node/log.ts';
-import { isAlive } from '../../../kit/alive.ts';
-import type { AvChildCommand } from '../../../kit/component-process-main.ts';
 import { eventually } from '../../../kit/eventually.ts';
+import type { AvChildCommand } from '../../../kit/media/component-process-main.ts';
+import { isAlive } from '../../../kit/processes/alive.ts';
+import { makeResources } from '../../../kit/processes/resources-folder.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
-import { makeResources } from '../../../kit/resources-folder.ts';
 
-const module = join(import.meta.dirname, '../../../kit/component-process-main.ts');
+const module = join(import.meta.dirname, '../../../kit/media/component-process-main.ts');
 const reportSchema = z.strictObject({ text: z.string() });
 type Report = z.infer<typeof reportSchema>;
 

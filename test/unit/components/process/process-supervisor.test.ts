@@ -1,13 +1,13 @@
 // A process kept at work: whose track breaks it is dropped and named, the others go on; limits are fair.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLog } from '../../../../node/common/log.ts';
 import { DroppedTracks } from '../../../../node/components/process/dropped-tracks.ts';
 import {
   type ProcessCallbacks,
   ProcessSupervisor,
   type SupervisedProcess,
 } from '../../../../node/components/process/process-supervisor.ts';
-import { silentLog } from '../../../../node/log.ts';
 import type { SubscribableTrack } from '../../../../node/rooms/interfaces.ts';
 
 function track(id: string, peerId: string, kind: 'audio' | 'video' = 'video'): SubscribableTrack {

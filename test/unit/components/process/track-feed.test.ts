@@ -1,9 +1,9 @@
 // Tracks on their way to a process: what comes again while it is still being subscribed.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { ServiceError } from '../../../../node/common/errors.ts';
+import { silentLog } from '../../../../node/common/log.ts';
 import { TrackFeed } from '../../../../node/components/process/track-feed.ts';
-import { ServiceError } from '../../../../node/errors.ts';
-import { silentLog } from '../../../../node/log.ts';
 import type { EgressTrack, RtpEgress, SubscribableTrack } from '../../../../node/rooms/interfaces.ts';
 import { turns } from '../../../kit/turns.ts';
 

@@ -4,13 +4,13 @@ import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { silentLog } from '../../../../node/common/log.ts';
 import { Admission } from '../../../../node/components/process/admission.ts';
 import { RenderQueue } from '../../../../node/components/render/render-queue.ts';
-import { silentLog } from '../../../../node/log.ts';
-import { type RenderSource, renderOptionsSchema } from '../../../../node/rooms/renders.ts';
-import { noUploads } from '../../../kit/component-registry.ts';
+import { type RenderSource, renderOptionsSchema } from '../../../../node/rooms/shapes/renders.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { addFiles, makeResources } from '../../../kit/resources-folder.ts';
+import { noUploads } from '../../../kit/fakes/component-registry.ts';
+import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
 import { turns } from '../../../kit/turns.ts';
 
 const options = renderOptionsSchema.parse({});

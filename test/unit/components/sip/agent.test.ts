@@ -6,8 +6,8 @@ import { isIPv6 } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../kit/eventually.ts';
-import { freePort } from '../../../kit/free-ports.ts';
-import { TestUserAgent } from '../../../kit/test-user-agent.ts';
+import { freePort } from '../../../kit/network/free-ports.ts';
+import { TestUserAgent } from '../../../kit/sip/test-user-agent.ts';
 
 /** What a request is answered with: a status line and headers; undefined: it was lost. `repeat` sends the last answer again. */
 type Script = (method: string, text: string, repeat: () => void) => string | undefined | Promise<string | undefined>;

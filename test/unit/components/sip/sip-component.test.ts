@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Admission } from '../../../../node/components/process/admission.ts';
 import { createSipSpec } from '../../../../node/components/sip/sip-component.ts';
 import { SipUserAgents } from '../../../../node/components/sip/sip-user-agents.ts';
-import { makeClusterCertificates } from '../../../kit/dist-certificates.ts';
+import { makeClusterCertificates } from '../../../kit/network/dist-certificates.ts';
 
 test('the properties say what was given, with the certificates alone of a PEM that holds a key, too', async (t) => {
   const { caPath, keyPath } = await makeClusterCertificates(t);

@@ -4,10 +4,10 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../kit/eventually.ts';
-import { freePort } from '../../../kit/free-ports.ts';
 import { ByteFuzzer } from '../../../kit/fuzzer.ts';
-import { tortureMessages } from '../../../kit/sip-torture.ts';
-import { TestUserAgent } from '../../../kit/test-user-agent.ts';
+import { freePort } from '../../../kit/network/free-ports.ts';
+import { tortureMessages } from '../../../kit/sip/sip-torture.ts';
+import { TestUserAgent } from '../../../kit/sip/test-user-agent.ts';
 
 type Stage = {
   agent: TestUserAgent;

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { SipTransportAdapter } from '../../../../node/components/sip/wire/node-transport.ts';
 import type { SipTarget } from '../../../../node/components/sip/wire/server-location.ts';
 import { emits, eventually } from '../../../kit/eventually.ts';
-import { freePort } from '../../../kit/free-ports.ts';
+import { freePort } from '../../../kit/network/free-ports.ts';
 
 type Server = { target: SipTarget; next: () => Promise<Socket> };
 

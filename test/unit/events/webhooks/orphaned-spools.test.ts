@@ -6,15 +6,15 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { silentLog } from '../../../../node/common/log.ts';
 import { OrphanedSpools, type OrphanedSpoolsOptions } from '../../../../node/events/webhooks/orphaned-spools.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
-import { silentLog } from '../../../../node/log.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { accept, reject, startReceiver } from '../../../kit/webhook-receiver.ts';
-import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
+import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 
-const spoolingProcess = join(import.meta.dirname, '../../../kit/spooling-process.ts');
+const spoolingProcess = join(import.meta.dirname, '../../../kit/processes/spooling-process.ts');
 
 function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-left-'));

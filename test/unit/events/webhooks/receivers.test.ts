@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../kit/eventually.ts';
-import { freePort } from '../../../kit/free-ports.ts';
+import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { freePort } from '../../../kit/network/free-ports.ts';
+import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 import { stopwatch } from '../../../kit/promised-time.ts';
-import { accept, reject, startReceiver } from '../../../kit/webhook-receiver.ts';
-import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
 const inOrder = (room: string, count: number) => Array.from({ length: count }, (_, index) => `${room}-${index + 1}`);
 

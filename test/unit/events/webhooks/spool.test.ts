@@ -5,9 +5,9 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { silentLog } from '../../../../node/common/log.ts';
 import type { Delivery } from '../../../../node/events/webhooks/delivery.ts';
 import { Spool, type SpoolOptions } from '../../../../node/events/webhooks/spool.ts';
-import { silentLog } from '../../../../node/log.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 

@@ -6,16 +6,16 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { silentLog } from '../../../../node/common/log.ts';
 import { DeadLetters } from '../../../../node/events/webhooks/dead-letters.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
-import { silentLog } from '../../../../node/log.ts';
 import { eventually } from '../../../kit/eventually.ts';
+import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
-import { accept, reject, startReceiver } from '../../../kit/webhook-receiver.ts';
-import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
 
-const spoolingProcess = join(import.meta.dirname, '../../../kit/spooling-process.ts');
+const spoolingProcess = join(import.meta.dirname, '../../../kit/processes/spooling-process.ts');
 
 function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-store-'));

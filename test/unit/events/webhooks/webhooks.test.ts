@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { accept, reject, startReceiver } from '../../../kit/webhook-receiver.ts';
-import { roomEvent, secret, startWebhooks, testSettings, untilPending } from '../../../kit/webhooks.ts';
+import { roomEvent, secret, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 
 const other = `whsec_${Buffer.from('another secret of 24 bytes or more').toString('base64')}`;
 

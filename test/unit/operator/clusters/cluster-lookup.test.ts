@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterLookup } from '../../../../operator/clusters/cluster-lookup.ts';
-import { HostMonitor } from '../../../../operator/clusters/hosts.ts';
 import type { ObservedPod, ObservedSecret, Store } from '../../../../operator/clusters/observed-objects.ts';
+import { HostMonitor } from '../../../../operator/clusters/pods/hosts.ts';
 import { type KubeObject, keyOf, type Stored } from '../../../../operator/kube/objects.ts';
 import type { MediaCluster } from '../../../../operator/objects.ts';
 

@@ -6,8 +6,8 @@ import { parse } from 'yaml';
 import { defaultLayer, fileLayer, mergeLayers } from '../../../../node/config/layers.ts';
 import type { SecretData } from '../../../../operator/clusters/cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
-import { decodeSecret, operatorToken, secretNames } from '../../../../operator/clusters/secret-values.ts';
-import { richSpec, testCluster, testFacts, testSecrets, webhookKey } from '../../../kit/media-cluster.ts';
+import { decodeSecret, operatorToken, secretNames } from '../../../../operator/clusters/secrets/secret-values.ts';
+import { richSpec, testCluster, testFacts, testSecrets, webhookKey } from '../../../kit/fakes/media-cluster.ts';
 
 const rich = testCluster(richSpec);
 const factsWith = (changes: Record<string, SecretData | undefined>) => {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
 import { sharedObjects, slotObjects, specProblems } from '../../../../operator/clusters/desired.ts';
-import { missingSecrets } from '../../../../operator/clusters/generated-secrets.ts';
 import { podSelector, selectorText } from '../../../../operator/clusters/names.ts';
-import { pod } from '../../../../operator/clusters/pod.ts';
-import { richSpec, testCluster, testFacts } from '../../../kit/media-cluster.ts';
+import { pod } from '../../../../operator/clusters/pods/pod.ts';
+import { missingSecrets } from '../../../../operator/clusters/secrets/generated-secrets.ts';
+import { richSpec, testCluster, testFacts } from '../../../kit/fakes/media-cluster.ts';
 
 const cluster = testCluster(richSpec);
 const facts = testFacts();

@@ -1,5 +1,5 @@
 // Facts of pods for tests of decisions.
-import type { PodSnapshot } from '../../../../operator/clusters/pod-snapshot.ts';
+import type { PodSnapshot } from '../../../../operator/clusters/pods/pod-snapshot.ts';
 
 const working: Omit<PodSnapshot, 'name' | 'uid' | 'index'> = {
   current: true,

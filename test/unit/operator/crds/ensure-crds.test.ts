@@ -5,7 +5,7 @@ import { crdVersion, versionAnnotation } from '../../../../crds/crd-manifests.ts
 import type { Definition } from '../../../../operator/crds/crd-upgrade.ts';
 import { CrdError, type EnsureOptions, ensureCrds } from '../../../../operator/crds/ensure-crds.ts';
 import type { KubeClient } from '../../../../operator/kube/client.ts';
-import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Stored } from '../../../../operator/kube/objects.ts';
 import { silentLog } from '../../../../operator/log.ts';
 

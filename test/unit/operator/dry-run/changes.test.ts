@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyMergePatch, PlannedChanges } from '../../../../operator/dry-run/changes.ts';
-import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import { type KubeObject, resources, type Stored } from '../../../../operator/kube/objects.ts';
 
 type Anything = Stored<KubeObject & { [field: string]: unknown }>;

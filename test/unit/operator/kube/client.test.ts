@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import { resources } from '../../../../operator/kube/objects.ts';
 import type { CallObservation } from '../../../../operator/kube/observer.ts';
 import { stopwatch } from '../../../kit/promised-time.ts';

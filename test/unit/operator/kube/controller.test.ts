@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, type ControllerOptions, TerminalError } from '../../../../operator/kube/controller.ts';
-import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import { WorkQueue } from '../../../../operator/kube/work-queue.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EventRecorder, truncateUtf8 } from '../../../../operator/kube/event-recorder.ts';
-import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Resource } from '../../../../operator/kube/objects.ts';
 import { silentLog } from '../../../../operator/log.ts';
 import { turns } from '../../../kit/turns.ts';

@@ -1,5 +1,5 @@
 // A store of Leases with the API server's rules: a write needs the version it read.
-import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Resource, Stored } from '../../../../operator/kube/objects.ts';
 
 type Lease = Stored<KubeObject & { spec: Record<string, unknown> }>;

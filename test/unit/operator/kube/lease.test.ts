@@ -1,7 +1,7 @@
 // Leader election: one at a time, whatever clocks, connections and processes do.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { KubeError } from '../../../../operator/kube/kube-error.ts';
+import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import { LeaderElector } from '../../../../operator/kube/lease.ts';
 import { silentLog } from '../../../../operator/log.ts';
 import { turns } from '../../../kit/turns.ts';

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { NodeClient } from '../../../../operator/nodes/node-client.ts';
 import { isUnavailable, NodeError } from '../../../../operator/nodes/node-error.ts';
-import { roomRequest as room } from '../../../kit/room-request.ts';
-import { startNode } from '../../../kit/start-node.ts';
+import { roomRequest as room } from '../../../kit/fakes/room-request.ts';
+import { startNode } from '../../../kit/processes/start-node.ts';
 
 const permissions = { publish: ['audio'], subscribe: true, data: false };
 

@@ -7,11 +7,11 @@ import { WebSocketServer } from 'ws';
 import { silentLog } from '../../../../operator/log.ts';
 import { NodeEvents, type NodeEventsOptions } from '../../../../operator/nodes/node-events.ts';
 import type { NodeEvent } from '../../../../operator/nodes/schemas.ts';
-import { apiClient } from '../../../kit/api-client.ts';
+import { apiClient } from '../../../kit/answers/api-client.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { startNodePair } from '../../../kit/node-pair.ts';
-import { startNode } from '../../../kit/start-node.ts';
-import { startTcpProxy } from '../../../kit/tcp-proxy.ts';
+import { startTcpProxy } from '../../../kit/network/tcp-proxy.ts';
+import { startNodePair } from '../../../kit/processes/node-pair.ts';
+import { startNode } from '../../../kit/processes/start-node.ts';
 
 type Listening = {
   heard: NodeEvent[];

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { checkMediaAddress } from '../../../../operator/smoke/check-media-address.ts';
 import { bindingRequestTo, isSuccess } from '../../../../operator/smoke/stun.ts';
-import { freePort } from '../../../kit/free-ports.ts';
+import { freePort } from '../../../kit/network/free-ports.ts';
 
 const ice = { usernameFragment: 'ufrag', password: 'password' };
 

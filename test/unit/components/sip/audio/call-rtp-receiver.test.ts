@@ -7,7 +7,7 @@ import { CallRtpReceiver } from '../../../../../node/components/sip/audio/call-r
 import { encodeG711 } from '../../../../../node/components/sip/audio/g711.ts';
 import type { NegotiatedMedia } from '../../../../../node/components/sip/audio/session.ts';
 import { ByteFuzzer } from '../../../../kit/fuzzer.ts';
-import { concat, levelOf, tone } from '../../../../kit/tones.ts';
+import { concat, levelOf, tone } from '../../../../kit/media/tones.ts';
 
 const remote = { ip: '192.0.2.1', port: 4000 };
 const agreed = (change: Partial<NegotiatedMedia> = {}): NegotiatedMedia => ({

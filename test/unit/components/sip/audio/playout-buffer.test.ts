@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { frameSamples } from '../../../../../node/components/sip/audio/audio-format.ts';
 import { PlayoutBuffer } from '../../../../../node/components/sip/audio/playout-buffer.ts';
+import { concat, levelOf, tone } from '../../../../kit/media/tones.ts';
 import { seededRandom } from '../../../../kit/seeded-random.ts';
-import { concat, levelOf, tone } from '../../../../kit/tones.ts';
 
 const rate = 48_000;
 

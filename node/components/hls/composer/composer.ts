@@ -1,0 +1,349 @@
+// Composes the tracks of a room to one stream that never stops: pictures and sound by the clock, whoever comes and goes.
+
+import { AudioMixer } from '../../compose/audio-mixer.ts';
+import { DominantSpeakerSelector } from '../../compose/dominant-speaker.ts';
+import { layoutCells } from '../../compose/layout.ts';
+import { type Cell, VideoCompositor } from '../../compose/video-compositor.ts';
+import { AudioEncoder, aacSamples } from '../../ffmpeg/audio-encoder.ts';
+import { FragmentMuxer } from '../../ffmpeg/mp4.ts';
+import { VideoEncoder } from '../../ffmpeg/video-encoder.ts';
+import type { RtpPacket } from '../../rtp/rtp-reader.ts';
+import { type EncodedPart, PartSegmenter } from '../playlist/part-segmenter.ts';
+import { SegmentFiles } from '../playlist/segment-files.ts';
+import { PlayoutDelay, playoutDelay } from '../playout.ts';
+import { AudioTrack } from './audio-track.ts';
+import type { ComposerCommand, ComposerReport } from './composer-messages.ts';
+import { FrameWatchdog, type GopTiming, gopTiming, isKeyFrame, nextFrame } from './frame-schedule.ts';
+import { PixelBudget } from './pixel-budget.ts';
+import { VideoTrack } from './video-track.ts';
+
+export type ComposerOptions = {
+  start: Extract<ComposerCommand, { type: 'start' }>;
+  /** Of names. */
+  font: string | undefined;
+  onKeyNeeded: (ssrc: number) => void;
+  onReport: (report: ComposerReport) => void;
+  /** It cannot go on; called at least once where it cannot. */
+  onFailed: (error: unknown) => void;
+  /** The next picture does not come: something native never answers, and nothing can be hoped of this process. Called once. */
+  onStuck: () => void;
+  /** Work on a track begins; what it returns ends it. */
+  mark: (entry: number) => () => void;
+};
+
+type Track = VideoTrack | AudioTrack;
+type Added = Extract<ComposerCommand, { type: 'add' }>;
+type Source = { name: string; delay: PlayoutDelay; entries: Set<number> };
+type Encoders = { video: VideoEncoder; audio: AudioEncoder; muxer: FragmentMuxer };
+
+const samplesPerMillisecond = 48;
+/** Milliseconds between two reports of pictures that were left out. */
+const overloadInterval = 1000;
+/** Key pictures only come where they are asked for; this is the most that x264 takes. */
+const keyInterval = 100_000;
+
+/** Milliseconds since 1970, by a clock that does not go back. */
+function clock(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+export class Composer {
+  readonly #options: ComposerOptions;
+  readonly #rhythm: GopTiming;
+  readonly #encoders: Encoders;
+  readonly #files: SegmentFiles;
+  readonly #partSegmenter: PartSegmenter;
+  readonly #videoCompositor: VideoCompositor;
+  readonly #mix = new AudioMixer(aacSamples);
+  readonly #speakers = new DominantSpeakerSelector();
+  readonly #tracks = new Map<number, { track: Track; ssrc: number }>();
+  readonly #bySsrc = new Map<number, { entry: number; track: Track }>();
+  readonly #pixels: PixelBudget<VideoTrack>;
+  readonly #sources = new Map<string, Source>();
+  readonly #watch = new FrameWatchdog();
+  readonly #began = clock();
+  /** Gone from the stream: freed when no picture is being made. */
+  #retired: Track[] = [];
+  #arranged = true;
+  #speaker: string | undefined;
+  #nextPicture = 0;
+  #skipped = 0;
+  #skippedReported = 0;
+  #making: Promise<void> = Promise.resolve();
+  #timers: { picture?: NodeJS.Timeout; sound?: NodeJS.Timeout } = {};
+  #closing = false;
+
+  private constructor(options: ComposerOptions, encoders: Encoders, files: SegmentFiles) {
+    const { start } = options;
+    this.#options = options;
+    this.#encoders = encoders;
+    this.#files = files;
+    this.#rhythm = gopTiming(start.framerate, start.partDuration, start.segmentDuration);
+    this.#pixels = new PixelBudget(start.maxPixels);
+    this.#videoCompositor = new VideoCompositor({
+      width: start.width,
+      height: start.height,
+      font: start.names ? options.font : undefined,
+      onBroken: (key, error) => {
+        for (const [entry, { track }] of this.#tracks) if (track === key) this.#break(entry, error);
+      },
+    });
+    this.#partSegmenter = new PartSegmenter({
+      muxer: encoders.muxer,
+      rhythm: this.#rhythm,
+      firstSegment: start.firstSegment,
+      onPart: (encodedPart) => this.#write(encodedPart),
+    });
+    this.#schedulePicture();
+    this.#scheduleSound();
+  }
+
+  /** Resolves when the init segment is written, and the first picture is under way. @throws Error, e.g. where the disk refuses */
+  static async start(options: ComposerOptions): Promise<Composer> {
+    const { width, height, framerate, videoBitrate, audioBitrate, folder, init } = options.start;
+    const video = await VideoEncoder.open({ width, height, framerate, bitrate: videoBitrate, keyInterval });
+    const audio = new AudioEncoder({ bitrate: audioBitrate });
+    const muxer = await FragmentMuxer.open({ video, audio });
+    const files = new SegmentFiles({ folder, onFailed: options.onFailed });
+    await files.writeInit(init, muxer.init);
+    options.onReport({ type: 'ready', codecs: `${video.codec},${audio.codec}` });
+    return new Composer(options, { video, audio, muxer }, files);
+  }
+
+  /** @throws AvError where this FFmpeg cannot decode it */
+  add({ entry, ssrc, encoding, clockRate, source, name }: Added): void {
+    this.remove(entry);
+    const known = this.#sources.get(source) ?? { name: '', delay: new PlayoutDelay(), entries: new Set() };
+    const { delay } = known;
+    const track =
+      encoding === 'opus'
+        ? new AudioTrack({ source, clockRate, delay, sampleAt: (time) => this.#sampleAt(time), from: this.#mix.reads })
+        : new VideoTrack({
+            ...{ source, encoding, clockRate, delay },
+            onKeyNeeded: () => this.#options.onKeyNeeded(ssrc),
+            mayDecode: (size) => this.#mayDecode(entry, size),
+          });
+    known.name = name ?? known.name;
+    known.entries.add(entry);
+    this.#sources.set(source, known);
+    this.#tracks.set(entry, { track, ssrc });
+    this.#bySsrc.set(ssrc, { entry, track });
+    this.#arranged = false;
+  }
+
+  remove(entry: number): void {
+    const found = this.#tracks.get(entry);
+    if (!found) return;
+    const { track, ssrc } = found;
+    this.#tracks.delete(entry);
+    if (this.#bySsrc.get(ssrc)?.track === track) this.#bySsrc.delete(ssrc);
+    this.#retired.push(track);
+    if (track.kind === 'video') this.#pixels.release(track);
+    const source = this.#sources.get(track.source);
+    source?.entries.delete(entry);
+    if (source?.entries.size === 0) {
+      this.#sources.delete(track.source);
+      this.#speakers.forget(track.source);
+    }
+    this.#arranged = false;
+  }
+
+  receive(packet: RtpPacket): void {
+    const found = this.#bySsrc.get(packet.ssrc);
+    if (found) this.#work(found.entry, () => found.track.push(packet, clock()));
+  }
+
+  /** From a sender report; `time` in milliseconds since 1970. */
+  reported(ssrc: number, timestamp: number, time: number): void {
+    this.#bySsrc.get(ssrc)?.track.reported(timestamp, time);
+  }
+
+  /** Ends the last part; resolves when it is written. Idempotent; never fails. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    clearTimeout(this.#timers.picture);
+    clearTimeout(this.#timers.sound);
+    await this.#making;
+    const { video, audio, muxer } = this.#encoders;
+    try {
+      this.#makeSound(this.#nextPicture * this.#rhythm.interval);
+      this.#partSegmenter.addSound(audio.flush());
+      for (const picture of await video.flush()) await this.#partSegmenter.addPicture(picture);
+      await this.#partSegmenter.finish(this.#nextPicture);
+    } catch (error) {
+      this.#options.onFailed(error);
+    }
+    await this.#files.close();
+    for (const { track } of this.#tracks.values()) track.close();
+    this.#freeRetired();
+    this.#videoCompositor.close();
+    for (const each of [video, audio, muxer]) each.close();
+  }
+
+  #sampleAt(time: number): number {
+    return (time - this.#began) * samplesPerMillisecond;
+  }
+
+  #schedulePicture(): void {
+    if (this.#closing) return;
+    const due = this.#began + this.#nextPicture * this.#rhythm.interval;
+    this.#timers.picture = setTimeout(() => {
+      this.#making = this.#makePicture().then(
+        () => {
+          this.#watch.pictureMade();
+          this.#schedulePicture();
+        },
+        (error: unknown) => {
+          clearTimeout(this.#timers.sound);
+          this.#options.onFailed(error);
+        },
+      );
+    }, delayUntil(due));
+  }
+
+  #scheduleSound(): void {
+    if (this.#closing) return;
+    const due = this.#began + (this.#mix.made + aacSamples) / samplesPerMillisecond;
+    this.#timers.sound = setTimeout(() => {
+      try {
+        const before = this.#mix.made;
+        this.#makeSound(clock() - this.#began);
+        if (this.#mix.made > before && this.#watch.soundMade()) this.#options.onStuck();
+        else this.#scheduleSound();
+      } catch (error) {
+        this.#options.onFailed(error);
+      }
+    }, delayUntil(due));
+  }
+
+  /** `until`: milliseconds from the beginning. */
+  #makeSound(until: number): void {
+    const now = clock();
+    for (const [entry, { track }] of this.#tracks) if (track.kind === 'audio') this.#work(entry, () => track.drain(now));
+    const tracks = [...this.#tracks.values()].flatMap(({ track }) => (track.kind === 'audio' ? [track] : []));
+    while (this.#mix.made + aacSamples <= until * samplesPerMillisecond) {
+      const at = this.#mix.made;
+      const { left, right } = this.#mix.next(tracks, (track, loudness) => this.#speakers.hear(track.source, loudness, now));
+      this.#partSegmenter.addSound(this.#encoders.audio.encode(left, right, at));
+    }
+  }
+
+  async #makePicture(): Promise<void> {
+    this.#freeRetired();
+    const { interval, perPart } = this.#rhythm;
+    const due = Math.floor((clock() - this.#began) / interval);
+    if (this.#nextPicture > due) return;
+    const number = nextFrame(this.#nextPicture, due, perPart);
+    this.#skipped += number - this.#nextPicture;
+    this.#reportOverload();
+    this.#nextPicture = number + 1;
+    this.#arrange();
+    const changed = await this.#decode(this.#began + number * interval);
+    await this.#videoCompositor.update((key) => changed.has(key));
+    const encoded = await this.#encoders.video.encode(this.#videoCompositor.canvas, {
+      timestamp: number,
+      key: isKeyFrame(number, this.#rhythm),
+    });
+    for (const picture of encoded) await this.#partSegmenter.addPicture(picture);
+  }
+
+  /** @returns tracks whose picture is another now */
+  async #decode(time: number): Promise<Set<object>> {
+    const now = clock();
+    const changed = new Set<object>();
+    const decode = async (entry: number, track: VideoTrack) => {
+      const done = this.#options.mark(entry);
+      try {
+        track.drain(now);
+        if (await track.decodeUntil(time)) changed.add(track);
+      } catch (error) {
+        this.#break(entry, error);
+      }
+      done();
+    };
+    const tracks = [...this.#tracks].flatMap(([entry, { track }]) => (track.kind === 'video' ? [{ entry, track }] : []));
+    if (this.#options.start.careful) for (const { entry, track } of tracks) await decode(entry, track);
+    else await Promise.all(tracks.map(({ entry, track }) => decode(entry, track)));
+    return changed;
+  }
+
+  /** Takes its pixels from who has most. */
+  #mayDecode(entry: number, { width, height }: { width: number; height: number }): boolean {
+    const track = this.#tracks.get(entry)?.track;
+    if (track?.kind !== 'video') return false;
+    const refused = this.#pixels.claim(track, track.source, width * height);
+    for (const [each, { track: other }] of this.#tracks) {
+      if (other.kind !== 'video' || !refused.includes(other)) continue;
+      other.refuse();
+      this.#options.onReport({ type: 'refused', entry: each });
+    }
+    return !refused.includes(track);
+  }
+
+  /** What a track breaks is its own: the others go on. */
+  #work(entry: number, step: () => void): void {
+    const done = this.#options.mark(entry);
+    try {
+      step();
+    } catch (error) {
+      this.#break(entry, error);
+    }
+    done();
+  }
+
+  #break(entry: number, error: unknown): void {
+    this.remove(entry);
+    this.#options.onReport({ type: 'broken', entry, reason: error instanceof Error ? error.message.slice(0, 200) : 'unknown' });
+  }
+
+  #arrange(): void {
+    const { layout, names, width, height } = this.#options.start;
+    const cells = new Map<string, Cell['shown'][number][]>();
+    // Who only speaks is seen by name.
+    if (names) for (const [source, { name }] of this.#sources) if (name !== '') cells.set(source, []);
+    for (const { track } of this.#tracks.values()) {
+      if (track.kind !== 'video') continue;
+      const shown = cells.get(track.source) ?? [];
+      shown.push({ key: track, picture: () => track.picture });
+      cells.set(track.source, shown);
+    }
+    const sources = [...this.#sources.keys()].filter((source) => cells.has(source));
+    const speaker = layout === 'grid' ? undefined : this.#speakers.choose(sources, clock());
+    if (this.#arranged && speaker === this.#speaker) return;
+    this.#arranged = true;
+    this.#speaker = speaker;
+    const seats = layoutCells(layout, sources, speaker, { width, height });
+    this.#videoCompositor.arrange(
+      [...seats].map(([source, place]) => ({
+        place,
+        shown: cells.get(source) ?? [],
+        name: names ? this.#sources.get(source)?.name : undefined,
+      })),
+    );
+  }
+
+  #write({ bytes, segment, first, duration, independent }: EncodedPart): void {
+    const time = this.#began + first * this.#rhythm.interval - playoutDelay;
+    this.#files.append(segment, bytes, (writtenSegment) =>
+      this.#options.onReport({ type: 'part', ...writtenSegment, duration, independent, time }),
+    );
+  }
+
+  #reportOverload(): void {
+    const now = clock();
+    if (this.#skipped === 0 || now - this.#skippedReported < overloadInterval) return;
+    this.#options.onReport({ type: 'overloaded', skipped: this.#skipped });
+    this.#skipped = 0;
+    this.#skippedReported = now;
+  }
+
+  #freeRetired(): void {
+    for (const track of this.#retired.splice(0)) track.close();
+  }
+}
+
+/** Milliseconds; 0 for what is late. */
+function delayUntil(time: number): number {
+  return Math.max(0, time - clock());
+}

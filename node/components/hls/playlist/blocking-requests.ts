@@ -1,0 +1,70 @@
+// Requests that wait for something to come: those that wait for the same share one timer and one wake-up.
+import { ServiceError } from '../../../common/errors.ts';
+import { Timer } from '../../../common/timer.ts';
+
+type Wait = { isOver: () => boolean; settled: PromiseWithResolvers<boolean>; deadline: Timer; waiting: number };
+
+/** Requests that wait at once. */
+const maxWaiting = 20_000;
+
+export class BlockingRequests {
+  readonly #waits = new Map<string, Wait>();
+  #waiting = 0;
+
+  /** What is waited for now. */
+  get kinds(): number {
+    return this.#waits.size;
+  }
+
+  /** Requests that wait now. */
+  get size(): number {
+    return this.#waiting;
+  }
+
+  /**
+   * Resolves when `isOver`, or when the client is gone. `key`: the same for all that wait for the same. `deadline`: milliseconds.
+   * @throws ServiceError `unavailable` where it takes too long, or too many wait
+   */
+  async wait(key: string, { isOver, deadline, signal }: { isOver: () => boolean; deadline: number; signal: AbortSignal }): Promise<void> {
+    if (isOver() || signal.aborted) return;
+    if (this.#waiting >= maxWaiting) throw new ServiceError('unavailable', 'Too many requests wait for this stream', { retryAfter: 1 });
+    const wait = this.#waits.get(key) ?? this.#begin(key, isOver, deadline);
+    const gone = Promise.withResolvers<boolean>();
+    const leave = () => gone.resolve(true);
+    signal.addEventListener('abort', leave);
+    this.#waiting += 1;
+    wait.waiting += 1;
+    try {
+      const came = await Promise.race([wait.settled.promise, gone.promise]);
+      if (!came) throw new ServiceError('unavailable', 'The stream does not go on', { retryAfter: 1 });
+    } finally {
+      this.#waiting -= 1;
+      wait.waiting -= 1;
+      signal.removeEventListener('abort', leave);
+      // Nobody is left who waits for it.
+      if (wait.waiting === 0 && this.#waits.get(key) === wait) this.#end(key, wait, false);
+    }
+  }
+
+  /** Something came: wakes those whose time it is. */
+  check(): void {
+    for (const [key, wait] of this.#waits) if (wait.isOver()) this.#end(key, wait, true);
+  }
+
+  #begin(key: string, isOver: () => boolean, deadline: number): Wait {
+    const wait: Wait = {
+      isOver,
+      settled: Promise.withResolvers<boolean>(),
+      deadline: new Timer(deadline, () => this.#end(key, wait, false)),
+      waiting: 0,
+    };
+    this.#waits.set(key, wait);
+    return wait;
+  }
+
+  #end(key: string, { settled, deadline }: Wait, came: boolean): void {
+    this.#waits.delete(key);
+    deadline.stop();
+    settled.resolve(came);
+  }
+}

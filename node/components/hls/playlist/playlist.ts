@@ -1,0 +1,175 @@
+// The texts of playlists (RFC 8216bis): of the whole stream, of what can be watched now, of what changed, and of a stream that is over.
+import { segmentName } from '../composer/composer-messages.ts';
+
+/** Names of the playlists: the one that players open, and the one with the media. */
+export const multivariantName = 'index.m3u8';
+export const mediaName = 'stream.m3u8';
+
+/** Durations are milliseconds. `offset` and `length`: bytes in the file of the segment. */
+export type Part = { duration: number; independent: boolean; offset: number; length: number };
+
+export type Segment = {
+  number: number;
+  /** Name of the file that it is decoded with. */
+  init: string;
+  /** It has nothing to do with the one before: another process made it. */
+  discontinuity: boolean;
+  /** Milliseconds since 1970 of its first picture. */
+  time: number;
+  duration: number;
+  bytes: number;
+  /** No part is missing. */
+  whole: boolean;
+  /** Empty where they are too old to be offered. */
+  parts: readonly Part[];
+};
+
+/** Durations are milliseconds. `partTarget`: the longest part; undefined where there are none (plain HLS). */
+export type PlaylistTimes = { target: number; partTarget: number | undefined; partsPerSegment: number };
+
+export type MediaPlaylist = PlaylistTimes & {
+  segments: readonly Segment[];
+  /** Discontinuities before the first of them (section 4.4.3.3). */
+  discontinuitySequence: number;
+  /** The part that comes next. */
+  hint: { segment: number; part: number } | undefined;
+  ended: boolean;
+};
+
+/** Target durations from the end in which parts are offered (section 4.4.4.9), and those that a delta update keeps (section 4.4.3.8). */
+const partSpan = 3;
+const skipBoundary = 6;
+
+export function partName(segment: number, part: number): string {
+  return `part-${segment}.${part}.m4s`;
+}
+
+/** Undefined for every other name. */
+export function parsePartName(name: string): { segment: number; part: number } | undefined {
+  const match = /^part-(0|[1-9]\d{0,14})\.(0|[1-9]\d{0,5})\.m4s$/.exec(name);
+  return match ? { segment: Number(match[1]), part: Number(match[2]) } : undefined;
+}
+
+/** The playlist as it is now. `skip`: without what the client has already, where that is worth it. */
+export function mediaPlaylist(playlist: MediaPlaylist, { skip = false } = {}): string {
+  const { segments, target, partTarget, hint, ended, discontinuitySequence } = playlist;
+  const skipped = skip && !ended && partTarget !== undefined ? skippable(segments, target) : 0;
+  const lines = [
+    '#EXTM3U',
+    `#EXT-X-VERSION:${partTarget === undefined ? 7 : 9}`,
+    `#EXT-X-TARGETDURATION:${targetSeconds(target)}`,
+    ...(partTarget === undefined ? [] : lowLatencyHead(target, partTarget)),
+    '#EXT-X-INDEPENDENT-SEGMENTS',
+    `#EXT-X-MEDIA-SEQUENCE:${segments[0]?.number ?? hint?.segment ?? 0}`,
+    `#EXT-X-DISCONTINUITY-SEQUENCE:${discontinuitySequence}`,
+    ...(skipped > 0 ? [`#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}`] : []),
+  ];
+  // What is left out brings its EXT-X-MAP along (section 6.2.5.1): the client has it.
+  let init = skipped > 0 ? segments[skipped - 1]?.init : undefined;
+  let left = segments.slice(skipped).reduce((sum, { duration }) => sum + duration, 0);
+  for (const [index, segment] of segments.entries()) {
+    if (index < skipped) continue;
+    const withParts = partTarget !== undefined && !ended && left <= target * partSpan && index >= segments.length - partSpan;
+    left -= segment.duration;
+    if (!segment.whole && !withParts) continue;
+    lines.push(...segmentHead(segment, init));
+    init = segment.init;
+    if (withParts) lines.push(...segment.parts.map((part, index) => partLine(segment.number, part, index)));
+    if (segment.whole) lines.push(`#EXTINF:${(segment.duration / 1000).toFixed(5)},`, segmentName(segment.number));
+  }
+  if (ended) lines.push('#EXT-X-ENDLIST');
+  else if (hint && partTarget !== undefined) lines.push(`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${partName(hint.segment, hint.part)}"`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** Of a stream that is over, all of it. */
+export class VodPlaylist {
+  readonly #target: number;
+  #lines: string[] = [];
+  #init: string | undefined;
+  #first: number | undefined;
+
+  /** `target` in milliseconds. */
+  constructor(target: number) {
+    this.#target = target;
+  }
+
+  add(segment: Segment): void {
+    this.#first ??= segment.number;
+    this.#lines.push(...segmentHead(segment, this.#init), `#EXTINF:${(segment.duration / 1000).toFixed(5)},`, segmentName(segment.number));
+    this.#init = segment.init;
+  }
+
+  get empty(): boolean {
+    return this.#first === undefined;
+  }
+
+  text(): string {
+    const head = [
+      '#EXTM3U',
+      '#EXT-X-VERSION:7',
+      `#EXT-X-TARGETDURATION:${targetSeconds(this.#target)}`,
+      '#EXT-X-PLAYLIST-TYPE:VOD',
+      '#EXT-X-INDEPENDENT-SEGMENTS',
+      `#EXT-X-MEDIA-SEQUENCE:${this.#first ?? 0}`,
+    ];
+    return `${[...head, ...this.#lines, '#EXT-X-ENDLIST'].join('\n')}\n`;
+  }
+}
+
+/** Bits per second are of the stream as a whole (section 4.4.6.2). */
+export type Variant = { codecs: string; width: number; height: number; framerate: number; peak: number; average: number };
+
+export function multivariantPlaylist({ codecs, width, height, framerate, peak, average }: Variant): string {
+  const attributes = [
+    `BANDWIDTH=${Math.ceil(peak)}`,
+    `AVERAGE-BANDWIDTH=${Math.ceil(average)}`,
+    `CODECS="${codecs}"`,
+    `RESOLUTION=${width}x${height}`,
+    `FRAME-RATE=${framerate.toFixed(3)}`,
+  ];
+  const lines = ['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS', `#EXT-X-STREAM-INF:${attributes.join(',')}`, mediaName];
+  return `${lines.join('\n')}\n`;
+}
+
+function lowLatencyHead(target: number, partTarget: number): string[] {
+  const control = [
+    'CAN-BLOCK-RELOAD=YES',
+    `CAN-SKIP-UNTIL=${decimal(target * skipBoundary)}`,
+    `PART-HOLD-BACK=${decimal(partTarget * 3)}`,
+    `HOLD-BACK=${decimal(target * 3)}`,
+  ];
+  return [`#EXT-X-PART-INF:PART-TARGET=${decimal(partTarget)}`, `#EXT-X-SERVER-CONTROL:${control.join(',')}`];
+}
+
+/** How many segments at the beginning are older than a client needs that has an earlier playlist. */
+function skippable(segments: readonly Segment[], target: number): number {
+  let behind = 0;
+  for (let index = segments.length - 1; index >= 0; index -= 1) {
+    if (behind >= target * skipBoundary) return index + 1;
+    behind += segments[index]?.duration ?? 0;
+  }
+  return 0;
+}
+
+function segmentHead({ init, discontinuity, time }: Segment, before: string | undefined): string[] {
+  return [
+    ...(discontinuity ? ['#EXT-X-DISCONTINUITY'] : []),
+    ...(init === before ? [] : [`#EXT-X-MAP:URI="${init}"`]),
+    `#EXT-X-PROGRAM-DATE-TIME:${new Date(time).toISOString()}`,
+  ];
+}
+
+function partLine(segment: number, { duration, independent }: Part, index: number): string {
+  return `#EXT-X-PART:DURATION=${(duration / 1000).toFixed(5)},URI="${partName(segment, index)}"${independent ? ',INDEPENDENT=YES' : ''}`;
+}
+
+/** Whole seconds that no segment is longer than once it is rounded (section 4.4.3.1). */
+function targetSeconds(target: number): number {
+  return Math.ceil(target / 1000);
+}
+
+/** Seconds, rounded up to milliseconds. */
+function decimal(milliseconds: number): string {
+  return (Math.ceil(milliseconds) / 1000).toFixed(3);
+}

@@ -1,0 +1,112 @@
+// The body of a request: bounded, JSON only, parsed once.
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../../common/errors.ts';
+
+/** Largest body that is read, in bytes. */
+export const maxBodyBytes = 64 * 1024;
+/** Deepest nesting of lists and objects. */
+export const maxJsonDepth = 64;
+/** What of an oversized body is still taken, so that its sender gets to read the answer before the connection goes. */
+const maxDiscardedBytes = 2 * 1024 * 1024;
+const nothing = Buffer.alloc(0);
+
+/** A body too large even to throw away: the connection must be closed with the answer. */
+export class PayloadTooLargeError extends ServiceError {
+  constructor() {
+    super('too_large', `The body is larger than ${maxBodyBytes} bytes`);
+  }
+}
+
+/** Sees the bytes of a body before anything else does, also where there are none. It may throw. */
+export type BodyCheck = (bytes: Buffer) => void;
+
+/**
+ * Reads and parses the body; undefined where there is none.
+ * @throws ServiceError `too_large`, `unsupported_media_type`, `malformed_json`, `bad_request`.
+ */
+export async function readJson(request: IncomingMessage, check?: BodyCheck): Promise<unknown> {
+  const bytes = hasBody(request) ? await readBytes(request) : nothing;
+  check?.(bytes);
+  if (bytes.length === 0) return undefined;
+  checkType(request);
+  if (!isUtf8(bytes)) throw new ServiceError('malformed_json', 'The body is not valid UTF-8');
+  const text = bytes.toString('utf8');
+  if (depthExceeds(text, maxJsonDepth)) throw new ServiceError('malformed_json', `The body is nested deeper than ${maxJsonDepth} levels`);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ServiceError('malformed_json', 'The body is not valid JSON', { cause });
+  }
+}
+
+/** Reads what may come and forgets it, for routes that take no body. */
+export async function discardBody(request: IncomingMessage, check?: BodyCheck): Promise<void> {
+  const bytes = hasBody(request) ? await readBytes(request) : nothing;
+  check?.(bytes);
+}
+
+/** RFC 9112, section 6.3: a request has a body where either header says so. */
+export function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
+}
+
+function readBytes(request: IncomingMessage): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxDiscardedBytes) return Promise.reject(new PayloadTooLargeError());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = () => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBodyBytes) {
+        chunks.push(chunk);
+      } else {
+        chunks.length = 0;
+        if (size <= maxDiscardedBytes) return;
+        settle();
+        request.pause();
+        reject(new PayloadTooLargeError());
+      }
+    };
+    const onEnd = () => {
+      settle();
+      if (size > maxBodyBytes) reject(new ServiceError('too_large', `The body is larger than ${maxBodyBytes} bytes`));
+      else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    };
+    const onClose = () => {
+      settle();
+      reject(new ServiceError('bad_request', 'The request ended before its body did'));
+    };
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+function checkType(request: IncomingMessage): void {
+  const { headers } = request;
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity')
+    throw new ServiceError('unsupported_media_type', 'Expected a body without content-encoding');
+  if (!/^application\/json *(; *charset="?utf-8"? *)?$/i.test(headers['content-type'] ?? '')) {
+    throw new ServiceError('unsupported_media_type', 'Expected a body of content-type application/json');
+  }
+}
+
+/** Counts brackets outside strings, before anything that recurses sees the text. */
+export function depthExceeds(text: string, limit: number): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) {
+      for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++;
+    } else if (code === 0x5b || code === 0x7b) {
+      if (++depth > limit) return true;
+    } else if (code === 0x5d || code === 0x7d) {
+      depth--;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,186 @@
+// What happens to a request of a route: who asks, is it well-formed, the handler, the answer.
+import type { Request, Response } from 'express';
+import { ServiceError, toServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
+import type { RateLimit } from '../../common/rate-limit.ts';
+import { withRequestId } from '../../common/request-id.ts';
+import { formatValue, invalidFieldPath, validationMessage } from '../../common/validation-messages.ts';
+import { sendError, sendResponse, sendStream } from '../responses.ts';
+import { type Method, parameterNames, pathParameters, type Route, type RouteRequest, type RouteServices } from '../routes/route.ts';
+import type { Authenticator, Principal } from './auth.ts';
+import { type BodyCheck, discardBody, readJson } from './body.ts';
+import { isLocal } from './client-address.ts';
+import type { Forwarded } from './forwarded.ts';
+
+/** What the access log and metrics know of a request beside the request itself. */
+export type RequestTrace = {
+  requestId: string;
+  start: number;
+  /** IP address, behind trusted proxies that of who asked them. */
+  client: string;
+  forwarded?: Forwarded | undefined;
+  route?: string;
+  caller?: Principal;
+  code?: string;
+};
+export type TracedResponse = Response<unknown, { trace: RequestTrace }>;
+
+export type PipelineOptions = { log: Log; services: RouteServices; authenticator: Authenticator; tokenLimit: RateLimit };
+
+/** Made once: without a reason, an error with a stack is made at the end of each request. */
+const clientGone = new DOMException('The client is gone', 'AbortError');
+
+/** The express handler of one route. It never rejects. */
+export function runRoute(
+  route: Route,
+  { log, services, authenticator, tokenLimit }: PipelineOptions,
+): (request: Request, response: TracedResponse) => Promise<void> {
+  const names = parameterNames(route.path);
+  const scope = scopeOf(route.method);
+  return async (request, response) => {
+    const { trace } = response.locals;
+    trace.route = route.path;
+    try {
+      const { forwarded } = trace;
+      let viewer: RouteRequest['viewer'];
+      let checkBody: BodyCheck | undefined;
+      const token = route.viewersOf && request.headers.authorization === undefined ? tokenIn(request.url) : undefined;
+      if (route.forNodes && forwarded) trace.caller = { name: forwarded.node, scope };
+      else if (token !== undefined) {
+        viewer = await viewerOf(token, route.viewersOf?.(request.params as Record<string, string>), services.viewerTokens);
+        trace.caller = { name: 'viewer', scope: 'read' };
+      } else if (route.auth === 'token') {
+        const shown = authenticator.authenticate(request, scope, trace.client);
+        trace.caller = shown.caller;
+        checkBody = shown.checkBody;
+        const refusal = tokenLimit.refusal(trace.caller.name);
+        if (refusal) throw refusal;
+      }
+      const params = parseParameters(names, request.params);
+      const query = route.query ? parseQuery(route, request.url) : undefined;
+      const body = route.body ? parseBody(route.body, await readJson(request, checkBody)) : await discardBody(request, checkBody);
+      const fetchSite = request.headers['sec-fetch-site'];
+      const answer = await withRequestId(trace.requestId, () =>
+        route.handle(
+          {
+            params,
+            query,
+            body,
+            viewer,
+            scope: trace.caller?.scope ?? 'read',
+            forwarded: forwarded !== undefined,
+            acceptsGzip: acceptsGzip(request.headers['accept-encoding']),
+            fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
+            local: () => isLocal(request.headers),
+            transfer: () => transferOf(request, response),
+          },
+          services,
+        ),
+      );
+      if (answer.stream) await sendStream(response, answer, answer.stream);
+      else sendResponse(response, answer);
+    } catch (error) {
+      sendFailure(response, error, log);
+    }
+  };
+}
+
+/** Answers with what the caller may know of the error; what is our own fault is logged with its cause. */
+export function sendFailure(response: TracedResponse, error: unknown, log: Log): void {
+  const failure = toServiceError(error);
+  const { trace } = response.locals;
+  trace.code = failure.code;
+  if (failure.code === 'internal')
+    log.error({ requestId: trace.requestId, route: trace.route, err: failure.cause ?? failure }, 'request failed');
+  if (response.headersSent) response.destroy();
+  else sendError(response, failure);
+}
+
+/** @throws ServiceError `invalid_token`, `forbidden` where it is for another room */
+async function viewerOf(
+  token: string,
+  roomId: string | undefined,
+  tokens: RouteServices['viewerTokens'],
+): Promise<{ token: string; expiresAt: number }> {
+  const claims = await tokens.verify(token);
+  if (!claims) throw new ServiceError('invalid_token', 'Invalid token');
+  if (claims.roomId !== roomId) throw new ServiceError('forbidden', 'This token is for another room');
+  return { token, expiresAt: claims.expiresAt };
+}
+
+function tokenIn(url: string): string | undefined {
+  const start = url.indexOf('?');
+  return start < 0 ? undefined : (new URLSearchParams(url.slice(start)).get('token') ?? undefined);
+}
+
+/** RFC 9110, section 12.5.3: named, and not with a weight of nothing. */
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  return typeof header === 'string' && /(^|,)\s*gzip\s*(?!;\s*q=0(\.0+)?\s*(,|$))(;|,|$)/i.test(header);
+}
+
+function transferOf(request: Request, response: TracedResponse): ReturnType<RouteRequest['transfer']> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(clientGone));
+  const { range, 'if-range': ifRange } = request.headers;
+  const { forwarded, client } = response.locals.trace;
+  return {
+    method: request.method === 'HEAD' ? 'HEAD' : 'GET',
+    range,
+    ifRange: typeof ifRange === 'string' ? ifRange : undefined,
+    client: forwarded?.client ?? client,
+    forwarded: forwarded !== undefined,
+    signal: gone.signal,
+  };
+}
+
+export function scopeOf(method: Method): 'admin' | 'read' {
+  return method === 'GET' ? 'read' : 'admin';
+}
+
+function parseParameters(names: readonly (keyof typeof pathParameters)[], values: Request['params']): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const name of names) {
+    const result = pathParameters[name].safeParse(values[name]);
+    if (!result.success) {
+      throw new ServiceError('invalid_field', `Expected ${name} to be ${ruleOf(name)}, got: ${formatValue(values[name])}`);
+    }
+    params[name] = result.data;
+  }
+  return params;
+}
+
+const nameRule = 'letters, digits, dots, hyphens and underscores that do not start with a dot';
+const rules: Partial<Record<string, string>> = { recordingId: nameRule, file: nameRule, nodeName: 'the name of a node' };
+
+function ruleOf(name: string): string {
+  return rules[name] ?? '1 to 128 alphanumeric characters, hyphens or underscores';
+}
+
+function parseQuery(route: Route, url: string): unknown {
+  const start = url.indexOf('?');
+  const values: Record<string, string> = {};
+  if (start >= 0) {
+    for (const [name, value] of new URLSearchParams(url.slice(start))) {
+      if (Object.hasOwn(values, name)) throw new ServiceError('bad_request', `Query parameter ${formatValue(name)} is given twice`);
+      Object.defineProperty(values, name, { value, enumerable: true });
+    }
+  }
+  const result = route.query?.safeParse(values);
+  if (result && !result.success)
+    throw new ServiceError(
+      'invalid_field',
+      validationMessage(result.error, values, 'the query').replace(/^Unknown field/, 'Unknown query parameter'),
+    );
+  return result?.data;
+}
+
+function parseBody(rule: NonNullable<Route['body']>, json: unknown): unknown {
+  if (json === undefined && rule.required) throw new ServiceError('bad_request', 'Expected a JSON body');
+  const input = json ?? (json === undefined ? {} : json);
+  const result = rule.schema.safeParse(input);
+  if (result.success) return result.data;
+  throw new ServiceError(
+    'invalid_field',
+    rule.refuse?.(input, invalidFieldPath(result.error)) ?? validationMessage(result.error, input, 'the body'),
+  );
+}

@@ -1,0 +1,79 @@
+// Routes of components.
+
+import { formatValue } from '../../common/validation-messages.ts';
+import { documentedComponentOptions } from '../../rooms/shapes/component-options.ts';
+import { componentOptionsSchema, componentSubscriptionSchema } from '../../rooms/shapes/room-config.ts';
+import { componentTypeSchema, componentViewSchema } from '../../rooms/shapes/views.ts';
+import { roomErrors } from './room-routes.ts';
+import { dataSchema, type Route, route } from './route.ts';
+
+const componentErrors = [...roomErrors, 'component_not_found'] as const;
+
+export const componentRoutes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/room/{roomId}/component',
+    operationId: 'addComponent',
+    tag: 'component',
+    summary: 'Add a component to a room.',
+    auth: 'token',
+    body: { schema: componentOptionsSchema, documented: documentedComponentOptions, required: true, refuse: refuseType },
+    answers: {
+      201: { description: 'The new component; `properties` are the options it was created with.', schema: dataSchema(componentViewSchema) },
+      200: { description: 'The component that an earlier request with this externalId made.', schema: dataSchema(componentViewSchema) },
+    },
+    errors: [...roomErrors, 'bad_request', 'not_found', 'room_full', 'unavailable'],
+    handle: async ({ params, body }, { rooms }) => {
+      const { created, component } = await rooms.addComponent(params.roomId, body);
+      return { status: created ? 201 : 200, json: { data: component } };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/room/{roomId}/component/{componentId}',
+    operationId: 'getComponent',
+    tag: 'component',
+    summary: 'Show a component.',
+    auth: 'token',
+    answers: { 200: { description: 'The component.', schema: dataSchema(componentViewSchema) } },
+    errors: componentErrors,
+    handle: async ({ params }, { rooms }) => ({
+      status: 200,
+      json: { data: await rooms.getComponent(params.roomId, params.componentId) },
+    }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/room/{roomId}/component/{componentId}',
+    operationId: 'deleteComponent',
+    tag: 'component',
+    summary: 'End a component and remove it from its room.',
+    auth: 'token',
+    answers: { 204: { description: 'The component is removed.' } },
+    errors: componentErrors,
+    handle: async ({ params }, { rooms }) => {
+      await rooms.deleteComponent(params.roomId, params.componentId);
+      return { status: 204 };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/room/{roomId}/component/{componentId}/subscribe',
+    operationId: 'subscribeComponent',
+    tag: 'component',
+    summary: 'Let a component in manual mode receive the tracks of peers and components.',
+    auth: 'token',
+    body: { schema: componentSubscriptionSchema, required: true },
+    answers: { 201: { description: 'It receives them, now and whenever they publish.' } },
+    errors: [...componentErrors, 'bad_request'],
+    handle: async ({ params, body }, { rooms }) => {
+      await rooms.subscribeComponent(params.roomId, params.componentId, body.origins);
+      return { status: 201 };
+    },
+  }),
+];
+
+function refuseType(body: unknown, field: string | undefined): string | undefined {
+  if (field !== 'type' || typeof body !== 'object' || body === null || !('type' in body)) return undefined;
+  return `Invalid component type: expected one of ${componentTypeSchema.options.join(', ')}, got: ${formatValue(body.type)}`;
+}

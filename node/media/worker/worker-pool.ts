@@ -1,0 +1,236 @@
+// The media of a node: a worker per core, rooms spread over them.
+import { workerBin as mediasoupWorkerBin, setLogEventListeners } from 'mediasoup';
+import { ServiceError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
+import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../../rooms/interfaces.ts';
+import { clientAddresses } from '../addresses.ts';
+import { MediaRoom } from '../room-media.ts';
+import { type MediaTraffic, TrafficMeter } from '../traffic-meter.ts';
+import { findFreePortRange, firstPort, lastPort } from './free-ports.ts';
+import { hear } from './last-words.ts';
+import { maxExtraWorkers, Quarantine } from './quarantine.ts';
+import { tellSmallBuffers } from './socket-buffers.ts';
+import { Suspects } from './suspects.ts';
+import { isPortInUse, workerFor } from './worker-load.ts';
+import { missingPatches } from './worker-patches.ts';
+import { type SlotView, WorkerSlot } from './worker-slot.ts';
+import { warn } from './worker-warnings.ts';
+
+export type MediaWorkerPoolOptions = {
+  log: Log;
+  /** Address that media listens at; IPv4 or IPv6, may be a wildcard. */
+  listenIp: string;
+  /** Addresses that clients are told, the preferred first; read for every transport. Empty: the one that is listened at. */
+  announced: () => readonly string[];
+  /** Worker i uses UDP and TCP of port base + i. Undefined: the first free block from 50000. */
+  basePort: number | undefined;
+  workers: number;
+  /** Bit/s that a peer may send at most; read for every transport. */
+  maxIncomingBitrate: () => number | undefined;
+  /** Where the TURN server of this node sends from, as media sees it. Undefined: there is none, or it cannot be told from others. */
+  relayIp?: string | undefined;
+  /** Path of the worker's binary; undefined: what mediasoup finds (MEDIASOUP_WORKER_BIN). */
+  workerBin?: string | undefined;
+  /** Whether other nodes take rooms. */
+  elsewhere?: () => boolean;
+};
+
+/**
+ * Starts the workers. Resolves when all listen.
+ * @throws Error with one sentence where workers cannot be started or the ports cannot be had; no process is left then.
+ */
+export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Promise<MediaWorkerPool> {
+  logMediasoup(options.log);
+  const { log, listenIp, workerBin } = options;
+  const missing = await missingPatches(workerBin ?? mediasoupWorkerBin);
+  if (missing.length > 0) log.warn({ missing }, 'media worker lacks patches: packets of a guest may end it');
+  await tellSmallBuffers(log);
+  const traffic = new TrafficMeter();
+  const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, traffic, extra });
+  const slots = Array.from({ length: options.workers }, (_, index) => slot(index));
+  try {
+    await startAll(slots);
+    const base = await listenAll(slots, options);
+    log.info({ workers: slots.length, listenIp, ports: `${base}-${base + slots.length - 1}` }, 'media workers listen');
+    const suspects = new Suspects();
+    const most = options.basePort === undefined ? maxExtraWorkers : 0;
+    const quarantine = new Quarantine({
+      log,
+      suspects,
+      listenIp,
+      firstPort: base + slots.length,
+      most,
+      slot: (index) => slot(slots.length + index, true),
+    });
+    return new MediaWorkerPool({ slots, traffic, suspects, quarantine }, options);
+  } catch (error) {
+    await Promise.all(slots.map((slot) => slot.close()));
+    throw error;
+  }
+}
+
+type EngineParts = { slots: readonly WorkerSlot[]; traffic: TrafficMeter; suspects: Suspects; quarantine: Quarantine };
+
+/** Implements MediaEngine. close() is final. */
+export class MediaWorkerPool implements MediaEngine {
+  readonly #parts: EngineParts;
+  readonly #options: MediaWorkerPoolOptions;
+  readonly #rooms = new Set<MediaRoom>();
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: EngineParts, options: MediaWorkerPoolOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  get #slots(): readonly WorkerSlot[] {
+    return [...this.#parts.slots, ...this.#parts.quarantine.slots];
+  }
+
+  openRoom(options: RoomMediaOptions): RoomMedia {
+    const { roomId } = options;
+    const slot = this.#slotFor(roomId);
+    const { log, listenIp, announced, maxIncomingBitrate, relayIp } = this.#options;
+    const crash = (reason: string) => {
+      room.crash(reason);
+      this.#parts.suspects.note(roomId, reason);
+      this.#parts.quarantine.roomsCrashed();
+    };
+    const room: MediaRoom = new MediaRoom({
+      ...options,
+      log: log.child({ room: roomId }),
+      place: slot.take({ roomId, routerId: () => room.routerId, crash }),
+      addresses: () => clientAddresses(listenIp, announced()),
+      maxIncomingBitrate,
+      relayIp,
+      onClosed: () => {
+        this.#rooms.delete(room);
+        if (slot.extra) this.#parts.quarantine.settle();
+      },
+    });
+    this.#rooms.add(room);
+    return room;
+  }
+
+  /** A room of another node crashed: it may be made here again. `reason`: as in `RoomCrashed`. */
+  roomCrashedElsewhere(roomId: string, reason: string): void {
+    this.#parts.suspects.note(roomId, reason);
+  }
+
+  /** @throws ServiceError `unavailable` */
+  #slotFor(roomId: string): WorkerSlot {
+    if (this.#closed) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
+    const { suspects, quarantine } = this.#parts;
+    const suspect = suspects.has(roomId);
+    // Nearly always there are none, and a worker may have thousands of rooms.
+    const some = suspects.view().count > 0;
+    const workers = this.#slots.map((slot) => {
+      const { isRunning, extra, forwardedTracks, rooms } = slot;
+      return { slot, isRunning, extra, forwardedTracks, rooms, quarantined: some && slot.roomIds.some((each) => suspects.has(each)) };
+    });
+    const surroundings = { more: quarantine.canGrow, elsewhere: this.#options.elsewhere?.() ?? false };
+    const choice = workerFor(suspect, workers, surroundings);
+    if (choice) return choice.slot;
+    if (!suspect) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
+    quarantine.wantMore();
+    const message = 'No media worker is free at the moment for a room whose worker died twice within ten minutes';
+    throw new ServiceError('unavailable', message, { retryAfter: 1 });
+  }
+
+  /** `forwardedTracks`: subscriptions alive on all workers. */
+  load(): { forwardedTracks: number } {
+    return { forwardedTracks: this.#slots.reduce((sum, slot) => sum + slot.forwardedTracks, 0) };
+  }
+
+  /** One entry per core, and behind these one for each worker that suspects have; for health and metrics. */
+  workers(): SlotView[] {
+    return this.#slots.map((slot) => slot.view());
+  }
+
+  /** Bytes over WebRTC since the start, as the workers count them now. Never rejects, and takes 2 s at most. */
+  traffic(): Promise<MediaTraffic> {
+    return this.#parts.traffic.read();
+  }
+
+  /** Rooms with media on all workers as these count them: to find leaks. */
+  async countRouters(): Promise<number> {
+    const counts = await Promise.all(this.#slots.map((slot) => slot.countRouters()));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Ends all rooms and workers; resolves when no process is left. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    for (const room of [...this.#rooms]) room.close();
+    const { slots, quarantine } = this.#parts;
+    await Promise.all([...slots.map((slot) => slot.close()), quarantine.close()]);
+  }
+}
+
+async function startAll(slots: readonly WorkerSlot[]): Promise<void> {
+  const results = await Promise.allSettled(slots.map((slot) => slot.start()));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw new Error(`The media worker cannot be started: ${reasonOf(failed.reason)}`, { cause: failed.reason });
+}
+
+/** Binds worker i to base + i and returns the base. */
+async function listenAll(slots: readonly WorkerSlot[], { basePort, listenIp }: MediaWorkerPoolOptions): Promise<number> {
+  const count = slots.length;
+  if (basePort !== undefined) {
+    if (basePort + count - 1 > lastPort)
+      throw new Error(`${count} media workers need ports ${basePort} to ${basePort + count - 1}, but the last port is ${lastPort}.`);
+    const taken = await listenFrom(slots, basePort);
+    if (taken === undefined) return basePort;
+    throw new Error(
+      `Port ${taken} (UDP and TCP) at ${listenIp} is taken, but ${count} media workers need ports ${basePort} to ${basePort + count - 1}.`,
+    );
+  }
+  for (let from = firstPort; ; ) {
+    const base = await findFreePortRange(listenIp, count, from).catch((error: unknown) => {
+      throw new Error(`Media cannot listen at ${listenIp}: ${reasonOf(error)}`, { cause: error });
+    });
+    if (base === undefined) throw new Error(`No ${count} ports in a row are free at ${listenIp} from ${firstPort} on.`);
+    const taken = await listenFrom(slots, base);
+    if (taken === undefined) return base;
+    from = taken + 1;
+  }
+}
+
+/** Undefined when all listen, else the port that somebody else has; none listens then. */
+async function listenFrom(slots: readonly WorkerSlot[], base: number): Promise<number | undefined> {
+  for (const [index, slot] of slots.entries()) {
+    try {
+      await slot.listen(base + index);
+    } catch (error) {
+      for (const other of slots) other.unlisten();
+      if (isPortInUse(error)) return base + index;
+      throw new Error(`Media cannot listen at port ${base + index}: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+  return undefined;
+}
+
+function reasonOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.?$/, '.');
+}
+
+/** mediasoup logs for the whole process: to the engine that started last. */
+function logMediasoup(log: Log): void {
+  setLogEventListeners({
+    ondebug: undefined,
+    onwarn: (namespace, text) => {
+      if (!warn(text)) log.debug({ namespace }, text);
+    },
+    onerror: (namespace, text, error) => {
+      hear(text);
+      if (warn(text)) return;
+      // The slot of the worker tells of its death, unless the node ended it or ends with it.
+      const level = /^worker process died unexpectedly/.test(text) ? 'debug' : 'warn';
+      log[level]({ namespace, err: error }, text);
+    },
+  });
+}

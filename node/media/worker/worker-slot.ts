@@ -1,0 +1,236 @@
+// A place for a worker: keeps one running on its port, knows the rooms on it, and replaces it when it dies.
+import type { Log } from '../../common/log.ts';
+import type { TrafficMeter } from '../traffic-meter.ts';
+import { BackOff } from './back-off.ts';
+import { crashReason, type WorkerDeath } from './worker-death.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+/** Milliseconds between Ctrl-C, which reaches workers as well, and the close() that it leads to. */
+const orderlyGrace = 500;
+
+/** `extra`: for suspects alone. `traffic` counts what goes over its workers. */
+export type SlotOptions = {
+  index: number;
+  log: Log;
+  listenIp: string;
+  workerBin: string | undefined;
+  traffic: TrafficMeter;
+  extra?: boolean;
+};
+export type SlotState = 'starting' | 'running' | 'restarting' | 'closed';
+/** `restarts`: how often a worker that died was replaced. `hangs`: how often one was killed because it did not answer. */
+export type SlotView = {
+  pid: number | undefined;
+  port: number | undefined;
+  rooms: number;
+  forwardedTracks: number;
+  restarts: number;
+  hangs: number;
+  state: SlotState;
+};
+
+/** A room as its worker knows it. */
+export type SlotRoom = {
+  roomId: string;
+  /** Undefined while it has none. */
+  routerId: () => string | undefined;
+  /** The worker died. */
+  crash: (reason: string) => void;
+};
+
+/** What a room holds of the worker that it is on. */
+export type WorkerAssignment = {
+  worker: WorkerProcess;
+  /** Counts tracks that the worker forwards for the room. */
+  countForwarded: (change: 1 | -1) => void;
+  /** Gives the place back. Idempotent. */
+  release: () => void;
+};
+
+export class WorkerSlot {
+  readonly #options: SlotOptions;
+  readonly #log: Log;
+  readonly #backOff = new BackOff();
+  /** Rooms on the worker that runs now. */
+  readonly #rooms = new Set<SlotRoom>();
+  readonly extra: boolean;
+  #forwarded = 0;
+  #restarts = 0;
+  #hangs = 0;
+  #state: SlotState = 'starting';
+  #worker: WorkerProcess | undefined;
+  #port: number | undefined;
+  #startedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #restart: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: SlotOptions) {
+    this.#options = options;
+    this.extra = options.extra === true;
+    this.#log = options.log.child({ worker: options.index });
+  }
+
+  get isRunning(): boolean {
+    return this.#state === 'running';
+  }
+
+  /** Its own, also while its worker is dead. */
+  get port(): number | undefined {
+    return this.#port;
+  }
+
+  get forwardedTracks(): number {
+    return this.#forwarded;
+  }
+
+  get rooms(): number {
+    return this.#rooms.size;
+  }
+
+  get roomIds(): string[] {
+    return [...this.#rooms].map(({ roomId }) => roomId);
+  }
+
+  view(): SlotView {
+    return {
+      pid: this.#worker?.pid,
+      port: this.#port,
+      rooms: this.rooms,
+      forwardedTracks: this.#forwarded,
+      restarts: this.#restarts,
+      hangs: this.#hangs,
+      state: this.#state,
+    };
+  }
+
+  /** Rooms with media as the worker itself counts them; 0 while none runs. */
+  async countRouters(): Promise<number> {
+    return (await this.#worker?.countRouters()) ?? 0;
+  }
+
+  /** Starts the process; it takes rooms once it listens. @throws Error */
+  async start(): Promise<void> {
+    const { workerBin, traffic } = this.#options;
+    const worker = await WorkerProcess.start({ log: this.#log, workerBin, traffic });
+    if (this.#state === 'closed') {
+      await worker.end();
+      return;
+    }
+    this.#worker = worker;
+    worker.onDied((death) => this.#died(worker, death));
+  }
+
+  /** Binds the port, from now on this slot's own. @throws Error where it is taken. */
+  async listen(port: number): Promise<void> {
+    if (!this.#worker) throw new Error('The media worker does not run.');
+    await this.#worker.listen(this.#options.listenIp, port);
+    if (this.#state === 'closed') return;
+    this.#port = port;
+    this.#startedAt = Date.now();
+    this.#state = 'running';
+    this.#log.debug({ pid: this.#worker.pid, port }, 'media worker listens');
+  }
+
+  /** Gives the port back: another block is tried. */
+  unlisten(): void {
+    this.#worker?.unlisten();
+    this.#port = undefined;
+    if (this.#state === 'running') this.#state = 'starting';
+  }
+
+  /** A place on the running worker. `crash` is called at most once, and not after leave(). @throws Error where none runs. */
+  take(room: SlotRoom): WorkerAssignment {
+    const worker = this.#worker;
+    if (!worker || !this.isRunning) throw new Error('The media worker does not run.');
+    this.#rooms.add(room);
+    const isHere = () => this.#worker === worker;
+    return {
+      worker,
+      countForwarded: (change) => {
+        if (isHere()) this.#forwarded += change;
+      },
+      release: () => {
+        this.#rooms.delete(room);
+      },
+    };
+  }
+
+  /** Ends the worker for good, also one that is being restarted. Resolves when no process is left. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'closed';
+    clearTimeout(this.#timer);
+    this.#rooms.clear();
+    await this.#worker?.end();
+    await this.#restart;
+  }
+
+  #died(worker: WorkerProcess, dying: Promise<WorkerDeath>): void {
+    if (this.#worker !== worker || this.#state === 'closed') return;
+    this.#worker = undefined;
+    // Before it listened: whoever waits for that gets the error and deals with it.
+    const port = this.#port;
+    if (this.#state !== 'running' || port === undefined) return;
+    const lifetime = Date.now() - this.#startedAt;
+    this.#state = 'restarting';
+    this.#forwarded = 0;
+    void dying.then((death) => {
+      if (this.#state === 'closed') return;
+      const lose = () => this.#lose(worker, death, { port, lifetime });
+      // Whoever stopped the worker along with us closes us next: then its rooms did not crash.
+      if (death.orderly) this.#timer = setTimeout(lose, orderlyGrace);
+      else lose();
+    });
+  }
+
+  /** Tells the rooms of a worker that died, and gets another one. */
+  #lose(worker: WorkerProcess, death: WorkerDeath, { port, lifetime }: { port: number; lifetime: number }): void {
+    const rooms = [...this.#rooms];
+    this.#rooms.clear();
+    const { hung, lastPacket } = death;
+    if (hung) this.#hangs += 1;
+    const last = lastPacket && rooms.find(({ routerId }) => routerId() === lastPacket.routerId)?.roomId;
+    this.#log.error(
+      { pid: worker.pid, port, rooms: rooms.length, hung, ...(last !== undefined && { lastPacket: last, handling: lastPacket?.handling }) },
+      'media worker died',
+    );
+    for (const room of rooms) {
+      try {
+        room.crash(crashReason(death, room.routerId()));
+      } catch (error) {
+        this.#log.error({ err: error }, 'a room failed to handle the death of its media worker');
+      }
+    }
+    this.#restartAfter(this.#backOff.delayAfter(lifetime), port);
+  }
+
+  #restartAfter(delay: number, port: number): void {
+    if (this.#state === 'closed') return;
+    this.#timer = setTimeout(() => {
+      this.#restart = this.#restartOn(port);
+    }, delay);
+  }
+
+  async #restartOn(port: number): Promise<void> {
+    try {
+      await this.start();
+      if (this.#state === 'closed') return;
+      await this.listen(port);
+      this.#restarts += 1;
+      this.#log.info({ pid: this.#worker?.pid, port }, 'media worker is back');
+    } catch (error) {
+      const failed = this.#worker;
+      this.#worker = undefined;
+      await failed?.end();
+      if (this.#state === 'closed') return;
+      const delay = this.#backOff.delayAfter(0);
+      this.#log.error({ err: error, port, delay }, 'media worker could not be started again');
+      this.#restartAfter(delay, port);
+    }
+  }
+}

@@ -1,0 +1,189 @@
+// Options of each kind of component as callers send them: they validate, give the types, and make the document and the console's forms.
+import { z } from 'zod';
+import { ServiceError } from '../../common/errors.ts';
+import { externalIdSchema, idSchema } from './views.ts';
+
+export const layouts = ['grid', 'speaker', 'single'] as const;
+export type Layout = (typeof layouts)[number];
+
+/** What holds where nothing, or null, is said. Seconds. */
+export const hlsDefaults = {
+  lowLatency: true,
+  persistent: false,
+  subscribeMode: 'auto',
+  width: 1280,
+  height: 720,
+  framerate: 24,
+  segmentDuration: 2,
+  layout: 'grid',
+  names: false,
+} as const;
+export const fileDefaults = { framerate: 30 } as const;
+export const recordingDefaults = { subscribeMode: 'auto' } as const;
+/** Seconds. */
+export const sipDefaults = { answerIncoming: false, ringTimeout: 60 } as const;
+
+/** Peers and components that one in manual mode receives at most. */
+export const maxOrigins = 1000;
+
+/** What a prefix of object keys has to be: no tool that takes keys for paths is led elsewhere by it. */
+export const objectPrefixRule = 'to be a prefix of object keys without .. and a leading /';
+export function isObjectPrefix(text: string): boolean {
+  return /^[^/\p{Cc}]\P{Cc}{0,511}$/u.test(text) && !text.split('/').includes('..');
+}
+
+const text = z.string().min(1).max(1024);
+/** An S3 storage with its keys: a secret as a whole. */
+export const s3TargetSchema = z
+  .strictObject({
+    bucket: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/, 'to be the name of a bucket'),
+    region: z.string().max(128).optional(),
+    endpoint: z
+      .url({ protocol: /^https?$/, error: 'to be an http or https URL' })
+      .max(2048)
+      .refine((url) => URL.parse(url)?.username === '', 'to be a URL without a user')
+      .optional()
+      .meta({ description: "URL, where it is not Amazon's." }),
+    accessKeyId: text,
+    secretAccessKey: text.meta({ format: 'password' }),
+    pathPrefix: z
+      .string()
+      .refine((prefix) => prefix === '' || isObjectPrefix(prefix), objectPrefixRule)
+      .optional()
+      .meta({ description: 'Put before every key as it is given, with a slash between: no .. in it, no / at its beginning.' }),
+  })
+  .meta({ id: 'S3Place', description: 'An S3 storage with its keys; only where the node has none of its own.' });
+export type S3Target = z.infer<typeof s3TargetSchema>;
+
+/** As callers see it: without the keys. */
+export function shownPlace(place: S3Target) {
+  const { bucket, region = null, endpoint = null, pathPrefix = null } = place;
+  return { bucket, region, endpoint, pathPrefix };
+}
+
+function integer(least: number, most: number) {
+  const rule = `to be an integer from ${least} to ${most}`;
+  return z.int({ error: rule }).min(least, rule).max(most, rule);
+}
+
+const even = (value: number) => value % 2 === 0;
+const trueOrFalse = z.boolean({ error: 'to be true or false' }).nullable().optional();
+const origins = z
+  .array(idSchema, { error: 'to be a list of ids' })
+  .max(maxOrigins, `to have at most ${maxOrigins} ids`)
+  .nullable()
+  .optional()
+  .meta({
+    description: 'With subscribeMode manual: ids of peers and components that it receives from the beginning, there already or later.',
+  });
+const subscribeMode = z.enum(['auto', 'manual'], { error: 'to be auto or manual' }).nullable().optional();
+
+export const hlsOptionsSchema = z
+  .strictObject({
+    lowLatency: trueOrFalse.meta({ description: 'Low-latency HLS: viewers are about 1.5 s behind.', default: hlsDefaults.lowLatency }),
+    persistent: trueOrFalse.meta({ description: 'Keep the stream as video on demand after its end.', default: hlsDefaults.persistent }),
+    targetWindowDuration: integer(1, 86_400)
+      .nullable()
+      .optional()
+      .meta({ description: 'Seconds that viewers may go back; all where left out.' }),
+    subscribeMode: subscribeMode.meta({
+      description: 'auto: everybody is in the picture. manual: origins, and those that are subscribed.',
+      default: hlsDefaults.subscribeMode,
+    }),
+    origins,
+    width: integer(16, 3840)
+      .refine(even, 'to be even')
+      .nullable()
+      .optional()
+      .meta({ description: 'Of the picture, in pixels; even.', default: hlsDefaults.width }),
+    height: integer(16, 2160)
+      .refine(even, 'to be even')
+      .nullable()
+      .optional()
+      .meta({ description: 'Of the picture, in pixels; even.', default: hlsDefaults.height }),
+    framerate: integer(1, 60).nullable().optional().meta({ description: 'Pictures a second.', default: hlsDefaults.framerate }),
+    segmentDuration: integer(1, 30).nullable().optional().meta({ description: 'Seconds.', default: hlsDefaults.segmentDuration }),
+    layout: z
+      .enum(layouts, { error: `to be ${layouts.slice(0, -1).join(', ')} or ${layouts.at(-1)}` })
+      .nullable()
+      .optional()
+      .meta({
+        description: 'grid: all pictures. speaker: the loudest large. single: the loudest alone.',
+        default: hlsDefaults.layout,
+      }),
+    names: trueOrFalse.meta({ description: 'Write the name of peers below their pictures.', default: hlsDefaults.names }),
+    s3: s3TargetSchema.nullable().optional(),
+  })
+  .meta({ id: 'HlsOptions', description: 'One composed stream of the room, for any number of viewers.' });
+
+export const recordingOptionsSchema = z
+  .strictObject({
+    subscribeMode: subscribeMode.meta({
+      description: 'auto: every track is recorded. manual: those of origins, and of those that are subscribed.',
+      default: recordingDefaults.subscribeMode,
+    }),
+    origins,
+    pathPrefix: s3TargetSchema.shape.pathPrefix.nullable().meta({ description: 'Put before every key in S3; only with credentials.' }),
+    credentials: s3TargetSchema.nullable().optional(),
+  })
+  .meta({ id: 'RecordingOptions', description: 'Every track as it is, in a file of its own.' });
+
+const ringTime = 'to be a whole number of seconds from 5 to 300';
+export const sipOptionsSchema = z
+  .strictObject({
+    registrarCredentials: z.strictObject({
+      address: z.string().max(512).meta({ description: 'Of the registrar: [sip:|sips:]host[:port][;transport=udp|tcp|tls]' }),
+      username: z.string().regex(/^[A-Za-z0-9\-_.!~*'()&=+$,%]{1,128}$/, 'to be the name of a user: letters, digits and -_.!~*()&=+$,%'),
+      password: z.string().min(1).max(1024).meta({ format: 'password' }),
+    }),
+    answerIncoming: z
+      .boolean({ error: 'to be true or false' })
+      .nullable()
+      .optional()
+      .meta({ description: 'Take calls that come in; else they are refused.', default: sipDefaults.answerIncoming }),
+    ringTimeout: z
+      .int({ error: ringTime })
+      .min(5, { error: ringTime })
+      .max(300, { error: ringTime })
+      .nullable()
+      .optional()
+      .meta({ description: 'Seconds that a call rings.', default: sipDefaults.ringTimeout }),
+    caCertificate: z
+      .string()
+      .max(32_768)
+      .nullable()
+      .optional()
+      .meta({ description: 'The PEM of an own authority, for TLS.', contentMediaType: 'application/x-pem-file' }),
+  })
+  .meta({ id: 'SipOptions', description: 'A telephone: it registers, calls and is called, and is heard in the room.' });
+
+const rate = 'to be an integer from 1 to 120';
+export const fileOptionsSchema = z
+  .strictObject({
+    filePath: z.string().max(1024).meta({ description: 'An .ogg (Opus) or .h264 file, on the server below file_component_sources.' }),
+    framerate: z
+      .int({ error: rate })
+      .min(1, rate)
+      .max(120, rate)
+      .nullable()
+      .optional()
+      .meta({ description: 'Pictures a second; of video only.', default: fileDefaults.framerate }),
+  })
+  .meta({ id: 'FileOptions', description: 'Plays a file into the room, once.' });
+
+/** @throws ServiceError where it would receive all anyway */
+export function originsOf({ origins, subscribeMode }: Pick<z.infer<typeof recordingOptionsSchema>, 'origins' | 'subscribeMode'>): string[] {
+  if (origins && origins.length > 0 && subscribeMode !== 'manual')
+    throw new ServiceError('bad_request', 'Option origins is for subscribeMode manual only: else all are received');
+  return origins ?? [];
+}
+
+/** What a request to add a component is documented to be. Each kind reads its options itself, so that its own sentences say what is wrong. */
+export const documentedComponentOptions = z
+  .discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('hls'), options: hlsOptionsSchema.optional(), externalId: externalIdSchema.optional() }),
+    z.strictObject({ type: z.literal('recording'), options: recordingOptionsSchema.optional(), externalId: externalIdSchema.optional() }),
+    z.strictObject({ type: z.literal('sip'), options: sipOptionsSchema, externalId: externalIdSchema.optional() }),
+    z.strictObject({ type: z.literal('file'), options: fileOptionsSchema, externalId: externalIdSchema.optional() }),
+  ])
+  .meta({ id: 'ComponentOptions', description: 'A new component: its kind, and the options of that kind.' });

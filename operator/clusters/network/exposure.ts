@@ -1,0 +1,80 @@
+// Which address a pod announces to clients for media, and why it may not be known yet.
+import { isIP } from 'node:net';
+import type { MediaClusterSpec } from '../../../crds/types.ts';
+import type { ConditionProblem } from '../cluster-context.ts';
+import { exposureOf } from './ports.ts';
+
+/** What is known of the place of a pod. */
+export type PodLocation = {
+  /** Of the Pod's status. */
+  podIP?: string;
+  hostIP?: string;
+  /** `status.addresses` of its Node, where that was read. */
+  hostAddresses?: readonly { type: string; address: string }[];
+  /** Whether the operator may read Nodes. Where not, external addresses are unknown for ever and the internal one is taken. */
+  mayReadHosts: boolean;
+  /** `status.loadBalancer.ingress` of its media Service. */
+  loadBalancer?: readonly { ip?: string; hostname?: string }[];
+};
+
+/** What SVC_WEBRTC_TURN_IP_FILE is to hold, or what is waited for. */
+export type Announced = { address: string } | ConditionProblem;
+
+// As many as a node takes.
+const maxAddresses = 8;
+
+/** The addresses that clients get for the media of a pod: IP addresses or host names, separated by spaces. */
+export function announcedAddress(spec: MediaClusterSpec, place: PodLocation): Announced {
+  const exposure = exposureOf(spec);
+  const wanted = spec.media?.announcedAddress?.trim() ?? byDefault[exposure];
+  switch (wanted) {
+    case 'loadBalancer':
+      return known(
+        place.loadBalancer?.flatMap(({ ip, hostname }) => ip || hostname || []),
+        loadBalancerPending,
+      );
+    case 'podIP':
+      return known([place.podIP ?? ''], podPending);
+    case 'nodeInternalIP':
+      return known([...addressesOf(place, 'InternalIP'), place.hostIP ?? ''].slice(0, 1), podPending);
+    case 'nodeExternalIP':
+      return ofHost(place);
+    default:
+      return known(wanted.split(/\s+/), podPending);
+  }
+}
+
+const byDefault = {
+  nodePort: 'nodeExternalIP',
+  hostPort: 'nodeExternalIP',
+  hostNetwork: 'nodeExternalIP',
+  podIP: 'podIP',
+  loadBalancer: 'loadBalancer',
+} as const;
+
+const podPending: ConditionProblem = { reason: 'PodPending', message: 'the pod has no host yet, so the address of its media is not known' };
+const hostPending: ConditionProblem = { reason: 'HostUnknown', message: 'the addresses of the host of the pod are not known yet' };
+const loadBalancerPending: ConditionProblem = {
+  reason: 'LoadBalancerPending',
+  message: 'the Service of the media of the pod has no load balancer yet',
+};
+
+/** External addresses of the host of the family that pods use; else its internal one. */
+function ofHost(place: PodLocation): Announced {
+  if (place.hostIP === undefined) return podPending;
+  if (place.hostAddresses === undefined) return place.mayReadHosts ? hostPending : { address: place.hostIP };
+  const external = addressesOf(place, 'ExternalIP');
+  return known(external.length > 0 ? external : [...addressesOf(place, 'InternalIP'), place.hostIP].slice(0, 1), hostPending);
+}
+
+function addressesOf(place: PodLocation, type: string): string[] {
+  const all = (place.hostAddresses ?? []).filter((each) => each.type === type).map(({ address }) => address);
+  const family = isIP(place.podIP ?? place.hostIP ?? '');
+  const same = all.filter((address) => isIP(address) === family);
+  return same.length > 0 ? same : all;
+}
+
+function known(addresses: readonly string[] | undefined, otherwise: ConditionProblem): Announced {
+  const found = [...new Set((addresses ?? []).filter((address) => address !== ''))].slice(0, maxAddresses);
+  return found.length > 0 ? { address: found.join(' ') } : otherwise;
+}

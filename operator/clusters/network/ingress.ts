@@ -1,0 +1,59 @@
+// The Ingress of a MediaCluster, and the addresses that clients use because of it, or of a Gateway.
+import type { MediaClusterSpec } from '../../../crds/types.ts';
+import type { Ingress, IngressPath } from '../manifests.ts';
+import { indexCount, namesOf } from '../names.ts';
+import { ownedMeta, type StoredCluster } from '../owned.ts';
+
+/** What clients put in front of the API's paths (`api`: `https://host[:port]`); undefined without both. */
+export function publicUrls(spec: MediaClusterSpec): { api: string; secure: boolean } | undefined {
+  const host = publicHost(spec);
+  if (host === undefined) return undefined;
+  const secure = isSecure(spec);
+  return { api: `${secure ? 'https' : 'http'}://${host}`, secure };
+}
+
+/** SVC_HOST of a node behind them: `host[:port]/n/<index>`; undefined without both. */
+export function nodeHost(spec: MediaClusterSpec, index: number): string | undefined {
+  const host = publicHost(spec);
+  return host === undefined ? undefined : `${host}${nodePath(index)}`;
+}
+
+/** One path for the API and one for each index that a pod may ever get, so that nothing changes here when the cluster scales. */
+export function ingress(cluster: StoredCluster): Ingress | undefined {
+  const wanted = cluster.spec.ingress;
+  if (wanted === undefined) return undefined;
+  const names = namesOf(cluster.metadata.name);
+  const nodes = Array.from({ length: indexCount(cluster) }, (_, index) => path(nodePath(index), names.node(index)));
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: ownedMeta(cluster, names.ingress, { annotations: wanted.annotations }),
+    spec: {
+      ...(wanted.className === undefined ? {} : { ingressClassName: wanted.className }),
+      ...(wanted.tls === undefined ? {} : { tls: [{ hosts: [wanted.host], secretName: wanted.tls.secretName }] }),
+      rules: [{ host: wanted.host, http: { paths: [...nodes, path('/', names.api)] } }],
+    },
+  };
+}
+
+export const nodePath = (index: number): string => `/n/${index}`;
+
+function path(prefix: string, service: string): IngressPath {
+  return { path: prefix, pathType: 'Prefix', backend: { service: { name: service, port: { name: 'http' } } } };
+}
+
+/** Whether clients come through an Ingress or a Gateway. */
+export function isBehindProxy(spec: MediaClusterSpec): boolean {
+  return spec.ingress !== undefined || spec.gateway !== undefined;
+}
+
+function isSecure({ ingress: wanted, gateway }: MediaClusterSpec): boolean {
+  return wanted === undefined ? gateway?.tls === true : wanted.tls !== undefined;
+}
+
+function publicHost(spec: MediaClusterSpec): string | undefined {
+  const wanted = spec.ingress ?? spec.gateway;
+  if (wanted === undefined) return undefined;
+  const usual = isSecure(spec) ? 443 : 80;
+  return wanted.port === undefined || wanted.port === usual ? wanted.host : `${wanted.host}:${wanted.port}`;
+}

@@ -1,0 +1,43 @@
+// The NetworkPolicy of a MediaCluster: the table of traffic in Kubernetes' words. Only for what comes in: nodes call out to DNS, S3, webhooks and clients.
+import type { ClusterContext } from '../cluster-context.ts';
+import type { NetworkPolicy, PolicyPort, RawObject } from '../manifests.ts';
+import { namesOf, podSelector } from '../names.ts';
+import { ownedMeta, type StoredCluster } from '../owned.ts';
+import { type NetworkRule, networkRules, type TrafficSource } from './network-rules.ts';
+
+/** Undefined where the cluster wants none. */
+export function networkPolicy(
+  cluster: StoredCluster,
+  facts: Pick<ClusterContext, 'nodePortRange' | 'livePorts'>,
+): NetworkPolicy | undefined {
+  const wanted = cluster.spec.networkPolicy;
+  if (wanted?.enabled === false) return undefined;
+  const { name } = cluster.metadata;
+  const senders: Record<TrafficSource, RawObject[] | undefined> = {
+    anyone: undefined,
+    cluster: everywhere,
+    nodes: [{ podSelector: { matchLabels: podSelector(name) } }],
+    // An empty list would mean everybody.
+    monitoring: wanted?.monitoringFrom?.length ? wanted.monitoringFrom : everywhere,
+  };
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: ownedMeta(cluster, namesOf(name).networkPolicy),
+    spec: {
+      podSelector: { matchLabels: podSelector(name) },
+      policyTypes: ['Ingress'],
+      ingress: networkRules(cluster.spec, facts).map((row) => {
+        const from = senders[row.from];
+        return { ...(from === undefined ? {} : { from }), ports: portsOf(row) };
+      }),
+    },
+  };
+}
+
+/** All pods of the Kubernetes cluster. */
+const everywhere: RawObject[] = [{ namespaceSelector: {} }];
+
+function portsOf({ protocols, ports: { from, to } }: NetworkRule): PolicyPort[] {
+  return protocols.map((protocol) => ({ protocol, port: from, ...(to > from ? { endPort: to } : {}) }));
+}

@@ -1,0 +1,90 @@
+// The Services of a MediaCluster: one under which nodes find each other, one for the API, and for each pod one for HTTP and one for media.
+import type { ClusterContext, PodSlot } from '../cluster-context.ts';
+import type { Selector, Service, ServicePort } from '../manifests.ts';
+import { label, namesOf, nodePorts, podSelector } from '../names.ts';
+import { namespaceOf, ownedMeta, type StoredCluster } from '../owned.ts';
+import { exposureOf, portsOf } from './ports.ts';
+
+/** The host name that answers with the addresses of all pods. */
+export function headlessServiceHost(cluster: StoredCluster, facts: Pick<ClusterContext, 'clusterDomain'>): string {
+  return `${namesOf(cluster.metadata.name).nodes}.${namespaceOf(cluster)}.svc.${facts.clusterDomain}`;
+}
+
+/** Headless: its name is what nodes ask DNS for. Pods are in it before they are ready, since they need each other to become so. */
+export function nodesService(cluster: StoredCluster): Service {
+  return service(cluster, {
+    name: namesOf(cluster.metadata.name).nodes,
+    role: 'nodes',
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: 'None',
+      publishNotReadyAddresses: true,
+      ports: [tcp('epmd', nodePorts.epmd), tcp('dist', nodePorts.dist), { ...tcp('metrics', nodePorts.metrics), appProtocol: 'http' }],
+    },
+  });
+}
+
+/** The API: any node that is ready. */
+export function apiService(cluster: StoredCluster): Service {
+  const name = namesOf(cluster.metadata.name).api;
+  return service(cluster, { name, role: 'api', spec: { type: 'ClusterIP', ports: [httpPort] } });
+}
+
+/** HTTP of one pod, which its Ingress path leads to; also while it is not ready, since its rooms live. */
+export function nodeService(cluster: StoredCluster, index: number): Service {
+  const names = namesOf(cluster.metadata.name);
+  return service(cluster, {
+    name: names.node(index),
+    role: 'node',
+    index,
+    spec: { type: 'ClusterIP', publishNotReadyAddresses: true, ports: [httpPort] },
+  });
+}
+
+/**
+ * Media of one pod, for the exposures nodePort and loadBalancer. The number that clients use is the one that the container listens on, as
+ * mediasoup announces that. Packets go to the pod on the host that they arrive at, with the address of the client.
+ */
+export function mediaService(cluster: StoredCluster, podSlot: PodSlot): Service | undefined {
+  const exposure = exposureOf(cluster.spec);
+  if (exposure !== 'nodePort' && exposure !== 'loadBalancer') return undefined;
+  const byNodePort = exposure === 'nodePort';
+  const { className, annotations } = byNodePort ? {} : (cluster.spec.media?.loadBalancer ?? {});
+  const ports = portsOf(cluster.spec, podSlot.basePort).flatMap(({ port, protocols }) =>
+    protocols.map((protocol): ServicePort => {
+      const name = `${protocol.toLowerCase()}-${port}`;
+      return { name, protocol, port, targetPort: port, ...(byNodePort ? { nodePort: port } : {}) };
+    }),
+  );
+  return service(cluster, {
+    name: namesOf(cluster.metadata.name).media(podSlot.index),
+    role: 'media',
+    index: podSlot.index,
+    annotations,
+    spec: {
+      type: byNodePort ? 'NodePort' : 'LoadBalancer',
+      publishNotReadyAddresses: true,
+      externalTrafficPolicy: 'Local',
+      ...(className === undefined ? {} : { loadBalancerClass: className }),
+      ports,
+    },
+  });
+}
+
+const tcp = (name: string, port: number): ServicePort => ({ name, protocol: 'TCP', port, targetPort: port });
+const httpPort: ServicePort = { ...tcp('http', nodePorts.http), appProtocol: 'http' };
+
+type ServiceOptions = {
+  name: string;
+  role: 'api' | 'nodes' | 'node' | 'media';
+  index?: number;
+  annotations?: Record<string, string> | undefined;
+  spec: Omit<Service['spec'], 'selector'>;
+};
+
+function service(cluster: StoredCluster, { name, role, index, annotations, spec }: ServiceOptions): Service {
+  const selector: Selector = podSelector(cluster.metadata.name);
+  if (index !== undefined) selector[label.index] = String(index);
+  const more = { labels: { [label.service]: role }, annotations, ...(index === undefined ? {} : { index }) };
+  return { apiVersion: 'v1', kind: 'Service', metadata: ownedMeta(cluster, name, more), spec: { ...spec, selector } };
+}

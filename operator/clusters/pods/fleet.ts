@@ -1,0 +1,271 @@
+// The pods of a cluster as a whole: what is seen of them, how many there are to be, and the steps that lead there.
+import type { Stored } from '../../kube/objects.ts';
+import type { ClusterContext, ConditionProblem } from '../cluster-context.ts';
+import type { ConfigFiles } from '../config-files.ts';
+import { slotObjects } from '../desired.ts';
+import { container, indexCount, indexOf, nodePorts } from '../names.ts';
+import type { ObservedPod } from '../observed-objects.ts';
+import type { StoredCluster } from '../owned.ts';
+import type { OwnedObjects } from '../owned-objects.ts';
+import { appendSample, desiredNodes, nodesFor, type ScaleSample } from '../scaling/autoscaling.ts';
+import { planRollout, type RolloutPlan } from '../scaling/rollout.ts';
+import { isSigned } from '../secrets/signed-calls.ts';
+import type { Files } from '../shared-resources.ts';
+import { type ConfigHolder, hasFiles, hasSecrets } from '../status/config-state.ts';
+import { asConditionMessage, type PodReport } from '../status/status.ts';
+import { type HostMonitor, replacementTimeoutMs } from './hosts.ts';
+import { drainSeconds } from './node-env.ts';
+import type { NodePoll, PollTarget } from './node-poll.ts';
+import { isReady, podSnapshot } from './observe-pod.ts';
+import { templateHash } from './pod.ts';
+import type { PodOperations, Pods, ReconcileContext } from './pod-operations.ts';
+
+/** How long no pod is made after one failed, doubled each time, and after how long without a failure all is forgiven; milliseconds. */
+const firstFailurePause = 1_000;
+const maxFailurePauseMs = 60_000;
+const failureMemory = 300_000;
+
+export type FleetOptions = { keeper: PodOperations; poll: NodePoll; hosts: HostMonitor; objects: OwnedObjects; now: () => number };
+
+export type FleetState = {
+  seen: PodReport[];
+  desired: number;
+  /** What is under way. */
+  progress: ConditionProblem[];
+  problems: ConditionProblem[];
+};
+
+export class Fleet {
+  readonly #options: FleetOptions;
+  readonly #samples = new Map<string, ScaleSample[]>();
+  readonly #failures = new Map<string, { times: number; until: number }>();
+
+  constructor(options: FleetOptions) {
+    this.#options = options;
+  }
+
+  /** The pods, whose nodes are asked from now on. */
+  watch(key: string, cluster: StoredCluster, quick: boolean): Pods {
+    const pods = this.#options.keeper.pods(cluster);
+    const targets = [...pods.values()].flatMap((pod): PollTarget[] => {
+      const url = urlOf(pod);
+      return url === undefined || this.#isLost(pod)
+        ? []
+        : [{ uid: pod.metadata.uid, url, signed: isSigned(cluster, pod), ready: isReady(pod) }];
+    });
+    this.#options.poll.watch(key, targets, quick);
+    return pods;
+  }
+
+  /** Asks their nodes now, beside the usual rounds. */
+  ask(key: string): Promise<void> {
+    return this.#options.poll.round(key);
+  }
+
+  /** Pods whose nodes run, with what these said lately: who is to have the configuration in force. */
+  holders(key: string, pods: Pods, ending: boolean): ConfigHolder[] {
+    return [...pods.values()].flatMap((pod): ConfigHolder[] => {
+      const runs = pod.status?.phase === 'Running' && pod.status.containerStatuses?.some(({ state }) => state?.running);
+      if (!runs || this.#isLost(pod) || (!ending && pod.metadata.deletionTimestamp !== undefined)) return [];
+      return [{ name: pod.metadata.name, health: this.#options.poll.report(key, pod.metadata.uid)?.health }];
+    });
+  }
+
+  /** Whether every node that runs, also one that is ending, knows the keys of these files. */
+  knowsKeys(key: string, pods: Pods, files: ConfigFiles): boolean {
+    return this.holders(key, pods, true).every(({ health }) => health !== undefined && hasSecrets(health.config, files));
+  }
+
+  /** One step of all pods. @throws KubeError where the API server cannot be asked */
+  async step(reconcileContext: ReconcileContext, pods: Pods, files: Files): Promise<FleetState> {
+    const { key, cluster, facts } = reconcileContext;
+    const seen = this.#see(key, pods, facts, cluster);
+    const desired = this.#desired(key, cluster, seen);
+    const plan = planRollout({
+      desired,
+      indexes: indexCount(cluster),
+      foreignIndexes: this.#options.keeper.takenIndexes(cluster),
+      pods: seen.map((each) => each.facts),
+      replacementTimedOut: (pod) =>
+        (this.#options.hosts.unschedulableSince(pods.get(pod.uid)?.spec?.nodeName ?? '') ?? 0) >= replacementTimeoutMs,
+    });
+    const state: FleetState = { seen, desired, progress: [], problems: this.#problemsOf(seen, pods, plan) };
+    await this.#makeAndRemove(reconcileContext, plan, files, state);
+    await this.#drainAndKeep(reconcileContext, pods, plan, state);
+    await this.#mark(reconcileContext, pods, files, state);
+    await this.#repair(reconcileContext, pods, state);
+    this.#options.keeper.retain(key, pods);
+    return state;
+  }
+
+  /** Milliseconds until a host that says nothing counts as lost; undefined where none is unwell. */
+  nextLoss(pods: Pods): number | undefined {
+    const hosts = new Set([...pods.values()].flatMap((pod) => pod.spec?.nodeName ?? []));
+    const waits = [...hosts].flatMap((host) => this.#options.hosts.timeUntilLost(host) ?? []).filter((ms) => ms > 0);
+    return waits.length > 0 ? Math.min(...waits) : undefined;
+  }
+
+  forget(key: string): void {
+    this.#samples.delete(key);
+    this.#failures.delete(key);
+    this.#options.keeper.retain(key, new Map());
+    this.#options.poll.forget(key);
+  }
+
+  #isLost(pod: Stored<ObservedPod>): boolean {
+    const host = pod.spec?.nodeName;
+    return host !== undefined && this.#options.hosts.timeUntilLost(host) === 0;
+  }
+
+  #see(key: string, pods: Pods, facts: ClusterContext, cluster: StoredCluster): PodReport[] {
+    const { hosts, poll } = this.#options;
+    const surroundings = {
+      templateHash: templateHash(cluster, facts),
+      lost: (host: string) => hosts.timeUntilLost(host) === 0,
+      leaving: (host: string) => hosts.unschedulableSince(host) !== undefined,
+      indexes: indexCount(cluster),
+      unasked: (uid: string) => poll.neverPolled(key, uid),
+      report: (uid: string) => {
+        const health = poll.report(key, uid)?.health;
+        return health && { state: health.state, ...health.load };
+      },
+    };
+    return [...pods.values()].map((pod) => ({ pod, facts: podSnapshot(pod, surroundings) }));
+  }
+
+  #desired(key: string, { spec, status }: StoredCluster, seen: readonly PodReport[]): number {
+    const { autoscaling } = spec;
+    if (!autoscaling) {
+      this.#samples.delete(key);
+      return spec.replicas ?? 1;
+    }
+    const now = this.#options.now();
+    const serving = seen.filter(({ facts }) => facts.ready && !facts.lost && !facts.drain);
+    let samples = this.#samples.get(key) ?? [];
+    // Whoever says nothing may be the fullest: nothing is concluded then.
+    if (serving.length > 0 && serving.every(({ facts }) => facts.report)) {
+      const tracks = serving.reduce((sum, { facts }) => sum + (facts.report?.forwardedTracks ?? 0), 0);
+      samples = appendSample(autoscaling, samples, { at: now, nodes: nodesFor(autoscaling, tracks) });
+      this.#samples.set(key, samples);
+    }
+    return desiredNodes(autoscaling, status?.desiredReplicas ?? seen.length, samples, now);
+  }
+
+  #problemsOf(seen: readonly PodReport[], pods: Pods, plan: RolloutPlan): ConditionProblem[] {
+    const problems: ConditionProblem[] = plan.blocked === undefined ? [] : [{ reason: 'NoFreeIndex', message: plan.blocked }];
+    const hosts = new Set(seen.filter(({ facts }) => facts.lost).map(({ facts }) => pods.get(facts.uid)?.spec?.nodeName));
+    for (const host of hosts)
+      problems.push({ reason: 'HostLost', message: `the host "${host}" is not heard of; its pods are replaced by others` });
+    if (!this.#options.hosts.known)
+      problems.push({
+        reason: 'NodesNotReadable',
+        message: 'the operator may not read Nodes: external addresses are unknown, and cordons and lost hosts are not noticed',
+      });
+    return problems;
+  }
+
+  async #makeAndRemove(
+    reconcileContext: ReconcileContext,
+    plan: RolloutPlan,
+    files: Files,
+    { progress, problems }: FleetState,
+  ): Promise<void> {
+    const { keeper } = this.#options;
+    for (const pod of plan.remove) {
+      await keeper.remove(reconcileContext, pod, 'it failed');
+      progress.push({ reason: 'Replacing', message: `Pod ${pod.name} failed and is replaced.` });
+    }
+    const pause = this.#pauseAfterFailures(reconcileContext.key, plan.remove.length > 0);
+    if (pause > 0 && plan.create.length > 0) {
+      progress.push({ reason: 'Replacing', message: 'The next pod is made a little later, since another one failed.' });
+      return;
+    }
+    for (const index of plan.create) {
+      const conditionProblem = await keeper.create(reconcileContext, index, 'problems' in files ? undefined : files.hash);
+      if (conditionProblem) problems.push(conditionProblem);
+      else progress.push({ reason: 'Creating', message: `A pod of index ${index} is made.` });
+    }
+  }
+
+  /** Pods that fail as soon as they are placed must not be made as fast as the API server can. @returns milliseconds to wait */
+  #pauseAfterFailures(key: string, failed: boolean): number {
+    const now = this.#options.now();
+    const known = this.#failures.get(key);
+    if (failed) {
+      const times = known && now - known.until < failureMemory ? known.times + 1 : 0;
+      this.#failures.set(key, { times, until: now + Math.min(firstFailurePause * 2 ** times, maxFailurePauseMs) });
+    }
+    return Math.max(0, (this.#failures.get(key)?.until ?? 0) - now);
+  }
+
+  async #drainAndKeep(reconcileContext: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {
+    const { keeper } = this.#options;
+    const timeout = drainSeconds(reconcileContext.cluster) * 1000;
+    for (const { pod, reason } of plan.drain) {
+      const message = await keeper.drain(reconcileContext, pods, pod, reason, timeout);
+      if (message) progress.push({ reason: 'Draining', message });
+      const entry = seen.find(({ facts }) => facts === pod);
+      if (entry) entry.message = message;
+    }
+    for (const pod of plan.keep) {
+      const message = await keeper.cancelDrain(reconcileContext, pods, pod);
+      if (message) progress.push({ reason: 'CallingBack', message });
+      else if (!pod.ready) progress.push({ reason: 'Starting', message: `Pod ${pod.name} is not ready yet.` });
+      else if (!pod.current)
+        progress.push({ reason: 'RollingOut', message: `Pod ${pod.name} is to be replaced by one of the new template.` });
+      else if (pod.leaving)
+        progress.push({ reason: 'HostLeaving', message: `Pod ${pod.name} leaves its host as soon as another one is ready.` });
+    }
+    for (const { facts } of seen) if (facts.ending) progress.push({ reason: 'Ending', message: `Pod ${facts.name} is ending.` });
+  }
+
+  async #mark(reconcileContext: ReconcileContext, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {
+    const { keeper, poll } = this.#options;
+    for (const entry of seen) {
+      const pod = pods.get(entry.facts.uid);
+      if (!pod || entry.facts.failed) continue;
+      const health = poll.report(reconcileContext.key, entry.facts.uid)?.health;
+      const config =
+        'problems' in files ? undefined : { hash: files.hash, inForce: health !== undefined && hasFiles(health.config, files) };
+      const conditionProblem = await keeper.mark(reconcileContext, pod, entry.facts, config);
+      if (conditionProblem && !entry.facts.ready && entry.message === undefined && pod.spec?.nodeName)
+        entry.message = asConditionMessage(conditionProblem.message);
+      if (!health && entry.facts.ready) entry.message ??= poll.error(reconcileContext.key, entry.facts.uid);
+    }
+  }
+
+  /** Services and claims of living pods of the wanted template, which somebody may have changed or removed. */
+  async #repair({ client, cluster }: ReconcileContext, pods: Pods, { seen, problems }: FleetState): Promise<void> {
+    for (const { facts } of seen) {
+      const pod = pods.get(facts.uid);
+      const basePort = pod && basePortOf(pod);
+      if (basePort === undefined || !facts.current || facts.failed) continue;
+      const { media, others } = slotObjects(cluster, { index: facts.index, basePort });
+      for (const object of media ? [media, ...others] : others) {
+        const applied = await this.#options.objects.apply(client, cluster, object);
+        if ('problem' in applied) problems.push(applied.problem);
+      }
+    }
+  }
+}
+
+/** Where a pod's REST API is; undefined while it has no address. */
+export function urlOf({ status }: ObservedPod): string | undefined {
+  const ip = status?.podIP;
+  if (!ip) return undefined;
+  return `http://${ip.includes(':') ? `[${ip}]` : ip}:${nodePorts.http}`;
+}
+
+type WithEnv = { spec?: { containers?: { name: string; env?: { name: string; value?: string }[] }[] } };
+
+/** The first media port that a pod was made with. */
+export function basePortOf(pod: ObservedPod): number | undefined {
+  const env = (pod as WithEnv).spec?.containers?.find(({ name }) => name === container)?.env;
+  const text = env?.find(({ name }) => name === 'SVC_WEBRTC_BASE_PORT')?.value ?? '';
+  return /^\d{1,5}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Indexes whose Services must stay: a pod of an older template may still need one that the spec does not ask for any more. */
+export function retainedIndexes(pods: Pods): Set<number> {
+  return new Set([...pods.values()].map((pod) => indexOf(pod) ?? -1));
+}

@@ -1,0 +1,70 @@
+// From stored pods, hosts and the words of nodes to the facts that decisions need; pure.
+import type { Stored } from '../../kube/objects.ts';
+import { annotation, container, indexOf, label } from '../names.ts';
+import type { ObservedPod } from '../observed-objects.ts';
+import { drainOf } from '../scaling/drain.ts';
+import type { NodeSnapshot, PodSnapshot } from './pod-snapshot.ts';
+
+export type PodContext = {
+  /** Of the template that is wanted. */
+  templateHash: string;
+  lost: (host: string) => boolean;
+  leaving: (host: string) => boolean;
+  report: (uid: string) => NodeSnapshot | undefined;
+  unasked: (uid: string) => boolean;
+  /** Indexes of pods are below this. */
+  indexes: number;
+};
+
+export function podSnapshot(pod: Stored<ObservedPod>, podContext: PodContext): PodSnapshot {
+  const { name, uid, deletionTimestamp, labels = {}, annotations = {} } = pod.metadata;
+  const host = pod.spec?.nodeName;
+  const ending = deletionTimestamp !== undefined;
+  const index = indexOf(pod) ?? -1;
+  const failed = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
+  return {
+    name,
+    uid,
+    index,
+    // One beyond maxReplicas, where that was lowered, has no path of the Ingress.
+    current: annotations[annotation.templateHash] === podContext.templateHash && index < podContext.indexes,
+    ready: !ending && !failed && isReady(pod),
+    ending,
+    failed,
+    lost: host !== undefined && podContext.lost(host),
+    leaving: host !== undefined && podContext.leaving(host),
+    idle: isIdle(pod),
+    busyLabel: labels[label.busy] === 'true',
+    drain: drainOf(annotations[annotation.drain]),
+    report: podContext.report(uid),
+    unasked: podContext.unasked(uid),
+  };
+}
+
+export function isReady({ status }: ObservedPod): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+}
+
+/** Whether no process of the node runs: it was not started yet, or it ended and waits for the next try. */
+function isIdle({ status }: ObservedPod): boolean {
+  if (status?.phase === undefined || status.phase === 'Pending') return true;
+  if (status.phase === 'Unknown') return false;
+  const state = status.containerStatuses?.find(({ name }) => name === container)?.state;
+  return state !== undefined && state.running === undefined;
+}
+
+/** Why a pod is not ready, in a sentence out of the API server's own words; undefined where it says nothing. */
+export function notReadyReason({ metadata, status }: ObservedPod): string | undefined {
+  const about = (what: string, reason: string | undefined, message: string | undefined) =>
+    `Pod ${metadata.name} ${what}${[reason, message]
+      .filter((text) => text)
+      .map((text) => `: ${text}`)
+      .join('')}`.replace(/[^.]$/, '$&.');
+  const state = status?.containerStatuses?.find(({ name }) => name === container)?.state;
+  if (state?.waiting && state.waiting.reason !== 'ContainerCreating') return about('waits', state.waiting.reason, state.waiting.message);
+  if (state?.terminated) return about('ended', state.terminated.reason, state.terminated.message);
+  const unscheduled = status?.conditions?.find(({ type, status: value }) => type === 'PodScheduled' && value === 'False');
+  if (unscheduled) return about('has no host', unscheduled.reason, unscheduled.message);
+  if (status?.phase === 'Failed') return about('failed', status.reason, status.message);
+  return isReady({ metadata, status } as ObservedPod) ? undefined : about('is not ready yet', undefined, undefined);
+}

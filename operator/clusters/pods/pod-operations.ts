@@ -1,0 +1,280 @@
+// Acts on the pods of a cluster as the plan says: makes, empties, calls back and removes them, and keeps what is written on them.
+
+import type { KubeClient } from '../../kube/client.ts';
+import type { EventRecorder } from '../../kube/event-recorder.ts';
+import { isAlreadyExists, isUnavailable, KubeError } from '../../kube/http/kube-error.ts';
+import { isControlledBy, keyOf, resources, type Stored } from '../../kube/objects.ts';
+import type { Log } from '../../log.ts';
+import type { ClusterContext, ConditionProblem } from '../cluster-context.ts';
+import { annotation, indexOf, label, namesOf } from '../names.ts';
+import { announcedAddress } from '../network/exposure.ts';
+import type { ClusterStores, ObservedPod } from '../observed-objects.ts';
+import { namespaceOf, type StoredCluster } from '../owned.ts';
+import { cancelStep, drainStep, drainText, isBusy } from '../scaling/drain.ts';
+import { nodeName } from '../status/status.ts';
+import type { HostMonitor } from './hosts.ts';
+import type { NodeApi, NodePoll } from './node-poll.ts';
+import { pod as podOf } from './pod.ts';
+import type { PodIndexes } from './pod-indexes.ts';
+import type { DrainReason, PodSnapshot } from './pod-snapshot.ts';
+
+/** How long our own answer counts for more than the copies, in milliseconds. */
+const cacheLagMs = 5_000;
+/** After what time the kubelet is told again of files that a node does not have in force, in milliseconds: twice as long each time, since a node may refuse them. */
+const retouchAfter = 5_000;
+const maxRetouchMs = 60_000;
+/** How long a name that was found taken is passed over, in milliseconds. */
+const takenFor = 60_000;
+/** What a pod gets whose rooms had all their time already, in seconds: its end must not begin that time anew. */
+const lastSeconds = 30;
+
+export type PodOperationsOptions = {
+  stores: ClusterStores;
+  slots: PodIndexes;
+  hosts: HostMonitor;
+  poll: NodePoll;
+  recorder: Pick<EventRecorder, 'emit'>;
+  log: Log;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  clock: () => Date;
+};
+
+/** Which hash was written, when, and how often again. */
+type Touch = { hash: string; at: number; times: number };
+
+/** One look at one cluster. */
+export type ReconcileContext = { key: string; client: KubeClient; cluster: StoredCluster; facts: ClusterContext; signal: AbortSignal };
+export type Pods = ReadonlyMap<string, Stored<ObservedPod>>;
+
+export class PodOperations {
+  readonly #options: PodOperationsOptions;
+  readonly #made = new Map<string, { pod: Stored<ObservedPod>; at: number }>();
+  readonly #taken = new Map<string, { cluster: string; index: number; until: number }>();
+  /** By cluster and pod. */
+  readonly #touched = new Map<string, Map<string, Touch>>();
+
+  constructor(options: PodOperationsOptions) {
+    this.#options = options;
+  }
+
+  /** The pods that the cluster owns, by uid; also those made just now that the copies do not have yet. */
+  pods(cluster: StoredCluster): Map<string, Stored<ObservedPod>> {
+    const { stores, now } = this.#options;
+    const mine = (pod: Stored<ObservedPod>) =>
+      pod.metadata.namespace === cluster.metadata.namespace && isControlledBy(pod, cluster.metadata.uid) && indexOf(pod) !== undefined;
+    const found = new Map(
+      stores.pods
+        .list()
+        .filter(mine)
+        .map((pod) => [pod.metadata.uid, pod]),
+    );
+    for (const [key, { pod, at }] of this.#made) {
+      if (found.has(pod.metadata.uid) || now() - at > cacheLagMs) this.#made.delete(key);
+      else if (mine(pod)) found.set(pod.metadata.uid, pod);
+    }
+    return found;
+  }
+
+  /** Indexes whose names are taken by pods that the cluster does not have. */
+  takenIndexes(cluster: StoredCluster): Set<number> {
+    const now = this.#options.now();
+    for (const [key, { until }] of this.#taken) if (until <= now) this.#taken.delete(key);
+    return new Set([...this.#taken.values()].filter((each) => each.cluster === cluster.metadata.uid).map(({ index }) => index));
+  }
+
+  /** @returns what is in the way, where something is */
+  async create(reconcileContext: ReconcileContext, index: number, configHash: string | undefined): Promise<ConditionProblem | undefined> {
+    const { client, cluster, facts } = reconcileContext;
+    const slot = await this.#options.slots.make(client, cluster, index);
+    if ('problem' in slot) return slot.problem;
+    const made = podOf(cluster, facts, slot.slot);
+    if (configHash !== undefined) made.metadata.annotations = { ...made.metadata.annotations, [annotation.configHash]: configHash };
+    const { name } = made.metadata;
+    try {
+      const pod = await client.create<ObservedPod>(resources.pods, made as unknown as ObservedPod);
+      this.#made.set(keyOf(pod), { pod, at: this.#options.now() });
+      this.#tell(reconcileContext, 'Normal', 'PodCreated', 'Create', `Created pod ${name}.`);
+      return undefined;
+    } catch (error) {
+      if (isAlreadyExists(error)) return await this.#whoIs(reconcileContext, index, name);
+      if (!(error instanceof KubeError) || error.status === 0 || isUnavailable(error)) throw error;
+      this.#tell(reconcileContext, 'Warning', 'PodRefused', 'Create', `Pod ${name} was refused: ${error.message}`);
+      return { reason: 'PodRefused', message: `the pod "${name}" was refused: ${error.message}` };
+    }
+  }
+
+  async remove({ client, cluster, ...look }: ReconcileContext, pod: PodSnapshot, why: string, gracePeriodSeconds?: number): Promise<void> {
+    const options = { uid: pod.uid, ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }) };
+    if (await client.delete(resources.pods, { namespace: namespaceOf(cluster), name: pod.name }, options))
+      this.#tell({ ...look, client, cluster }, 'Normal', 'PodRemoved', 'Remove', `Removed pod ${pod.name}: ${why}.`);
+  }
+
+  /** One step of emptying a pod. @returns what is waited for */
+  async drain(
+    reconcileContext: ReconcileContext,
+    pods: Pods,
+    pod: PodSnapshot,
+    reason: DrainReason,
+    timeout: number,
+  ): Promise<string | undefined> {
+    const now = this.#options.clock().getTime();
+    const step = drainStep(pod, reason, timeout, now);
+    switch (step.do) {
+      case 'begin': {
+        await this.#annotate(reconcileContext, pod, { [annotation.drain]: drainText(step) });
+        this.#tell(reconcileContext, 'Normal', 'Draining', 'Drain', `Draining pod ${pod.name} (${causes[reason]}).`);
+        const seconds = Math.max(0, Math.ceil((step.deadline - now) / 1000));
+        await this.#ask(reconcileContext, pods, pod, (calls, node) => calls.drain(node, seconds, reconcileContext.signal));
+        return `Pod ${pod.name} is being drained.`;
+      }
+      case 'ask':
+        return (
+          (await this.#ask(reconcileContext, pods, pod, (calls, node) => calls.drain(node, step.seconds, reconcileContext.signal))) ??
+          `Pod ${pod.name} is being drained.`
+        );
+      case 'remove': {
+        const late = pod.drain !== undefined && now >= pod.drain.deadline;
+        await this.remove(reconcileContext, pod, causes[reason], late && !pod.idle ? lastSeconds : undefined);
+        return `Pod ${pod.name} ends.`;
+      }
+      case 'wait':
+        return `Pod ${pod.name} is being drained: ${step.message}`;
+    }
+  }
+
+  /** One step of calling a pod back that is to stay after all. */
+  async cancelDrain(reconcileContext: ReconcileContext, pods: Pods, pod: PodSnapshot): Promise<string | undefined> {
+    const step = cancelStep(pod);
+    if (step === 'callBack') {
+      const failure = await this.#ask(reconcileContext, pods, pod, (calls, node) => calls.cancelDrain(node, reconcileContext.signal));
+      if (failure !== undefined) return failure;
+    }
+    if (step === 'nothing') return pod.drain ? `Pod ${pod.name} is called back as soon as its node answers.` : undefined;
+    await this.#annotate(reconcileContext, pod, { [annotation.drain]: null });
+    this.#tell(reconcileContext, 'Normal', 'DrainCancelled', 'CallBack', `Pod ${pod.name} takes rooms again.`);
+    return undefined;
+  }
+
+  /** Address, configuration hash and busy label, written where they differ, all in one patch. @returns why the address is not known yet */
+  async mark(
+    reconcileContext: ReconcileContext,
+    pod: Stored<ObservedPod>,
+    facts: PodSnapshot,
+    config: { hash: string; inForce: boolean } | undefined,
+  ): Promise<ConditionProblem | undefined> {
+    const { annotations = {}, labels = {} } = pod.metadata;
+    const announced = this.#address(reconcileContext.cluster, pod);
+    const wanted: Record<string, string> = {};
+    if ('address' in announced && annotations[annotation.mediaAddress] !== announced.address)
+      wanted[annotation.mediaAddress] = announced.address;
+    const touch = config && this.#touch(reconcileContext.key, pod, facts, config);
+    if (touch !== undefined && annotations[annotation.configHash] !== touch) wanted[annotation.configHash] = touch;
+    const busy = isBusy(facts, this.#options.clock().getTime());
+    const relabel = busy !== undefined && busy !== (labels[label.busy] === 'true');
+    if (Object.keys(wanted).length > 0 || relabel)
+      await this.#patch(reconcileContext, facts, {
+        ...(Object.keys(wanted).length > 0 ? { annotations: wanted } : {}),
+        ...(relabel ? { labels: { [label.busy]: busy ? 'true' : null } } : {}),
+      });
+    return 'address' in announced ? undefined : announced;
+  }
+
+  /** Nothing is remembered of other pods of the cluster than these. */
+  retain(key: string, pods: Pods): void {
+    const touched = this.#touched.get(key);
+    for (const uid of touched?.keys() ?? []) if (!pods.has(uid)) touched?.delete(uid);
+    if (touched?.size === 0) this.#touched.delete(key);
+  }
+
+  /** What the annotation shall be: the hash, and a count where the kubelet must be told again. */
+  #touch(key: string, pod: Stored<ObservedPod>, facts: PodSnapshot, { hash, inForce }: { hash: string; inForce: boolean }): string {
+    const { uid } = pod.metadata;
+    const now = this.#options.now();
+    const present = pod.metadata.annotations?.[annotation.configHash];
+    const touched = this.#touched.get(key) ?? new Map<string, Touch>();
+    this.#touched.set(key, touched);
+    const before = touched.get(uid);
+    const known = before?.hash === hash ? before : { hash, at: now, times: 0 };
+    const again = !inForce && facts.report !== undefined && now - known.at > Math.min(retouchAfter * 2 ** known.times, maxRetouchMs);
+    const next = again ? { hash, at: now, times: known.times + 1 } : known;
+    touched.set(uid, next);
+    if (!again && (present === hash || present?.startsWith(`${hash}.`))) return present;
+    return next.times === 0 ? hash : `${hash}.${next.times}`;
+  }
+
+  #address(cluster: StoredCluster, pod: Stored<ObservedPod>) {
+    const { hosts, stores } = this.#options;
+    const { podIP, hostIP } = pod.status ?? {};
+    const hostAddresses = pod.spec?.nodeName === undefined ? undefined : hosts.addresses(pod.spec.nodeName);
+    const media = `${namespaceOf(cluster)}/${namesOf(cluster.metadata.name).media(indexOf(pod) ?? -1)}`;
+    const loadBalancer = stores.services.get(media)?.status?.loadBalancer?.ingress;
+    return announcedAddress(cluster.spec, {
+      mayReadHosts: hosts.known,
+      ...(podIP ? { podIP } : {}),
+      ...(hostIP ? { hostIP } : {}),
+      ...(hostAddresses ? { hostAddresses } : {}),
+      ...(loadBalancer ? { loadBalancer } : {}),
+    });
+  }
+
+  /** Tells the node of a pod something. @returns why it could not be told */
+  async #ask(
+    reconcileContext: ReconcileContext,
+    pods: Pods,
+    facts: PodSnapshot,
+    tell: (calls: NodeApi, node: string) => Promise<void>,
+  ): Promise<string | undefined> {
+    const podIP = pods.get(facts.uid)?.status?.podIP;
+    const calls = this.#options.poll.calls(reconcileContext.key, facts.uid);
+    if (podIP === undefined || !calls) return undefined;
+    calls.resetBackoff();
+    try {
+      await tell(calls, nodeName(podIP));
+      return undefined;
+    } catch (error) {
+      reconcileContext.signal.throwIfAborted();
+      this.#options.log.info({ pod: facts.name, err: error }, 'a node could not be told to drain or to go on');
+      return `The node of pod ${facts.name} could not be told: ${error instanceof Error ? error.message : String(error)}`;
+    } finally {
+      this.#options.poll.pollSoon(reconcileContext.key);
+    }
+  }
+
+  async #annotate(reconcileContext: ReconcileContext, pod: PodSnapshot, annotations: Record<string, string | null>): Promise<void> {
+    await this.#patch(reconcileContext, pod, { annotations });
+  }
+
+  async #patch({ client, cluster }: ReconcileContext, pod: PodSnapshot, metadata: Record<string, unknown>): Promise<void> {
+    const ref = { namespace: namespaceOf(cluster), name: pod.name };
+    try {
+      await client.patch(resources.pods, ref, { metadata: { uid: pod.uid, ...metadata } });
+    } catch (error) {
+      // Another pod has the name by now: the next look sees it.
+      if (!(error instanceof KubeError && error.status === 409)) throw error;
+    }
+  }
+
+  /** One of ours that the copies do not have yet is no obstacle; any other keeps its name, and ours gets another index. */
+  async #whoIs({ client, cluster }: ReconcileContext, index: number, name: string): Promise<ConditionProblem | undefined> {
+    const namespace = namespaceOf(cluster);
+    const there = await client.find<ObservedPod>(resources.pods, { namespace, name });
+    if (!there || (isControlledBy(there, cluster.metadata.uid) && hasOurLabels(there))) return undefined;
+    this.#taken.set(`${namespace}/${name}`, { cluster: cluster.metadata.uid, index, until: this.#options.now() + takenFor });
+    return { reason: 'NotOurs', message: `the pod "${name}" exists already and is not the operator's: another name is taken` };
+  }
+
+  #tell({ cluster }: ReconcileContext, type: 'Normal' | 'Warning', reason: string, action: string, note: string): void {
+    this.#options.recorder.emit(cluster, type, reason, action, note);
+  }
+}
+
+function hasOurLabels(pod: Stored<ObservedPod>): boolean {
+  return pod.metadata.labels?.['app.kubernetes.io/managed-by'] === 'mediarooms-operator' && indexOf(pod) !== undefined;
+}
+
+const causes: Record<DrainReason, string> = {
+  HostDrained: 'its host goes away',
+  Rollout: 'a pod of the new template replaces it',
+  ScaleDown: 'fewer nodes are wanted',
+};

@@ -1,0 +1,179 @@
+// What a cluster takes from Secrets, checked as the nodes check it, so that a wrong value is told in the status and no node has to refuse it.
+import type { ClusterContext, ConditionProblem, SecretData } from '../cluster-context.ts';
+import { namesOf } from '../names.ts';
+import type { StoredCluster } from '../owned.ts';
+
+/** Names of the Secrets of a cluster: those that its spec names, else those that the operator makes. */
+export function secretsOf(cluster: StoredCluster) {
+  const { secrets = {}, config = {} } = cluster.spec;
+  const made = namesOf(cluster.metadata.name);
+  return {
+    apiTokens: secrets.apiTokens?.name ?? made.apiTokens,
+    secretKeys: secrets.secretKeys?.name ?? made.secretKeys,
+    cookie: secrets.cookie?.name ?? made.cookie,
+    s3: secrets.s3?.name,
+    webhooks: secrets.webhooks?.name,
+    certificates: hasCertificates(cluster) ? made.certificates : undefined,
+    iceServers: (config.iceServers ?? []).flatMap(({ credential }) => credential?.secretRef.name ?? []),
+  };
+}
+
+/** Whether nodes speak TLS with an authority that the operator makes. */
+export function hasCertificates({ spec }: StoredCluster): boolean {
+  return spec.distributionTls === 'optional' || spec.distributionTls === 'required';
+}
+
+/** Every Secret whose content matters to the cluster. */
+export function secretNames(cluster: StoredCluster): string[] {
+  const { iceServers, ...others } = secretsOf(cluster);
+  return [...new Set([...Object.values(others).filter((name) => name !== undefined), ...iceServers])];
+}
+
+/** Data of a stored Secret as text. Bytes that are not UTF-8 become U+FFFD and are refused where the value is used. */
+export function decodeSecret(secret: { data?: Readonly<Record<string, string>> }): SecretData {
+  return Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
+}
+
+export type Token = { name: string; token: string; scope: 'admin' | 'read' };
+
+/** The token with which the operator calls the nodes: that of the key `operator`, else the first that may do everything. */
+export function operatorToken(cluster: StoredCluster, secrets: ClusterContext['secrets']): string | undefined {
+  const tokens = tokensIn(secrets.get(secretsOf(cluster).apiTokens) ?? {}).filter(({ scope }) => scope === 'admin');
+  return (tokens.find(({ name }) => name === 'operator') ?? tokens[0])?.token;
+}
+
+type Rule = { test: (text: string) => boolean; expected: string };
+const rules = {
+  token: { test: (text) => /^[\x21-\x7e]{1,1024}$/.test(text), expected: 'visible ASCII characters without spaces, at most 1024' },
+  secret: { test: (text) => /^[^\s\p{Cc}\ufffd]{1,4096}$/u.test(text), expected: 'text without spaces, at most 4096 characters' },
+  cookie: { test: (text) => /^[\x21-\x7e]{1,255}$/.test(text), expected: '1 to 255 visible ASCII characters without spaces and line ends' },
+  webhook: { test: isWebhookKey, expected: 'whsec_ followed by the base64 of 24 to 64 bytes' },
+  credential: { test: (text) => /^[^\p{Cc}\ufffd]{1,4096}$/u.test(text), expected: 'text of at most 4096 characters' },
+} as const satisfies Record<string, Rule>;
+
+const maxTokens = 100;
+const maxTokenName = 64;
+const maxWebhookKeys = 4;
+
+/** Reads values of Secrets and collects what is wrong with them; a value is never in a message. */
+export class SecretValues {
+  readonly #secrets: ClusterContext['secrets'];
+  readonly problems: ConditionProblem[] = [];
+
+  constructor(secrets: ClusterContext['secrets']) {
+    this.#secrets = secrets;
+  }
+
+  apiTokens(secret: string): Token[] {
+    const tokens = tokensIn(this.#data(secret, 'secrets.apiTokens'));
+    for (const { name, token } of tokens) this.#check(secret, name, token, rules.token);
+    if (!this.#secrets.has(secret)) return tokens;
+    if (!tokens.some(({ scope }) => scope === 'admin'))
+      this.#problem(
+        'SecretKeyMissing',
+        `the Secret "${secret}" of the API tokens needs a key that does not end with ".read", for the operator`,
+      );
+    if (tokens.length > maxTokens || tokens.some(({ name }) => name.length > maxTokenName))
+      this.#problem(
+        'SecretInvalid',
+        `the Secret "${secret}" must have at most ${maxTokens} API tokens with keys of at most ${maxTokenName} characters`,
+      );
+    return tokens;
+  }
+
+  /** The first signs, all verify: `next` is known everywhere before it becomes `current`, which is known on as `previous`. */
+  secretKeys(secret: string): string[] {
+    const data = this.#data(secret, 'secrets.secretKeys');
+    const keys = ['current', 'next', 'previous'].filter((key) => key === 'current' || data[key] !== undefined);
+    return [...new Set(keys.flatMap((key) => this.#value(secret, key, 'secrets.secretKeys', rules.secret) ?? []))];
+  }
+
+  /** Not for a file: the nodes get it as a variable, byte by byte. */
+  checkCookie(secret: string): void {
+    this.#value(secret, 'cookie', 'secrets.cookie', rules.cookie, false);
+  }
+
+  s3Keys(secret: string): { accessKeyId: string | undefined; secretAccessKey: string | undefined } {
+    const read = (key: string) => this.#value(secret, key, 'secrets.s3', rules.secret);
+    return { accessKeyId: read('accessKeyId'), secretAccessKey: read('secretAccessKey') };
+  }
+
+  webhookKeys(secret: string): string[] {
+    const keys = Object.keys(this.#data(secret, 'secrets.webhooks')).sort();
+    if (this.#secrets.has(secret) && (keys.length === 0 || keys.length > maxWebhookKeys))
+      this.#problem('SecretInvalid', `the Secret "${secret}" must have 1 to ${maxWebhookKeys} keys of webhook signatures`);
+    return keys.flatMap((key) => this.#value(secret, key, 'secrets.webhooks', rules.webhook) ?? []);
+  }
+
+  credential({ name, key }: { name: string; key: string }): string | undefined {
+    return this.#value(name, key, 'config.iceServers', rules.credential);
+  }
+
+  add(reason: string, message: string): void {
+    this.#problem(reason, message);
+  }
+
+  #value(secret: string, key: string, field: string, rule: Rule, trimmed = true): string | undefined {
+    const raw = this.#data(secret, field)[key];
+    if (raw === undefined) {
+      if (this.#secrets.has(secret)) this.#problem('SecretKeyMissing', `the Secret "${secret}" has no key "${key}", which ${field} needs`);
+      return undefined;
+    }
+    // Files that became Secrets mostly end with a line end that nobody meant.
+    const value = trimmed ? raw.trim() : raw;
+    return this.#check(secret, key, value, rule) ? value : undefined;
+  }
+
+  #check(secret: string, key: string, value: string, { test, expected }: Rule): boolean {
+    if (test(value)) return true;
+    this.#problem('SecretInvalid', `the value of "${key}" in the Secret "${secret}" must be ${expected}`);
+    return false;
+  }
+
+  #data(secret: string, field: string): SecretData {
+    const data = this.#secrets.get(secret);
+    if (data === undefined) this.#problem('SecretMissing', `the Secret "${secret}", which ${field} needs, does not exist`);
+    return data ?? {};
+  }
+
+  #problem(reason: string, message: string): void {
+    if (!this.problems.some((known) => known.message === message)) this.problems.push({ reason, message });
+  }
+}
+
+/** Whether the spec wants S3 but names no keys for it, and the like: what is wrong without a look at any Secret. */
+export function referenceProblems(cluster: StoredCluster): ConditionProblem[] {
+  const { config = {}, secrets = {} } = cluster.spec;
+  const own = secretsOf(cluster);
+  const problems: ConditionProblem[] = [];
+  if (config.s3 !== undefined && secrets.s3 === undefined)
+    problems.push({
+      reason: 'SecretNotNamed',
+      message: 'config.s3 needs secrets.s3, the name of a Secret with accessKeyId and secretAccessKey',
+    });
+  // Whatever else they held would be a token or a key of signatures too.
+  for (const [field, name] of [['apiTokens', own.apiTokens] as const, ['webhooks', own.webhooks] as const]) {
+    const others = Object.entries(own).filter(([other]) => other !== field);
+    if (name !== undefined && others.some(([, other]) => other === name || (Array.isArray(other) && other.includes(name))))
+      problems.push({ reason: 'SecretShared', message: `secrets.${field} must name a Secret of its own, since all of its keys are taken` });
+  }
+  for (const { urls, username, credential } of config.iceServers ?? []) {
+    if (urls.some((url) => url.startsWith('turn')) && (username === undefined || credential === undefined))
+      problems.push({ reason: 'CredentialNotNamed', message: `the ICE server ${urls[0]} needs a username and a credential` });
+  }
+  return problems;
+}
+
+function tokensIn(data: SecretData): Token[] {
+  return Object.keys(data)
+    .sort()
+    .map((name) => ({ name, token: (data[name] ?? '').trim(), scope: name.endsWith('.read') ? 'read' : 'admin' }));
+}
+
+/** Standard Webhooks' form of a symmetric secret. */
+function isWebhookKey(text: string): boolean {
+  const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
+  if (base64 === undefined || base64.length % 4 !== 0) return false;
+  const size = Buffer.from(base64, 'base64').length;
+  return size >= 24 && size <= 64;
+}

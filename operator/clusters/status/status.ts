@@ -1,0 +1,152 @@
+// What a MediaCluster's status says of its pods; pure.
+import type { MediaClusterStatus } from '../../../crds/types.ts';
+import { type Condition, setCondition } from '../../kube/conditions.ts';
+import type { Stored } from '../../kube/objects.ts';
+import type { MediaCluster } from '../../objects.ts';
+import type { ConditionProblem } from '../cluster-context.ts';
+import { annotation, podSelector, selectorText } from '../names.ts';
+import type { ObservedPod } from '../observed-objects.ts';
+import { notReadyReason } from '../pods/observe-pod.ts';
+import type { PodSnapshot } from '../pods/pod-snapshot.ts';
+import type { ConfigState } from './config-state.ts';
+
+export type PodReport = { pod: Stored<ObservedPod>; facts: PodSnapshot; message?: string | undefined };
+
+/** Of one condition. */
+const maxMessages = 20;
+
+export type StatusInput = {
+  cluster: Stored<MediaCluster>;
+  pods: readonly PodReport[];
+  desired: number;
+  config: ConfigState;
+  /** What is under way; nothing: all is as it should be. */
+  progress: readonly ConditionProblem[];
+  problems: readonly ConditionProblem[];
+  keyGeneration: number;
+  adminTokenSecret: string;
+  url: string;
+  now: Date;
+};
+
+type StatusNode = NonNullable<MediaClusterStatus['nodes']>[number];
+
+export function statusOf(input: StatusInput): MediaClusterStatus {
+  const { cluster, pods, desired, now } = input;
+  const { generation = 0, name } = cluster.metadata;
+  const nodes = [...pods].sort((one, other) => one.facts.index - other.facts.index).map(nodeStatus);
+  let conditions = (cluster.status?.conditions ?? []) as readonly Condition[];
+  for (const condition of [available(input), progressing(input), configSynced(input), degraded(input)])
+    conditions = setCondition(conditions, { ...condition, observedGeneration: generation }, now);
+  return {
+    observedGeneration: generation,
+    conditions: conditions as MediaClusterStatus['conditions'],
+    replicas: pods.filter(({ facts }) => !facts.failed).length,
+    readyReplicas: readyPods(pods).length,
+    desiredReplicas: desired,
+    selector: selectorText(podSelector(name)),
+    rooms: sum(nodes.map(({ rooms }) => rooms)),
+    forwardedTracks: sum(nodes.map(({ forwardedTracks }) => forwardedTracks)),
+    keyGeneration: input.keyGeneration,
+    adminTokenSecret: input.adminTokenSecret,
+    url: input.url,
+    nodes,
+  };
+}
+
+/** The status with numbers that only count as they were stored: they alone are no reason to write. */
+export function withStableCounters(status: MediaClusterStatus, stored: MediaClusterStatus | undefined): MediaClusterStatus {
+  const before = new Map(stored?.nodes?.map((node) => [node.name, node]));
+  const nodes = status.nodes?.map((node) => {
+    const { rooms, forwardedTracks, ...rest } = node;
+    const known = before.get(node.name);
+    return {
+      ...rest,
+      ...(known?.rooms === undefined ? {} : { rooms: known.rooms }),
+      ...(known?.forwardedTracks === undefined ? {} : { forwardedTracks: known.forwardedTracks }),
+    };
+  });
+  return {
+    ...status,
+    ...(stored?.rooms === undefined ? {} : { rooms: stored.rooms }),
+    ...(stored?.forwardedTracks === undefined ? {} : { forwardedTracks: stored.forwardedTracks }),
+    ...(nodes ? { nodes } : {}),
+  };
+}
+
+function nodeStatus({ pod, facts, message }: PodReport): StatusNode {
+  const address = pod.metadata.annotations?.[annotation.mediaAddress];
+  const why = message ?? (facts.ready || facts.ending ? undefined : notReadyReason(pod));
+  return {
+    name: facts.name,
+    ...(pod.status?.podIP ? { node: nodeName(pod.status.podIP) } : {}),
+    ...(address ? { address } : {}),
+    state: stateOf(facts),
+    ...(facts.report ? { rooms: facts.report.rooms, forwardedTracks: facts.report.forwardedTracks } : {}),
+    ...(why ? { message: why.slice(0, 1024) } : {}),
+  };
+}
+
+/** The name of a pod's node among media nodes, as its environment says. */
+export function nodeName(podIP: string): string {
+  return `svc@${podIP}`;
+}
+
+function stateOf(facts: PodSnapshot): StatusNode['state'] {
+  if (facts.ending) return 'Terminating';
+  if (facts.lost) return 'Lost';
+  if (facts.drain || facts.report?.state === 'draining') return 'Draining';
+  return facts.ready ? 'Ready' : 'Pending';
+}
+
+type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+function available({ pods, desired }: StatusInput): Finding {
+  const ready = readyPods(pods).length;
+  const count = `${ready} of ${desired} ${desired === 1 ? 'node is' : 'nodes are'} ready.`;
+  if (ready > 0) return { type: 'Available', status: 'True', reason: 'NodesReady', message: count };
+  if (desired === 0) return { type: 'Available', status: 'False', reason: 'ScaledToZero', message: 'No nodes are wanted.' };
+  const why = pods.map(({ pod, facts }) => (facts.ending ? undefined : notReadyReason(pod))).find((text) => text !== undefined);
+  return { type: 'Available', status: 'False', reason: 'NoNodeReady', message: [count, why].filter((text) => text).join(' ') };
+}
+
+function progressing({ pods, desired, progress }: StatusInput): Finding {
+  const [first] = progress;
+  if (first) return { type: 'Progressing', status: 'True', reason: first.reason, message: textOf(progress) };
+  const missing = desired - readyPods(pods).length;
+  if (missing > 0) {
+    const message = `Nothing is under way, though ${missing} ${missing === 1 ? 'node is' : 'nodes are'} missing.`;
+    return { type: 'Progressing', status: 'False', reason: 'Stopped', message };
+  }
+  return { type: 'Progressing', status: 'False', reason: 'Complete', message: 'All nodes are as they should be.' };
+}
+
+function configSynced({ config }: StatusInput): Finding {
+  return { type: 'ConfigSynced', ...config };
+}
+
+function degraded({ problems }: StatusInput): Finding {
+  const [first] = problems;
+  if (!first) return { type: 'Degraded', status: 'False', reason: 'AsExpected', message: 'Nothing is known to be wrong.' };
+  return { type: 'Degraded', status: 'True', reason: first.reason, message: textOf(problems) };
+}
+
+function textOf(all: readonly ConditionProblem[]): string {
+  return all
+    .slice(0, maxMessages)
+    .map(({ message }) => asConditionMessage(message))
+    .join(' ');
+}
+
+/** With a capital letter and an end. */
+export function asConditionMessage(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`.replace(/[^.!?]$/, '$&.');
+}
+
+function readyPods(pods: readonly PodReport[]): PodReport[] {
+  return pods.filter(({ facts }) => facts.ready && !facts.lost);
+}
+
+function sum(numbers: readonly (number | undefined)[]): number {
+  return numbers.reduce<number>((total, number) => total + (number ?? 0), 0);
+}

@@ -1,0 +1,37 @@
+// The SDP (RFC 8866) of a server that is only there to try ICE with: what a browser wants to hear before it sends its first packet.
+import type { WireObject } from '../protocol.ts';
+
+/** Nothing that could end a line or begin another field. */
+const word = (value: unknown): string => String(value).replace(/[^\w+/:.=-]/g, '');
+
+/** The answer to the offer of one data channel. `transport`: mediasoup-client's TransportOptions. */
+export function iceRestartAnswer(offer: string, { iceParameters, dtlsParameters }: WireObject, candidates: readonly WireObject[]): string {
+  const { usernameFragment, password } = iceParameters as WireObject;
+  const fingerprints = (dtlsParameters as { fingerprints: WireObject[] }).fingerprints;
+  const { algorithm, value } = fingerprints.find((each) => each.algorithm === 'sha-256') ?? fingerprints[0] ?? {};
+  const mid = /^a=mid:(\S+)/m.exec(offer)?.[1] ?? '0';
+  return [
+    'v=0',
+    'o=- 1 1 IN IP4 0.0.0.0',
+    's=-',
+    't=0 0',
+    'a=ice-lite',
+    `a=group:BUNDLE ${mid}`,
+    'm=application 9 UDP/DTLS/SCTP webrtc-datachannel',
+    'c=IN IP4 0.0.0.0',
+    `a=mid:${mid}`,
+    `a=ice-ufrag:${word(usernameFragment)}`,
+    `a=ice-pwd:${word(password)}`,
+    `a=fingerprint:${word(algorithm)} ${word(value)}`,
+    'a=setup:passive',
+    'a=sctp-port:5000',
+    ...candidates.map(candidateLine),
+    'a=end-of-candidates',
+    '',
+  ].join('\r\n');
+}
+
+function candidateLine({ foundation, protocol, priority, address, ip, port, tcpType }: WireObject): string {
+  const fields = [foundation, 1, protocol, priority, address ?? ip, port].map(word).join(' ');
+  return `a=candidate:${fields} typ host${protocol === 'tcp' ? ` tcptype ${word(tcpType ?? 'passive')}` : ''}`;
+}

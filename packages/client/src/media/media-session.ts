@@ -1,0 +1,334 @@
+// Media of one session: a transport to send over, one to receive over, and what goes over them.
+import type { types } from 'mediasoup-client';
+import { SessionLostError } from '../errors.ts';
+import type { Logger, RoomClientOptions, Timing } from '../options.ts';
+import { deferred } from '../pending.ts';
+import type { EventData, JoinResponse, Json, Method, Requests, Responses, WireObject } from '../protocol.ts';
+import type { DeviceCache } from './device.ts';
+import { IceRestarter } from './ice-restarter.ts';
+import { type MediaPath, mediaPathOf } from './media-path.ts';
+
+export type Request = <M extends Method>(method: M, data: Requests[M], portable?: boolean) => Promise<Responses[M]>;
+type Direction = 'send' | 'recv';
+/** Asked for right behind the authentication: the answers come with the welcome. `sctp`: also for data channels. */
+export type PrefetchedTransports = { sctp: boolean; recv: Promise<WireObject>; send: Promise<WireObject> | undefined };
+
+export type MediaSessionOptions = {
+  request: Request;
+  devices: DeviceCache;
+  settings: Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy'>;
+  timing: Timing;
+  logger: Logger;
+  subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
+  unsubscribed: (trackId: string) => void;
+  dataSubscribed: (origin: EventData['dataTrackSubscribed'], consumer: types.DataConsumer) => void;
+  pathChanged: () => void;
+};
+
+export type ProduceOptions = {
+  track: MediaStreamTrack;
+  encodings: types.RtpEncodingParameters[] | undefined;
+  codec: string | undefined;
+  streamId: string;
+  codecOptions: types.ProducerCodecOptions;
+  metadata: Json;
+  paused: boolean;
+  /** The same in every session. */
+  key: string;
+};
+/** `muted`: by the server, from its start. */
+export type ProducedTrack = { producer: types.Producer; muted: boolean };
+/** What travels with a publication, and back. */
+type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { muted: boolean };
+
+/** What is being received; `consumer` once it is there, `gone` where it ended before. */
+type Received<Consumer> = { consumer: Consumer | undefined; gone: boolean };
+
+/** @param sends whether there is something to send already */
+export function requestTransports(request: Request, { sctp, sends }: { sctp: boolean; sends: boolean }): PrefetchedTransports {
+  const early = {
+    sctp,
+    recv: request('createTransport', { direction: 'recv', sctp }),
+    send: sends ? request('createTransport', { direction: 'send', sctp }) : undefined,
+  };
+  // Whoever uses them sees the failure; before that it is nobody's.
+  early.recv.catch(() => {});
+  early.send?.catch(() => {});
+  return early;
+}
+
+/** Lives as long as a session of the server: load() and open() once, then close(). */
+export class MediaSession {
+  readonly #options: MediaSessionOptions;
+  readonly #recv = deferred<types.Transport>();
+  readonly #keepers: IceRestarter[] = [];
+  readonly #received = new Map<string, Received<types.Consumer>>();
+  readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
+  /** Tracks that more follow of: they are received together, with one negotiation. */
+  readonly #batch: { event: EventData['trackSubscribed']; entry: Received<types.Consumer> }[] = [];
+  #device: types.Device | undefined;
+  #sctp = false;
+  #iceServers: WireObject[] = [];
+  /** From the first thing that is sent on. */
+  #send: Promise<types.Transport> | undefined;
+  #sendsData = false;
+  readonly #transports = new Map<Direction, types.Transport>();
+  #closed = false;
+
+  constructor(options: MediaSessionOptions) {
+    this.#options = options;
+    this.#recv.promise.catch(() => {});
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  get path(): MediaPath {
+    return mediaPathOf([...this.#transports.values()].map(({ connectionState }) => connectionState));
+  }
+
+  /** @returns what this environment can receive, for `join`. */
+  async load({ rtpCapabilities }: JoinResponse): Promise<WireObject> {
+    const device = await this.#options.devices.load(rtpCapabilities);
+    if (this.#closed) throw new SessionLostError();
+    this.#device = device;
+    return device.recvRtpCapabilities as unknown as WireObject;
+  }
+
+  /** Opens the transports that were asked for; after load(). */
+  async open({ iceServers }: JoinResponse, early: PrefetchedTransports): Promise<void> {
+    this.#sctp = early.sctp;
+    this.#iceServers = iceServers;
+    try {
+      const recv = await early.recv;
+      this.#recv.resolve(this.#open('recv', this.#live().createRecvTransport(this.#transportOptions(recv))));
+      if (early.send) await this.#sender(early.send);
+    } catch (error) {
+      this.#recv.reject(new SessionLostError());
+      throw error;
+    }
+  }
+
+  async produce(options: ProduceOptions): Promise<ProducedTrack> {
+    const { track, encodings, codec, streamId, codecOptions, metadata, paused, key } = options;
+    const chosen = codec === undefined ? undefined : this.#codec(codec);
+    if (codec !== undefined && !chosen) throw new TypeError(`This environment cannot send ${codec}`);
+    const publication: Publication = { metadata, paused, key, muted: false };
+    const sender = await this.#sender();
+    const producer = await sender.produce({
+      track,
+      streamId,
+      codecOptions,
+      ...(encodings && { encodings }),
+      ...(chosen && { codec: chosen }),
+      // The track stays the application's: it is sent again after a reconnect.
+      stopTracks: false,
+      appData: publication,
+    });
+    return { producer, muted: publication.muted };
+  }
+
+  async produceData(options: types.DataProducerOptions): Promise<types.DataProducer> {
+    const sender = await this.#sender();
+    if (!this.#sendsData)
+      throw new TypeError('There are no data channels here: set the option dataChannels, and the peer needs the permission data');
+    return sender.produceData(options);
+  }
+
+  async receive(event: EventData['trackSubscribed']): Promise<void> {
+    const entry: Received<types.Consumer> = { consumer: undefined, gone: false };
+    this.#received.set(event.trackId, entry);
+    this.#batch.push({ event, entry });
+    if (event.following > 0) return;
+    const made = await Promise.allSettled(this.#batch.splice(0).map((each) => this.#consume(each.event, each.entry)));
+    const trackIds = made.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    // Nodes before 0.8 tell no batches, and know trackReady alone.
+    if (event.following === undefined)
+      for (const trackId of trackIds) this.#run(this.#options.request('trackReady', { trackId }), 'trackReady');
+    else if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', { trackIds }), 'tracksReady');
+    const failed = made.find((each) => each.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  /** @returns the track, where it is received. */
+  async #consume(event: EventData['trackSubscribed'], entry: Received<types.Consumer>): Promise<string[]> {
+    const transport = await this.#receiver(event.transportId);
+    if (!transport || entry.gone) return [];
+    const consumer = await transport.consume({
+      id: event.trackId,
+      producerId: event.trackId,
+      kind: event.kind,
+      rtpParameters: event.rtpParameters as unknown as types.RtpParameters,
+    });
+    if (entry.gone || this.#closed) {
+      consumer.close();
+      return [];
+    }
+    entry.consumer = consumer;
+    this.#options.subscribed(event, consumer);
+    return [event.trackId];
+  }
+
+  unreceive(trackId: string): void {
+    const entry = this.#received.get(trackId);
+    if (!entry) return;
+    this.#received.delete(trackId);
+    entry.gone = true;
+    if (!entry.consumer) return;
+    entry.consumer.close();
+    this.#options.unsubscribed(trackId);
+  }
+
+  async receiveData(event: EventData['dataTrackSubscribed']): Promise<void> {
+    const entry: Received<types.DataConsumer> = { consumer: undefined, gone: false };
+    this.#receivedData.set(event.dataTrackId, entry);
+    const transport = await this.#receiver(event.transportId);
+    if (!transport) return;
+    const consumer = await transport.consumeData({
+      id: event.dataTrackId,
+      dataProducerId: event.dataTrackId,
+      sctpStreamParameters: event.sctpStreamParameters as unknown as types.SctpStreamParameters,
+      label: event.label,
+      protocol: event.protocol,
+    });
+    if (entry.gone || this.#closed) {
+      consumer.close();
+      return;
+    }
+    entry.consumer = consumer;
+    this.#options.dataSubscribed(event, consumer);
+  }
+
+  unreceiveData(dataTrackId: string): void {
+    const entry = this.#receivedData.get(dataTrackId);
+    if (!entry) return;
+    this.#receivedData.delete(dataTrackId);
+    entry.gone = true;
+    entry.consumer?.close();
+  }
+
+  consumer(trackId: string): types.Consumer | undefined {
+    return this.#received.get(trackId)?.consumer;
+  }
+
+  /** The websocket is back: paths that broke meanwhile are mended. */
+  checkPaths(): void {
+    for (const keeper of this.#keepers) keeper.check();
+  }
+
+  updateIceServers(iceServers: WireObject[]): void {
+    this.#iceServers = iceServers;
+    for (const transport of this.#transports.values()) {
+      this.#run(transport.updateIceServers({ iceServers: iceServers as unknown as RTCIceServer[] }), 'updateIceServers');
+    }
+  }
+
+  async stats(): Promise<Record<Direction, RTCStatsReport | undefined>> {
+    const [recv, send] = await Promise.all([this.#transports.get('recv')?.getStats(), this.#transports.get('send')?.getStats()]);
+    return { send, recv };
+  }
+
+  /** Ends all media of the session; tracks that were received are told as unsubscribed. Idempotent. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#batch.length = 0;
+    this.#recv.reject(new SessionLostError());
+    for (const keeper of this.#keepers) keeper.stop();
+    for (const trackId of [...this.#received.keys()]) this.unreceive(trackId);
+    for (const id of [...this.#receivedData.keys()]) this.unreceiveData(id);
+    for (const transport of this.#transports.values()) transport.close();
+  }
+
+  #live(): types.Device {
+    if (!this.#device || this.#closed) throw new SessionLostError();
+    return this.#device;
+  }
+
+  /** The transport to send over: asked for when there is something to send, again where that was refused. */
+  #sender(answer?: Promise<WireObject>): Promise<types.Transport> {
+    this.#live();
+    const { request } = this.#options;
+    this.#send ??= this.#openSender(answer ?? request('createTransport', { direction: 'send', sctp: this.#sctp })).catch((error) => {
+      this.#send = undefined;
+      throw error;
+    });
+    return this.#send;
+  }
+
+  async #openSender(answer: Promise<WireObject>): Promise<types.Transport> {
+    const send = await answer;
+    this.#sendsData = 'sctpParameters' in send;
+    const transport = this.#open('send', this.#live().createSendTransport(this.#transportOptions(send)));
+    this.#answerSendTransport(transport);
+    return transport;
+  }
+
+  /** The transport to receive over, where it is the one that the server means. */
+  async #receiver(transportId: string): Promise<types.Transport | undefined> {
+    const transport = await this.#recv.promise;
+    return !this.#closed && transport.id === transportId ? transport : undefined;
+  }
+
+  #codec(name: string): types.RtpCodecCapability | undefined {
+    return this.#device?.sendRtpCapabilities.codecs?.find(({ mimeType }) => mimeType.split('/')[1]?.toLowerCase() === name.toLowerCase());
+  }
+
+  #transportOptions(answer: WireObject): types.TransportOptions {
+    const { iceProtocols, iceTransportPolicy } = this.#options.settings;
+    const options = answer as unknown as types.TransportOptions;
+    return {
+      ...options,
+      iceCandidates: options.iceCandidates.filter(({ protocol }) => !iceProtocols || iceProtocols.includes(protocol)),
+      iceServers: this.#iceServers as unknown as RTCIceServer[],
+      ...(iceTransportPolicy && { iceTransportPolicy }),
+    };
+  }
+
+  #open(direction: Direction, transport: types.Transport): types.Transport {
+    const { request, timing, logger } = this.#options;
+    this.#transports.set(direction, transport);
+    transport.on('connect', ({ dtlsParameters }, callback) => {
+      // Requests are handled in order: there is nothing to wait for, and DTLS tries again by itself.
+      callback();
+      const data = { transportId: transport.id, dtlsParameters: dtlsParameters as unknown as WireObject };
+      this.#run(request('connectTransport', data), 'connectTransport');
+    });
+    transport.on('connectionstatechange', () => this.#options.pathChanged());
+    const restart = async () => {
+      const { iceParameters } = await request('restartIce', { transportId: transport.id });
+      return iceParameters as unknown as types.IceParameters;
+    };
+    this.#keepers.push(new IceRestarter({ transport, timing, logger, restart }));
+    return transport;
+  }
+
+  #answerSendTransport(transport: types.Transport): void {
+    const { request } = this.#options;
+    transport.on('produce', ({ kind, rtpParameters, appData }, callback, errback) => {
+      const publication = appData as Publication;
+      const { metadata, paused, key } = publication;
+      const parameters = rtpParameters as unknown as WireObject;
+      request('publish', { transportId: transport.id, kind, rtpParameters: parameters, metadata, paused, key })
+        .then(({ trackId, muted }) => {
+          publication.muted = muted === true;
+          callback({ id: trackId });
+        })
+        .catch(errback);
+    });
+    transport.on('producedata', ({ sctpStreamParameters, label = '', protocol = '' }, callback, errback) => {
+      const parameters = sctpStreamParameters as unknown as WireObject;
+      request('publishData', { transportId: transport.id, sctpStreamParameters: parameters, label, protocol })
+        .then(({ dataTrackId }) => callback({ id: dataTrackId }))
+        .catch(errback);
+    });
+  }
+
+  /** Nobody waits for it: a failure is worth a line while the session lives. */
+  #run(work: Promise<unknown>, what: string): void {
+    work.catch((error: unknown) => {
+      if (!this.#closed) this.#options.logger.warn?.(`${what} failed`, error);
+    });
+  }
+}

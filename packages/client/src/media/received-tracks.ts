@@ -1,0 +1,112 @@
+// The tracks that arrive: attached to the elements of the application, in the layers that fit.
+import type { types } from 'mediasoup-client';
+import type { Unsubscribe } from '../emitter.ts';
+import type { Layers } from '../protocol.ts';
+import { AttachedTrack } from './attached-track.ts';
+import { layersOf } from './layers.ts';
+
+export type ReceivedTracksOptions = {
+  consumer: (trackId: string) => types.Consumer | undefined;
+  setPreferredLayers: (trackId: string, layers: Layers) => void;
+};
+
+/** `current`: what arrives now, 0 the smallest; null where nothing is known to. `spatial` and `temporal`: how many layers there are of each. */
+export type ReceivedLayers = { current: Layers | null; spatial: number; temporal: number };
+
+type Entry = { watched: AttachedTrack; attached: Set<HTMLMediaElement> };
+
+export class ReceivedTracks {
+  readonly #options: ReceivedTracksOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #current = new Map<string, Layers | null>();
+
+  constructor(options: ReceivedTracksOptions) {
+    this.#options = options;
+  }
+
+  /** Plays the track in the element, now and whenever it arrives anew, and picks layers for it; the function returned ends that. */
+  attach(trackId: string, element: HTMLMediaElement): Unsubscribe {
+    const entry = this.#entry(trackId);
+    entry.attached.add(element);
+    const consumer = this.#options.consumer(trackId);
+    if (consumer) play(element, consumer.track);
+    const stop = this.observe(trackId, element);
+    return () => {
+      stop();
+      if (!entry.attached.delete(element)) return;
+      const { track } = this.#options.consumer(trackId) ?? {};
+      if (track && element.srcObject instanceof MediaStream && element.srcObject.getTracks().includes(track)) element.srcObject = null;
+    };
+  }
+
+  /** Picks layers for the size at which the element is shown; the function returned ends that. */
+  observe(trackId: string, element: HTMLElement): Unsubscribe {
+    const { watched } = this.#entry(trackId);
+    watched.add(element);
+    return () => {
+      watched.remove(element);
+      this.#forget(trackId);
+    };
+  }
+
+  /** Undefined where the track is not received, or has one layer only. */
+  layers(trackId: string): ReceivedLayers | undefined {
+    const consumer = this.#options.consumer(trackId);
+    const { spatial, temporal } = layersOf(consumer && scalabilityMode(consumer));
+    return spatial === 1 && temporal === 1 ? undefined : { current: this.#current.get(trackId) ?? null, spatial, temporal };
+  }
+
+  subscribed(trackId: string, consumer: types.Consumer): void {
+    this.#current.delete(trackId);
+    const entry = this.#entries.get(trackId);
+    if (!entry) return;
+    for (const element of entry.attached) play(element, consumer.track);
+    entry.watched.received(scalabilityMode(consumer));
+  }
+
+  unsubscribed(trackId: string): void {
+    this.#current.delete(trackId);
+  }
+
+  layersChanged(trackId: string, layers: Layers | null): void {
+    this.#current.set(trackId, layers);
+    this.#entries.get(trackId)?.watched.layersChanged(layers);
+  }
+
+  close(): void {
+    for (const { watched } of this.#entries.values()) watched.close();
+    this.#entries.clear();
+    this.#current.clear();
+  }
+
+  #entry(trackId: string): Entry {
+    const known = this.#entries.get(trackId);
+    if (known) return known;
+    const watched = new AttachedTrack({ setPreferredLayers: (layers) => this.#options.setPreferredLayers(trackId, layers) });
+    const consumer = this.#options.consumer(trackId);
+    if (consumer) watched.received(scalabilityMode(consumer));
+    const entry: Entry = { watched, attached: new Set() };
+    this.#entries.set(trackId, entry);
+    return entry;
+  }
+
+  #forget(trackId: string): void {
+    const entry = this.#entries.get(trackId);
+    if (!entry || [...entry.watched.places].length > 0) return;
+    entry.watched.close();
+    this.#entries.delete(trackId);
+  }
+}
+
+function scalabilityMode(consumer: types.Consumer): string | undefined {
+  return consumer.rtpParameters.encodings?.[0]?.scalabilityMode;
+}
+
+function play(element: HTMLMediaElement, track: MediaStreamTrack): void {
+  if (element.srcObject instanceof MediaStream && element.srcObject.getTracks().includes(track)) return;
+  element.autoplay = true;
+  if (element instanceof HTMLVideoElement) element.playsInline = true;
+  element.srcObject = new MediaStream([track]);
+  // Where the browser wants a click first, autoplay goes on after it.
+  element.play().catch(() => {});
+}

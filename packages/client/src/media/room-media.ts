@@ -1,0 +1,191 @@
+// From a welcome to a room that works: media of one session after another, and all that outlives them.
+import type { types } from 'mediasoup-client';
+import type { Connection } from '../connection.ts';
+import { DataChannel, type DataChannelOptions, RemoteDataChannel } from '../data-channel.ts';
+import { SessionLostError } from '../errors.ts';
+import type { RoomClientOptions, Timing } from '../options.ts';
+import type { EventData, JoinResponse, Json, ServerEvent } from '../protocol.ts';
+import { DeviceCache } from './device.ts';
+import type { LocalTrack, LocalTrackEnd } from './local-track.ts';
+import { LocalTracks } from './local-tracks.ts';
+import type { MediaPath } from './media-path.ts';
+import { MediaSession, type PrefetchedTransports, type Request, requestTransports } from './media-session.ts';
+
+export type RoomMediaOptions = {
+  settings: RoomClientOptions;
+  timing: Timing;
+  request: Connection['request'];
+  subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
+  unsubscribed: (trackId: string) => void;
+  dataChannel: (channel: RemoteDataChannel) => void;
+  /** Whether somebody waits for data channels of others. */
+  awaitsDataChannels: () => boolean;
+  pathChanged: (path: MediaPath) => void;
+  localTrackEnded: (track: LocalTrack, reason: LocalTrackEnd) => void;
+  localTrackMuted: (track: LocalTrack, muted: boolean) => void;
+};
+
+/** The join of one session: what the peer shows of itself and how it subscribes. */
+export type JoinParams = { metadata: Json | undefined; mode: 'auto' | 'manual' };
+
+export class RoomMedia {
+  readonly #options: RoomMediaOptions;
+  readonly #request: Request;
+  readonly #deviceCache: DeviceCache;
+  readonly #channels = new Set<DataChannel>();
+  readonly localTracks: LocalTracks;
+  /** Whether media is possible here at all. */
+  readonly supported: boolean;
+  #early: PrefetchedTransports | undefined;
+  #session: MediaSession | undefined;
+  #path: MediaPath = 'idle';
+
+  constructor(options: RoomMediaOptions) {
+    this.#options = options;
+    this.#request = options.request;
+    this.#deviceCache = new DeviceCache(options.settings.handlerFactory);
+    this.supported = this.#deviceCache.supported;
+    const { request, localTrackEnded: ended, localTrackMuted: muted } = options;
+    this.localTracks = new LocalTracks({ request, ended, muted });
+  }
+
+  get path(): MediaPath {
+    return this.#path;
+  }
+
+  /** Does what needs no server. */
+  prepare(): void {
+    this.#deviceCache.warmUp();
+  }
+
+  /** Asks for the transports before anybody answered. */
+  opening(): void {
+    if (this.supported) this.#early = this.#requestTransports();
+  }
+
+  /** Enters with a fresh session. @throws SessionLostError where it was lost meanwhile: the next welcome comes. */
+  async enter(joinResponse: JoinResponse, { metadata, mode }: JoinParams): Promise<void> {
+    this.lost();
+    const early = this.#early ?? (this.supported ? this.#requestTransports() : undefined);
+    this.#early = undefined;
+    const requests: Promise<unknown>[] = [];
+    if (mode === 'manual') requests.push(this.#request('setSubscription', { mode }));
+    const { logger = {} } = this.#options.settings;
+    if (!early) {
+      if (metadata !== undefined) requests.push(this.#request('setPeerMetadata', { metadata }));
+      await Promise.all(requests);
+      return;
+    }
+    const session = new MediaSession({
+      request: this.#request,
+      devices: this.#deviceCache,
+      settings: this.#options.settings,
+      timing: this.#options.timing,
+      logger,
+      subscribed: this.#options.subscribed,
+      unsubscribed: this.#options.unsubscribed,
+      pathChanged: () => this.#seePath(),
+      dataSubscribed: ({ peerId }, consumer) => this.#options.dataChannel(new RemoteDataChannel(peerId, consumer)),
+    });
+    this.#session = session;
+    // A failure of any is handled once: at the end.
+    for (const request of requests) request.catch(() => {});
+    const rtpCapabilities = await session.load(joinResponse);
+    // Requests are handled in order: join need not wait for the answers about the transports.
+    const joined = this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) });
+    joined.catch(() => {});
+    await session.open(joinResponse, early);
+    this.localTracks.sessionStarted(session);
+    for (const channel of this.#channels) void channel.openOver(session);
+    await Promise.all([...requests, joined]);
+    if (session.closed) throw new SessionLostError();
+  }
+
+  /** @returns whether the event was about media and is dealt with. */
+  take({ event, data }: ServerEvent): boolean {
+    switch (event) {
+      case 'trackSubscribed':
+        this.#run(this.#session?.receive(data), 'a track could not be received');
+        return true;
+      case 'trackUnsubscribed':
+        this.#session?.unreceive(data.trackId);
+        return true;
+      case 'dataTrackSubscribed':
+        this.#run(this.#session?.receiveData(data), 'a data channel could not be received');
+        return true;
+      case 'dataTrackUnsubscribed':
+        this.#session?.unreceiveData(data.dataTrackId);
+        return true;
+      case 'iceServersUpdated':
+        this.#session?.updateIceServers(data.iceServers);
+        return true;
+      case 'trackRemoved':
+        this.#session?.unreceive(data.trackId);
+        return this.localTracks.removed(data.trackId);
+      case 'trackPaused':
+      case 'trackResumed':
+        return data.by === 'server' && this.localTracks.muted(data.trackId, event === 'trackPaused');
+      default:
+        return false;
+    }
+  }
+
+  async openDataChannel(label: string, options: DataChannelOptions): Promise<DataChannel> {
+    const channel = new DataChannel(label, options, this.#request, (closed) => this.#channels.delete(closed));
+    this.#channels.add(channel);
+    if (this.#session) void channel.openOver(this.#session);
+    await channel.opened;
+    return channel;
+  }
+
+  consumer(trackId: string): types.Consumer | undefined {
+    return this.#session?.consumer(trackId);
+  }
+
+  async stats(): Promise<{ send: RTCStatsReport | undefined; recv: RTCStatsReport | undefined }> {
+    return (await this.#session?.stats()) ?? { send: undefined, recv: undefined };
+  }
+
+  /** The websocket is back, and the session with it. */
+  resumed(): void {
+    this.#session?.checkPaths();
+  }
+
+  /** The session is gone; what the application published stays wanted. */
+  lost(): void {
+    const session = this.#session;
+    if (!session) return;
+    this.#session = undefined;
+    this.localTracks.sessionLost();
+    for (const channel of this.#channels) channel.unbind();
+    session.close();
+    this.#seePath();
+  }
+
+  close(why: Error): void {
+    this.localTracks.close(why);
+    for (const channel of this.#channels) channel.end(why);
+    this.#channels.clear();
+    this.lost();
+  }
+
+  #requestTransports(): PrefetchedTransports {
+    const { settings, awaitsDataChannels } = this.#options;
+    const sctp = settings.dataChannels ?? (awaitsDataChannels() || this.#channels.size > 0);
+    return requestTransports(this.#request, { sctp, sends: this.localTracks.all.length > 0 || this.#channels.size > 0 });
+  }
+
+  #seePath(): void {
+    const path = this.#session?.path ?? 'idle';
+    if (path === this.#path) return;
+    this.#path = path;
+    this.#options.pathChanged(path);
+  }
+
+  #run(work: Promise<void> | undefined, failure: string): void {
+    const session = this.#session;
+    work?.catch((error: unknown) => {
+      if (session && !session.closed) this.#options.settings.logger?.warn?.(failure, error);
+    });
+  }
+}

@@ -1,0 +1,29 @@
+// The switches of microphone and camera, before a call and in it.
+import type { LocalMedia } from '../call/local-media.ts';
+import { CameraIcon, CameraOffIcon, MicIcon, MicOffIcon } from '../components/icons.tsx';
+import { Toggle } from '../components/toggle.tsx';
+import { useStore } from '../hooks/store.ts';
+
+export function DeviceToggles({ media }: { media: LocalMedia }) {
+  const { microphoneOn, camera } = useStore(media);
+  return (
+    <>
+      <Toggle
+        on={microphoneOn}
+        label="Microphone"
+        testId="toggle-mic"
+        onIcon={<MicIcon />}
+        offIcon={<MicOffIcon />}
+        onToggle={() => media.toggleMicrophone()}
+      />
+      <Toggle
+        on={camera !== undefined}
+        label="Camera"
+        testId="toggle-camera"
+        onIcon={<CameraIcon />}
+        offIcon={<CameraOffIcon />}
+        onToggle={() => media.toggleCamera()}
+      />
+    </>
+  );
+}

@@ -1,0 +1,18 @@
+// Camera, microphone and speaker, chosen anew during a call: the others see and hear the new one at once.
+import type { LocalMedia } from '../call/local-media.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { DeviceChoice } from '../lobby/device-choice.tsx';
+import '../lobby/lobby.css';
+
+export function DevicesDialog({ media, onClose }: { media: LocalMedia; onClose: () => void }) {
+  return (
+    <Dialog title="Devices" onClose={onClose}>
+      <DeviceChoice media={media} />
+      <div className="dialog-actions">
+        <button type="button" className="button primary" data-testid="devices-close" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </Dialog>
+  );
+}

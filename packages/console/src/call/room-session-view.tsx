@@ -1,0 +1,133 @@
+// One visit to a room: the lobby, the call, and what is left when it is over. The same for people who are logged in and for guests.
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
+import { errorMessage } from '../api/rest.ts';
+import type { SessionEnd } from '../call/call-state.ts';
+import { LocalMedia } from '../call/local-media.ts';
+import { RoomSession } from '../call/room-session.ts';
+import { AppHeader } from '../components/app-header.tsx';
+import { CallView } from '../components/room-view.tsx';
+import { ThemeButton } from '../components/theme-button.tsx';
+import { readPreferences, writePreferences } from '../hooks/saved-preferences.ts';
+import { useStore } from '../hooks/store.ts';
+import { useIsMounted } from '../hooks/use-is-mounted.ts';
+import { Lobby } from '../lobby/lobby.tsx';
+
+export type RoomSessionViewProps = {
+  roomId: string;
+  guest: boolean;
+  /** Where and with which token to join under this name. */
+  getAccess: (name: string) => Promise<{ token: string; url: string | null }>;
+  base: string;
+  /** In the bar of the call, and in the header before and after it. */
+  actions?: ReactNode;
+  /** `left`: resolves when the server has heard it over the call. */
+  onLeft?: (left: Promise<void>) => void;
+  /** What to show once it is over; `again` goes on where it ended. */
+  renderEnding: (sessionEnd: SessionEnd, again: { join: () => void; lobby: () => void }) => ReactNode;
+};
+
+type VisitState =
+  | { stage: 'lobby'; problem?: string }
+  | { stage: 'joining' }
+  | { stage: 'call'; call: RoomSession }
+  | { stage: 'over'; ending: SessionEnd };
+
+export function RoomSessionView(props: RoomSessionViewProps) {
+  const media = useLocalMedia();
+  // What the browser kept is known before the first picture; the devices come with an effect.
+  return media ? <Visit {...props} media={media} /> : null;
+}
+
+function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, media }: RoomSessionViewProps & { media: LocalMedia }) {
+  const [visit, setVisit] = useState<VisitState>({ stage: 'lobby' });
+  const [name, setName] = useState(() => readPreferences().choices.name);
+  const [kept, setKept] = useState(() => readPreferences().kept);
+  const { preferences } = useStore(media);
+  const roomSession = visit.stage === 'call' ? visit.call : undefined;
+
+  useEffect(() => writePreferences({ name: name.trim(), ...preferences }, kept), [name, preferences, kept]);
+
+  useEffect(() => {
+    if (!roomSession) return undefined;
+    const check = () => {
+      const { ending } = roomSession.state;
+      if (!ending) return;
+      media.stopScreen();
+      setVisit({ stage: 'over', ending });
+    };
+    const stop = roomSession.subscribe(check);
+    check();
+    return () => {
+      stop();
+      roomSession.close();
+    };
+  }, [roomSession, media]);
+
+  const isThere = useIsMounted();
+
+  const accessForCheck = useCallback(() => getAccess(name.trim() || 'Guest'), [getAccess, name]);
+  const check = useMemo(() => ({ getAccess: accessForCheck, base }), [accessForCheck, base]);
+
+  const join = async () => {
+    const as = name.trim();
+    setVisit({ stage: 'joining' });
+    try {
+      const access = await getAccess(as);
+      // Who went to another page meanwhile would be in the room without knowing it.
+      if (!isThere()) return;
+      setVisit({ stage: 'call', call: new RoomSession({ ...access, base, name: as, media }) });
+    } catch (error) {
+      setVisit({ stage: 'lobby', problem: errorMessage(error) });
+    }
+  };
+
+  if (visit.stage === 'call') {
+    const leave = () => {
+      const left = visit.call.leave();
+      onLeft?.(left);
+    };
+    return (
+      <CallView call={visit.call} media={media} roomId={roomId} name={name.trim()} detailed={!guest} actions={actions} onLeave={leave} />
+    );
+  }
+  if (visit.stage === 'over') {
+    return (
+      <>
+        <AppHeader home={!guest}>{guest ? <ThemeButton /> : actions}</AppHeader>
+        <main className="middle">{renderEnding(visit.ending, { join: () => void join(), lobby: () => setVisit({ stage: 'lobby' }) })}</main>
+      </>
+    );
+  }
+  return (
+    <>
+      <AppHeader home={!guest}>{guest ? <ThemeButton /> : actions}</AppHeader>
+      <main className="middle">
+        <Lobby
+          roomId={roomId}
+          guest={guest}
+          media={media}
+          name={name}
+          onName={setName}
+          kept={kept}
+          onKept={setKept}
+          busy={visit.stage === 'joining'}
+          problem={visit.stage === 'lobby' ? visit.problem : undefined}
+          check={check}
+          onJoin={() => void join()}
+        />
+      </main>
+    </>
+  );
+}
+
+/** The devices of this visit; released when it ends. */
+function useLocalMedia(): LocalMedia | undefined {
+  const [media, setMedia] = useState<LocalMedia>();
+  useEffect(() => {
+    const { camera, microphone, speaker } = readPreferences().choices;
+    const made = new LocalMedia({ camera, microphone, speaker });
+    setMedia(made);
+    return () => made.close();
+  }, []);
+  return media;
+}

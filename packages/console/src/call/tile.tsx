@@ -1,0 +1,90 @@
+// One picture in a call: a person's camera or screen with name, muted state and a ring while the person speaks, or a component's picture.
+import type { ReceivedLayers } from '@mediarooms/client';
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import { ComponentIcon, MicOffIcon } from '../components/icons.tsx';
+
+export type TileProps = {
+  name: string;
+  self: boolean;
+  screen: boolean;
+  speaking: boolean;
+  muted: boolean;
+  hasVideo: boolean;
+  component?: boolean;
+  /** Which layers arrive, to be told with the size of the picture; null for a track that has one only. Nothing is told without. */
+  received?: ReceivedLayers | null | undefined;
+  /** Puts the picture on the element, and answers with what takes it away again. */
+  attach: (element: HTMLVideoElement) => () => void;
+};
+
+export function Tile({ name, self, screen, speaking, muted, hasVideo, component = false, received, attach }: TileProps) {
+  const video = useRef<HTMLVideoElement>(null);
+  useEffect(() => {
+    const element = video.current;
+    return hasVideo && element ? attach(element) : undefined;
+  }, [attach, hasVideo]);
+  const whose = self && name !== 'You' ? `${name} (you)` : name;
+  const classes = ['tile', speaking && 'speaking', self && !screen && 'mirrored', (screen || component) && 'is-screen']
+    .filter(Boolean)
+    .join(' ');
+  return (
+    <li
+      className={classes}
+      data-testid="tile"
+      data-name={name}
+      data-self={self}
+      data-screen={screen}
+      data-component={component}
+      aria-label={`${whose}${screen ? ', screen' : ''}${speaking ? ', speaks' : ''}`}
+    >
+      {hasVideo ? (
+        <video ref={video} className="tile-video" data-testid="tile-video" autoPlay playsInline muted />
+      ) : (
+        <span className="tile-initials" aria-hidden="true">
+          {component ? <ComponentIcon /> : initials(name)}
+        </span>
+      )}
+      <span className="tile-label">
+        {muted && !screen && (
+          <span className="tile-muted" data-testid="tile-muted">
+            <MicOffIcon />
+            <span className="visually-hidden">Muted: </span>
+          </span>
+        )}
+        <bdi className="tile-name">{screen ? `${name}’s screen` : whose}</bdi>
+      </span>
+      {hasVideo && received !== undefined && <Received video={video} layers={received} />}
+    </li>
+  );
+}
+
+/** The size of the picture as it comes, and which of its layers that is. */
+function Received({ video, layers }: { video: RefObject<HTMLVideoElement | null>; layers: ReceivedLayers | null }) {
+  const [size, setSize] = useState('');
+  useEffect(() => {
+    const element = video.current;
+    if (!element) return undefined;
+    const update = () => setSize(element.videoWidth > 0 ? `${element.videoWidth}×${element.videoHeight}` : '');
+    update();
+    element.addEventListener('resize', update);
+    element.addEventListener('loadedmetadata', update);
+    return () => {
+      element.removeEventListener('resize', update);
+      element.removeEventListener('loadedmetadata', update);
+    };
+  }, [video]);
+  const { current, spatial } = layers ?? {};
+  const layer = spatial === undefined ? undefined : current ? `layer ${current.spatialLayer + 1} of ${spatial}` : 'no layer';
+  const text = [size, layer].filter(Boolean).join(' · ');
+  return text === '' ? null : (
+    <span className="tile-received" data-testid="tile-received" data-layer={current?.spatialLayer} data-layers={spatial}>
+      {text}
+    </span>
+  );
+}
+
+function initials(name: string): string {
+  const words = name.split(/\s+/).filter((word) => word !== '');
+  const letters = words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
+  return letters.map((word) => [...(word ?? '?')][0]?.toUpperCase() ?? '').join('');
+}

@@ -1,0 +1,115 @@
+// Before a call: how one is called, how one looks and sounds, and whether the network lets it through.
+import { type FormEvent, useCallback, useEffect, useState } from 'react';
+import { DeviceToggles } from '../call/device-toggles.tsx';
+import type { LocalMedia } from '../call/local-media.ts';
+import { Tile } from '../call/tile.tsx';
+import { useStore } from '../hooks/store.ts';
+import { ConnectionPanel, type ConnectionPanelProps } from '../lobby/connection-panel.tsx';
+import { DeviceChoice } from '../lobby/device-choice.tsx';
+import '../lobby/lobby.css';
+
+export type LobbyProps = {
+  roomId: string;
+  guest: boolean;
+  media: LocalMedia;
+  name: string;
+  onName: (name: string) => void;
+  /** Whether the browser keeps name and devices beyond the tab. */
+  kept: boolean;
+  onKept: (kept: boolean) => void;
+  busy: boolean;
+  problem: string | undefined;
+  check: ConnectionPanelProps;
+  onJoin: () => void;
+};
+
+export const maxName = 60;
+
+export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, problem, check, onJoin }: LobbyProps) {
+  const state = useStore(media);
+  const [missing, setMissing] = useState(false);
+  useEffect(() => {
+    if (!media.state.camera && !media.state.microphone) void media.start();
+  }, [media]);
+  const { camera } = state;
+  const attach = useCallback((element: HTMLVideoElement) => showTrack(element, camera), [camera]);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim() === '') setMissing(true);
+    else onJoin();
+  };
+  const sentence = missing ? 'Enter the name that the others shall see.' : problem;
+  return (
+    <div className="lobby">
+      <div className="lobby-preview">
+        <ul className="lobby-tile" aria-label="How the others will see you">
+          <Tile
+            name={name.trim() || 'You'}
+            self
+            screen={false}
+            speaking={false}
+            muted={!state.microphoneOn}
+            hasVideo={camera !== undefined}
+            attach={attach}
+          />
+        </ul>
+        <div className="lobby-toggles">
+          <DeviceToggles media={media} />
+        </div>
+      </div>
+      <form className="card lobby-form" onSubmit={submit} noValidate>
+        <div>
+          <p className="eyebrow">{guest ? 'You are invited to' : 'Join'}</p>
+          <h1 className="room-title">
+            <bdi>{roomId}</bdi>
+          </h1>
+        </div>
+        <label className="field">
+          <span>Your name</span>
+          <input
+            value={name}
+            dir="auto"
+            maxLength={maxName}
+            autoComplete="name"
+            data-testid={guest ? 'guest-name' : 'name'}
+            aria-invalid={missing}
+            onChange={(event) => {
+              onName(event.target.value);
+              setMissing(false);
+            }}
+          />
+        </label>
+        {sentence && (
+          <p className="problem" role="alert" data-testid="join-problem">
+            {sentence}
+          </p>
+        )}
+        <button type="submit" className="button primary wide" data-testid={guest ? 'guest-join' : 'join'} disabled={busy}>
+          {busy ? 'Joining…' : 'Join'}
+        </button>
+        <label className="remember">
+          <input type="checkbox" checked={kept} data-testid="remember" onChange={(event) => onKept(event.target.checked)} />
+          <span>
+            Remember my name and devices
+            <small>Kept in this browser. Otherwise all is forgotten with this tab.</small>
+          </span>
+        </label>
+      </form>
+      <section className="card lobby-devices" aria-label="Devices">
+        <DeviceChoice media={media} />
+      </section>
+      <div className="card lobby-check">
+        <ConnectionPanel {...check} />
+      </div>
+    </div>
+  );
+}
+
+/** Shows an own track on the element until the answer is called. */
+export function showTrack(element: HTMLVideoElement, track: MediaStreamTrack | undefined): () => void {
+  element.srcObject = track ? new MediaStream([track]) : null;
+  element.play().catch(() => undefined);
+  return () => {
+    element.srcObject = null;
+  };
+}

@@ -1,0 +1,187 @@
+// Adds a component: first its kind, then a form made from what the server's document says of that kind.
+import { type FormEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { ComponentType } from '../../../../server-sdk/src/generated/schemas.ts';
+import type { HttpRequest } from '../../api/curl.ts';
+import { ApiError, errorMessage, fetchSession } from '../../api/rest.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { CopyCurl } from '../../components/copy-curl.tsx';
+import { PlusIcon } from '../../components/icons.tsx';
+import { useSessionContext } from '../../hooks/console-context.ts';
+import { useResource } from '../../hooks/use-resource.ts';
+import type { RoomCalls } from './calls.ts';
+import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from './option-fields.ts';
+import { OptionFields, type Problem } from './option-form.tsx';
+
+const kinds: readonly { type: ComponentType; title: string }[] = [
+  { type: 'file', title: 'File' },
+  { type: 'hls', title: 'Stream' },
+  { type: 'recording', title: 'Recording' },
+  { type: 'sip', title: 'Phone' },
+];
+/** It does not change while a node runs. */
+const documentIntervalMs = 3_600_000;
+
+export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: () => void }) {
+  const { api } = useSessionContext();
+  const used = useUsedKinds(api.base);
+  const load = useCallback(
+    async (signal: AbortSignal) => componentFields((await api.call('GET', 'openapi.json', undefined, signal)) as OpenApi),
+    [api],
+  );
+  const { data: documented } = useResource(load, documentIntervalMs);
+  const [chosen, setChosen] = useState<ComponentType>();
+  const offered = kinds.filter(({ type }) => used?.includes(type));
+  if (used?.length === 0)
+    return (
+      <p className="faint" data-testid="components-disabled">
+        This server lets rooms have no components (SVC_COMPONENTS_USED).
+      </p>
+    );
+  const type = chosen ?? (offered.length === 1 ? offered[0]?.type : undefined);
+  const about = type && documented?.get(type);
+  return (
+    <section className="add-component" aria-label="Add a component">
+      <h3>Add</h3>
+      {offered.length > 1 && (
+        <fieldset className="choices" aria-label="Kind of component">
+          {offered.map((kind) => (
+            <button
+              key={kind.type}
+              type="button"
+              className="button small"
+              aria-pressed={kind.type === type}
+              data-testid={`kind-${kind.type}`}
+              onClick={() => setChosen(kind.type)}
+            >
+              {kind.title}
+            </button>
+          ))}
+        </fieldset>
+      )}
+      {type && about && (
+        <ComponentForm key={type} type={type} description={about.description} fields={about.fields} calls={calls} onAdded={onAdded} />
+      )}
+    </section>
+  );
+}
+
+type FormProps = {
+  type: ComponentType;
+  description: string | undefined;
+  fields: readonly Field[];
+  calls: RoomCalls;
+  onAdded: () => void;
+};
+
+function ComponentForm({ type, description, fields, calls, onAdded }: FormProps) {
+  const { api } = useSessionContext();
+  const form = useRef<HTMLFormElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem>();
+  const [httpRequest, setCall] = useState<HttpRequest>(() => calls.addComponent(type, {}));
+  /** Names of the fields that were changed since the last submit: they are of the next one. */
+  const changed = useRef(new Set<string>());
+  const read = () => {
+    const data = new FormData(form.current ?? undefined);
+    return calls.addComponent(
+      type,
+      optionsOf(fields, (path) => {
+        const value = data.get(path);
+        return typeof value === 'string' ? value : undefined;
+      }),
+    );
+  };
+  useEffect(() => {
+    // The server's sentence stands where it can be acted on.
+    if (problem?.path) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [problem]);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    changed.current.clear();
+    const { method, path, body } = read();
+    try {
+      await api.call(method, path, body as object);
+      setProblem(undefined);
+      if (form.current) empty(form.current, changed.current);
+      setCall(read());
+    } catch (error) {
+      const sentence = errorMessage(error);
+      setProblem({ path: error instanceof ApiError ? fieldIn(error.message, fields) : undefined, sentence });
+    } finally {
+      setBusy(false);
+      onAdded();
+    }
+  };
+  const change = ({ target }: FormEvent) => {
+    if (isField(target)) changed.current.add(target.name);
+    setCall(read());
+  };
+  const shownCall = useMemo(() => withoutSecrets(httpRequest, fields), [httpRequest, fields]);
+  return (
+    <form className="component-form" ref={form} onSubmit={submit} onChange={change} aria-label={`Add: ${type}`} noValidate>
+      {description && <p className="faint">{description}</p>}
+      <div className="option-grid">
+        <OptionFields fields={fields} problem={problem} />
+      </div>
+      {problem && problem.path === undefined && (
+        <p className="problem" role="alert" data-testid="component-problem">
+          {problem.sentence}
+        </p>
+      )}
+      <div className="form-end">
+        <ActionButton type="submit" className="button primary" data-testid="add-component" disabled={busy}>
+          <PlusIcon />
+          Add
+        </ActionButton>
+        <CopyCurl call={shownCall} what={`add a component of kind ${type}`} />
+      </div>
+    </form>
+  );
+}
+
+type FieldElement = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+
+const isField = (element: unknown): element is FieldElement =>
+  element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement || element instanceof HTMLSelectElement;
+
+/** As form.reset(), but for some fields. */
+function empty(form: HTMLFormElement, kept: ReadonlySet<string>): void {
+  for (const field of form.elements) {
+    if (!isField(field) || kept.has(field.name)) continue;
+    if (field instanceof HTMLSelectElement) for (const option of field.options) option.selected = option.defaultSelected;
+    else if (field.type === 'checkbox') (field as HTMLInputElement).checked = (field as HTMLInputElement).defaultChecked;
+    else field.value = field.defaultValue;
+  }
+}
+
+/** A command line may be pasted anywhere: passwords and keys stay here. */
+function withoutSecrets(httpRequest: HttpRequest, fields: readonly Field[]): HttpRequest {
+  const secrets = new Set(secretNames(fields));
+  const body = JSON.stringify(httpRequest.body, (name, value: unknown) => (secrets.has(name) ? '…' : value));
+  return { ...httpRequest, body: JSON.parse(body) as unknown };
+}
+
+function secretNames(fields: readonly Field[]): string[] {
+  return fields.flatMap((field) => {
+    if (field.kind === 'group') return secretNames(field.fields);
+    return field.kind === 'secret' ? (field.path.split('.').at(-1) ?? []) : [];
+  });
+}
+
+/** Kinds that the node lets rooms have; where it does not say, files are offered and the node answers for itself. */
+function useUsedKinds(base: string): readonly string[] | undefined {
+  const [used, setUsed] = useState<readonly string[]>();
+  useEffect(() => {
+    let stopped = false;
+    fetchSession(base).then(
+      ({ components }) => !stopped && setUsed(components),
+      () => !stopped && setUsed(['file']),
+    );
+    return () => {
+      stopped = true;
+    };
+  }, [base]);
+  return used;
+}

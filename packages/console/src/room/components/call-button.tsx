@@ -1,0 +1,50 @@
+// A button for one call of the API, and beside it the same call as a command line.
+import type { ReactNode } from 'react';
+import type { HttpRequest } from '../../api/curl.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { CopyCurl } from '../../components/copy-curl.tsx';
+import { useSessionContext } from '../../hooks/console-context.ts';
+import type { Action } from '../../hooks/use-action.ts';
+
+export type CallButtonProps = {
+  call: HttpRequest;
+  /** What it does and to whom, for screen readers, e.g. "mute the camera of Ada". */
+  what: string;
+  action: Action;
+  /** After it was done. */
+  onDone: () => void;
+  className?: string;
+  testId?: string;
+  children: ReactNode;
+};
+
+export function CallButton({ call, what, action, onDone, className = 'button small', testId, children }: CallButtonProps) {
+  const { api } = useSessionContext();
+  const click = async () => {
+    await action.run(() => api.call(call.method, call.path, call.body as object | undefined));
+    onDone();
+  };
+  return (
+    <span className="call-button">
+      <ActionButton
+        className={className}
+        data-testid={testId}
+        aria-label={`${what.charAt(0).toUpperCase()}${what.slice(1)}`}
+        disabled={action.busy}
+        onClick={() => void click()}
+      >
+        {children}
+      </ActionButton>
+      <CopyCurl call={call} what={what} compact />
+    </span>
+  );
+}
+
+/** Why the last call was refused; announced when it comes. */
+export function ActionProblem({ action, testId = 'action-problem' }: { action: Action; testId?: string }) {
+  return action.problem === undefined ? null : (
+    <p className="problem" role="alert" data-testid={testId}>
+      {action.problem}
+    </p>
+  );
+}

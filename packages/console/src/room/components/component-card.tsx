@@ -1,0 +1,139 @@
+// One component: how it stands, and behind that its properties, its tracks and what can be done with it.
+import { useState } from 'react';
+import type { Component } from '../../../../server-sdk/src/generated/schemas.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { CopyCurl } from '../../components/copy-curl.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Badge } from '../../components/page-title.tsx';
+import { useSessionContext } from '../../hooks/console-context.ts';
+import { type Action, useAction } from '../../hooks/use-action.ts';
+import { watchHash } from '../../router.ts';
+import { componentTitle, oneLine, UserText } from '../peers/names.tsx';
+import { SubscribeForm } from '../peers/subscribe-form.tsx';
+import { TrackList } from '../peers/track-list.tsx';
+import type { LiveRoom } from '../use-room.ts';
+import { ActionProblem } from './call-button.tsx';
+import { Phone } from './phone.tsx';
+import { callsOf } from './phone-calls.ts';
+
+export function ComponentCard({ component, live }: { component: Component; live: LiveRoom }) {
+  const [open, setOpen] = useState(false);
+  const action = useAction();
+  const name = componentTitle(component);
+  const { type, properties } = component;
+  return (
+    <li className="entry" data-testid="component-row" data-component={component.id} data-kind={type}>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary className="entry-line">
+          <span className="entry-name">
+            <UserText>{name}</UserText>
+          </span>
+          <State component={component} />
+          <span className="entry-facts" data-testid="component-facts">
+            {factsOf(component).join(' · ')}
+          </span>
+        </summary>
+        {open && (
+          <div className="entry-body">
+            {type === 'hls' && (
+              <p>
+                <a className="button small" href={watchHash(live.roomId)} data-testid="watch">
+                  Watch
+                </a>
+              </p>
+            )}
+            {type === 'sip' && <Phone component={component} live={live} action={action} />}
+            {properties.subscribeMode === 'manual' && <SubscribeForm component={component} live={live} action={action} />}
+            <Properties properties={{ id: component.id, ...properties }} />
+            {component.tracks.length > 0 && (
+              <TrackList tracks={component.tracks} whose={name} stats={undefined} live={live} action={action} />
+            )}
+            <ActionProblem action={action} />
+            <RemoveComponent component={component} name={name} live={live} action={action} />
+          </div>
+        )}
+      </details>
+    </li>
+  );
+}
+
+function State({ component: { type, properties } }: { component: Component }) {
+  if (type === 'hls') return properties.playable ? <Badge tone="good">Playable</Badge> : <Badge>Not yet playable</Badge>;
+  if (type === 'recording') return <Badge tone="accent">Recording</Badge>;
+  if (type === 'file') return <Badge tone="good">Playing</Badge>;
+  const calls = callsOf(properties).length;
+  if (calls > 0) return <Badge tone="accent">{calls === 1 ? 'In a call' : `${calls} calls`}</Badge>;
+  if (properties.registered) return <Badge tone="good">Registered</Badge>;
+  return properties.registrationError ? <Badge tone="danger">Not registered</Badge> : <Badge>Registering…</Badge>;
+}
+
+/** What it sends now, then its properties but for those that are shown otherwise. */
+function factsOf({ type, tracks, properties }: Component): string[] {
+  const sent = tracks.map((track) => `${track.type}${track.encoding ? ` (${track.encoding})` : ''}${track.muted ? ', muted' : ''}`);
+  const sends = sent.length > 0 ? [`Sends ${sent.join(' and ')}`] : type === 'file' ? ['Sends nothing'] : [];
+  if (type === 'sip') return [...sends, accountOf(properties), properties.answerIncoming ? 'takes calls' : 'refuses calls that come in'];
+  if (type === 'hls')
+    return [`${properties.width}×${properties.height}`, `${properties.framerate} pictures a second`, `${properties.layout}`];
+  const shown = new Set(['filePath', 'playable', 'playlist', 'registered', 'calls', 'registrarCredentials']);
+  const rest = Object.entries(properties).filter(([name, value]) => !shown.has(name) && value !== null && typeof value !== 'object');
+  return [...sends, ...rest.map(([name, value]) => oneLine(`${name}: ${String(value)}`))];
+}
+
+function accountOf({ registrarCredentials }: Record<string, unknown>): string {
+  const { username, address } = (registrarCredentials ?? {}) as { username?: string; address?: string };
+  return oneLine(`${username ?? ''} at ${address ?? ''}`);
+}
+
+function Properties({ properties }: { properties: Record<string, unknown> }) {
+  return (
+    <dl className="facts" data-testid="properties">
+      {Object.entries(properties)
+        .filter(([name, value]) => value !== null && name !== 'calls')
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <UserText>{typeof value === 'string' ? value : JSON.stringify(value)}</UserText>
+            </dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+const endings: Record<Component['type'], string> = {
+  file: 'It stops playing.',
+  hls: 'The stream ends for all who watch it. A persistent one stays as video on demand.',
+  recording: 'The recording ends. What was recorded stays.',
+  sip: 'Its calls are hung up, and it takes no more.',
+};
+
+function RemoveComponent({ component, name, live, action }: { component: Component; name: string; live: LiveRoom; action: Action }) {
+  const { api } = useSessionContext();
+  const [asking, setAsking] = useState(false);
+  const httpRequest = live.calls.removeComponent(component.id);
+  const remove = async () => {
+    if (await action.run(() => api.call(httpRequest.method, httpRequest.path))) setAsking(false);
+    live.refresh();
+  };
+  return (
+    <div className="entry-end">
+      <ActionButton className="button small danger-quiet" data-testid="remove-component" onClick={() => setAsking(true)}>
+        Remove
+      </ActionButton>
+      <CopyCurl call={httpRequest} what={`remove ${name}`} compact />
+      {asking && (
+        <ConfirmDialog
+          title={`Remove ${name}?`}
+          confirm="Remove"
+          busy={action.busy}
+          problem={action.problem}
+          onConfirm={() => void remove()}
+          onClose={() => setAsking(false)}
+        >
+          <p>{endings[component.type]}</p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}

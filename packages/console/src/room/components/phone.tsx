@@ -1,0 +1,112 @@
+// A telephone in the room: call somebody, press keys, hang up.
+import { type FormEvent, useState } from 'react';
+import type { Call, Component } from '../../../../server-sdk/src/generated/schemas.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { CopyCurl } from '../../components/copy-curl.tsx';
+import { Badge } from '../../components/page-title.tsx';
+import { useSessionContext } from '../../hooks/console-context.ts';
+import type { Action } from '../../hooks/use-action.ts';
+import { UserText } from '../peers/names.tsx';
+import type { LiveRoom } from '../use-room.ts';
+import { CallButton } from './call-button.tsx';
+import { callsOf } from './phone-calls.ts';
+
+type PhoneProps = { component: Component; live: LiveRoom; action: Action };
+
+const states: Record<Call['state'], string> = { calling: 'Calling…', ringing: 'Rings', active: 'In the call' };
+
+export function Phone({ component, live, action }: PhoneProps) {
+  const { registered, registrationError } = component.properties;
+  return (
+    <div className="phone">
+      {!registered && (
+        <p className="note" data-testid="registration">
+          {registrationError ? <UserText>{`Not registered: ${String(registrationError)}`}</UserText> : 'Registering: it cannot call yet.'}
+        </p>
+      )}
+      {callsOf(component.properties).map((call) => (
+        <Line key={call.id} component={component} call={call} live={live} action={action} />
+      ))}
+      <OneLineForm
+        label="Phone number"
+        placeholder="+49 30 … without spaces"
+        button="Call"
+        testId="phone-number"
+        action={action}
+        live={live}
+        callFor={(number) => live.calls.dial(component.id, number)}
+      />
+    </div>
+  );
+}
+
+function Line({ component, call, live, action }: PhoneProps & { call: Call }) {
+  return (
+    <div className="phone-line" data-testid="phone-call" data-state={call.state}>
+      <p>
+        <UserText>{call.phoneNumber}</UserText> <Badge tone={call.state === 'active' ? 'good' : 'neutral'}>{states[call.state]}</Badge>
+      </p>
+      <CallButton
+        call={live.calls.hangUp(component.id, call.id)}
+        what={`hang up ${call.phoneNumber}`}
+        action={action}
+        onDone={live.refresh}
+        className="button small danger-quiet"
+        testId="hang-up"
+      >
+        Hang up
+      </CallButton>
+      {call.state === 'active' && (
+        <OneLineForm
+          label="Keys to press"
+          placeholder="12#"
+          button="Press"
+          testId="digits"
+          action={action}
+          live={live}
+          callFor={(digits) => live.calls.press(component.id, call.id, digits)}
+        />
+      )}
+    </div>
+  );
+}
+
+type OneLineFormProps = {
+  label: string;
+  placeholder: string;
+  button: string;
+  testId: string;
+  action: Action;
+  live: LiveRoom;
+  callFor: (text: string) => ReturnType<LiveRoom['calls']['dial']>;
+};
+
+function OneLineForm({ label, placeholder, button, testId, action, live, callFor }: OneLineFormProps) {
+  const { api } = useSessionContext();
+  const [text, setText] = useState('');
+  const httpRequest = callFor(text.trim());
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    // What was typed meanwhile is of the next one.
+    if (await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object)))
+      setText((now) => (now === text ? '' : now));
+    live.refresh();
+  };
+  return (
+    <form className="one-line" onSubmit={submit} noValidate>
+      <input
+        className="filter"
+        aria-label={label}
+        placeholder={placeholder}
+        autoComplete="off"
+        data-testid={testId}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <ActionButton type="submit" className="button" data-testid={`${testId}-send`} disabled={action.busy}>
+        {button}
+      </ActionButton>
+      <CopyCurl call={httpRequest} what={button.toLowerCase()} compact />
+    </form>
+  );
+}

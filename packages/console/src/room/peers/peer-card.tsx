@@ -1,0 +1,155 @@
+// One peer: a line that says how it goes, and behind it the figures, the tracks and the moderation.
+import { memo, useState } from 'react';
+import type { Peer, PeerStats } from '../../../../server-sdk/src/generated/schemas.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { CopyCurl } from '../../components/copy-curl.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Badge } from '../../components/page-title.tsx';
+import { useSessionContext } from '../../hooks/console-context.ts';
+import { useAction } from '../../hooks/use-action.ts';
+import { ActionProblem } from '../components/call-button.tsx';
+import { Chart } from '../stats/chart.tsx';
+import { bitrateText, shareText, timeText } from '../stats/figures.ts';
+import { kept, type PeerHistory, worse } from '../stats/stats-history.ts';
+import type { LiveRoom } from '../use-room.ts';
+import { peerName, UserText } from './names.tsx';
+import { PeerPermissions } from './peer-permissions.tsx';
+import { QualityMark } from './quality.tsx';
+import { TrackList } from './track-list.tsx';
+
+export type PeerCardProps = { peer: Peer; stats: PeerStats | undefined; history: PeerHistory; live: LiveRoom };
+
+export const PeerCard = memo(function PeerCard({ peer, stats, history, live }: PeerCardProps) {
+  const [open, setOpen] = useState(false);
+  const name = peerName(peer);
+  return (
+    <li className="entry" data-testid="peer" data-peer={peer.id} data-name={name}>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary className="entry-line">
+          <span className="entry-name">
+            <UserText>{name}</UserText>
+          </span>
+          {peer.status === 'connected' ? <QualityMark quality={stats?.quality ?? 'unknown'} /> : <Badge>Not connected</Badge>}
+          <span className="entry-facts" data-testid="peer-facts">
+            <Facts peer={peer} stats={stats} />
+          </span>
+        </summary>
+        {open && <PeerBody peer={peer} name={name} stats={stats} history={history} live={live} />}
+      </details>
+    </li>
+  );
+});
+
+function Facts({ peer, stats }: { peer: Peer; stats: PeerStats | undefined }) {
+  if (peer.status !== 'connected') return 'Expected: it has a token, and no connection now.';
+  const tracks = `${peer.tracks.length} ${peer.tracks.length === 1 ? 'track' : 'tracks'}`;
+  if (!stats) return tracks;
+  const { up, down } = stats;
+  return (
+    <>
+      <span>↑ {bitrateText(up?.bitrate)}</span>
+      <span>↓ {bitrateText(down?.bitrate)}</span>
+      <span title="Round trip">{timeText(worse(up?.roundTrip, down?.roundTrip))}</span>
+      <span>{shareText(worse(up?.loss, down?.loss))} lost</span>
+    </>
+  );
+}
+
+function PeerBody({ peer, name, stats, history, live }: PeerCardProps & { name: string }) {
+  const action = useAction();
+  return (
+    <div className="entry-body">
+      {peer.status === 'connected' && (
+        <div className="charts">
+          <Chart label="Sends" values={history.up} capacity={kept} format={bitrateText} least={100_000} testId="chart-up" />
+          <Chart label="Receives" values={history.down} capacity={kept} format={bitrateText} least={100_000} testId="chart-down" />
+          <Chart label="Loss" values={history.loss} capacity={kept} format={shareText} least={0.05} testId="chart-loss" />
+          <Chart label="Round trip" values={history.roundTrip} capacity={kept} format={timeText} least={50} testId="chart-round-trip" />
+        </div>
+      )}
+      <dl className="facts">
+        <dt>Id</dt>
+        <dd>
+          <code>{peer.id}</code>
+        </dd>
+        {peer.externalId !== null && (
+          <>
+            <dt>External id</dt>
+            <dd>
+              <UserText>{peer.externalId}</UserText>
+            </dd>
+          </>
+        )}
+        {stats && (
+          <>
+            <dt>Way</dt>
+            <dd>{wayOf(stats)}</dd>
+          </>
+        )}
+      </dl>
+      <TrackList tracks={peer.tracks} whose={name} stats={stats?.published} received={stats?.received} live={live} action={action} />
+      <PeerPermissions peer={peer} name={name} live={live} action={action} />
+      <Metadata value={peer.metadata} />
+      <ActionProblem action={action} />
+      <RemovePeer peer={peer} name={name} live={live} />
+    </div>
+  );
+}
+
+/** Which protocol media takes, and how much would fit. */
+function wayOf({ up, down }: PeerStats): string {
+  const link = down ?? up;
+  if (!link) return 'No media connection yet';
+  const protocol = { udp: 'UDP', tcp: 'TCP', relay: 'Relay (TURN)' };
+  const state = up?.state === 'failed' || down?.state === 'failed' ? 'failed' : link.state;
+  const room = down?.available ? `room for ${bitrateText(down.available)} to the peer` : undefined;
+  return [link.protocol ? protocol[link.protocol] : undefined, state, room].filter((each) => each !== undefined).join(', ');
+}
+
+/** What the application wrote there, as it is. */
+export function Metadata({ value }: { value: unknown }) {
+  if (value === null || value === undefined) return null;
+  return (
+    <details className="raw">
+      <summary>Metadata</summary>
+      {/* Long lines scroll, so it has to take the keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
+      <pre dir="ltr" tabIndex={0} data-testid="metadata">
+        {JSON.stringify(value, undefined, 2)}
+      </pre>
+    </details>
+  );
+}
+
+function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: Peer; name: string; live: LiveRoom }) {
+  const { api } = useSessionContext();
+  const [asking, setAsking] = useState(false);
+  const action = useAction();
+  const remove = async () => {
+    if (!(await action.run(() => api.call('DELETE', calls.removePeer(peer.id).path)))) return;
+    setAsking(false);
+    refresh();
+  };
+  return (
+    <div className="entry-end">
+      <ActionButton className="button small danger-quiet" data-testid="remove-peer" onClick={() => setAsking(true)}>
+        Remove from the room
+      </ActionButton>
+      <CopyCurl call={calls.removePeer(peer.id)} what={`remove ${name}`} compact />
+      {asking && (
+        <ConfirmDialog
+          title="Remove from the room?"
+          confirm="Remove"
+          busy={action.busy}
+          problem={action.problem}
+          onConfirm={() => void remove()}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            <UserText>{name}</UserText> is disconnected at once, what it publishes ends, and its token does not let it in again.
+          </p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}

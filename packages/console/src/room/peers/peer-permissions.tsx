@@ -1,0 +1,60 @@
+// What a peer may do, changed with one click and in force at once.
+import { useId } from 'react';
+import type { Peer, Permissions } from '../../../../server-sdk/src/generated/schemas.ts';
+import { CopyCurl } from '../../components/copy-curl.tsx';
+import { useReadOnlyReason, useSessionContext } from '../../hooks/console-context.ts';
+import type { Action } from '../../hooks/use-action.ts';
+import type { LiveRoom } from '../use-room.ts';
+
+type Choice = { title: string; testId: string; on: boolean; changed: Permissions };
+
+export function PeerPermissions({ peer, name, live, action }: { peer: Peer; name: string; live: LiveRoom; action: Action }) {
+  const { api } = useSessionContext();
+  const refusal = useReadOnlyReason();
+  const refusalId = useId();
+  const { permissions } = peer;
+  const change = async (wanted: Permissions) => {
+    const { method, path, body } = live.calls.permit(peer.id, wanted);
+    await action.run(() => api.call(method, path, body as object));
+    live.refresh();
+  };
+  return (
+    <fieldset className="permissions" aria-describedby={refusal ? refusalId : undefined}>
+      <legend>May</legend>
+      {choicesOf(permissions).map(({ title, testId, on, changed }) => (
+        <label key={testId} className="tick">
+          <input
+            type="checkbox"
+            data-testid={testId}
+            checked={on}
+            aria-disabled={refusal !== undefined || action.busy}
+            onChange={() => {
+              if (refusal === undefined && !action.busy) void change(changed);
+            }}
+          />
+          {title}
+        </label>
+      ))}
+      <CopyCurl call={live.calls.permit(peer.id, permissions)} what={`set the permissions of ${name}`} compact />
+      {refusal && (
+        <span className="visually-hidden" id={refusalId}>
+          {refusal}
+        </span>
+      )}
+    </fieldset>
+  );
+}
+
+function choicesOf(now: Permissions): Choice[] {
+  const publishing = (kind: 'audio' | 'video', title: string): Choice => {
+    const on = now.publish.includes(kind);
+    const publish = on ? now.publish.filter((each) => each !== kind) : [...now.publish, kind];
+    return { title, testId: `permit-${kind}`, on, changed: { ...now, publish } };
+  };
+  return [
+    publishing('audio', 'send sound'),
+    publishing('video', 'send video'),
+    { title: 'receive', testId: 'permit-subscribe', on: now.subscribe, changed: { ...now, subscribe: !now.subscribe } },
+    { title: 'send data', testId: 'permit-data', on: now.data, changed: { ...now, data: !now.data } },
+  ];
+}

@@ -1,0 +1,61 @@
+// Everybody who is in the room or may come: how their media goes, what they send, and what can be done about it.
+import { useState } from 'react';
+import type { Peer } from '../../../../server-sdk/src/generated/schemas.ts';
+import { Alert, EmptyState } from '../../components/page-title.tsx';
+import { useStats } from '../stats/use-stats.ts';
+import type { LiveRoom } from '../use-room.ts';
+import { peerName } from './names.tsx';
+import { PeerCard } from './peer-card.tsx';
+
+/** From this many on, a field to find one. */
+const many = 8;
+/** So many are drawn until more are asked for. */
+const page = 100;
+
+export function PeersTab({ live }: { live: LiveRoom }) {
+  const stats = useStats(live.calls);
+  const [wanted, setWanted] = useState('');
+  const [most, setMost] = useState(page);
+  const peers = live.room?.peers;
+  if (!peers) return null;
+  const text = wanted.trim().toLowerCase();
+  const found = peers.filter((peer) => `${peerName(peer)}\n${peer.id}`.toLowerCase().includes(text)).sort(connectedFirst);
+  const byId = new Map(stats.data?.peers.map((each) => [each.id, each]));
+  return (
+    <>
+      {stats.problem && <Alert tone="warning">{stats.problem}</Alert>}
+      {peers.length >= many && (
+        <input
+          className="filter panel-filter"
+          type="search"
+          placeholder="Find a peer by name or id"
+          aria-label="Find a peer by name or id"
+          data-testid="peer-filter"
+          value={wanted}
+          onChange={(event) => setWanted(event.target.value)}
+        />
+      )}
+      {peers.length === 0 && (
+        <EmptyState title="Nobody is expected" testId="no-peers">
+          Join the room, invite a guest, or add peers with the API.
+        </EmptyState>
+      )}
+      {peers.length > 0 && found.length === 0 && <p className="empty">Nobody is called like that.</p>}
+      <ul className="cards" aria-label="Peers of this room">
+        {found.slice(0, most).map((peer) => (
+          <PeerCard key={peer.id} peer={peer} stats={byId.get(peer.id)} history={stats.history.of(peer.id)} live={live} />
+        ))}
+      </ul>
+      {found.length > most && (
+        <button type="button" className="button" onClick={() => setMost(most + page)}>
+          Show {Math.min(page, found.length - most)} more of {found.length}
+        </button>
+      )}
+    </>
+  );
+}
+
+function connectedFirst(one: Peer, other: Peer): number {
+  if (one.status !== other.status) return one.status === 'connected' ? -1 : 1;
+  return peerName(one).localeCompare(peerName(other)) || one.id.localeCompare(other.id);
+}

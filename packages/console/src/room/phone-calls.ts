@@ -1,6 +1,0 @@
-// Phone calls as the properties of a component tell them.
-import type { Call } from '../../../server-sdk/src/generated/schemas.ts';
-
-export function callsOf(properties: Record<string, unknown>): Call[] {
-  return Array.isArray(properties.calls) ? (properties.calls as Call[]) : [];
-}

@@ -1,0 +1,294 @@
+// A room for whoever is logged in: join it, invite guests, and make it anew when it has ended.
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
+import { type Api, ApiError, errorMessage } from '../api/rest.ts';
+import type { SessionEnd } from '../call/call-state.ts';
+import { RoomSessionView } from '../call/room-session-view.tsx';
+import { ActionButton } from '../components/action-button.tsx';
+import { AppHeader, CenteredMessage } from '../components/app-header.tsx';
+import { LinkIcon } from '../components/icons.tsx';
+import { InviteDialog } from '../components/invite-dialog.tsx';
+import { useReadOnlyReason, useSessionContext } from '../hooks/console-context.ts';
+import { runSerially } from '../hooks/serialize.ts';
+import { tabId } from '../hooks/tab-storage.ts';
+import { PanelIcon, WatchIcon } from '../room/icons.tsx';
+import { RoomPanel } from '../room/room-panel.tsx';
+import { useIsWideScreen } from '../room/use-is-wide-screen.ts';
+import { useRoom } from '../room/use-room.ts';
+import { type RouteOf, roomsHash, watchHash } from '../router.ts';
+import '../room/room.css';
+import '../room/cards.css';
+import './components/options.css';
+import './events/log.css';
+
+type Known = 'asking' | 'there' | 'ended' | 'unreachable';
+const retryDelay = 1_500;
+const turnOf = (roomId: string): string => `peer of ${roomId}`;
+
+export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
+  const { api } = useSessionContext();
+  const live = useRoom(roomId);
+  const wide = useIsWideScreen();
+  const [panel, setPanel] = useState(wide);
+  const [inviting, setInviting] = useState(false);
+  const [entry, askAgain] = useRoomThere(api, roomId);
+  const [entered, setEntered] = useState(false);
+  const toggle = useRef<HTMLButtonElement>(null);
+  const closed = useRef(false);
+  const close = useCallback(() => {
+    closed.current = true;
+    setPanel(false);
+  }, []);
+  useEffect(() => {
+    // Not before: what the panel covers takes no focus.
+    if (!panel && closed.current) toggle.current?.focus();
+    closed.current = false;
+  }, [panel]);
+
+  useEffect(() => {
+    if (entry === 'there') setEntered(true);
+  }, [entry]);
+
+  if (!entered && entry !== 'there') {
+    return (
+      <>
+        <AppHeader home />
+        <main className="middle">
+          {entry === 'ended' ? (
+            <RoomEnded api={api} roomId={roomId} onMade={askAgain} />
+          ) : (
+            <p className="starting" role="status" data-testid="status">
+              {entry === 'asking' ? 'Looking for the room…' : 'Connection to the server lost, trying again…'}
+            </p>
+          )}
+        </main>
+      </>
+    );
+  }
+  const isStreamed = live.room?.components.some(({ type }) => type === 'hls');
+  const actions = (
+    <>
+      {isStreamed && (
+        <a className="button" href={watchHash(roomId)} aria-label="Watch the stream" data-testid="watch-link">
+          <WatchIcon />
+          <span>Watch</span>
+        </a>
+      )}
+      <ActionButton aria-label="Invite" data-testid="invite" onClick={() => setInviting(true)}>
+        <LinkIcon />
+        <span>Invite</span>
+      </ActionButton>
+      <button
+        ref={toggle}
+        type="button"
+        className="button"
+        aria-label="Details"
+        aria-expanded={panel}
+        data-testid="panel-toggle"
+        onClick={() => setPanel(!panel)}
+      >
+        <PanelIcon />
+        <span>Details</span>
+      </button>
+    </>
+  );
+  return (
+    <div className={panel ? 'room-page with-panel' : 'room-page'}>
+      {/* On a phone the panel covers the room, which goes on below it. */}
+      <div className="room-live" inert={panel && !wide}>
+        <Stage roomId={roomId} actions={actions} />
+      </div>
+      {panel && <RoomPanel live={live} covers={!wide} onClose={close} />}
+      {inviting && <InviteDialog api={api} roomId={roomId} onClose={() => setInviting(false)} />}
+    </div>
+  );
+}
+
+/** The lobby and the call; for those who may only read, a word why there is none. */
+function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
+  const { api } = useSessionContext();
+  const refusal = useReadOnlyReason();
+  const peer = useRef<string | undefined>(undefined);
+  const getAccess = useCallback(
+    (name: string) =>
+      runSerially(turnOf(roomId), async () => {
+        const access = await api.addPeer(roomId, { metadata: { name }, externalId: `console-${tabId()}` });
+        peer.current = access.peerId;
+        return access;
+      }),
+    [api, roomId],
+  );
+  const onLeft = useCallback(
+    (left?: Promise<void>) => {
+      // Who left on purpose does not come back: nobody shall be waited for. Whoever comes again before that would be taken for the peer that leaves.
+      const goodbye = runSerially(turnOf(roomId), async () => {
+        await left;
+        const peerId = peer.current;
+        peer.current = undefined;
+        if (peerId !== undefined) await api.deletePeer(roomId, peerId);
+      });
+      goodbye.catch(() => undefined);
+    },
+    [api, roomId],
+  );
+
+  const leftNow = useRef(onLeft);
+  leftNow.current = onLeft;
+  // Going to another page of the console is leaving, too; a reload is not, and takes the same peer again.
+  useEffect(() => () => leftNow.current(), []);
+
+  if (refusal !== undefined) {
+    return (
+      <>
+        <AppHeader home>{actions}</AppHeader>
+        <main className="middle">
+          <CenteredMessage title={roomId} testId="cannot-join">
+            {refusal} You see what happens here, and cannot join.
+          </CenteredMessage>
+        </main>
+      </>
+    );
+  }
+  return (
+    <RoomSessionView
+      roomId={roomId}
+      guest={false}
+      base={api.base}
+      getAccess={getAccess}
+      onLeft={onLeft}
+      actions={actions}
+      renderEnding={(sessionEnd, again) => <AfterCall api={api} roomId={roomId} ending={sessionEnd} again={again} />}
+    />
+  );
+}
+
+/** Whether the room is there, asked until the server answers. */
+function useRoomThere(api: Api, roomId: string): [Known, () => void] {
+  const [known, setKnown] = useState<Known>('asking');
+  const [round, setRound] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another round asks again
+  useEffect(() => {
+    let stopped = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const ask = async () => {
+      const answer = await api.getRoom(roomId).then(
+        () => 'there' as const,
+        (error: unknown) => (error instanceof ApiError && error.status === 404 ? ('ended' as const) : ('unreachable' as const)),
+      );
+      if (stopped) return;
+      setKnown(answer);
+      if (answer === 'unreachable') timer = setTimeout(ask, retryDelay);
+    };
+    void ask();
+    return () => {
+      stopped = true;
+      clearTimeout(timer);
+    };
+  }, [api, roomId, round]);
+  return [known, useCallback(() => setRound((before) => before + 1), [])];
+}
+
+type AfterCallProps = { api: Api; roomId: string; ending: SessionEnd; again: { join: () => void; lobby: () => void } };
+
+function AfterCall({ api, roomId, ending, again }: AfterCallProps) {
+  if (ending.reason === 'left') return <Left again={again} />;
+  return <Lost api={api} roomId={roomId} ending={ending} again={again} />;
+}
+
+function Left({ again }: { again: { lobby: () => void } }) {
+  return (
+    <CenteredMessage
+      title="You left the room"
+      testId="left"
+      actions={
+        <>
+          <a className="button" href={roomsHash}>
+            All rooms
+          </a>
+          <button type="button" className="button primary" data-testid="rejoin" onClick={again.lobby}>
+            Join again
+          </button>
+        </>
+      }
+    />
+  );
+}
+
+/** The call ended and the server has to say whether the room is still there. */
+function Lost({ api, roomId, ending, again }: AfterCallProps) {
+  const [known] = useRoomThere(api, roomId);
+  if (known === 'ended') return <RoomEnded api={api} roomId={roomId} onMade={again.join} />;
+  if (known !== 'there') {
+    return (
+      <p className="starting" role="status" data-testid="status">
+        {known === 'asking' ? 'Looking for the room…' : 'Connection to the server lost, trying again…'}
+      </p>
+    );
+  }
+  return (
+    <CenteredMessage
+      title={
+        ending.reason === 'removed'
+          ? 'You were removed from this room'
+          : ending.reason === 'takenOver'
+            ? 'You are in this room elsewhere'
+            : 'The connection ended'
+      }
+      testId="call-over"
+      actions={
+        <>
+          <a className="button" href={roomsHash}>
+            All rooms
+          </a>
+          <button type="button" className="button primary" data-testid="rejoin" onClick={again.join}>
+            {ending.reason === 'takenOver' ? 'Join here' : 'Join again'}
+          </button>
+        </>
+      }
+    >
+      {ending.message}
+    </CenteredMessage>
+  );
+}
+
+function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const make = async () => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await api.createRoom({ roomId });
+      onMade();
+    } catch (error) {
+      // Somebody else was faster: the room is there, which is all that was wanted.
+      if (error instanceof ApiError && error.code === 'already_exists') return onMade();
+      setProblem(errorMessage(error));
+    } finally {
+      // It may be gone again by the time that it is asked for.
+      setBusy(false);
+    }
+  };
+  return (
+    <CenteredMessage
+      title="This room has ended."
+      testId="room-ended"
+      actions={
+        <>
+          <a className="button" href={roomsHash}>
+            All rooms
+          </a>
+          <button type="button" className="button primary" data-testid="make-anew" disabled={busy} onClick={make}>
+            Make it anew
+          </button>
+        </>
+      }
+    >
+      {problem ?? (
+        <>
+          <strong className="room-name">{roomId}</strong> is not on the server any more. You can make it anew under the same name; others
+          join it with the same address, guests need a new link.
+        </>
+      )}
+    </CenteredMessage>
+  );
+}

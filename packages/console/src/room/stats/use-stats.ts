@@ -1,0 +1,34 @@
+// Figures of the media of a room while somebody looks at them.
+import { useCallback, useRef, useState } from 'react';
+import type { RoomStats } from '../../../../server-sdk/src/generated/schemas.ts';
+import { ApiError } from '../../api/rest.ts';
+import { useSessionContext } from '../../hooks/console-context.ts';
+import { type Resource, useResource } from '../../hooks/use-resource.ts';
+import type { RoomCalls } from '../components/calls.ts';
+import { StatsHistory } from './stats-history.ts';
+
+/** The server measures once a second at most. */
+const every = 2_000;
+
+export function useStats(calls: RoomCalls): Resource<RoomStats | undefined> & { history: StatsHistory } {
+  const { api } = useSessionContext();
+  const [history] = useState(() => new StatsHistory());
+  const absent = useRef(false);
+  const load = useCallback(
+    async (signal: AbortSignal): Promise<RoomStats | undefined> => {
+      if (absent.current) return undefined;
+      try {
+        const stats = (await api.call('GET', calls.stats().path, undefined, signal)).data as RoomStats;
+        history.add(stats);
+        return stats;
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 404) throw error;
+        // A node of an older version has no such figures; of a room that is gone the page tells elsewhere.
+        absent.current = error.code === 'not_found';
+        return undefined;
+      }
+    },
+    [api, calls, history],
+  );
+  return { ...useResource(load, every), history };
+}

@@ -1,0 +1,99 @@
+// Chromium for tests: started with fake devices, ended with the test; what its pages complain of is shown when a test fails.
+import { existsSync } from 'node:fs';
+import { after, type TestContext } from 'node:test';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { testFileVariable } from '../../../tools/paths.mjs';
+import { eventually } from '../eventually.ts';
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Media without hardware, WebRTC over loopback without names for it, and a browser that does nothing on its own. */
+const flags = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  // Half as many pictures as it makes by itself: enough to see that they move, and each costs an encoder and all decoders.
+  '--use-fake-device-for-media-stream=fps=10',
+  '--use-fake-ui-for-media-stream',
+  '--autoplay-policy=no-user-gesture-required',
+  '--allow-loopback-in-peer-connection',
+  // This takes the place of Playwright's own list; what is made ahead of pages that never come costs each page of a test.
+  '--disable-features=WebRtcHideLocalIpsWithMdns,PreloadTopChromeWebUI,SpareRendererForSitePerProcess,DestroyProfileOnBrowserClose,MediaRouter',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // Pages side by side are all in use.
+  '--disable-background-timer-throttling',
+  '--disable-renderer-backgrounding',
+  '--disable-backgrounding-occluded-windows',
+];
+
+/**
+ * Asks the page until the function gives something true, which is returned. Unlike Playwright's own waitForFunction it waits for
+ * promises of the function, and pages with a strict policy allow it.
+ */
+export async function comesToHold<Arg, Result>(
+  page: Page,
+  ask: (arg: Arg) => Result | Promise<Result>,
+  arg: Arg,
+  timeout = 60_000,
+): Promise<NonNullable<Result>> {
+  // Playwright's own types of arguments go too deep for generic ones.
+  const look = async () => (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
+  return eventually(() => `${ask} with ${JSON.stringify(arg)}`, look, { within: timeout, every: 100 });
+}
+
+export type StartedBrowser = {
+  browser: Browser;
+  /** A page with a storage of its own. */
+  newPage: (url?: string, options?: BrowserContextOptions) => Promise<Page>;
+};
+
+/**
+ * `args` are further flags; `wrap` gives a program that runs Chromium elsewhere, e.g. in a network namespace. `shared`: the tests of a file that
+ * say so have one browser for each set of flags, since it costs two seconds of a core to start; what a test opened is closed with the test.
+ */
+export type BrowserOptions = { args?: readonly string[]; wrap?: (program: string) => Promise<string>; shared?: boolean };
+
+async function start({ args = [], wrap }: BrowserOptions): Promise<Browser> {
+  const program = places.find((path) => existsSync(path));
+  if (!program) throw new Error('There is no Chromium: sudo apt-get install -y chromium');
+  const executablePath = wrap ? await wrap(program) : program;
+  return chromium.launch({ executablePath, args: [...flags, ...args], timeout: 90_000 });
+}
+
+/** By flags: those that no test uses now. A test takes one away for as long as it uses it. */
+const idle = new Map<string, Browser>();
+/** Only in the process of a test file: a bench has no end of all tests. */
+const hasEnd = process.env[testFileVariable] !== undefined;
+if (hasEnd) after(() => Promise.all([...idle.values()].map((browser) => browser.close())));
+
+/** Starts Chromium. */
+export async function startBrowser(t: TestContext, options: BrowserOptions = {}): Promise<StartedBrowser> {
+  const key = options.shared && hasEnd && !options.wrap ? JSON.stringify(options.args ?? []) : undefined;
+  const kept = key === undefined ? undefined : idle.get(key);
+  if (key !== undefined) idle.delete(key);
+  const browser = kept?.isConnected() ? kept : await start(options);
+  const said: string[] = [];
+  t.after(async () => {
+    // Node.js has had `passed` since 21.7; its types do not yet.
+    const { passed } = t as { passed?: boolean };
+    if (!passed) for (const line of said.slice(-50)) t.diagnostic(line);
+    // What failed may have left a browser that is not well.
+    if (!passed || key === undefined || idle.has(key)) return browser.close();
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    idle.set(key, browser);
+  });
+  const newPage: StartedBrowser['newPage'] = async (url, options = {}) => {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    page.on('console', (message) => said.push(`[${message.type()}] ${message.text()}`));
+    page.on('pageerror', (error) => said.push(`[exception] ${error.stack ?? error.message}`));
+    if (url !== undefined) await page.goto(url);
+    return page;
+  };
+  return { browser, newPage };
+}

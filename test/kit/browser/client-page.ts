@@ -1,0 +1,231 @@
+// What runs inside a test's plain page: the client library, a picture and a tone of its own, and instruments that measure the others'.
+import { RoomClient, type RoomClientOptions } from '../../../packages/client/src/index.ts';
+import { drawCode } from '../media/time-code.ts';
+
+export type Colour = [red: number, green: number, blue: number];
+export type Picture = { colour: Colour; change: number; width: number; height: number };
+
+/** A moving picture of one colour: a white bar wanders over it. So many pictures a second, each of which costs an encoder and all decoders. */
+function pattern(colour: string, width = 640, height = 360, rate = 15): MediaStreamTrack {
+  const canvas = document.createElement('canvas');
+  canvas.width = width;
+  canvas.height = height;
+  const context = canvas.getContext('2d');
+  let step = 0;
+  const draw = () => {
+    if (!context) return;
+    context.fillStyle = colour;
+    context.fillRect(0, 0, width, height);
+    context.fillStyle = 'white';
+    context.fillRect((step * 14) % width, 0, width / 16, height);
+    step += 1;
+  };
+  draw();
+  setInterval(draw, 1000 / rate);
+  return canvas.captureStream(rate).getVideoTracks()[0] as MediaStreamTrack;
+}
+
+let audio: AudioContext | undefined;
+
+function audioContext(): AudioContext {
+  audio ??= new AudioContext();
+  return audio;
+}
+
+/** A tone of so many hertz. */
+function tone(frequency: number): MediaStreamTrack {
+  return beeper(frequency).track;
+}
+
+/** `turn`: puts the tone on or off. @returns when it did, in milliseconds since 1970 */
+type Beeper = { track: MediaStreamTrack; turn: (on: boolean) => number };
+
+/** A tone that can be put on and off; it is on. */
+function beeper(frequency: number): Beeper {
+  const context = audioContext();
+  const oscillator = context.createOscillator();
+  oscillator.frequency.value = frequency;
+  const gain = context.createGain();
+  const destination = context.createMediaStreamDestination();
+  oscillator.connect(gain).connect(destination);
+  oscillator.start();
+  const turn = (on: boolean) => {
+    gain.gain.value = on ? 1 : 0;
+    return performance.timeOrigin + performance.now();
+  };
+  return { track: destination.stream.getAudioTracks()[0] as MediaStreamTrack, turn };
+}
+
+function pixels(video: HTMLVideoElement): Uint8ClampedArray {
+  const canvas = document.createElement('canvas');
+  canvas.width = 64;
+  canvas.height = 36;
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  context?.drawImage(video, 0, 0, 64, 36);
+  return context?.getImageData(0, 0, 64, 36).data ?? new Uint8ClampedArray();
+}
+
+/** Whether another frame comes: not after two seconds, and not once what was shown is taken out of the page. */
+function nextFrame(video: HTMLVideoElement): Promise<boolean> {
+  const shown = video.isConnected;
+  const began = performance.now();
+  return new Promise((resolve) => {
+    const end = (came: boolean) => {
+      clearInterval(watch);
+      resolve(came);
+    };
+    const watch = setInterval(() => {
+      if (performance.now() - began > 2_000 || (shown && !video.isConnected)) end(false);
+    }, 50);
+    video.requestVideoFrameCallback(() => end(true));
+  });
+}
+
+/** The colour of most of the picture, and by how much it changes within five frames; undefined where they do not come. */
+async function picture(video: HTMLVideoElement): Promise<Picture | undefined> {
+  const before = pixels(video);
+  for (let frame = 0; frame < 5; frame += 1) if (!(await nextFrame(video))) return undefined;
+  const after = pixels(video);
+  const median = (channel: number) => {
+    const values = Array.from({ length: after.length / 4 }, (_, index) => after[index * 4 + channel] ?? 0).sort((a, b) => a - b);
+    return values[Math.floor(values.length / 2)] ?? 0;
+  };
+  let change = 0;
+  for (let index = 0; index < after.length; index += 1) change += Math.abs((after[index] ?? 0) - (before[index] ?? 0));
+  return { colour: [median(0), median(1), median(2)], change: change / after.length, width: video.videoWidth, height: video.videoHeight };
+}
+
+type Spectrum = { /** In decibels. */ levels: Float32Array /** Hertz from one to the next. */; step: number };
+
+async function spectrum(track: MediaStreamTrack): Promise<Spectrum> {
+  const context = audioContext();
+  const analyser = context.createAnalyser();
+  analyser.fftSize = 8192;
+  const source = context.createMediaStreamSource(new MediaStream([track]));
+  source.connect(analyser);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  const levels = new Float32Array(analyser.frequencyBinCount);
+  analyser.getFloatFrequencyData(levels);
+  source.disconnect();
+  return { levels, step: context.sampleRate / analyser.fftSize };
+}
+
+/** The loudest frequency of a track in hertz; 0 where it is silent. */
+async function loudest(track: MediaStreamTrack): Promise<number> {
+  const { levels, step } = await spectrum(track);
+  const best = levels.reduce((top, level, index) => (level > (levels[top] ?? 0) ? index : top), 0);
+  return (levels[best] ?? -200) > -70 ? best * step : 0;
+}
+
+/** By how many decibels the first frequency of a track is louder than the second. */
+async function louderBy(track: MediaStreamTrack, [first, second]: readonly [number, number]): Promise<number> {
+  const { levels, step } = await spectrum(track);
+  const around = (frequency: number) => Math.max(...levels.subarray(Math.round(frequency / step) - 2, Math.round(frequency / step) + 3));
+  return around(first) - around(second);
+}
+
+type Note = { at: number; name: string; detail?: unknown };
+
+/** One room in the page: everything that arrives is shown and played. */
+class TestRoom {
+  readonly room: RoomClient;
+  readonly notes: Note[] = [];
+  /** By track id. */
+  readonly elements = new Map<string, HTMLMediaElement>();
+  readonly arrived = new Map<string, { kind: string; peerId: string | undefined; at: number; firstFrame?: number }>();
+  /** The longest time between two frames that were shown, per track, in milliseconds. */
+  readonly gaps = new Map<string, number>();
+  size = { width: 640, height: 360 };
+
+  constructor(options: RoomClientOptions) {
+    this.room = new RoomClient(options);
+    const note = (name: string, detail?: unknown) => this.notes.push({ at: performance.now(), name, detail });
+    this.room.on('stateChanged', ({ state }) => note(state));
+    this.room.on('closed', (closing) => note('closed', closing));
+    this.room.on('data', (data) => note('data', data));
+    this.room.on('activeSpeaker', ({ peerId }) => note('activeSpeaker', peerId));
+    this.room.on('layersChanged', (data) => note('layersChanged', data));
+    this.room.on('localTrackEnded', ({ track, reason }) => note('localTrackEnded', { id: track.id, reason }));
+    this.room.on('localTrackMuted', ({ muted }) => note('localTrackMuted', muted));
+    this.room.on('dataChannel', ({ channel }) => {
+      note('dataChannel', { label: channel.label, peerId: channel.peerId });
+      channel.on('message', ({ data }) => note('message', typeof data === 'string' ? data : { bytes: (data as ArrayBuffer).byteLength }));
+    });
+    this.room.on('trackSubscribed', ({ trackId, kind, peerId, componentId }) => this.#show(trackId, kind, peerId ?? componentId));
+    this.room.on('trackUnsubscribed', ({ trackId }) => {
+      note('trackUnsubscribed', trackId);
+      this.elements.get(trackId)?.remove();
+      this.elements.delete(trackId);
+      this.arrived.delete(trackId);
+    });
+  }
+
+  /** The id of what arrives of this kind from this peer or component. */
+  trackOf(peerId: string, kind: string): string | undefined {
+    return [...this.arrived].find(([, each]) => each.peerId === peerId && each.kind === kind)?.[0];
+  }
+
+  async pictureOf(peerId: string): Promise<Picture | undefined> {
+    const video = this.elements.get(this.trackOf(peerId, 'video') ?? '');
+    return video instanceof HTMLVideoElement && video.videoWidth > 0 ? picture(video) : undefined;
+  }
+
+  async louderOf(peerId: string, frequencies: readonly [number, number]): Promise<number | undefined> {
+    const track = this.room.mediaStreamTrack(this.trackOf(peerId, 'audio') ?? '');
+    return track && louderBy(track, frequencies);
+  }
+
+  async toneOf(peerId: string): Promise<number | undefined> {
+    const track = this.room.mediaStreamTrack(this.trackOf(peerId, 'audio') ?? '');
+    return track && loudest(track);
+  }
+
+  #show(trackId: string, kind: string, peerId: string | undefined): void {
+    const element = document.createElement(kind === 'audio' ? 'audio' : 'video');
+    element.muted = true;
+    if (element instanceof HTMLVideoElement) element.style.cssText = `width:${this.size.width}px;height:${this.size.height}px`;
+    document.body.append(element);
+    this.elements.set(trackId, element);
+    const arrival: { kind: string; peerId: string | undefined; at: number; firstFrame?: number } = { kind, peerId, at: performance.now() };
+    this.arrived.set(trackId, arrival);
+    this.room.attach(trackId, element);
+    if (!(element instanceof HTMLVideoElement)) return;
+    let last: number | undefined;
+    const count = (now: number) => {
+      arrival.firstFrame ??= now;
+      if (last !== undefined) this.gaps.set(trackId, Math.max(this.gaps.get(trackId) ?? 0, now - last));
+      last = now;
+      element.requestVideoFrameCallback(count);
+    };
+    element.requestVideoFrameCallback(count);
+  }
+}
+
+/** Every connection for media that this page made, in order; those without media are the library's way to ask what the browser can do. */
+const connections: RTCPeerConnection[] = [];
+/** How many parts of media each description had that a connection was given, in order. */
+const negotiations: number[] = [];
+globalThis.RTCPeerConnection = class extends RTCPeerConnection {
+  constructor(configuration?: RTCConfiguration) {
+    super(configuration);
+    this.addEventListener('icegatheringstatechange', () => {
+      if (!connections.includes(this)) connections.push(this);
+    });
+  }
+
+  override setRemoteDescription(description: RTCSessionDescriptionInit): Promise<void> {
+    negotiations.push((description.sdp ?? '').split('\nm=').length - 1);
+    return super.setRemoteDescription(description);
+  }
+};
+
+const pageKit = {
+  ...{ connections, negotiations, RoomClient, drawCode, TestRoom, pattern, tone, beeper, picture, loudest },
+  rooms: {} as Record<string, TestRoom>,
+  beepers: {} as Record<string, Beeper>,
+};
+export type PageKit = typeof pageKit;
+declare global {
+  var kit: PageKit;
+}
+globalThis.kit = pageKit;

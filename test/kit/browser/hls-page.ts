@@ -1,0 +1,105 @@
+// What runs inside a viewer's page: hls.js, and instruments that measure what it shows and sounds.
+import Hls from 'hls.js';
+import { codeSteps, readCode } from '../media/time-code.ts';
+
+export type Watched = {
+  /** Seconds of the stream that were shown, and milliseconds of the longest pause between two pictures. */
+  shown: number;
+  maxPause: number;
+  stalls: number;
+  errors: string[];
+  /** Milliseconds from the time code in the picture to the moment that it was shown. */
+  latencies: number[];
+};
+
+class Viewer {
+  readonly video = document.createElement('video');
+  readonly #hls = new Hls({ lowLatencyMode: true });
+  readonly #errors: string[] = [];
+  readonly #canvas = document.createElement('canvas');
+  #latencies: number[] = [];
+  #maxPause = 0;
+  #stalls = 0;
+  #analyser: AnalyserNode | undefined;
+
+  constructor(address: string) {
+    this.video.style.cssText = 'width:640px;height:360px';
+    document.body.append(this.video);
+    const context = new AudioContext();
+    this.#analyser = new AnalyserNode(context, { fftSize: 8192 });
+    context.createMediaElementSource(this.video).connect(this.#analyser);
+    // Without a way out nothing flows.
+    this.#analyser.connect(new GainNode(context, { gain: 0 })).connect(context.destination);
+    this.#hls.on(Hls.Events.ERROR, (_, { details, fatal, error }) => {
+      if (details === Hls.ErrorDetails.BUFFER_STALLED_ERROR) this.#stalls += 1;
+      this.#errors.push(`${details}${fatal ? ' (fatal)' : ''}: ${error.message}`);
+    });
+    this.#hls.on(Hls.Events.MANIFEST_PARSED, () => void this.video.play());
+    this.#hls.loadSource(address);
+    this.#hls.attachMedia(this.video);
+    this.#watch();
+  }
+
+  /** Measures from here. */
+  begin(): void {
+    this.#latencies = [];
+    this.#maxPause = 0;
+    this.#stalls = 0;
+    this.#errors.length = 0;
+  }
+
+  watched(): Watched {
+    const { currentTime } = this.video;
+    return {
+      shown: currentTime,
+      maxPause: this.#maxPause,
+      stalls: this.#stalls,
+      errors: [...this.#errors],
+      latencies: [...this.#latencies],
+    };
+  }
+
+  /** Colour at a place of the picture. */
+  colourAt(x: number, y: number): [red: number, green: number, blue: number] {
+    const [red = 0, green = 0, blue = 0] = this.#pixels().getImageData(Math.round(x), Math.round(y), 1, 1).data;
+    return [red, green, blue];
+  }
+
+  /** The loudest frequency in hertz; 0 where it is silent. */
+  loudest(): number {
+    const analyser = this.#analyser;
+    if (!analyser) return 0;
+    const levels = new Float32Array(analyser.frequencyBinCount);
+    analyser.getFloatFrequencyData(levels);
+    const best = levels.reduce((top, level, index) => (level > (levels[top] ?? -200) ? index : top), 0);
+    return (levels[best] ?? -200) > -70 ? (best * analyser.context.sampleRate) / analyser.fftSize : 0;
+  }
+
+  #watch(): void {
+    let last: number | undefined;
+    const step = (now: number) => {
+      if (last !== undefined) this.#maxPause = Math.max(this.#maxPause, now - last);
+      last = now;
+      const code = readCode(this.#pixels(), this.video.videoWidth, this.video.videoHeight);
+      if (code !== undefined) this.#latencies.push(codeSteps(code, Date.now()));
+      this.video.requestVideoFrameCallback(step);
+    };
+    this.video.requestVideoFrameCallback(step);
+  }
+
+  #pixels(): CanvasRenderingContext2D {
+    const { videoWidth: width, videoHeight: height } = this.video;
+    // Another size is another memory: with one for each picture the page would be held up where it gives them all back.
+    if (this.#canvas.width !== width || this.#canvas.height !== height) Object.assign(this.#canvas, { width, height });
+    const context = this.#canvas.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
+    context.drawImage(this.video, 0, 0);
+    return context;
+  }
+}
+
+const viewerKit = { Viewer, viewer: undefined as Viewer | undefined };
+export type ViewerKit = typeof viewerKit;
+declare global {
+  var viewing: ViewerKit;
+}
+globalThis.viewing = viewerKit;

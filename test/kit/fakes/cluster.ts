@@ -1,0 +1,87 @@
+// Several nodes of a cluster in one process: real rooms and real cluster code on a network that the test cuts and heals.
+import { Cluster } from '../../../node/cluster/cluster.ts';
+import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
+import type { LostEntry } from '../../../node/cluster/connected-peers.ts';
+import { silentLog } from '../../../node/common/log.ts';
+import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
+import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
+import { turns } from '../turns.ts';
+import { FakeComponentRegistry } from './fake-components.ts';
+import { type FakeLinks, FakeNetwork } from './fake-links.ts';
+import { FakeMedia } from './fake-media.ts';
+import { noLimits } from './rooms.ts';
+
+export type TestNode = {
+  name: NodeName;
+  links: FakeLinks;
+  cluster: Cluster;
+  local: LocalRooms;
+  media: FakeMedia;
+  components: FakeComponentRegistry;
+  events: RoomEvent[];
+  lost: LostEntry[];
+  /** What the node says of its load beside its rooms. */
+  load: { forwardedTracks: number; cpu: number; accepting: boolean };
+};
+
+export type TestCluster = { network: FakeNetwork; nodes: TestNode[] };
+
+/** Nodes `svc@a`, `svc@b`, ... all connected. */
+export function makeCluster(count: number, limits: Partial<LocalLimits> = {}): TestCluster {
+  const network = new FakeNetwork();
+  const nodes = Array.from({ length: count }, (_, index) => makeNode(network, `svc@${String.fromCharCode(97 + index)}`, limits));
+  network.connectAll();
+  return { network, nodes };
+}
+
+export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<LocalLimits> = {}): TestNode {
+  const log = silentLog();
+  const links = network.join(name);
+  const media = new FakeMedia();
+  const components = new FakeComponentRegistry();
+  const events: RoomEvent[] = [];
+  const lost: LostEntry[] = [];
+  const keys = new PeerTokens(['the secret of all nodes']);
+  const load = { forwardedTracks: 0, cpu: 0, accepting: true };
+  const address = `${name.split('@')[1]}.test`;
+  const local: LocalRooms = new LocalRooms({
+    node: name,
+    log,
+    engine: media,
+    components,
+    clustered: true,
+    address: () => address,
+    limits: () => ({ ...noLimits, ...limits }),
+    signToken: (claims) => keys.sign(claims),
+    onEvent: (event) => {
+      events.push(event);
+      cluster.roomEvent(event);
+    },
+  });
+  const cluster: Cluster = new Cluster({
+    links,
+    local,
+    log,
+    load: () => ({ ...load, rooms: local.size, accepting: load.accepting && local.accepting }),
+    describe: () => ({ address, internalAddress: `${address}:8080`, version: '0.7.0', tls: false, state: 'accepting' }),
+    drain: { start: () => void local.drain(), cancel: () => local.cancelDrain() },
+    drainTimeout: () => 60_000,
+    drainView: () => ({ state: 'accepting', deadline: null, defaultDeadline: 60, rooms: local.size, roomsWithPeers: 0, connectedPeers: 0 }),
+    config: () => ({ node: name, values: [], config: { files: [], shadowed: [], error: null }, warnings: [] }),
+    onNodes: () => {},
+    traffic: {
+      nodeUp: () => {},
+      nodeDown: () => {},
+      roomsLost: (_node, entries) => lost.push(...entries),
+      answer: () => undefined,
+      receive: () => false,
+    },
+  });
+  return { name, links, cluster, local, media, components, events, lost, load };
+}
+
+/** Everything that was under way between nodes has arrived. */
+export async function flushNetwork(): Promise<void> {
+  await turns(20);
+}

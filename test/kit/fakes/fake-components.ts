@@ -1,0 +1,79 @@
+// Kinds of components without files and processes: a test says what each does. They keep the rules of the port.
+import { ServiceError } from '../../../node/common/errors.ts';
+import type { ComponentFactory, ComponentHost, ComponentRunner, ComponentSpec, SubscribableTrack } from '../../../node/rooms/interfaces.ts';
+import type { ComponentOptions } from '../../../node/rooms/shapes/room-config.ts';
+
+/** What a host knows of its place, for hosts that tests make. */
+export const hostFacts = {
+  componentId: 'c',
+  room: { roomId: 'r', incarnation: '01J0000000000000000000TEST', webhookUrl: () => null },
+  nameOf: () => null,
+  showProperties: () => {},
+  playable: () => {},
+  callEvent: () => {},
+  trackDropped: () => {},
+  unpublish: () => {},
+} satisfies Partial<ComponentHost>;
+
+export class FakeComponentRegistry implements ComponentFactory {
+  readonly runners: FakeRunner[] = [];
+  /** What the next component does at its start instead of publishing. */
+  failStart: ServiceError | undefined;
+  /** Whether prepare waits: to see what happens meanwhile. */
+  gate: Promise<void> = Promise.resolve();
+
+  async createSpec({ type, options }: ComponentOptions): Promise<ComponentSpec> {
+    await this.gate;
+    if (type !== 'file' && type !== 'recording')
+      throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
+    const { failStart } = this;
+    return {
+      type,
+      properties: { ...options },
+      ...(type === 'recording' && { subscribeMode: options?.subscribeMode === 'manual' ? ('manual' as const) : ('auto' as const) }),
+      ...(Array.isArray(options?.origins) && { origins: options.origins.map(String) }),
+      open: (host) => {
+        const runner = new FakeRunner(host, failStart, type === 'file');
+        this.runners.push(runner);
+        return runner;
+      },
+    };
+  }
+
+  /** The component that was made last. */
+  get last(): FakeRunner {
+    const runner = this.runners.at(-1);
+    if (!runner) throw new Error('no component was made');
+    return runner;
+  }
+}
+
+export class FakeRunner implements ComponentRunner {
+  readonly host: ComponentHost;
+  closed = false;
+  /** Each list that it was told to receive. */
+  readonly received: (readonly SubscribableTrack[])[] = [];
+  readonly #failure: ServiceError | undefined;
+  readonly #publishes: boolean;
+
+  constructor(host: ComponentHost, failure: ServiceError | undefined, publishes: boolean) {
+    this.host = host;
+    this.#failure = failure;
+    this.#publishes = publishes;
+  }
+
+  async start(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    if (!this.#publishes) return;
+    await this.host.connect({ ip: '127.0.0.1', port: 9 });
+    await this.host.publish({ kind: 'audio', rtpParameters: {}, metadata: { source: 'fake' } });
+  }
+
+  receive(tracks: readonly SubscribableTrack[]): void {
+    this.received.push(tracks);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}

@@ -1,0 +1,114 @@
+// Real rooms on fake media, with their events and what peers are told written down.
+import { silentLog } from '../../../node/common/log.ts';
+import type { CloseReason, PeerConnection } from '../../../node/rooms/interfaces.ts';
+import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
+import type { Peer } from '../../../node/rooms/peer.ts';
+import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import type { PeerEvent } from '../../../node/rooms/shapes/peer-events.ts';
+import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
+import { turns } from '../turns.ts';
+import { FakeComponentRegistry } from './fake-components.ts';
+import { FakeMedia } from './fake-media.ts';
+
+export const noLimits: LocalLimits = {
+  maxRooms: null,
+  maxPeersPerRoom: 500,
+  maxTracksPerPeer: 32,
+  dataMessageMaxBytes: 16_384,
+  peerDisconnectedTimeout: null,
+  peerlessPurgeTimeout: null,
+};
+
+export type TestRooms = {
+  rooms: LocalRooms;
+  media: FakeMedia;
+  components: FakeComponentRegistry;
+  keys: PeerTokens;
+  events: RoomEvent[];
+  /** Kinds of all events so far, in order, with the peer where there is one: `PeerAdded:alice`. */
+  kinds: () => string[];
+};
+
+export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false } = {}): TestRooms {
+  const events: RoomEvent[] = [];
+  const media = new FakeMedia();
+  const components = new FakeComponentRegistry();
+  const keys = new PeerTokens(['a secret of the test']);
+  const rooms = new LocalRooms({
+    node: 'svc@test',
+    log: silentLog(),
+    engine: media,
+    components,
+    clustered,
+    address: () => 'node.test:5002',
+    limits: () => ({ ...noLimits, ...limits }),
+    signToken: (claims) => keys.sign(claims),
+    onEvent: (event) => events.push(event),
+  });
+  return {
+    rooms,
+    media,
+    components,
+    keys,
+    events,
+    kinds: () => events.map((event) => (event.peerId ? `${event.type}:${event.peerId}` : event.type)),
+  };
+}
+
+/** A connection that writes down what the domain says over it. */
+export class TestConnection implements PeerConnection {
+  readonly events: PeerEvent[] = [];
+  closed: CloseReason | undefined;
+
+  send(event: PeerEvent): void {
+    this.events.push(event);
+  }
+
+  pongTimeoutChanged(): void {}
+
+  close(reason: CloseReason): void {
+    this.closed = reason;
+  }
+
+  names(): string[] {
+    return this.events.map((event) => event.event);
+  }
+
+  /** Data of the events of one name. */
+  of<Name extends PeerEvent['event']>(name: Name): EventData<Name>[] {
+    return this.events.filter((event) => event.event === name).map((event) => event.data as EventData<Name>);
+  }
+}
+
+type EventData<Name extends PeerEvent['event']> = Extract<PeerEvent, { event: Name }>['data'];
+
+export type TestPeer = { peer: Peer; connection: TestConnection; send: string };
+
+/** Adds a peer to a room, connects it, makes both transports and joins. */
+export async function joinPeer(rooms: LocalRooms, roomId: string, peerId: string): Promise<TestPeer> {
+  await rooms.addPeer(roomId, { type: 'webrtc', peerId });
+  return connectPeer(rooms, roomId, peerId);
+}
+
+export async function connectPeer(rooms: LocalRooms, roomId: string, peerId: string): Promise<TestPeer> {
+  const peer = rooms.findPeer(roomId, peerId);
+  if (!peer) throw new Error(`no peer ${peerId}`);
+  const connection = new TestConnection();
+  peer.connect(connection);
+  const { id } = await peer.createTransport('send', { sctp: true });
+  await peer.createTransport('recv', { sctp: true });
+  await peer.join({ rtpCapabilities: {} });
+  await flushEvents();
+  return { peer, connection, send: String(id) };
+}
+
+export async function publish(from: TestPeer, kind: 'audio' | 'video', metadata: string | null = null): Promise<string> {
+  const { trackId } = await from.peer.publish({ transportId: from.send, kind, rtpParameters: {}, metadata, paused: false });
+  await flushEvents();
+  return trackId;
+}
+
+/** Everything that was ready to run has run: fake media answers within microtasks and immediates. */
+export async function flushEvents(): Promise<void> {
+  await turns(3);
+}

@@ -1,0 +1,36 @@
+// Webhooks under test: settings by hand, short delays, and events of made-up rooms.
+import type { TestContext } from 'node:test';
+import { type WebhookSettings, Webhooks, type WebhooksOptions } from '../../../node/events/webhooks/webhooks.ts';
+import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import { eventually } from '../eventually.ts';
+import { recordedLog } from '../recorded-log.ts';
+
+export const secret = `whsec_${Buffer.from('a secret of twenty-four bytes').toString('base64')}`;
+
+export function testSettings(changes: Partial<WebhookSettings> = {}): WebhookSettings {
+  return { urls: [], secrets: [secret], maxAge: 60_000, allowPrivate: true, pendingMaxBytes: 1024 * 1024, ...changes };
+}
+
+/** Webhooks that end with the test; a failed try is repeated after 10 ms. */
+export function startWebhooks(t: TestContext, settings: WebhookSettings, options: Partial<WebhooksOptions> = {}) {
+  const recorded = recordedLog();
+  const webhooks = new Webhooks({
+    log: recorded.log,
+    settings: () => settings,
+    userAgent: 'Mediarooms/test',
+    ...options,
+    dispatcher: { delay: () => 10, ...options.dispatcher },
+  });
+  t.after(() => webhooks.close(0));
+  return { webhooks, ...recorded };
+}
+
+/** Resolves when no more than `left` events wait: the others are delivered or dead. */
+export async function untilPending(webhooks: Pick<Webhooks, 'counters'>, left = 0): Promise<void> {
+  await eventually(`${left} events wait`, () => webhooks.counters().pending <= left, { every: 2 });
+}
+
+export function roomEvent(roomId: string, seq: number, type: RoomEvent['type'] = 'PeerAdded'): RoomEvent {
+  const time = new Date().toISOString();
+  return { id: `${roomId}-${seq}`, type, time, seq, node: 'test@host', incarnation: `${roomId}-incarnation`, roomId };
+}

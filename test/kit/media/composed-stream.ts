@@ -1,0 +1,215 @@
+// A process that composes a room, without its component; and what its stream shows, as ffmpeg (not ours) sees it.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { silentLog } from '../../../node/common/log.ts';
+import {
+  type ComposedEncoding,
+  type ComposerCommand,
+  type ComposerReport,
+  composerReportSchema,
+  segmentName,
+} from '../../../node/components/hls/composer/composer-messages.ts';
+import { ComponentProcess } from '../../../node/components/process/component-process.ts';
+import type { RoomMedia } from '../../../node/rooms/interfaces.ts';
+import { makeResources } from '../processes/resources-folder.ts';
+import { allFrames } from './recorded-file.ts';
+import { ofMost } from './tones.ts';
+
+const run = promisify(execFile);
+const limits = { timeout: 60_000, maxBuffer: 1024 * 1024 * 1024 } as const;
+
+type Start = Extract<ComposerCommand, { type: 'start' }>;
+export type PartReport = Extract<ComposerReport, { type: 'part' }>;
+/** A track as it is composed; `name` of its source. */
+export type ComposedTrack = { id: string; encoding: ComposedEncoding; source: string; name?: string };
+
+const module = join(import.meta.dirname, '../../../node/components/hls/composer', `composer-main${extname(import.meta.filename)}`);
+
+/** A composer of 640x360 at 24 pictures per second, unless the test says otherwise. Ended by the test, or by close(). */
+export async function startComposer(t: TestContext, options: Partial<Start> = {}, room?: RoomMedia) {
+  const folder = options.folder ?? (await makeResources(t));
+  const reports: ComposerReport[] = [];
+  const waiting: (() => void)[] = [];
+  const exits: string[] = [];
+  const tell = () => {
+    for (const check of [...waiting]) check();
+  };
+  const process = new ComponentProcess<ComposerCommand, ComposerReport>({
+    log: silentLog(),
+    module,
+    writes: [folder],
+    reportSchema: composerReportSchema,
+    onReport: (report) => {
+      reports.push(report);
+      tell();
+    },
+    onExit: (reason) => {
+      exits.push(reason);
+      tell();
+    },
+  });
+  t.after(() => process.end(5000));
+  const heard = async <Type extends ComposerReport['type']>(
+    type: Type,
+    holds: (report: Extract<ComposerReport, { type: Type }>) => boolean,
+  ) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Extract<ComposerReport, { type: Type }>>();
+    const timer = setTimeout(() => reject(new Error(`No ${type} came: ${JSON.stringify(reports.slice(-3))}`)), 60_000);
+    const check = () => {
+      const found = reports.find(
+        (report): report is Extract<ComposerReport, { type: Type }> => report.type === type && holds(report as never),
+      );
+      if (found) resolve(found);
+      else if (exits.length > 0) reject(new Error(`It ended: ${exits[0]}`));
+    };
+    waiting.push(check);
+    check();
+    return promise.finally(() => {
+      clearTimeout(timer);
+      waiting.splice(waiting.indexOf(check), 1);
+    });
+  };
+  process.send({
+    type: 'start',
+    folder,
+    init: 'init-0.mp4',
+    firstSegment: 0,
+    width: 640,
+    height: 360,
+    framerate: 24,
+    layout: 'grid',
+    names: false,
+    videoBitrate: 1_500_000,
+    audioBitrate: 128_000,
+    segmentDuration: 2000,
+    partDuration: 500,
+    maxPixels: 40_000_000,
+    careful: false,
+    ...options,
+  });
+  const [{ port }, { codecs }] = await Promise.all([heard('listening', () => true), heard('ready', () => true)]);
+  const output = room?.openOutput();
+  if (output) process.send({ type: 'connect', ...(await output.connect({ ip: '127.0.0.1', port })) });
+  let entries = 0;
+  /** Announces RTP that comes from elsewhere. */
+  const announce = async (track: Omit<Extract<ComposerCommand, { type: 'add' }>, 'type' | 'entry'>) => {
+    entries += 1;
+    const entry = entries;
+    process.send({ type: 'add', entry, ...track });
+    await heard('added', (report) => report.entry === entry);
+    return entry;
+  };
+  return {
+    folder,
+    codecs,
+    port,
+    reports,
+    exits,
+    heard,
+    announce,
+    pid: () => process.pid ?? assert.fail('there is no process'),
+    parts: () => reports.filter((report) => report.type === 'part'),
+    /** Composes a track of the room. @returns its number */
+    add: async ({ id, encoding, source, name }: ComposedTrack) => {
+      assert.ok(output);
+      const { ssrc, clockRate, channels } = await output.subscribe(id);
+      const entry = await announce({ ssrc, encoding, clockRate, channels, source, name: name ?? null });
+      await output.resume(id);
+      return entry;
+    },
+    remove: (entry: number, trackId?: string) => {
+      if (trackId !== undefined) output?.unsubscribe(trackId);
+      process.send({ type: 'remove', entry });
+    },
+    /** Resolves when so many more whole parts are in the files. */
+    after: async (parts: number) => {
+      const wanted = reports.filter(({ type }) => type === 'part').length + parts;
+      await heard('part', () => reports.filter(({ type }) => type === 'part').length >= wanted);
+    },
+    /** Ends it in order. @returns the whole stream as one file */
+    close: async () => {
+      process.send({ type: 'close' });
+      await heard('closed', () => true);
+      await process.end(5000);
+      return wholeStream(folder, options.init);
+    },
+  };
+}
+
+/** One file of the init segment and all segments. */
+export async function wholeStream(folder: string, init = 'init-0.mp4'): Promise<string> {
+  const numbers = (await readdir(folder)).flatMap((name) => /^segment-(\d+)\.m4s$/.exec(name)?.[1] ?? []).map(Number);
+  const files = [init, ...numbers.sort((a, b) => a - b).map((number) => segmentName(number))];
+  const path = join(folder, 'whole.mp4');
+  await writeFile(path, Buffer.concat(await Promise.all(files.map((name) => readFile(join(folder, name))))));
+  return path;
+}
+
+/** What ffprobe says of each of the two tracks. */
+export async function probeStreams(path: string) {
+  const { stdout, stderr } = await run('ffprobe', ['-v', 'error', '-show_streams', '-of', 'json', path], limits);
+  assert.equal(stderr, '');
+  const { streams } = JSON.parse(stdout) as { streams: Record<string, string | number>[] };
+  return streams;
+}
+
+/** Of each packet: when it begins in milliseconds, and whether it is a key frame. */
+export async function packetTimes(path: string, track: 'v' | 'a'): Promise<{ time: number; key: boolean }[]> {
+  const entries = ['-select_streams', `${track}:0`, '-show_entries', 'packet=pts_time,flags', '-of', 'csv=p=0'];
+  const { stdout } = await run('ffprobe', ['-v', 'error', ...entries, path], limits);
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [time, flags] = line.split(',');
+      return { time: Number(time) * 1000, key: flags?.startsWith('K') ?? false };
+    });
+}
+
+export type FrameProbe = { at: (x: number, y: number) => number[] };
+
+const small = { width: 160, height: 90 } as const;
+
+/** Each picture, to be asked for the colour (red, green, blue) at a place from 0 to 1. @throws where a decoder complains */
+export async function framesAt(path: string): Promise<FrameProbe[]> {
+  const scale = `scale=${small.width}:${small.height}:flags=area`;
+  const args = ['-v', 'error', '-nostdin', '-i', path, '-vf', scale, ...allFrames];
+  const { stdout, stderr } = await run('ffmpeg', args, { ...limits, encoding: 'buffer' });
+  assert.equal(stderr.toString(), '');
+  const size = small.width * small.height * 3;
+  return Array.from({ length: stdout.length / size }, (_, picture) => ({
+    at: (x, y) => {
+      const start = picture * size + (Math.floor(y * small.height) * small.width + Math.floor(x * small.width)) * 3;
+      return [...stdout.subarray(start, start + 3)];
+    },
+  }));
+}
+
+/** Samples of one channel at 48 kHz. @throws where a decoder complains */
+export async function samples(path: string): Promise<Float32Array> {
+  const args = ['-v', 'error', '-nostdin', '-i', path, '-ac', '1', '-ar', '48000', '-f', 'f32le', '-'];
+  const { stdout, stderr } = await run('ffmpeg', args, { ...limits, encoding: 'buffer' });
+  assert.equal(stderr.toString(), '');
+  return new Float32Array(Uint8Array.from(stdout).buffer);
+}
+
+/** How much of a sound has a frequency: 1 for a pure tone of it. */
+export function ratioOf(sound: Float32Array, frequency: number): number {
+  let [re, im, energy] = [0, 0, 0];
+  for (const [index, value] of sound.entries()) {
+    const angle = (2 * Math.PI * frequency * index) / 48_000;
+    re += value * Math.cos(angle);
+    im += value * Math.sin(angle);
+    energy += value * value;
+  }
+  return (2 * (re * re + im * im)) / (sound.length * energy);
+}
+
+/** How much of most of a sound has a frequency. */
+export function steadyShare(sound: Float32Array, frequency: number): number {
+  return ofMost(sound, 48_000, (piece) => ratioOf(piece, frequency));
+}

@@ -1,0 +1,60 @@
+// One who speaks the handshake of the distribution by hand, right or wrong.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { ownFlags } from '../../../node/cluster/erlang/handshake/flags.ts';
+import { cookieDigest, namePacket, parseChallengePacket, replyPacket } from '../../../node/cluster/erlang/handshake/handshake-packets.ts';
+import { PacketReader } from '../../../node/cluster/erlang/packet-reader.ts';
+import { emits, eventually } from '../eventually.ts';
+import { testCookie } from './dist-nodes.ts';
+
+export class RawDistPeer {
+  readonly socket: Socket;
+  readonly #reader = new PacketReader(2, 10_000);
+  #closed = false;
+
+  /** Speaks over a socket that somebody opened. */
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk) => this.#reader.push(chunk));
+    socket.on('close', () => {
+      this.#closed = true;
+    });
+    socket.on('error', () => {});
+  }
+
+  /** Destroyed with the test, if there is one. */
+  static async dial(t: TestContext | undefined, port: number): Promise<RawDistPeer> {
+    const socket = connect(port, '127.0.0.1');
+    t?.after(() => socket.destroy());
+    await once(socket, 'connect');
+    return new RawDistPeer(socket);
+  }
+
+  write(packet: Buffer): void {
+    this.socket.write(Buffer.concat([Buffer.of(packet.length >> 8, packet.length), packet]));
+  }
+
+  /** The next packet; undefined once the other side has closed. */
+  async read(): Promise<Buffer | undefined> {
+    const next = () => {
+      const packet = this.#reader.next();
+      return (packet || this.#closed) && { packet };
+    };
+    return (await eventually('a packet', next, { wakes: emits(this.socket, 'data', 'close') })).packet;
+  }
+
+  sayName(name: string, flags = ownFlags): void {
+    this.write(namePacket({ flags, creation: 7, name }));
+  }
+
+  /** Goes through the whole handshake and stays connected. */
+  async shakeHands(name: string): Promise<void> {
+    this.sayName(name);
+    assert.equal(String(await this.read()), 'sok');
+    const { challenge } = parseChallengePacket((await this.read()) ?? Buffer.alloc(0));
+    this.write(replyPacket({ challenge: 1, digest: cookieDigest(testCookie, challenge) }));
+    assert.equal((await this.read())?.length, 17);
+  }
+}

@@ -1,0 +1,45 @@
+// A WebRTC transport reached as an ICE agent does: STUN binding requests (RFC 8489, RFC 8445) and bytes after them.
+import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { z } from 'zod';
+import { attribute, bindingRequestTo, type IceParameters } from '../../../operator/smoke/stun.ts';
+
+/** RFC 8445, section 7.1.2. */
+const useCandidate = 0x0025;
+
+/** What createTransport answers, as far as it is needed to reach the transport. */
+const transportSchema = z.object({
+  iceParameters: z.object({ usernameFragment: z.string(), password: z.string() }),
+  iceCandidates: z.array(z.object({ ip: z.string(), port: z.number(), protocol: z.enum(['udp', 'tcp']) })),
+});
+
+/**
+ * Reaches the transport over UDP and sends it so many bytes that are no STUN, e.g. RTP without DTLS, which it reads and drops.
+ * Resolves with the bytes that came back when it has read them.
+ */
+export async function sendBytes(transport: unknown, bytes: number): Promise<number> {
+  const { iceParameters, iceCandidates } = transportSchema.parse(transport);
+  const candidate = iceCandidates.find(({ protocol }) => protocol === 'udp');
+  if (!candidate) throw new Error('the transport has no UDP candidate');
+  const socket = createSocket('udp4');
+  try {
+    const ask = async () => {
+      const answered = once(socket, 'message', { signal: AbortSignal.timeout(30_000) }) as Promise<[Buffer]>;
+      socket.send(bindingRequest(iceParameters), candidate.port, candidate.ip);
+      const [answer] = await answered;
+      return answer.length;
+    };
+    const first = await ask();
+    socket.send(Buffer.alloc(bytes, 0x80), candidate.port, candidate.ip);
+    // Datagrams to one socket are read in order.
+    return first + (await ask());
+  } finally {
+    socket.close();
+  }
+}
+
+/** A request that the transport takes as of its own, with more attributes where given. */
+export function bindingRequest(ice: IceParameters, more: readonly Buffer[] = []): Buffer {
+  return bindingRequestTo(ice, randomBytes(12), [attribute(useCandidate, Buffer.alloc(0)), ...more]);
+}

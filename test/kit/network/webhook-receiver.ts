@@ -1,0 +1,83 @@
+// A real HTTP receiver of webhooks on loopback that answers as a test says.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
+
+export type Received = { id: string; headers: Record<string, string>; body: string; event: RoomEvent; at: number; path: string };
+export type Answering = (response: ServerResponse, received: Received, count: number, request: IncomingMessage) => void;
+
+export type Receiver = {
+  url: string;
+  port: number;
+  /** Every request, also those that were refused. */
+  received: Received[];
+  /** TCP connections that were opened. */
+  connections: () => number;
+  /** Changes how requests are answered from now on. */
+  answer: (how: Answering) => void;
+  /** Resolves when so many requests have come. */
+  until: (count: number) => Promise<void>;
+  untilTrue: (holds: (received: readonly Received[]) => boolean) => Promise<void>;
+};
+
+export const accept: Answering = (response) => void response.writeHead(204).end();
+export const reject =
+  (status: number, headers: Record<string, string> = {}): Answering =>
+  (response) =>
+    void response.writeHead(status, headers).end('no');
+
+export async function startReceiver(t: TestContext, how: Answering = accept, port = 0): Promise<Receiver> {
+  let answer = how;
+  let connections = 0;
+  const received: Received[] = [];
+  const waiting = new Set<() => void>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      const headers = request.headers as Record<string, string>;
+      const one = {
+        id: headers['webhook-id'] ?? '',
+        headers,
+        body,
+        event: JSON.parse(body) as RoomEvent,
+        at: Date.now(),
+        path: request.url ?? '',
+      };
+      received.push(one);
+      answer(response, one, received.length, request);
+      for (const look of waiting) look();
+    });
+  });
+  server.on('connection', () => (connections += 1));
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const untilTrue = (holds: (received: readonly Received[]) => boolean) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (!holds(received)) return;
+      waiting.delete(look);
+      resolve();
+    };
+    waiting.add(look);
+    look();
+    return promise;
+  };
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${bound}/hook`,
+    port: bound,
+    received,
+    connections: () => connections,
+    answer: (next) => (answer = next),
+    until: (count) => untilTrue((all) => all.length >= count),
+    untilTrue,
+  };
+}

@@ -1,0 +1,35 @@
+// Two whole nodes in this process that know each other over a real distribution.
+import type { TestContext } from 'node:test';
+import type { Log } from '../../../node/common/log.ts';
+import type { Environment } from '../../../node/env.ts';
+import { type ApiClient, apiClient } from '../answers/api-client.ts';
+import { eventually } from '../eventually.ts';
+import { type StartedNode, startNode } from './start-node.ts';
+
+/** `api` asks `wrong`, which tests let own no room. */
+export type NodePair = { owner: StartedNode; nonOwner: StartedNode; api: ApiClient };
+export type NodePairOptions = { owner?: Environment; both?: Environment; logs?: { owner: Log; wrong: Log } };
+
+let pairs = 0;
+
+export async function startNodePair(t: TestContext, { owner: more, both, logs }: NodePairOptions = {}): Promise<NodePair> {
+  pairs += 1;
+  const suffix = `${process.pid}-${pairs}@localhost`;
+  const dist = (name: string) => ({
+    SVC_DIST_ENABLED: 'true',
+    SVC_DIST_NODE_NAME: `${name}${suffix}`,
+    SVC_DIST_NODES: `owner${suffix}`,
+    ...both,
+  });
+  const owner = await startNode(t, { ...dist('owner'), ...more }, logs?.owner);
+  const nonOwner = await startNode(t, dist('wrong'), logs?.wrong);
+  const api = apiClient(nonOwner.url, nonOwner.token);
+  await waitForMesh([api, apiClient(owner.url, owner.token)]);
+  return { owner, nonOwner, api };
+}
+
+/** Until each lists all: it knows another's name, address and state some time after they are connected, and not all do in the same moment. */
+export async function waitForMesh(nodes: readonly ApiClient[]): Promise<void> {
+  for (const node of nodes)
+    await eventually('the nodes find each other', async () => (await node.get('/cluster/nodes')).body.data.length >= nodes.length);
+}

@@ -1,0 +1,131 @@
+// A whole node as a process of its own, as a user starts it: for tests of signals, kill -9 and several nodes on one machine.
+import './worker-bin.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import type { Environment } from '../../../node/env.ts';
+import { nodeFlags } from '../../../tools/paths.mjs';
+import { assertNoneMarked } from '../answers/answer-check.ts';
+import { checkLast } from '../check-last.ts';
+import { freePorts } from '../network/free-ports.ts';
+import { assertNothingFound, startSearch } from '../secret-search.ts';
+import { testEnvironment } from './start-node.ts';
+
+const main = join(import.meta.dirname, '../../../node/main.ts');
+const startTimeoutMs = 60_000;
+const endTimeoutMs = 60_000;
+const startedUrl = /"url":"([^"]+)"/;
+const forTests: Environment = { ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true', SVC_LOG_LEVEL: 'debug' };
+
+export type NodeProcess = {
+  pid: number;
+  /** `http://127.0.0.1:<port>` */
+  url: string;
+  port: number;
+  /** Everything it has said so far, both streams. */
+  output: () => string;
+  /** Process ids of its media workers, as they are now. */
+  children: () => Promise<number[]>;
+  kill: (signal: NodeJS.Signals) => void;
+  /** Resolves with exit code and signal when the process has ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+};
+
+export type NodeProcessOptions = {
+  /** What the command begins with, e.g. to run it in a network namespace. */
+  wrap?: readonly string[];
+  /** Names of files of this folder that it imports before its own: what they change holds for the node alone. */
+  imports?: readonly string[];
+  /** No variable but those that are given, in an empty folder: the node as a user starts it from source. */
+  bare?: boolean;
+};
+
+/** Resolves when the node says that it has started. Killed with the test if it still runs; no secret may stand in what it said. */
+export async function startNodeProcess(t: TestContext, env: Environment = {}, options: NodeProcessOptions = {}): Promise<NodeProcess> {
+  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
+  const whole = options.bare ? env : { ...forTests, SVC_RESOURCES_BASE_PATH: resources, ...env };
+  const child = spawnNode(whole, options, options.bare ? resources : undefined);
+  const ended = waitForEnd(child);
+  const search = startSearch(whole);
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(resources, { recursive: true, force: true });
+  });
+  checkLast(t, () => {
+    search.look(text);
+    assertNothingFound(search);
+    assertNoneMarked(text);
+  });
+  let text = '';
+  const started = Promise.withResolvers<string>();
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      text += `${line}\n`;
+      const url = line.includes('node started') ? startedUrl.exec(line)?.[1] : undefined;
+      if (url) started.resolve(url);
+    });
+  }
+  const timer = setTimeout(() => started.reject(new Error(`the node did not start within ${startTimeoutMs} ms:\n${text}`)), startTimeoutMs);
+  void ended.then(({ code }) => started.reject(new Error(`the node ended with code ${code}:\n${text}`)));
+  const url = await started.promise.finally(() => clearTimeout(timer));
+  const pid = child.pid ?? 0;
+  return {
+    pid,
+    url,
+    port: Number(new URL(url).port),
+    output: () => text,
+    children: () => childrenOf(pid),
+    kill: (signal) => child.kill(signal),
+    ended,
+  };
+}
+
+/** For a node that is started again at its port: one that the system gives to nobody while it is away, as it would one that a node chose. */
+export async function stablePort(): Promise<Environment> {
+  const [port] = await freePorts(1);
+  return { SVC_PORT: String(port) };
+}
+
+/** Runs a node that is expected to refuse to start. */
+export async function runNodeToEnd(
+  env: Environment,
+  { wrap }: Pick<NodeProcessOptions, 'wrap'> = {},
+): Promise<{ code: number | null; output: string }> {
+  const whole = { ...forTests, ...env };
+  const search = startSearch(whole);
+  const child = spawnNode(whole, { wrap });
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const timer = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
+  const { code } = await waitForEnd(child);
+  clearTimeout(timer);
+  search.look(output);
+  assertNothingFound(search);
+  return { code, output };
+}
+
+/** Process ids of the direct children of a process. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
+function spawnNode(env: Environment, { wrap = [], imports = [] }: NodeProcessOptions, cwd?: string): ChildProcess {
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(SVC|LEGACY)_/.test(name)));
+  const before = [...imports, 'report-answers.ts'].map((file) => `--import=${join(import.meta.dirname, file)}`);
+  const [program = process.execPath, ...args] = [...wrap, process.execPath, ...nodeFlags, ...before, main];
+  return spawn(program, args, { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'], cwd });
+}
+
+async function waitForEnd(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { code, signal };
+}

@@ -1,0 +1,108 @@
+// A real S3 server (versitygw) over a folder, with one bucket; ended with the test.
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import type { S3Target } from '../../../node/rooms/shapes/component-options.ts';
+import { eventually } from '../eventually.ts';
+import { kubernetesPrograms } from '../kube/binaries.ts';
+import { Child } from '../kube/child.ts';
+import type { Scope } from '../kube/scope.ts';
+import { freePort } from '../network/free-ports.ts';
+
+export type S3Server = {
+  port: number;
+  /** With good keys, at this server. */
+  place: S3Target;
+  /** Variables of a node that has it as its storage. */
+  env: Record<string, string>;
+  /** Names of all objects of the bucket, in order. */
+  names: () => Promise<string[]>;
+  /** What is in an object; undefined where there is none. */
+  read: (name: string) => Promise<Buffer | undefined>;
+  /** One more bucket, for the same keys. */
+  makeBucket: (name: string) => Promise<void>;
+  /** Ends it; what it has stays. */
+  stop: () => Promise<void>;
+  /** Again, at the same port. */
+  start: () => Promise<void>;
+};
+
+const bucket = 'kept';
+
+/** Where it runs, if not on loopback: an address, and what a command begins with to run there. */
+export type S3ServerEndpoint = { address: string; wrap: readonly string[] };
+
+export async function startS3Server(
+  scope: Scope,
+  { address, wrap }: S3ServerEndpoint = { address: '127.0.0.1', wrap: [] },
+): Promise<S3Server> {
+  const { versitygw } = kubernetesPrograms(['versitygw']);
+  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-s3-'));
+  const data = join(folder, 'data');
+  const metadata = join(folder, 'metadata');
+  await mkdir(join(data, bucket), { recursive: true });
+  await mkdir(metadata);
+  const port = await freePort();
+  const keys = { accessKeyId: `key-id-${port}`, secretAccessKey: `s3-secret-key-${folder.slice(-6)}-${port}` };
+  const endpoint = `http://${address}:${port}`;
+  let child: Child | undefined;
+  const start = async () => {
+    const own = ['--access', keys.accessKeyId, '--secret', keys.secretAccessKey, '--port', `${address}:${port}`, '--keep-alive', '--quiet'];
+    child = new Child([versitygw, ...own, 'posix', '--sidecar', metadata, data], { log: join(folder, 'log'), env: {}, wrap });
+    const look = async () => {
+      if (child?.end) throw new Error(`the S3 server did not start:\n${child.tail()}`);
+      return answers(address, port);
+    };
+    await eventually(() => `the S3 server answers:\n${child?.tail()}`, look, { every: 20 });
+  };
+  const stop = async () => {
+    await child?.stop();
+    child = undefined;
+  };
+  scope.after(async () => {
+    await stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await start();
+  return {
+    port,
+    place: { bucket, endpoint, ...keys },
+    env: {
+      SVC_S3_BUCKET: bucket,
+      SVC_S3_ENDPOINT: endpoint,
+      SVC_S3_ACCESS_KEY_ID: keys.accessKeyId,
+      SVC_S3_SECRET_ACCESS_KEY: keys.secretAccessKey,
+    },
+    names: async () => (await filesBelow(join(data, bucket))).map((path) => relative(join(data, bucket), path)).sort(),
+    read: (name) => readFile(join(data, bucket, name)).catch(() => undefined),
+    makeBucket: (name) => mkdir(join(data, name)),
+    stop,
+    start,
+  };
+}
+
+/** Without what the server keeps of uploads in parts, and without what goes just now. */
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(ignoreMissing);
+  const found = await Promise.all(
+    entries
+      .filter(({ name }) => name !== '.sgwtmp')
+      .map((entry) => (entry.isDirectory() ? filesBelow(join(folder, entry.name)) : [join(folder, entry.name)])),
+  );
+  return found.flat();
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): [] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}
+
+function answers(address: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, address);
+    socket.on('connect', () => socket.destroy());
+    socket.on('error', () => resolve(false));
+    socket.on('close', (failed) => resolve(!failed));
+  });
+}

@@ -1,0 +1,75 @@
+// A whole node in this process, on free ports, ended with the test.
+import './worker-bin.ts';
+import { randomBytes } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import type { Log } from '../../../node/common/log.ts';
+import { AnnouncedAddresses } from '../../../node/config/announced.ts';
+import { localSystem } from '../../../node/config/system.ts';
+import type { Environment } from '../../../node/env.ts';
+import { MediaNode } from '../../../node/node.ts';
+import { Shutdown } from '../../../node/shutdown.ts';
+import { assertDocumented } from '../answers/answer-check.ts';
+import { checkLast } from '../check-last.ts';
+import { testConfig } from '../fakes/config.ts';
+import { freePort } from '../network/free-ports.ts';
+import { assertNothingFound, searchedLog, startSearch } from '../secret-search.ts';
+
+/** Stands nowhere by accident: all output is searched for it. */
+export const apiToken = `api-token-${randomBytes(16).toString('hex')}`;
+
+export type StartedNode = {
+  node: MediaNode;
+  /** `http://127.0.0.1:<port>`, without a slash at the end. */
+  url: string;
+  port: number;
+  metricsUrl: string;
+  token: string;
+  /** `ws://…/socket/peer/websocket` */
+  peerSocketUrl: string;
+  serverSocketUrl: string;
+  /** Ends the node before the test does. Idempotent. */
+  close: () => Promise<void>;
+};
+
+/** What a test node has unless it says otherwise: free ports, one worker, no rate limits that a test could run into. */
+export const testEnvironment: Environment = {
+  SVC_PORT: '0',
+  SVC_METRICS_PORT: '0',
+  SVC_SERVER_API_TOKEN: apiToken,
+  SVC_SECRET_KEY_BASE: `secret-key-${randomBytes(24).toString('hex')}`,
+  SVC_WEBRTC_WORKERS: '1',
+};
+
+/** Without a log of the test's own, what the node logs is searched for its secrets, and the test fails if it holds one. */
+export async function startNode(t: TestContext, env: Environment = {}, ownLog?: Log): Promise<StartedNode> {
+  // Of the first free block another node of the machine would have the port of a worker that is just being replaced, for as long as it runs.
+  const whole = { ...testEnvironment, SVC_WEBRTC_BASE_PORT: String(await freePort()), ...env };
+  const { config, hot, warnings, cleanUp } = await testConfig(whole);
+  const announced = new AnnouncedAddresses(config.webrtc, localSystem().resolve);
+  await announced.watch();
+  hot.watch();
+  const search = startSearch(whole);
+  const node = await MediaNode.start({ config, hot, announced, warnings, log: ownLog ?? searchedLog(search) });
+  const { port } = node.parts.http;
+  const shutdown = new Shutdown(node);
+  const close = () => shutdown.run(0);
+  t.after(async () => {
+    await close();
+    await cleanUp();
+  });
+  checkLast(t, () => {
+    assertNothingFound(search);
+    assertDocumented(port);
+  });
+  const socket = node.url.replace(/^http/, 'ws');
+  return {
+    node,
+    url: node.url,
+    port,
+    metricsUrl: `http://127.0.0.1:${node.parts.metrics.port}/metrics`,
+    token: env.SVC_SERVER_API_TOKEN ?? apiToken,
+    peerSocketUrl: `${socket}/socket/peer/websocket`,
+    serverSocketUrl: `${socket}/socket/server/websocket`,
+    close,
+  };
+}

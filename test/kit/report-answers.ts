@@ -1,4 +1,0 @@
-// For a node in a process of its own (`--import`): prints what answers of it are not as documented, for the test that started it.
-import { printProblems } from './answer-check.ts';
-
-printProblems();

@@ -1,0 +1,86 @@
+// A user agent of SIP in the test's own process, with what it reports written down and waited for.
+import { randomUUID } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { SipUserAgent, type SipUserAgentOptions } from '../../../node/components/sip/agent/agent.ts';
+import type { CallAudio } from '../../../node/components/sip/audio/session.ts';
+import type { SipReport, UserAgentSettings } from '../../../node/components/sip/sip-messages.ts';
+import { FakeCallAudio } from './fake-call-audio.ts';
+import { account } from './kamailio.ts';
+
+const timeoutMs = 40_000;
+
+export class TestUserAgent {
+  readonly agent: SipUserAgent;
+  readonly audio: FakeCallAudio;
+  readonly reports: SipReport[] = [];
+  readonly faults: unknown[] = [];
+  /** Whether calls that come may be answered; undefined: nobody says. */
+  admits: boolean | undefined = true;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(
+    t: Pick<TestContext, 'after'>,
+    settings: Partial<UserAgentSettings> & Pick<UserAgentSettings, 'registrar' | 'ports'>,
+    more: Pick<SipUserAgentOptions, 'requestRate' | 'find'> = {},
+  ) {
+    this.audio = new FakeCallAudio();
+    const audio: CallAudio = this.audio;
+    this.agent = new SipUserAgent({
+      ...more,
+      audio,
+      report: (report) => {
+        // As by a node that can carry it; of no interest to most.
+        if (report.type === 'asked' && this.admits !== undefined) this.agent.admit(report.callId, this.admits);
+        else this.reports.push(report);
+        for (const look of this.#waiting) look();
+      },
+      onFault: (error) => this.faults.push(error),
+      settings: {
+        ...account,
+        announcedIp: '127.0.0.1',
+        rtpPorts: { min: 10_000, max: 10_019 },
+        allowPrivate: true,
+        answerIncoming: false,
+        ringTimeout: 20_000,
+        instanceId: randomUUID(),
+        userAgent: 'Mediarooms/test',
+        orphanedDialogs: [],
+        ...settings,
+      },
+    });
+    t.after(() => this.agent.close());
+  }
+
+  start(): this {
+    this.agent.start();
+    return this;
+  }
+
+  /** The first report of this kind that there is or comes, after so many of all. */
+  async report<T extends SipReport['type']>(
+    type: T,
+    { after = 0, when = () => true }: { after?: number; when?: (report: Extract<SipReport, { type: T }>) => boolean } = {},
+  ): Promise<Extract<SipReport, { type: T }>> {
+    const find = () =>
+      this.reports
+        .slice(after)
+        .find(
+          (report): report is Extract<SipReport, { type: T }> => report.type === type && when(report as Extract<SipReport, { type: T }>),
+        );
+    const here = find();
+    if (here) return here;
+    const { promise, resolve, reject } = Promise.withResolvers<Extract<SipReport, { type: T }>>();
+    const look = () => {
+      const found = find();
+      if (found) resolve(found);
+    };
+    this.#waiting.add(look);
+    const timer = setTimeout(() => reject(new Error(`${type} was not reported: ${JSON.stringify(this.reports)}`)), timeoutMs);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(look);
+    }
+  }
+}

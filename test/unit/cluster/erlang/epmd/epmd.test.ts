@@ -1,0 +1,185 @@
+// The name service: our EPMD over real sockets, and who becomes one when it is lost.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { EpmdService } from '../../../../../node/cluster/erlang/epmd/epmd.ts';
+import { findNode, listNodes, NameTakenError, registerNode } from '../../../../../node/cluster/erlang/epmd/epmd-client.ts';
+import { EpmdServer, epmdServerLimits } from '../../../../../node/cluster/erlang/epmd/epmd-server.ts';
+import { silentLog } from '../../../../../node/common/log.ts';
+import { eventually } from '../../../../kit/eventually.ts';
+import { LogRecorder } from '../../../../kit/network/dist-nodes.ts';
+import { freePort } from '../../../../kit/network/free-ports.ts';
+
+async function startServer(t: TestContext, limits = epmdServerLimits, ip: string | null = '127.0.0.1'): Promise<EpmdServer> {
+  const server = new EpmdServer(silentLog(), limits);
+  await server.listen(ip, 0);
+  t.after(() => server.close());
+  return server;
+}
+
+async function startService(t: TestContext, port: number, name: string | null): Promise<{ service: EpmdService; record: LogRecorder }> {
+  const record = new LogRecorder();
+  const node = name === null ? null : { name, port: 9000 };
+  const service = await EpmdService.start({ ip: '127.0.0.1', port, node, log: record.log });
+  t.after(() => service.close());
+  return { service, record };
+}
+
+async function open(t: TestContext, port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** What comes until the other side closes. */
+async function answerTo(t: TestContext, port: number, bytes: Buffer): Promise<string> {
+  const socket = await open(t, port);
+  let answer = '';
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
+  socket.write(bytes);
+  await once(socket, 'close');
+  return answer;
+}
+
+describe('our EPMD', () => {
+  test('keeps a name as long as the connection that registered it', async (t) => {
+    const { port, names } = await startServer(t);
+    assert.deepEqual(names, []);
+    const address = { host: '127.0.0.1', port };
+    const registration = await registerNode(address, { name: 'svc', port: 9000 });
+    const found = await findNode(address, 'svc');
+    assert.equal(found?.entry.port, 9000);
+    assert.equal(found?.host, '127.0.0.1');
+    assert.deepEqual(await listNodes(address), [{ name: 'svc', port: 9000 }]);
+    registration.close();
+    await eventually('the name is free', async () => (await findNode(address, 'svc')) === undefined, { every: 10 });
+  });
+
+  test('gives every registration another creation and refuses a name twice', async (t) => {
+    const { port } = await startServer(t);
+    const address = { host: '127.0.0.1', port };
+    const first = await registerNode(address, { name: 'svc', port: 9000 });
+    await assert.rejects(registerNode(address, { name: 'svc', port: 9001 }), NameTakenError);
+    first.close();
+    await first.closed;
+    await eventually('no name is left', async () => (await listNodes(address)).length === 0, { every: 10 });
+    const second = await registerNode(address, { name: 'svc', port: 9000 });
+    t.after(() => second.close());
+    assert.notEqual(second.creation, first.creation);
+    assert.ok(second.creation > 3);
+  });
+
+  test('answers over IPv6 as well when it listens on all addresses', async (t) => {
+    const { port } = await startServer(t, epmdServerLimits, null);
+    for (const host of ['127.0.0.1', '::1']) assert.deepEqual(await listNodes({ host, port }), []);
+  });
+
+  test('says NO to an order to end, and nothing to the orders to stop or to dump', async (t) => {
+    const { port } = await startServer(t);
+    assert.equal(await answerTo(t, port, Buffer.from('\0\x01k')), 'NO');
+    assert.equal(await answerTo(t, port, Buffer.from('\0\x04ssvc')), '');
+    assert.equal(await answerTo(t, port, Buffer.from('\0\x01d')), '');
+    assert.deepEqual(await listNodes({ host: '127.0.0.1', port }), []);
+  });
+
+  test('cuts off what is no request, what is too long and what never comes', async (t) => {
+    const { port } = await startServer(t, { ...epmdServerLimits, requestTimeoutMs: 200 });
+    for (const wrong of ['GET / HTTP/1.1\r\n\r\n', '\xff\xff', '\0\0', '\0\x01z', '\0'])
+      assert.equal(await answerTo(t, port, Buffer.from(wrong, 'latin1')), '', wrong);
+    assert.deepEqual(await listNodes({ host: '127.0.0.1', port }), []);
+  });
+
+  test('takes no more connections than its bound, and goes on when they are gone', async (t) => {
+    const { port } = await startServer(t, { ...epmdServerLimits, connections: 2, requestTimeoutMs: 2_000 });
+    const [first] = await Promise.all([open(t, port), open(t, port)]);
+    await assert.rejects(listNodes({ host: '127.0.0.1', port }));
+    if (!first.closed) await once(first, 'close');
+    await eventually('it is logged', () =>
+      listNodes({ host: '127.0.0.1', port }).then(
+        () => true,
+        () => false,
+      ),
+    );
+  });
+});
+
+describe('the name service', () => {
+  test('of several nodes is one that all share; whoever is left takes it over and all are registered again', async (t) => {
+    const port = await freePort();
+    const nodes = [await startService(t, port, 'a'), await startService(t, port, 'b'), await startService(t, port, 'c')];
+    const address = { host: '127.0.0.1', port };
+    const names = async () => (await listNodes(address).catch(() => [])).map(({ name }) => name).sort();
+    assert.deepEqual(
+      nodes.map(({ service }) => service.serving),
+      [true, false, false],
+    );
+    assert.deepEqual(await names(), ['a', 'b', 'c']);
+    const creations = nodes.map(({ service }) => service.creation);
+    assert.equal(new Set(creations).size, 3);
+    await nodes[0]?.service.close();
+    await eventually('two names are left', async () => (await names()).join() === 'b,c', { every: 10 });
+    assert.equal(nodes.filter(({ service }) => service.serving).length, 1);
+    assert.deepEqual(
+      nodes.map(({ service }) => service.creation),
+      creations,
+    );
+    assert.equal(nodes[1]?.record.find('lost the connection to EPMD').length, 1);
+    const last = nodes.findIndex(({ service }) => service.serving);
+    await nodes[last]?.service.close();
+    await eventually('one name is left', async () => (await names()).join() === (last === 1 ? 'c' : 'b'));
+  });
+
+  test('of several that start at once is one', async (t) => {
+    const port = await freePort();
+    const nodes = await Promise.all(['a', 'b', 'c', 'd'].map((name) => startService(t, port, name)));
+    assert.equal(nodes.filter(({ service }) => service.serving).length, 1);
+    assert.equal((await listNodes({ host: '127.0.0.1', port })).length, 4);
+  });
+
+  test('says what is wrong when the port belongs to something else, and registers once that is gone', async (t) => {
+    const other = createServer((socket) =>
+      socket
+        .on('error', () => {})
+        .resume()
+        .end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    );
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    t.after(() => other.close());
+    const address = other.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const { service, record } = await startService(t, port, 'a');
+    assert.equal(service.registered, false);
+    assert.ok(service.creation > 3);
+    const { creation } = service;
+    assert.equal(record.find(`port ${port} is taken by something that is not an EPMD`).length, 1);
+    await new Promise((resolve) => other.close(resolve));
+    await eventually('it is registered', () => service.registered, { every: 10 });
+    assert.equal(service.creation, creation);
+  });
+
+  test('does not start under a name that another node of the machine has', async (t) => {
+    const port = await freePort();
+    await startService(t, port, 'a');
+    await assert.rejects(startService(t, port, 'a'), /Another node is registered as a at the EPMD of this machine/);
+  });
+
+  test('serves others also without a node of its own', async (t) => {
+    const port = await freePort();
+    const { service } = await startService(t, port, null);
+    assert.ok(service.serving);
+    const { service: other } = await startService(t, port, 'b');
+    assert.ok(other.registered && !other.serving);
+  });
+
+  test('leaves nothing behind when it is closed while it waits', async (t) => {
+    const port = await freePort();
+    const { service } = await startService(t, port, 'a');
+    const { service: second } = await startService(t, port, 'b');
+    await Promise.all([service.close(), second.close()]);
+    await assert.rejects(listNodes({ host: '127.0.0.1', port }), /ECONNREFUSED/);
+  });
+});

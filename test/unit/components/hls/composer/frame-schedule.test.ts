@@ -1,0 +1,23 @@
+// When no picture of a stream is to be hoped for any more.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FrameWatchdog } from '../../../../../node/components/hls/composer/frame-schedule.ts';
+
+const roundsIn = (milliseconds: number) => Math.floor((milliseconds * 48) / 1024);
+const silent = (watch: FrameWatchdog, rounds: number) => Array.from({ length: rounds }, () => watch.soundMade()).includes(true);
+
+test('pictures that come slowly are waited for, however long that goes on', () => {
+  const watch = new FrameWatchdog();
+  for (let pictures = 0; pictures < 100; pictures += 1) {
+    assert.equal(silent(watch, roundsIn(9500)), false);
+    watch.pictureMade();
+  }
+});
+
+test('after ten seconds of sound without a picture none is to be hoped for', () => {
+  const watch = new FrameWatchdog();
+  silent(watch, roundsIn(9000));
+  watch.pictureMade();
+  assert.equal(silent(watch, roundsIn(9900)), false);
+  assert.equal(silent(watch, roundsIn(200)), true);
+});

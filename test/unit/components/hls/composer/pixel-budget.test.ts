@@ -1,0 +1,16 @@
+// Pixels that a composer decodes at once: who takes most gives way.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PixelBudget } from '../../../../../node/components/hls/composer/pixel-budget.ts';
+
+test('the largest track of whoever has most is refused, not the one that comes last', () => {
+  const budget = new PixelBudget<string>(100);
+  assert.deepEqual(budget.claim('a1', 'a', 40), []);
+  assert.deepEqual(budget.claim('a2', 'a', 50), []);
+  assert.deepEqual(budget.claim('b', 'b', 20), ['a2']);
+  assert.deepEqual(budget.claim('a2', 'a', 50), ['a2']);
+  budget.release('b');
+  assert.deepEqual(budget.claim('a2', 'a', 50), []);
+  assert.deepEqual(budget.claim('a1', 'a', 45), []);
+  assert.deepEqual(budget.claim('c', 'c', 200), ['c']);
+});

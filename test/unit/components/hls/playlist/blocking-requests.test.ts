@@ -1,0 +1,46 @@
+// Requests that wait: woken when their time comes, told when it does not, and nothing is kept for those who are gone.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BlockingRequests } from '../../../../../node/components/hls/playlist/blocking-requests.ts';
+
+const never = () => false;
+
+test('those who wait for the same are woken together, the others wait on', async () => {
+  const blockingRequests = new BlockingRequests();
+  const { signal } = new AbortController();
+  let came = 0;
+  const waits = [1, 1, 2].map((part) => blockingRequests.wait(String(part), { isOver: () => came >= part, deadline: 60_000, signal }));
+  assert.deepEqual([blockingRequests.size, blockingRequests.kinds], [3, 2]);
+  came = 1;
+  blockingRequests.check();
+  await Promise.all(waits.slice(0, 2));
+  assert.deepEqual([blockingRequests.size, blockingRequests.kinds], [1, 1]);
+  came = 2;
+  blockingRequests.check();
+  await waits[2];
+  assert.deepEqual([blockingRequests.size, blockingRequests.kinds], [0, 0]);
+});
+
+test('nothing is kept of what those waited for who are gone, as long as nobody else does', async () => {
+  const blockingRequests = new BlockingRequests();
+  const [leaving, staying] = [new AbortController(), new AbortController()];
+  const gone = Array.from({ length: 100 }, (_, key) =>
+    blockingRequests.wait(String(key), { isOver: never, deadline: 60_000, signal: leaving.signal }),
+  );
+  const left = blockingRequests.wait('7', { isOver: never, deadline: 60_000, signal: staying.signal });
+  leaving.abort();
+  await Promise.all(gone);
+  assert.deepEqual([blockingRequests.size, blockingRequests.kinds], [1, 1]);
+  staying.abort();
+  await left;
+  assert.deepEqual([blockingRequests.size, blockingRequests.kinds], [0, 0]);
+});
+
+test('what does not come in time is refused', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const blockingRequests = new BlockingRequests();
+  const late = blockingRequests.wait('1', { isOver: never, deadline: 6000, signal: new AbortController().signal });
+  t.mock.timers.tick(6000);
+  await assert.rejects(late, { code: 'unavailable' });
+  assert.equal(blockingRequests.kinds, 0);
+});

@@ -1,0 +1,137 @@
+// Services and Ingress of a MediaCluster: which ports, whom they select, and what clients are told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ingress, nodeHost, publicUrls } from '../../../../../operator/clusters/network/ingress.ts';
+import {
+  apiService,
+  headlessServiceHost,
+  mediaService,
+  nodeService,
+  nodesService,
+} from '../../../../../operator/clusters/network/services.ts';
+import { richSpec, testCluster, testFacts } from '../../../../kit/fakes/media-cluster.ts';
+
+const slot = { index: 3, basePort: 30_500 };
+const mediaOf = (spec: object) => mediaService(testCluster(spec), slot)?.spec;
+
+test('nodes find each other under the headless Service before they are ready', () => {
+  const { metadata, spec } = nodesService(testCluster());
+  assert.equal(`${metadata.name}.calls.svc.cluster.local`, headlessServiceHost(testCluster(), testFacts()));
+  assert.equal(spec.clusterIP, 'None');
+  assert.equal(spec.publishNotReadyAddresses, true);
+  assert.deepEqual(
+    spec.ports.map(({ port }) => port),
+    [4369, 9000, 9568],
+  );
+});
+
+test('the API is served by pods that are ready, a node of its own also by one that is not', () => {
+  const api = apiService(testCluster()).spec;
+  assert.equal(api.publishNotReadyAddresses, undefined);
+  assert.equal(api.selector['mediarooms.dev/index'], undefined);
+  const own = nodeService(testCluster(), 3).spec;
+  assert.equal(own.publishNotReadyAddresses, true);
+  assert.equal(own.selector['mediarooms.dev/index'], '3');
+  for (const { type, ports } of [api, own]) {
+    assert.equal(type, 'ClusterIP');
+    assert.deepEqual(
+      ports.map(({ name, port }) => ({ name, port })),
+      [{ name: 'http', port: 8080 }],
+    );
+  }
+});
+
+test('with nodePort clients use the very number that the container listens on, over UDP and TCP', () => {
+  const spec = mediaOf({ workersPerNode: 2 });
+  assert.equal(spec?.type, 'NodePort');
+  assert.deepEqual(
+    spec?.ports.map(({ protocol, port, targetPort, nodePort }) => [protocol, port, targetPort, nodePort]),
+    [
+      ['UDP', 30_500, 30_500, 30_500],
+      ['TCP', 30_500, 30_500, 30_500],
+      ['UDP', 30_501, 30_501, 30_501],
+      ['TCP', 30_501, 30_501, 30_501],
+    ],
+  );
+  assert.equal(spec?.externalTrafficPolicy, 'Local');
+  assert.equal(spec?.publishNotReadyAddresses, true);
+  assert.equal(spec?.selector['mediarooms.dev/index'], '3');
+});
+
+test('ports of phone calls are of UDP alone, with nodePort and with loadBalancer', () => {
+  for (const exposure of ['nodePort', 'loadBalancer']) {
+    const spec = mediaOf({ media: { exposure }, sip: { components: 1, calls: 2 } });
+    assert.deepEqual(
+      spec?.ports.map(({ protocol, port, nodePort }) => [protocol, port, nodePort]),
+      [
+        ['UDP', 30_500],
+        ['TCP', 30_500],
+        ['UDP', 30_501],
+        ['UDP', 30_502],
+        ['UDP', 30_503],
+      ].map(([protocol, port]) => [protocol, port, exposure === 'nodePort' ? port : undefined]),
+    );
+  }
+});
+
+test('with loadBalancer the Service has class and annotations as given, and node ports are not chosen', () => {
+  const loadBalancer = { className: 'service.k8s.aws/nlb', annotations: { 'example.com/a': 'b' } };
+  const service = mediaService(testCluster({ media: { exposure: 'loadBalancer', loadBalancer } }), slot);
+  assert.equal(service?.spec.type, 'LoadBalancer');
+  assert.equal(service?.spec.loadBalancerClass, 'service.k8s.aws/nlb');
+  assert.deepEqual(service?.metadata.annotations, { 'example.com/a': 'b' });
+  assert.ok(service?.spec.ports.every(({ nodePort }) => nodePort === undefined));
+});
+
+test('media has no Service of its own where it reaches the pod or its host directly', () => {
+  for (const exposure of ['hostPort', 'hostNetwork', 'podIP']) assert.equal(mediaOf({ media: { exposure } }), undefined);
+});
+
+test('no media Service has a port of HTTP, EPMD, distribution or metrics', () => {
+  for (const exposure of ['nodePort', 'loadBalancer'])
+    for (const { targetPort } of mediaOf({ media: { exposure } })?.ports ?? [])
+      assert.ok(![8080, 4369, 9000, 9568].includes(Number(targetPort)));
+});
+
+test('the Ingress has a path for each index that a pod may ever have, and one for the API', () => {
+  const made = ingress(testCluster(richSpec));
+  const [rule] = made?.spec.rules ?? [];
+  assert.deepEqual(
+    rule?.http.paths.map(({ path, pathType, backend }) => [path, pathType, backend.service.name]),
+    [
+      ['/n/0', 'Prefix', 'media-0'],
+      ['/n/1', 'Prefix', 'media-1'],
+      ['/n/2', 'Prefix', 'media-2'],
+      ['/n/3', 'Prefix', 'media-3'],
+      ['/', 'Prefix', 'media'],
+    ],
+  );
+  assert.deepEqual(made?.spec.tls, [{ hosts: ['media.example'], secretName: 'certificate' }]);
+  assert.equal(made?.spec.ingressClassName, 'traefik');
+  assert.deepEqual(made?.metadata.annotations, { 'example.com/timeout': '3600' });
+});
+
+test('scaling within maxReplicas changes nothing of the Ingress', () => {
+  const at = (replicas: number) => ingress(testCluster({ replicas, ingress: { host: 'a.example' } }));
+  assert.deepEqual(at(1), at(9));
+});
+
+for (const [what, wanted, api, host] of [
+  ['TLS', { tls: { secretName: 's' } }, 'https://a.example', 'a.example/n/2'],
+  ['no TLS', {}, 'http://a.example', 'a.example/n/2'],
+  ['a port of its own', { tls: { secretName: 's' }, port: 8443 }, 'https://a.example:8443', 'a.example:8443/n/2'],
+  ['the usual port named', { tls: { secretName: 's' }, port: 443 }, 'https://a.example', 'a.example/n/2'],
+  ['port 443 without TLS', { port: 443 }, 'http://a.example:443', 'a.example:443/n/2'],
+] as const)
+  test(`addresses of an Ingress with ${what}`, () => {
+    const { spec } = testCluster({ ingress: { host: 'a.example', ...wanted } });
+    assert.deepEqual(publicUrls(spec), { api, secure: api.startsWith('https') });
+    assert.equal(nodeHost(spec, 2), host);
+  });
+
+test('without Ingress there is none and nothing is said of it', () => {
+  const cluster = testCluster();
+  assert.equal(ingress(cluster), undefined);
+  assert.equal(publicUrls(cluster.spec), undefined);
+  assert.equal(nodeHost(cluster.spec, 0), undefined);
+});

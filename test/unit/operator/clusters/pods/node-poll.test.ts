@@ -1,0 +1,153 @@
+// Asking nodes for their health, again and again.
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { type NodeHealth, NodePoll, reportTtlMs } from '../../../../../operator/clusters/pods/node-poll.ts';
+import { eventually } from '../../../../kit/eventually.ts';
+
+const well: NodeHealth = {
+  state: 'accepting',
+  load: { rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
+  distribution: { nodesInCluster: 1 },
+  config: { files: [], error: null },
+};
+
+/** Nodes that say what the test wants; `told` says each change that was told, `asked` each question. */
+function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
+  const events = new EventEmitter();
+  const answers = new Map<string, NodeHealth | Error>();
+  const clock = { now: 0 };
+  const poll = new NodePoll({
+    calls: ({ url }) => ({
+      health: async () => {
+        events.emit('asked', url);
+        const answer = answers.get(url) ?? new Error('It cannot be reached.');
+        if (answer instanceof Error) throw answer;
+        return answer;
+      },
+      drain: async () => {},
+      cancelDrain: async () => {},
+      resetBackoff: () => {},
+    }),
+    token: () => 'token',
+    changed: (key) => events.emit('told', key),
+    now: () => clock.now,
+    periods,
+  });
+  t.after(() => poll.close());
+  return { poll, answers, clock, told: () => once(events, 'told'), asked: () => once(events, 'asked') };
+}
+
+test('a node is asked as soon as it is known, and what it says is told', async (t) => {
+  const { poll, answers, told } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
+  assert.equal(poll.neverPolled('n/c', 'a'), true);
+  assert.deepEqual(await first, ['n/c']);
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+  assert.equal(poll.neverPolled('n/c', 'a'), false);
+});
+
+test('only what decisions depend on is told again', async (t) => {
+  const { poll, answers, told, asked } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
+  await first;
+  let times = 0;
+  void told().then(() => (times += 1));
+  answers.set('http://a', { ...well, load: { ...well.load, forwardedTracks: 7 } });
+  for (let round = 0; round < 3; round += 1) await asked();
+  assert.equal(times, 0);
+  assert.equal(poll.report('n/c', 'a')?.health.load.forwardedTracks, 7);
+  const busy = told();
+  answers.set('http://a', { ...well, load: { rooms: 1, connectedPeers: 1, forwardedTracks: 7 } });
+  await busy;
+});
+
+test('what a node said is believed for a while after it fell silent, then no more', async (t) => {
+  const { poll, answers, told, clock } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
+  await first;
+  const silent = told();
+  answers.set('http://a', new Error('It cannot be reached.'));
+  await silent;
+  assert.equal(poll.error('n/c', 'a'), 'It cannot be reached.');
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+  clock.now = reportTtlMs;
+  assert.equal(poll.report('n/c', 'a'), undefined);
+  assert.equal(poll.neverPolled('n/c', 'a'), false);
+});
+
+test('a node that did not answer is asked again soon, before its host could count as lost', async (t) => {
+  const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 5 });
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
+  await first;
+  assert.equal(poll.error('n/c', 'a'), 'It cannot be reached.');
+  const second = told();
+  answers.set('http://a', well);
+  await second;
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+});
+
+test('a node that was asked before it listened is asked anew as soon as its pod is ready, and counts as unasked until then', async (t) => {
+  const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 3_600_000 });
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
+  await first;
+  assert.equal(poll.neverPolled('n/c', 'a'), false);
+  const second = told();
+  answers.set('http://a', well);
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
+  assert.equal(poll.neverPolled('n/c', 'a'), true);
+  await second;
+  assert.deepEqual(poll.report('n/c', 'a')?.health, well);
+});
+
+test('a node whose pod becomes ready while it is asked in vain is asked once more right after that', async (t) => {
+  const { poll, answers, asked } = start(t, { usual: 3_600_000, quick: 3_600_000 });
+  const first = asked();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
+  await first;
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
+  answers.set('http://a', well);
+  const { health } = await eventually('what it says', () => poll.report('n/c', 'a'));
+  assert.deepEqual(health, well);
+});
+
+test('a pod of the same name on another address is another node', async (t) => {
+  const { poll, answers, told } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
+  await first;
+  poll.watch('n/c', [{ uid: 'a', url: 'http://b', signed: true }], true);
+  assert.equal(poll.neverPolled('n/c', 'a'), true);
+});
+
+test('a node that is to be called otherwise is asked anew', async (t) => {
+  const { poll, answers, told } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
+  await first;
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: false }], true);
+  assert.equal(poll.neverPolled('n/c', 'a'), true);
+});
+
+test('nobody is asked about a cluster that is forgotten', async (t) => {
+  const { poll, answers, told, asked } = start(t);
+  answers.set('http://a', well);
+  const first = told();
+  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
+  await first;
+  poll.forget('n/c');
+  assert.equal(poll.report('n/c', 'a'), undefined);
+  const other = asked();
+  poll.watch('n/d', [{ uid: 'b', url: 'http://b', signed: true }], true);
+  assert.deepEqual(await other, ['http://b']);
+});

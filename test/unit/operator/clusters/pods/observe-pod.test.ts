@@ -1,0 +1,173 @@
+// From stored pods and hosts to facts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ObservedPod } from '../../../../../operator/clusters/observed-objects.ts';
+import { type Host, HostMonitor, hostChanged, isUnschedulable } from '../../../../../operator/clusters/pods/hosts.ts';
+import { notReadyReason, podSnapshot } from '../../../../../operator/clusters/pods/observe-pod.ts';
+import type { Stored } from '../../../../../operator/kube/objects.ts';
+
+const surroundings = {
+  templateHash: 'hash',
+  indexes: 11,
+  lost: (host: string) => host === 'dark',
+  leaving: (host: string) => host === 'cordoned',
+  report: () => undefined,
+  unasked: () => false,
+};
+
+function stored({
+  status,
+  metadata,
+  nodeName,
+}: {
+  status?: ObservedPod['status'];
+  metadata?: object;
+  nodeName?: string;
+} = {}): Stored<ObservedPod> {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'c-3',
+      namespace: 'n',
+      uid: 'u',
+      resourceVersion: '1',
+      labels: { 'mediarooms.dev/index': '3' },
+      annotations: { 'mediarooms.dev/template-hash': 'hash' },
+      ...metadata,
+    },
+    ...(nodeName ? { spec: { nodeName } } : {}),
+    ...(status ? { status } : {}),
+  };
+}
+const running = { containerStatuses: [{ name: 'node', state: { running: {} } }], phase: 'Running' };
+const ready = { ...running, conditions: [{ type: 'Ready', status: 'True' }] };
+const facts = (...of: Parameters<typeof stored>) => podSnapshot(stored(...of), surroundings);
+
+test('a pod that works', () => {
+  const { index, current, ready: isReady, idle, lost, leaving, ending, failed } = facts({ status: ready, nodeName: 'host' });
+  assert.deepEqual([index, current, isReady, idle, lost, leaving, ending, failed], [3, true, true, false, false, false, false, false]);
+});
+
+test('the host of a pod may be lost or leaving', () => {
+  assert.equal(facts({ status: ready, nodeName: 'dark' }).lost, true);
+  assert.equal(facts({ status: ready, nodeName: 'cordoned' }).leaving, true);
+  assert.equal(facts({ status: ready }).lost, false);
+});
+
+test('a pod that is being deleted is ending and not ready', () => {
+  const { ending, ready: isReady } = facts({ status: ready, metadata: { deletionTimestamp: '2026-11-21T12:00:00Z' } });
+  assert.deepEqual([ending, isReady], [true, false]);
+});
+
+test('nothing lives in a pod that was not started, or whose process waits for its next try', () => {
+  assert.equal(facts().idle, true);
+  assert.equal(facts({ status: { phase: 'Pending' } }).idle, true);
+  const waiting = { phase: 'Running', containerStatuses: [{ name: 'node', state: { waiting: { reason: 'CrashLoopBackOff' } } }] };
+  assert.equal(facts({ status: waiting }).idle, true);
+  assert.equal(facts({ status: running }).idle, false);
+  assert.equal(facts({ status: { phase: 'Unknown' } }).idle, false);
+});
+
+test('an evicted pod failed', () => {
+  assert.equal(facts({ status: { phase: 'Failed', reason: 'Evicted' } }).failed, true);
+});
+
+test('a pod of another template, or of an index that is none any more, is old', () => {
+  assert.equal(podSnapshot(stored(), { ...surroundings, templateHash: 'other' }).current, false);
+  assert.equal(podSnapshot(stored(), { ...surroundings, indexes: 3 }).current, false);
+});
+
+test('why a pod is not ready is told in the words of the API server', () => {
+  const waiting = { reason: 'ImagePullBackOff', message: 'Back-off pulling image "x"' };
+  const of = (status: ObservedPod['status']) => notReadyReason(stored({ status }));
+  assert.equal(
+    of({ phase: 'Pending', containerStatuses: [{ name: 'node', state: { waiting } }] }),
+    'Pod c-3 waits: ImagePullBackOff: Back-off pulling image "x".',
+  );
+  assert.equal(
+    of({
+      phase: 'Pending',
+      conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available.' }],
+    }),
+    'Pod c-3 has no host: Unschedulable: 0/3 nodes are available.',
+  );
+  assert.equal(of({ phase: 'Failed', reason: 'Evicted', message: 'low on memory' }), 'Pod c-3 failed: Evicted: low on memory.');
+  assert.equal(of(running), 'Pod c-3 is not ready yet.');
+  assert.equal(of(ready), undefined);
+});
+
+const host = (spec: Host['spec'], status = 'True'): Stored<Host> => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'host', uid: 'u', resourceVersion: '1' },
+  ...(spec ? { spec } : {}),
+  status: { conditions: [{ type: 'Ready', status }] },
+});
+
+test('a host goes away when it is cordoned or has one of the taints that announce it', () => {
+  assert.equal(isUnschedulable(host({ unschedulable: true })), true);
+  for (const key of ['ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted', 'node.kubernetes.io/unschedulable'])
+    assert.equal(isUnschedulable(host({ taints: [{ key, effect: 'NoSchedule' }] })), true);
+  assert.equal(isUnschedulable(host({ taints: [{ key: 'gpu', effect: 'NoSchedule' }] })), false);
+});
+
+test('heartbeats of hosts mean nothing', () => {
+  assert.equal(hostChanged(host({}), host({})), false);
+  assert.equal(hostChanged(host({ unschedulable: true }), host({})), true);
+  assert.equal(hostChanged(host({}, 'Unknown'), host({})), true);
+});
+
+test('a host is lost 10 s after it was first seen unwell, by our own clock, and well again at once', () => {
+  let now = 0;
+  let stored: Stored<Host> | undefined = host({});
+  const others = [host({})];
+  const watch = new HostMonitor({ get: () => stored, list: () => others, synced: true }, () => now);
+  assert.equal(watch.timeUntilLost('host'), undefined);
+  stored = host({}, 'Unknown');
+  assert.equal(watch.timeUntilLost('host'), 10_000);
+  now = 9_999;
+  assert.equal(watch.timeUntilLost('host'), 1);
+  now = 10_000;
+  assert.equal(watch.timeUntilLost('host'), 0);
+  stored = host({});
+  assert.equal(watch.timeUntilLost('host'), undefined);
+  stored = undefined;
+  assert.equal(watch.timeUntilLost('host'), 10_000);
+});
+
+test('a host that is unwell is not lost before its media nodes have been silent for 10 s as well', () => {
+  let now = 0;
+  let heard: number | undefined;
+  const watch = new HostMonitor(
+    { get: () => host({}, 'Unknown'), list: () => [host({})], synced: true },
+    () => now,
+    () => heard,
+  );
+  heard = -20_000;
+  assert.equal(watch.timeUntilLost('host'), 10_000);
+  now = 30_000;
+  heard = 28_000;
+  assert.equal(watch.timeUntilLost('host'), 8_000);
+  now = 38_000;
+  assert.equal(watch.timeUntilLost('host'), 0);
+  heard = undefined;
+  assert.equal(watch.timeUntilLost('host'), 0);
+});
+
+test('where no host is well none is lost, and the time begins anew when one is', () => {
+  let now = 0;
+  let others = [host({})];
+  const watch = new HostMonitor({ get: () => host({}, 'Unknown'), list: () => others, synced: true }, () => now);
+  assert.equal(watch.timeUntilLost('host'), 10_000);
+  others = [host({}, 'Unknown')];
+  now = 60_000;
+  assert.equal(watch.timeUntilLost('host'), undefined);
+  others = [host({})];
+  assert.equal(watch.timeUntilLost('host'), 10_000);
+});
+
+test('without the permission to read Nodes no host is ever lost or leaving', () => {
+  const watch = new HostMonitor(undefined, () => 0);
+  assert.deepEqual([watch.known, watch.timeUntilLost('host'), watch.unschedulableSince('host')], [false, undefined, undefined]);
+});

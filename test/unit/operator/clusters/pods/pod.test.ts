@@ -1,0 +1,258 @@
+// The pod of a media node: hardened, told what it needs, and replaced exactly when something changed that cannot change in place.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { knownNames } from '../../../../../node/config/variables.ts';
+import { indexOf } from '../../../../../operator/clusters/names.ts';
+import { pod, templateHash } from '../../../../../operator/clusters/pods/pod.ts';
+import { persistentVolumeClaim } from '../../../../../operator/clusters/pods/storage.ts';
+import { isSigned } from '../../../../../operator/clusters/secrets/signed-calls.ts';
+import { richSpec, testCluster, testFacts } from '../../../../kit/fakes/media-cluster.ts';
+
+const slot = { index: 2, basePort: 30_500 };
+const podOf = (spec: object = {}, facts = testFacts()) => pod(testCluster(spec), facts, slot);
+const hashOf = (spec: object = {}, facts = testFacts()) => templateHash(testCluster(spec), facts);
+
+function envOf(spec: object = {}, facts = testFacts()): Record<string, string | undefined> {
+  const { env } = podOf(spec, facts).spec.containers[0];
+  assert.equal(new Set(env.map(({ name }) => name)).size, env.length, 'a variable twice');
+  return Object.fromEntries(env.map(({ name, value, valueFrom }) => [name, valueFrom ? JSON.stringify(valueFrom) : value]));
+}
+
+test('a pod has a name under the headless Service, and its index', () => {
+  const { metadata, spec } = podOf();
+  assert.equal(metadata.name, 'media-2');
+  assert.equal(indexOf({ metadata }), 2);
+  assert.deepEqual([spec.hostname, spec.subdomain], ['media-2', 'media-nodes']);
+});
+
+test('every variable that a pod sets is one that nodes know', () => {
+  for (const name of Object.keys(envOf(richSpec)).filter((each) => each.startsWith('SVC_')))
+    assert.ok(knownNames.has(name.slice('SVC_'.length)), name);
+});
+
+test('a node is told where it is, how it finds others and which ports it has', () => {
+  const env = envOf({ workersPerNode: 2 });
+  assert.equal(env.POD_IP, '{"fieldRef":{"fieldPath":"status.podIP"}}');
+  assert.equal(env.SVC_DIST_NODE_NAME, 'svc@$(POD_IP)');
+  assert.equal(env.SVC_DIST_QUERY, 'media-nodes.calls.svc.cluster.local');
+  assert.equal(env.SVC_DIST_COOKIE, '{"secretKeyRef":{"name":"media-cookie","key":"cookie"}}');
+  assert.equal(env.SVC_HOST, '$(POD_IP):8080');
+  assert.equal(env.SVC_WEBRTC_BASE_PORT, '30500');
+  assert.equal(env.SVC_WEBRTC_WORKERS, '2');
+  assert.equal(env.SVC_DRAIN_TIMEOUT, '3600');
+  assert.equal(env.SVC_TRUST_PROXY, undefined);
+});
+
+test('POD_IP stands before the variables that are made of it', () => {
+  const { env } = podOf(richSpec).spec.containers[0];
+  assert.equal(env[0]?.name, 'POD_IP');
+});
+
+test('what the image sets and a file may change is unset, so that the file counts', () => {
+  const { env } = podOf().spec.containers[0];
+  assert.deepEqual(
+    env.filter(({ name }) => name.includes('ALLOW_PRIVATE')),
+    [{ name: 'SVC_WEBHOOK_ALLOW_PRIVATE' }],
+  );
+  const open = podOf({ config: { allowPrivateAddresses: true } }).spec.containers[0].env;
+  assert.deepEqual(
+    open.filter(({ name }) => name.includes('ALLOW_PRIVATE')),
+    [{ name: 'SVC_WEBHOOK_ALLOW_PRIVATE' }, { name: 'SVC_ALLOW_PRIVATE_ADDRESSES' }],
+  );
+});
+
+test('behind an Ingress each node has a path of its own, and believes the one proxy that forwards to it', () => {
+  const ingress = { host: 'media.example', tls: { secretName: 'c' } };
+  const env = envOf({ ingress });
+  assert.equal(env.SVC_HOST, 'media.example/n/2');
+  assert.equal(env.SVC_TRUST_PROXY, '1');
+  for (const exposure of ['podIP', 'hostNetwork'])
+    assert.match(envOf({ ingress, media: { exposure } }).SVC_TRUST_PROXY ?? '', /^1 10\.0\.0\.0\/8 /, exposure);
+  assert.equal(envOf(richSpec).SVC_TRUST_PROXY, '10.1.0.0/16');
+});
+
+test('TURN listens on the port behind those of the workers', () => {
+  const env = envOf({ workersPerNode: 2, turn: { enabled: true } });
+  assert.deepEqual([env.SVC_WEBRTC_TURN_ENABLED, env.SVC_WEBRTC_TURN_PORT], ['true', '30502']);
+});
+
+test('with a certificate TURN speaks TLS on the port behind its own, and HTTP stays as it is', () => {
+  const turn = { enabled: true, tlsSecretName: 'turn-tls', tlsHost: '*.turn.example' };
+  const env = envOf({ workersPerNode: 2, turn });
+  assert.deepEqual(
+    [env.SVC_WEBRTC_TURN_PORT, env.SVC_WEBRTC_TURN_TLS_PORT, env.SVC_WEBRTC_TURN_TLS_HOST],
+    ['30502', '30503', '*.turn.example'],
+  );
+  assert.deepEqual([env.SVC_SSL_KEY_PATH, env.SVC_SSL_CERT_PATH], [undefined, undefined]);
+  const { volumes, containers } = podOf({ workersPerNode: 2, turn }).spec;
+  const { mountPath } = containers[0].volumeMounts.find(({ name }) => name === 'turn') ?? {};
+  assert.deepEqual([env.SVC_WEBRTC_TURN_TLS_KEY_PATH, env.SVC_WEBRTC_TURN_TLS_CERT_PATH], [`${mountPath}/tls.key`, `${mountPath}/tls.crt`]);
+  assert.deepEqual(volumes.find(({ name }) => name === 'turn')?.secret, { secretName: 'turn-tls', defaultMode: 0o440 });
+  assert.equal(envOf({ turn: { enabled: true, tlsSecretName: 'turn-tls' } }).SVC_WEBRTC_TURN_TLS_HOST, undefined);
+  assert.equal(
+    podOf({ turn: { enabled: true } }).spec.volumes.some(({ name }) => name === 'turn'),
+    false,
+  );
+});
+
+test('a node is told its ports of SIP and of phone calls, and its pod names them, on the host too where the exposure says so', () => {
+  const spec = { workersPerNode: 2, turn: { enabled: true }, sip: { components: 2, calls: 3 } };
+  const env = envOf(spec);
+  assert.deepEqual([env.SVC_SIP_PORT, env.SVC_SIP_RTP_PORTS], ['30503-30504', '30505-30507']);
+  assert.deepEqual([envOf().SVC_SIP_PORT, envOf().SVC_SIP_RTP_PORTS], [undefined, undefined]);
+  const portsOf = (exposure: string) =>
+    podOf({ ...spec, media: { exposure } })
+      .spec.containers[0].ports.filter(({ containerPort }) => containerPort > 30_502)
+      .map(({ protocol, containerPort, hostPort }) => [protocol, containerPort, hostPort]);
+  for (const exposure of ['nodePort', 'loadBalancer', 'podIP', 'hostPort', 'hostNetwork']) {
+    assert.deepEqual(
+      portsOf(exposure),
+      [30_503, 30_504, 30_505, 30_506, 30_507].map((port) => ['UDP', port, exposure.startsWith('host') ? port : undefined]),
+    );
+  }
+});
+
+test('in a cluster of IPv6 a node listens on it and is named in brackets', () => {
+  const env = envOf({}, testFacts({ ipFamily: 'IPv6' }));
+  assert.deepEqual([env.SVC_IP, env.SVC_HOST, env.SVC_DIST_NODE_NAME], ['::', '[$(POD_IP)]:8080', 'svc@$(POD_IP)']);
+});
+
+test('a pod may do as little as Kubernetes can say', () => {
+  for (const spec of [{}, richSpec]) {
+    const { spec: made } = podOf(spec);
+    assert.equal(made.automountServiceAccountToken, false);
+    assert.equal(made.enableServiceLinks, false);
+    assert.equal(made.securityContext.runAsNonRoot, true);
+    assert.equal(made.securityContext.runAsUser, 10_001);
+    assert.equal(made.securityContext.fsGroup, 10_001);
+    assert.deepEqual(made.securityContext.seccompProfile, { type: 'RuntimeDefault' });
+    assert.deepEqual(made.containers[0].securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+  }
+});
+
+test('a pod may take its drain and a minute to end', () => {
+  assert.equal(podOf().spec.terminationGracePeriodSeconds, 3660);
+  assert.equal(podOf(richSpec).spec.terminationGracePeriodSeconds, 180);
+});
+
+test('ports are those of the host only where the exposure says so', () => {
+  const hostPorts = (exposure: string) =>
+    podOf({ media: { exposure } }).spec.containers[0].ports.flatMap(({ name, hostPort }) => (hostPort ? [name] : []));
+  for (const exposure of ['nodePort', 'loadBalancer', 'podIP']) assert.deepEqual(hostPorts(exposure), []);
+  assert.deepEqual(hostPorts('hostPort'), ['udp-30500', 'tcp-30500']);
+  assert.deepEqual(hostPorts('hostNetwork'), ['http', 'metrics', 'epmd', 'dist', 'udp-30500', 'tcp-30500']);
+  const { hostNetwork, dnsPolicy } = podOf({ media: { exposure: 'hostNetwork' } }).spec;
+  assert.deepEqual([hostNetwork, dnsPolicy], [true, 'ClusterFirstWithHostNet']);
+});
+
+test('what was given for pods is laid over them, and what is ours stays', () => {
+  const { metadata, spec } = podOf(richSpec);
+  assert.equal(metadata.labels.team, 'calls');
+  assert.equal(metadata.annotations?.['example.com/note'], 'kept');
+  const forced = podOf({ podTemplate: { labels: { 'mediarooms.dev/index': '9', 'app.kubernetes.io/component': 'x' } } }).metadata.labels;
+  assert.deepEqual([forced['mediarooms.dev/index'], forced['app.kubernetes.io/component']], ['2', 'node']);
+  assert.deepEqual(spec.nodeSelector, { pool: 'media' });
+  assert.ok(spec.volumes.some(({ name }) => name === 'films'));
+  assert.ok(spec.containers[0].volumeMounts.some(({ mountPath }) => mountPath === '/films'));
+  assert.equal(envOf(richSpec).SVC_DIST_TICK, '15');
+  assert.deepEqual(spec.imagePullSecrets, [{ name: 'registry' }]);
+});
+
+test('pods are spread over hosts unless something else was given', () => {
+  assert.equal(podOf().spec.topologySpreadConstraints[0]?.topologyKey, 'kubernetes.io/hostname');
+  assert.deepEqual(podOf({ podTemplate: { topologySpreadConstraints: [] } }).spec.topologySpreadConstraints, []);
+});
+
+test('files are in a claim of the index or in an emptyDir', () => {
+  const resourcesOf = (spec: object) => podOf(spec).spec.volumes.find(({ name }) => name === 'resources');
+  assert.deepEqual(resourcesOf({}), { name: 'resources', emptyDir: {} });
+  assert.deepEqual(resourcesOf({ storage: { emptyDir: { sizeLimit: '5Gi' } } }), { name: 'resources', emptyDir: { sizeLimit: '5Gi' } });
+  assert.deepEqual(resourcesOf(richSpec), { name: 'resources', persistentVolumeClaim: { claimName: 'media-2' } });
+  assert.equal(persistentVolumeClaim(testCluster(richSpec), 2)?.metadata.name, 'media-2');
+  assert.equal(persistentVolumeClaim(testCluster(), 2), undefined);
+});
+
+test('what reaches living nodes needs no new pods', () => {
+  const before = hashOf(richSpec);
+  const same = [
+    { config: { ...richSpec.config, logLevel: 'info' } },
+    { replicas: 1 },
+    { media: { announcedAddress: '192.0.2.9' } },
+    { ingress: { ...richSpec.ingress, annotations: {} } },
+    { secrets: { ...richSpec.secrets, s3: { name: 'other-keys' } } },
+    { networkPolicy: { enabled: false } },
+    { monitoring: {} },
+  ];
+  for (const change of same) assert.equal(hashOf({ ...richSpec, ...change }), before, JSON.stringify(change));
+  assert.equal(hashOf(richSpec, testFacts({ secrets: new Map(), nodePortRange: { from: 20_000, to: 21_000 } })), before);
+});
+
+test('everything else does', () => {
+  const changes = [
+    { image: 'registry.example/media:next' },
+    { workersPerNode: 3 },
+    { resources: { limits: { cpu: '3' } } },
+    { podTemplate: { ...richSpec.podTemplate, labels: { team: 'other' } } },
+    { podTemplate: { ...richSpec.podTemplate, annotations: { a: 'b' } } },
+    { podTemplate: { ...richSpec.podTemplate, extraEnv: [] } },
+    { ingress: { ...richSpec.ingress, host: 'other.example' } },
+    { storage: { emptyDir: {} } },
+    { turn: { enabled: false } },
+    { sip: { ...richSpec.sip, calls: 7 } },
+    { drain: { timeoutSeconds: 121 } },
+    { media: { exposure: 'loadBalancer' } },
+    { media: { ports: { from: 31_000, to: 31_100 } } },
+    { secrets: { ...richSpec.secrets, cookie: { name: 'other-cookie' } } },
+  ];
+  const hashes = [richSpec, ...changes.map((change) => ({ ...richSpec, ...change }))].map((spec) => hashOf(spec));
+  assert.equal(new Set(hashes).size, hashes.length);
+  assert.notEqual(hashOf({}, testFacts({ image: 'registry.example/mediarooms:0.7.1' })), hashOf({}));
+});
+
+test('pods of all indexes have the same hash', () => {
+  const cluster = testCluster(richSpec);
+  const hash = ({ index, basePort }: { index: number; basePort: number }) =>
+    pod(cluster, testFacts(), { index, basePort }).metadata.annotations?.['mediarooms.dev/template-hash'];
+  assert.equal(hash({ index: 0, basePort: 30_000 }), templateHash(cluster, testFacts()));
+  assert.equal(hash({ index: 3, basePort: 31_000 }), templateHash(cluster, testFacts()));
+});
+
+test('a pod says that its node knows signed calls, unless its image is older', () => {
+  const marks = (image?: string) => podOf(image === undefined ? {} : { image }).metadata.annotations?.['mediarooms.dev/calls'];
+  for (const image of [
+    undefined,
+    'r.example:5000/node',
+    'node:0.8.0',
+    'node:v0.10.1',
+    'node:1.0.7',
+    'node:0.70.0',
+    `node@sha256:${'0'.repeat(64)}`,
+    'r:0.7/node',
+  ])
+    assert.equal(marks(image), 'signed', image);
+  for (const image of ['node:0.7.0', 'r.example:5000/a/node:v0.7.1-slim', 'node:0.6', `node:0.7.0@sha256:${'0'.repeat(64)}`])
+    assert.equal(marks(image), undefined, image);
+});
+
+test('a pod is called as it says, and by its token where its MediaCluster says so', () => {
+  const called = (annotations: object, cluster: object = {}) => {
+    const { metadata, ...rest } = testCluster();
+    return isSigned(
+      { ...rest, metadata: { ...metadata, annotations: cluster as Record<string, string> } },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'media-0', annotations: annotations as Record<string, string> },
+      },
+    );
+  };
+  const key = 'mediarooms.dev/calls';
+  assert.equal(called({ [key]: 'signed' }), true);
+  assert.equal(called({}), false, 'made by an older operator');
+  assert.equal(called({ [key]: 'signed' }, { [key]: 'bearer' }), false);
+  assert.equal(called({ [key]: 'signed' }, { [key]: 'else' }), true);
+});

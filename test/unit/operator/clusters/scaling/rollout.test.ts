@@ -1,0 +1,171 @@
+// Which pods are made, emptied and removed next.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PodSnapshot } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
+import { planRollout } from '../../../../../operator/clusters/scaling/rollout.ts';
+import { aPod, withPeers } from '../pods.ts';
+
+function plan(desired: number, pods: PodSnapshot[], { indexes = 11, waited = false, taken = [] as number[] } = {}) {
+  const { create, drain, remove, keep, blocked } = planRollout({
+    desired,
+    indexes,
+    pods,
+    foreignIndexes: new Set(taken),
+    replacementTimedOut: () => waited,
+  });
+  return {
+    create,
+    drain: drain.map(({ pod, reason }) => `${pod.index} ${reason}`),
+    remove: remove.map(({ index }) => index),
+    keep: keep.map(({ index }) => index),
+    blocked: blocked !== undefined,
+  };
+}
+const nothing = { create: [], drain: [], remove: [], keep: [] as number[], blocked: false };
+
+test('missing pods get the lowest free indexes', () => {
+  assert.deepEqual(plan(3, []), { ...nothing, create: [0, 1, 2] });
+  assert.deepEqual(plan(3, [aPod(1)]), { ...nothing, create: [0, 2], keep: [1] });
+  assert.deepEqual(plan(2, [], { taken: [0, 2] }).create, [1, 3]);
+  assert.deepEqual(plan(2, [aPod(0), aPod(1)]), { ...nothing, keep: [0, 1] });
+});
+
+test('of too many the emptiest goes: by connected peers, then rooms, then tracks, then the highest index', () => {
+  assert.deepEqual(plan(2, [aPod(0), aPod(1, withPeers(2)), aPod(2, withPeers(4))]).drain, ['0 ScaleDown']);
+  assert.deepEqual(plan(1, [aPod(0, withPeers(1)), aPod(1), aPod(2)]).drain, ['2 ScaleDown', '1 ScaleDown']);
+  const tracks = (forwardedTracks: number) => ({
+    report: { state: 'accepting' as const, rooms: 1, connectedPeers: 2, forwardedTracks },
+  });
+  assert.deepEqual(plan(1, [aPod(0, tracks(1)), aPod(1, tracks(9))]).drain, ['0 ScaleDown']);
+});
+
+test('a node that says nothing counts as the fullest, one that does not run as empty', () => {
+  assert.deepEqual(plan(1, [aPod(0, { report: undefined }), aPod(1, withPeers(50))]).drain, ['1 ScaleDown']);
+  assert.deepEqual(plan(1, [aPod(0, { idle: true, ready: false, report: undefined }), aPod(1)]).drain, ['0 ScaleDown']);
+});
+
+test('nobody goes before every node was asked, but one that does not work', () => {
+  const unasked = { report: undefined, unasked: true };
+  assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, unasked), aPod(2)]).drain, []);
+  assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, { ...unasked, ready: false })]).drain, ['1 ScaleDown']);
+});
+
+test('a pod that is being emptied goes on being the one, and is called back first when more are wanted', () => {
+  const draining = { drain: { reason: 'ScaleDown' as const, deadline: 1 }, ...withPeers(3, 'draining') };
+  assert.deepEqual(plan(1, [aPod(0, draining), aPod(1)]), { ...nothing, drain: ['0 ScaleDown'], keep: [1] });
+  assert.deepEqual(plan(2, [aPod(0, draining), aPod(1)]), { ...nothing, keep: [0, 1] });
+  assert.deepEqual(plan(3, [aPod(0, draining), aPod(1)]), { ...nothing, create: [2], keep: [0, 1] });
+});
+
+test('a node that got its signal cannot be called back', () => {
+  const terminating = { drain: { reason: 'ScaleDown' as const, deadline: 1 }, report: { ...aPod(0).report, state: 'terminating' } };
+  assert.deepEqual(plan(2, [aPod(0, terminating as Partial<PodSnapshot>), aPod(1)]).create, [2]);
+});
+
+test('a rollout makes one new pod first, waits until it is ready, and then empties one old pod', () => {
+  const old = { current: false };
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, old)]), { ...nothing, create: [2], keep: [0, 1] });
+  const starting = aPod(2, { ready: false, idle: true, report: undefined });
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, old), starting]), { ...nothing, keep: [0, 1, 2] });
+  assert.deepEqual(plan(2, [aPod(0, { ...old, ...withPeers(2) }), aPod(1, old), aPod(2)]).drain, ['1 Rollout']);
+});
+
+test('while an old pod is emptied nothing else is made; then the next one has its turn', () => {
+  const old = { current: false };
+  const emptied = { ...old, drain: { reason: 'Rollout' as const, deadline: 1 } };
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, emptied), aPod(2)]), { ...nothing, drain: ['1 Rollout'], keep: [0, 2] });
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, { ...old, ending: true }), aPod(2)]).create, [3]);
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(2)]).create, [1]);
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1), aPod(2)]).drain, ['0 Rollout']);
+});
+
+test('an old pod that never worked goes at once, and a new template replaces a new pod that does not start', () => {
+  const broken = { current: false, ready: false };
+  assert.deepEqual(plan(1, [aPod(0, broken)]).create, [1]);
+  assert.deepEqual(plan(1, [aPod(0, broken), aPod(1, { ready: false })]).drain, ['0 Rollout']);
+  assert.deepEqual(plan(1, [aPod(0, { current: false }), aPod(1, broken)]).drain, ['1 Rollout']);
+});
+
+test('a template that is taken back calls back the old pod and lets the new one go', () => {
+  const emptied = { drain: { reason: 'Rollout' as const, deadline: 1 } };
+  assert.deepEqual(plan(1, [aPod(0, emptied), aPod(1, { current: false })]), { ...nothing, keep: [0], drain: ['1 Rollout'] });
+});
+
+test('where every index is taken an old pod goes before its successor, and a missing pod is told of', () => {
+  const old = { current: false };
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, { ...old, ...withPeers(2) })], { indexes: 2 }), {
+    ...nothing,
+    drain: ['0 Rollout'],
+    keep: [1],
+    blocked: true,
+  });
+  assert.equal(plan(2, [aPod(0), aPod(1, { ending: true })], { indexes: 2 }).blocked, true);
+});
+
+test('pods that end, failed or were lost are replaced under other indexes', () => {
+  assert.deepEqual(plan(2, [aPod(0), aPod(1, { ending: true, ready: false })]), { ...nothing, create: [2], keep: [0] });
+  assert.deepEqual(plan(2, [aPod(0), aPod(1, { failed: true, ready: false })]), { ...nothing, create: [2], remove: [1], keep: [0] });
+  assert.deepEqual(plan(2, [aPod(0), aPod(1, { lost: true })]), { ...nothing, create: [2], keep: [0] });
+});
+
+test('a lost host that comes back makes one too many: the emptiest goes', () => {
+  assert.deepEqual(plan(2, [aPod(0, withPeers(2)), aPod(1, withPeers(1)), aPod(2)]).drain, ['2 ScaleDown']);
+});
+
+test('a pod of a host that goes away is replaced first and emptied when the other one is ready', () => {
+  const leaving = aPod(1, { leaving: true, ...withPeers(2) });
+  assert.deepEqual(plan(2, [aPod(0), leaving]), { ...nothing, create: [2], keep: [0, 1] });
+  assert.deepEqual(plan(2, [aPod(0), leaving, aPod(2, { ready: false })]).drain, []);
+  assert.deepEqual(plan(2, [aPod(0), leaving, aPod(2)]), { ...nothing, drain: ['1 HostDrained'], keep: [0, 2] });
+  assert.deepEqual(plan(2, [aPod(0), leaving], { waited: true }).drain, ['1 HostDrained']);
+});
+
+test('all pods of a host that goes away are replaced at once', () => {
+  assert.deepEqual(plan(3, [aPod(0), aPod(1, { leaving: true }), aPod(2, { leaving: true })]).create, [3, 4]);
+});
+
+test('a host that stays after all keeps its pod; the emptiest of too many goes instead', () => {
+  const back = aPod(0, { drain: { reason: 'HostDrained', deadline: 1 }, ...withPeers(2, 'draining') });
+  assert.deepEqual(plan(1, [back, aPod(1)]), { ...nothing, keep: [0], drain: ['1 ScaleDown'] });
+  assert.deepEqual(plan(1, [back]), { ...nothing, keep: [0] });
+});
+
+test('a cluster scaled to nothing empties all pods, old ones too', () => {
+  assert.deepEqual(plan(0, [aPod(0, { current: false }), aPod(1)]).drain, ['0 Rollout', '1 ScaleDown']);
+});
+
+test('however many pods there are of whatever kind, as many stay as are wanted where enough work', () => {
+  let seed = 7;
+  const random = () => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return seed / 2_147_483_648;
+  };
+  for (let round = 0; round < 3_000; round += 1) {
+    const pods = Array.from({ length: Math.floor(random() * 8) }, (_, index) =>
+      aPod(index, {
+        current: random() < 0.6,
+        ready: random() < 0.8,
+        ending: random() < 0.1,
+        failed: random() < 0.1,
+        lost: random() < 0.1,
+        leaving: random() < 0.2,
+        ...(random() < 0.2 ? { drain: { reason: 'Rollout' as const, deadline: 1 } } : {}),
+        ...withPeers(Math.floor(random() * 3)),
+      }),
+    );
+    const desired = Math.floor(random() * 5);
+    const { create, drain, keep } = planRollout({
+      desired,
+      indexes: 11,
+      pods,
+      foreignIndexes: new Set(),
+      replacementTimedOut: () => false,
+    });
+    const able = pods.filter((pod) => pod.ready && !pod.ending && !pod.failed && !pod.lost && !pod.leaving && !pod.drain);
+    const left = keep.filter((pod) => pod.ready && !pod.leaving);
+    assert.ok(left.length >= Math.min(desired, able.length), JSON.stringify({ pods, desired }));
+    assert.equal(new Set([...create, ...pods.map(({ index }) => index)]).size, create.length + pods.length);
+    assert.ok(keep.every((pod) => !drain.some((each) => each.pod === pod)));
+    assert.ok(create.length <= desired + 1);
+  }
+});

@@ -1,0 +1,182 @@
+// What the status says.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { MediaClusterStatus } from '../../../../../crds/types.ts';
+import type { ConfigFiles } from '../../../../../operator/clusters/config-files.ts';
+import type { NodeHealth } from '../../../../../operator/clusters/pods/node-poll.ts';
+import type { PodSnapshot } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
+import { configState } from '../../../../../operator/clusters/status/config-state.ts';
+import {
+  asConditionMessage,
+  type PodReport,
+  type StatusInput,
+  statusOf,
+  withStableCounters,
+} from '../../../../../operator/clusters/status/status.ts';
+import type { Stored } from '../../../../../operator/kube/objects.ts';
+import type { MediaCluster } from '../../../../../operator/objects.ts';
+import { aPod, withPeers } from '../pods.ts';
+
+const cluster = {
+  apiVersion: 'mediarooms.dev/v1alpha1',
+  kind: 'MediaCluster',
+  metadata: { name: 'c', namespace: 'n', uid: 'u', resourceVersion: '1', generation: 4 },
+  spec: {},
+} as Stored<MediaCluster>;
+
+function seen(index: number, but: Partial<PodSnapshot> = {}): PodReport {
+  const metadata = {
+    name: `c-${index}`,
+    uid: `uid-${index}`,
+    resourceVersion: '1',
+    annotations: { 'mediarooms.dev/media-address': '192.0.2.1' },
+  };
+  const status = {
+    phase: 'Running',
+    podIP: `10.0.0.${index}`,
+    conditions: [{ type: 'Ready', status: but.ready === false ? 'False' : 'True' }],
+  };
+  return { pod: { apiVersion: 'v1', kind: 'Pod', metadata, status }, facts: aPod(index, but) };
+}
+
+const input: StatusInput = {
+  cluster,
+  pods: [seen(1, withPeers(4)), seen(0)],
+  desired: 2,
+  config: { status: 'True', reason: 'InForce', message: 'The configuration is in force on all 2 nodes.' },
+  progress: [],
+  problems: [],
+  keyGeneration: 0,
+  adminTokenSecret: 'c-api-tokens',
+  url: 'http://c.n.svc:8080',
+  now: new Date('2026-11-21T12:00:00.500Z'),
+};
+const condition = (but: Partial<StatusInput>, type: string) => {
+  const { status, reason, message } = statusOf({ ...input, ...but }).conditions?.find((each) => each.type === type) ?? {};
+  return [status, reason, message];
+};
+
+test('numbers are sums, nodes come by index', () => {
+  const status = statusOf(input);
+  assert.deepEqual(
+    [status.observedGeneration, status.replicas, status.readyReplicas, status.desiredReplicas, status.rooms, status.forwardedTracks],
+    [4, 2, 2, 2, 2, 4],
+  );
+  assert.equal(status.selector, 'app.kubernetes.io/name=mediarooms,app.kubernetes.io/component=node,mediarooms.dev/cluster=c');
+  assert.deepEqual(status.nodes?.[1], {
+    name: 'c-1',
+    node: 'svc@10.0.0.1',
+    address: '192.0.2.1',
+    state: 'Ready',
+    rooms: 2,
+    forwardedTracks: 4,
+  });
+});
+
+test('a node is pending, draining, terminating or lost', () => {
+  const drain = { reason: 'Rollout' as const, deadline: 1 };
+  const pods = [
+    seen(0, { ready: false }),
+    seen(1, { drain }),
+    seen(2, { ending: true }),
+    seen(3, { lost: true }),
+    seen(4, withPeers(1, 'draining')),
+  ];
+  assert.deepEqual(
+    statusOf({ ...input, pods }).nodes?.map(({ state }) => state),
+    ['Pending', 'Draining', 'Terminating', 'Lost', 'Draining'],
+  );
+});
+
+test('it is available as soon as one node is ready, and else says why not', () => {
+  assert.deepEqual(condition({ pods: [seen(0), seen(1, { ready: false })] }, 'Available'), [
+    'True',
+    'NodesReady',
+    '1 of 2 nodes are ready.',
+  ]);
+  const none = condition({ pods: [seen(0, { ready: false })], desired: 1 }, 'Available');
+  assert.deepEqual(none, ['False', 'NoNodeReady', '0 of 1 node is ready. Pod c-0 is not ready yet.']);
+  assert.deepEqual(condition({ pods: [], desired: 0 }, 'Available').slice(0, 2), ['False', 'ScaledToZero']);
+  assert.equal(condition({ pods: [seen(0, { lost: true })], desired: 1 }, 'Available')[1], 'NoNodeReady');
+});
+
+test('it is not complete while nodes are missing, whatever is under way', () => {
+  const progressing = (but: Partial<StatusInput>) => condition(but, 'Progressing');
+  assert.deepEqual(progressing({}), ['False', 'Complete', 'All nodes are as they should be.']);
+  assert.deepEqual(progressing({ desired: 3 }), ['False', 'Stopped', 'Nothing is under way, though 1 node is missing.']);
+  assert.deepEqual(progressing({ pods: [] }), ['False', 'Stopped', 'Nothing is under way, though 2 nodes are missing.']);
+});
+
+test('problems are told all, the first gives the reason', () => {
+  const problems = [
+    { reason: 'SecretMissing', message: 'the Secret "s" does not exist' },
+    { reason: 'HostLost', message: 'the host "h" is not heard of' },
+  ];
+  assert.deepEqual(condition({ problems }, 'Degraded'), [
+    'True',
+    'SecretMissing',
+    'The Secret "s" does not exist. The host "h" is not heard of.',
+  ]);
+  assert.equal(condition({}, 'Degraded')[0], 'False');
+  assert.deepEqual(condition({ progress: [{ reason: 'Draining', message: 'Pod c-0 ends.' }] }, 'Progressing'), [
+    'True',
+    'Draining',
+    'Pod c-0 ends.',
+  ]);
+});
+
+test('numbers that only count are taken as they were stored', () => {
+  const stored: MediaClusterStatus = {
+    rooms: 9,
+    forwardedTracks: 90,
+    nodes: [{ name: 'c-1', state: 'Ready', rooms: 9, forwardedTracks: 90 }],
+  };
+  const status = withStableCounters(statusOf(input), stored);
+  assert.deepEqual([status.rooms, status.forwardedTracks, status.nodes?.[1]?.rooms, status.nodes?.[0]?.rooms], [9, 90, 9, undefined]);
+});
+
+test('a sentence begins with a capital letter and has an end', () => {
+  assert.equal(asConditionMessage('the end'), 'The end.');
+  assert.equal(asConditionMessage('Why?'), 'Why?');
+});
+
+const files: ConfigFiles = {
+  config: { path: '/etc/mediarooms/config/config.yaml', text: '', sha256: 'a' },
+  secrets: { path: '/etc/mediarooms/secrets/secrets.yaml', text: '', sha256: 'b' },
+  hash: 'ab',
+};
+function health(config: string, secrets: string, error: string | null = null): NodeHealth {
+  const named = [
+    { name: '/etc/mediarooms/config/config.yaml', sha256: config },
+    { name: '/etc/mediarooms/secrets/secrets.yaml', sha256: secrets },
+  ];
+  const load = { rooms: 0, connectedPeers: 0, forwardedTracks: 0 };
+  return { state: 'accepting', load, distribution: { nodesInCluster: 1 }, config: { files: named, error } };
+}
+
+test('the configuration is in force when every node that runs tells the hashes of both files', () => {
+  const good = { name: 'c-0', health: health('a', 'b') };
+  assert.equal(configState(files, [good]).status, 'True');
+  assert.deepEqual(configState(files, [good, { name: 'c-1', health: health('a', 'old') }]), {
+    status: 'False',
+    reason: 'Waiting',
+    message: 'Waiting for the configuration to be in force on c-1.',
+  });
+  assert.equal(configState(files, [good, { name: 'c-1', health: undefined }]).reason, 'Waiting');
+  assert.equal(configState(files, []).status, 'Unknown');
+});
+
+test('a node that refuses the files is quoted', () => {
+  const refusing = { name: 'c-1', health: health('old', 'b', 'Expected limits.maxRooms to be a number, got: x') };
+  assert.deepEqual(configState(files, [refusing]), {
+    status: 'False',
+    reason: 'Refused',
+    message: 'The node of pod c-1 refuses: Expected limits.maxRooms to be a number, got: x',
+  });
+});
+
+test('files that cannot be made leave what was', () => {
+  const state = configState({ problems: [{ reason: 'SecretMissing', message: 'the Secret "s" does not exist' }] }, []);
+  assert.deepEqual([state.status, state.reason], ['False', 'SecretMissing']);
+  assert.match(state.message, /^The configuration stays as it was, since the Secret "s" does not exist\.$/);
+});
