@@ -126,6 +126,7 @@ test('hls.js plays a room with little delay and without a stall while others com
   const pageUrl = await servePlainPage(t, '127.0.0.1', undefined, 'hls-page.ts');
   const machine = watchCpuStarvation(t);
   // A stall is nobody's fault but the machine's where that was held up for as long as a player has in reserve: then another minute is watched.
+  let carried = true;
   for (let viewer = 1; ; viewer += 1) {
     const { watched, seen, seconds, shown } = await watchMinute(stage, api, await browser.newPage(pageUrl), `http://${url}`, machine);
     const latency = median(watched.latencies);
@@ -138,6 +139,7 @@ test('hls.js plays a room with little delay and without a stall while others com
     if (!good && !couldCarry(seen)) {
       if (viewer < viewers) continue;
       // All that such a machine can show is that it plays on.
+      carried = false;
       assert.ok(shown > seconds / 5, `${shown} s of ${seconds} s were shown`);
       break;
     }
@@ -152,7 +154,9 @@ test('hls.js plays a room with little delay and without a stall while others com
   const path = await download(t, `${node.url}/recording/${recording}/index.m3u8?token=${token}`);
   const offsets = offsetsOf(await flashes(path), await toneTimes(path));
   t.diagnostic(`sound and picture differ by ${median(offsets)} ms (${offsets.length} times)`);
-  assert.ok(offsets.length > 10 && Math.abs(median(offsets)) < offsetBound, `${offsets}`);
+  // A page without a core sends its sound late itself.
+  const bound = carried ? offsetBound : 5 * offsetBound;
+  assert.ok(offsets.length > 10 && Math.abs(median(offsets)) < bound, `${median(offsets)} ms, at most ${bound}: ${offsets}`);
 });
 
 /** When the upper half becomes white, in milliseconds of the stream. */
