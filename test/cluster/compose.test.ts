@@ -16,6 +16,8 @@ import { onMachines } from './network-kit.ts';
 type Service = { hostname: string; environment: Record<string, string>; ports: string[] };
 const compose = readFileSync(join(import.meta.dirname, '../../compose.yaml'), 'utf8');
 
+const base = 'debian@sha256:0';
+
 /** As compose fills in `${NAME:-default}` and `${NAME:?sentence}`. */
 function filledIn(text: string, values: Record<string, string>): string {
   return text.replaceAll(/\$\{(\w+):([-?])([^}]*)\}/g, (_whole, name: string, kind: string, rest: string) => {
@@ -38,10 +40,11 @@ const image: Environment = Object.fromEntries(
 );
 
 test('compose.yaml asks for its secrets and publishes media, but neither EPMD nor the node-to-node port', () => {
-  assert.throws(() => servicesWith({}), /SVC_SERVER_API_TOKEN is not given: write SVC_SERVER_API_TOKEN=/);
-  for (const [, { ports, environment }] of servicesWith({ SVC_SERVER_API_TOKEN: 't', SVC_SECRET_KEY_BASE: 'k' })) {
-    const base = Number(environment.SVC_WEBRTC_BASE_PORT);
-    const media = `${base}-${base + Number(environment.SVC_WEBRTC_WORKERS) - 1}`;
+  assert.throws(() => servicesWith({}), /BASE is not given: write BASE=/);
+  assert.throws(() => servicesWith({ BASE: base }), /SVC_SERVER_API_TOKEN is not given: write SVC_SERVER_API_TOKEN=/);
+  for (const [, { ports, environment }] of servicesWith({ BASE: base, SVC_SERVER_API_TOKEN: 't', SVC_SECRET_KEY_BASE: 'k' })) {
+    const first = Number(environment.SVC_WEBRTC_BASE_PORT);
+    const media = `${first}-${first + Number(environment.SVC_WEBRTC_WORKERS) - 1}`;
     assert.deepEqual(ports.slice(1), [`${media}:${media}/udp`, `${media}:${media}/tcp`]);
     assert.equal(ports[0], `${environment.SVC_HOST?.split(':')[1]}:8080`);
   }
@@ -49,7 +52,7 @@ test('compose.yaml asks for its secrets and publishes media, but neither EPMD no
 
 test('the two services of compose.yaml are one cluster, and rooms spread over them', onMachines, async (t) => {
   const token = randomBytes(16).toString('hex');
-  const services = servicesWith({ SVC_SERVER_API_TOKEN: token, SVC_SECRET_KEY_BASE: randomBytes(32).toString('hex') });
+  const services = servicesWith({ BASE: base, SVC_SERVER_API_TOKEN: token, SVC_SECRET_KEY_BASE: randomBytes(32).toString('hex') });
   const network = await ClusterNetwork.make(t, services.length);
   const machines = services.map(([name, service], index) => ({ name, service, machine: network.machines[index] }));
   const hosts = machines.map(({ service, machine }) => `${machine?.ip} ${service.hostname}\n`).join('');
