@@ -23,7 +23,8 @@ import { recordedLog } from '../kit/recorded-log.ts';
 const id = 'r-20261121T120000005Z';
 const quick = { growth: 30, again: 20, firstDelay: 20, maxDelay: 100, scan: 100 };
 
-type Heard = { event: RoomEvent; webhookUrl: string | null }[];
+/** `failures`: counted when the event came. */
+type Heard = { event: RoomEvent; webhookUrl: string | null; failures: number }[];
 
 function planOf(place: S3Target | undefined, onProblem: UploadPlan['onProblem'] = () => {}): UploadPlan {
   const room = { roomId: 'r', incarnation: 'i', webhookUrl: () => 'http://w/' };
@@ -43,7 +44,7 @@ async function stage(t: TestContext) {
       node: () => 'svc@test',
       place: () => null,
       allowPrivate: () => true,
-      onEvent: (event, webhookUrl) => heard.push({ event, webhookUrl }),
+      onEvent: (event, webhookUrl) => heard.push({ event, webhookUrl, failures: uploads.figures().failures }),
       ...options,
       settings: { ...quick, ...options.settings },
     });
@@ -155,8 +156,7 @@ test('what is refused for good is an event at the second refusal; it is tried ag
   upload?.add('a.webm');
   await eventually('that it is told', () => first.heard.length > 0);
   const reason = 'S3 refuses the keys (SignatureDoesNotMatch)';
-  const [{ event, webhookUrl } = {}] = first.heard;
-  const { failures } = first.uploads.figures();
+  const [{ event, webhookUrl, failures = 0 } = {}] = first.heard;
   assert.deepEqual(
     [event?.id, event?.type, event?.reason, webhookUrl, failures, problems],
     [`${id}-upload-crashed`, 'HlsUploadCrashed', reason, 'http://w/', 2, [reason]],
