@@ -32,14 +32,14 @@ export function installedMatchesLock(lockText, installedText) {
   const wanted = packagesOf(lockText);
   const installed = packagesOf(installedText);
   return Object.entries(wanted).every(([path, entry]) => {
-    if (!path.includes('node_modules/') || entry.optional || entry.devOptional || entry.peer || entry.link) return true;
-    return installed[path]?.version === entry.version;
+    if (!path.includes('node_modules/') || entry.optional || entry.devOptional || entry.peer) return true;
+    return entry.link ? installed[path]?.resolved === entry.resolved : installed[path]?.version === entry.version;
   });
 }
 
 /**
  * @param {string} text
- * @returns {Record<string, { version?: string, optional?: boolean, devOptional?: boolean, peer?: boolean, link?: boolean }>}
+ * @returns {Record<string, { version?: string, resolved?: string, optional?: boolean, devOptional?: boolean, peer?: boolean, link?: boolean }>}
  */
 function packagesOf(text) {
   try {

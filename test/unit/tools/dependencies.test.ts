@@ -12,12 +12,13 @@ const lock = JSON.stringify({
   packages: {
     '': { name: 'mediarooms' },
     'packages/client': { version: '0.7.0' },
-    'node_modules/@mediarooms/client': { link: true },
+    'node_modules/@mediarooms/client': { resolved: 'packages/client', link: true },
     'node_modules/ws': { version: '8.0.0' },
     'node_modules/fsevents': { version: '2.0.0', optional: true },
   },
 });
-const installed = (ws: string) => JSON.stringify({ packages: { 'node_modules/ws': { version: ws } } });
+const installed = (ws: string, client = 'packages/client') =>
+  JSON.stringify({ packages: { 'node_modules/@mediarooms/client': { resolved: client, link: true }, 'node_modules/ws': { version: ws } } });
 const stamp = dependencyStamp(lock, 'linux-x64');
 
 test('the stamp changes with the lock file and with the platform', () => {
@@ -29,6 +30,11 @@ test('the stamp changes with the lock file and with the platform', () => {
 test('packages that npm installed without us are kept when they are those of the lock file', () => {
   assert.equal(isInstalled({ stamp, foundStamp: '', lock, installed: installed('8.0.0') }), true);
   assert.equal(isInstalled({ stamp, foundStamp: '', lock, installed: installed('7.9.9') }), false);
+  assert.equal(
+    isInstalled({ stamp, foundStamp: '', lock, installed: installed('8.0.0', 'node/client') }),
+    false,
+    'a package of ours moved',
+  );
   assert.equal(isInstalled({ stamp, foundStamp: '', lock, installed: '' }), false);
   assert.equal(isInstalled({ stamp, foundStamp: '', lock, installed: '{"packages":' }), false);
 });
