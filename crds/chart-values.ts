@@ -1,4 +1,4 @@
-// The values of the Helm chart: what values.schema.json refuses, and what docs/reference/chart.md says of each.
+// Chart values: the zod schema behind helm/values.schema.json and the descriptions in docs/reference/chart.md.
 import { z } from 'zod';
 import { annotations, embeddedKubernetesType, labels } from './schema.ts';
 import type { Json } from './structural.ts';
@@ -10,97 +10,104 @@ const image = (what: string, pullPolicy = false) =>
       .string()
       .min(1)
       .meta({ description: `Image of ${what}.` }),
-    tag: z.string().meta({ description: "Its tag; the chart's version where empty." }),
+    tag: z.string().meta({ description: 'Its tag; the version of the chart if empty.' }),
     digest: z
       .string()
       .regex(/^(sha256:[0-9a-f]{64})?$/)
-      .meta({ description: 'Its digest, which wins over the tag.' }),
-    ...(pullPolicy ? { pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).meta({ description: 'When it is pulled.' }) } : {}),
+      .meta({ description: 'Its digest, which takes precedence over the tag.' }),
+    ...(pullPolicy ? { pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).meta({ description: 'When the image is pulled.' }) } : {}),
   });
 
 const objectName = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$/;
 
-const serviceMonitorLabels = labels.meta({ description: 'Labels that your Prometheus selects by.' });
+const serviceMonitorLabels = labels.meta({ description: 'Labels by which your Prometheus selects ServiceMonitors and rules.' });
 
-/** All of them: Helm gives the defaults of values.yaml, so none is optional for the templates. */
+/** All values are required, because Helm passes the defaults of values.yaml. */
 export const chartValuesSchema = z.object({
   operator: z.object({
     image: image('the operator', true),
-    replicas: z.int().min(0).max(5).meta({ description: 'Processes of the operator; one of them works, the others wait.' }),
-    watchNamespaces: z
-      .array(z.string().regex(/^(\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/))
-      .meta({ description: "Namespaces that it looks after; the release's where empty, `['*']` for all. Each by one installation only." }),
-    logLevel: z.enum(['error', 'warning', 'info', 'debug']).meta({ description: 'Level of its log.' }),
-    resources: embeddedKubernetesType('Resources of its container.'),
-    priorityClassName: z.string().meta({ description: 'Priority class of its pod.' }),
-    podLabels: labels.meta({ description: 'More labels of its pod.' }),
-    podAnnotations: annotations.meta({ description: 'Annotations of its pod.' }),
+    replicas: z.int().min(0).max(5).meta({ description: 'Processes of the operator; one of them is the leader, the others wait.' }),
+    watchNamespaces: z.array(z.string().regex(/^(\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/)).meta({
+      description:
+        "Namespaces that the operator watches; the namespace of the release if empty, `['*']` for all. Only one installation may watch a namespace.",
+    }),
+    logLevel: z.enum(['error', 'warning', 'info', 'debug']).meta({ description: 'Log level.' }),
+    resources: embeddedKubernetesType('Resources of the container.'),
+    priorityClassName: z.string().meta({ description: 'PriorityClass of the pod.' }),
+    podLabels: labels.meta({ description: 'Additional labels of the pod.' }),
+    podAnnotations: annotations.meta({ description: 'Annotations of the pod.' }),
     nodeSelector: labels.meta({ description: 'As in a Pod.' }),
     tolerations: z.array(embeddedKubernetesType('As in a Pod.')).meta({ description: 'As in a Pod.' }),
     affinity: embeddedKubernetesType('As in a Pod.'),
     topologySpreadConstraints: z.array(embeddedKubernetesType('As in a Pod.')).meta({ description: 'As in a Pod.' }),
   }),
-  node: z.object({ image: image('the media nodes, where the MediaCluster names none') }),
+  node: z.object({ image: image('the media nodes, for a MediaCluster without spec.image') }),
   imagePullSecrets: z
     .array(z.object({ name: z.string().meta({ description: 'Name of a Secret.' }) }))
-    .meta({ description: 'Secrets to pull all images with.' }),
+    .meta({ description: 'Secrets for pulling all images.' }),
   serviceAccount: z.object({
-    name: z.string().regex(objectName).meta({ description: "Name of the operator's ServiceAccount; that of the release where empty." }),
+    name: z
+      .string()
+      .regex(objectName)
+      .meta({ description: 'Name of the ServiceAccount of the operator; the name of the release if empty.' }),
     annotations: annotations.meta({ description: 'Its annotations.' }),
   }),
   rbac: z.object({
     create: z.boolean().meta({
       description:
-        'Make Roles and their bindings. Where they come from elsewhere: those that the chart shows with true, all for the ServiceAccount of the operator, which the hook of `helm uninstall` has then as well.',
+        'Create Roles and their bindings. If false, create those that the chart renders with true, for the ServiceAccount of the operator; the hook of `helm uninstall` then uses that ServiceAccount too.',
     }),
-    nodes: z.boolean().meta({ description: 'May read Nodes: external addresses of hosts, and draining when a host is cordoned.' }),
-    definitions: z.boolean().meta({ description: 'May replace older CustomResourceDefinitions at its start.' }),
+    nodes: z
+      .boolean()
+      .meta({ description: 'Permission to read Nodes: needed for external addresses of Kubernetes nodes and for draining cordoned ones.' }),
+    definitions: z.boolean().meta({ description: 'Permission to upgrade older CustomResourceDefinitions at startup.' }),
   }),
   mediaCluster: z.object({
-    create: z.boolean().meta({ description: 'Make a MediaCluster.' }),
+    create: z.boolean().meta({ description: 'Create a MediaCluster.' }),
     name: z
       .string()
       .max(40)
       .regex(/^([a-z]([-a-z0-9]*[a-z0-9])?)?$/)
-      .meta({ description: 'Its name; that of the release where empty.' }),
+      .meta({ description: 'Its name; the name of the release if empty.' }),
     annotations: annotations.meta({ description: 'Its annotations.' }),
-    spec: mediaClusterSchema.shape.spec.meta({ description: 'Its spec as it is: [resources.md](resources.md).' }),
+    spec: mediaClusterSchema.shape.spec.meta({ description: 'Its spec, see [resources.md](resources.md).' }),
   }),
   priorityClass: z.object({
-    create: z.boolean().meta({ description: 'Make a PriorityClass for the media nodes.' }),
+    create: z.boolean().meta({ description: 'Create a PriorityClass for the media nodes.' }),
     value: z.int().min(-2_147_483_648).max(1_000_000_000).meta({ description: 'Its value.' }),
   }),
   monitoring: z.object({
     serviceMonitor: z.object({
-      create: z
-        .boolean()
-        .meta({ description: 'Make a Service and a ServiceMonitor for the operator; those of the nodes are in mediaCluster.spec.' }),
+      create: z.boolean().meta({
+        description: 'Create a Service and a ServiceMonitor for the operator; mediaCluster.spec.monitoring does it for the nodes.',
+      }),
       labels: serviceMonitorLabels,
       interval: z
         .string()
         .regex(/^[0-9]+(ms|s|m|h)$/)
-        .meta({ description: 'How often it is scraped.' }),
+        .meta({ description: 'Scrape interval.' }),
     }),
     alerts: z.object({
-      create: z.boolean().meta({ description: 'Make a PrometheusRule of monitoring/alert-rules.yaml.' }),
+      create: z.boolean().meta({ description: 'Create a PrometheusRule from monitoring/alert-rules.yaml.' }),
       labels: serviceMonitorLabels,
     }),
     dashboard: z.object({
-      create: z.boolean().meta({ description: 'Make a ConfigMap of monitoring/grafana-dashboard.json.' }),
-      labels: labels.meta({ description: 'Labels that your Grafana selects by.' }),
+      create: z.boolean().meta({ description: 'Create a ConfigMap from monitoring/grafana-dashboard.json.' }),
+      labels: labels.meta({ description: 'Labels by which your Grafana selects dashboards.' }),
     }),
   }),
   test: z.object({
     media: z.boolean().meta({
-      description: 'Whether `helm test` also asks the media address: not where only clients outside of the cluster reach it.',
+      description:
+        'Whether `helm test` also probes the media address. Set it to false if only clients outside of the cluster reach that address.',
     }),
   }),
   uninstall: z.object({
-    timeoutSeconds: z.int().min(1).max(86_400).meta({ description: 'How long `helm uninstall` waits for Rooms and nodes to end.' }),
+    timeoutSeconds: z.int().min(1).max(86_400).meta({ description: 'Seconds that `helm uninstall` waits for Rooms and nodes to end.' }),
   }),
 });
 
-/** Unknown names are refused, but for `global`, which Helm itself may add. */
+/** Rejects unknown names, except `global`, which Helm itself may add. */
 function strict(schema: Json, top = true): Json {
   const made: Json = {};
   const preserved = schema['x-kubernetes-preserve-unknown-fields'] === true;
@@ -131,7 +138,7 @@ export function chartSchema(): Json {
 
 type Node = { properties?: Record<string, Json>; description?: string };
 
-/** Rows of docs/reference/chart.md: each value that is no group, with its default in values.yaml and its meaning. */
+/** Rows of docs/reference/chart.md: each leaf value with its default in values.yaml and its meaning. */
 export function chartRows(defaults: Json, schema: Json = chartSchema(), path = ''): string[] {
   return Object.entries((schema as Node).properties ?? {}).flatMap(([name, each]) => {
     if (path === '' && name === 'global') return [];

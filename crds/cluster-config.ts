@@ -1,4 +1,4 @@
-// The part of a node's configuration that changes while it runs, as a MediaCluster holds it: docs/reference/configuration.md's file, secrets by reference.
+// Reloadable settings of the nodes, as a MediaCluster contains them. Secrets are referenced, not included.
 import { z } from 'zod';
 import { componentTypes } from './component.ts';
 import {
@@ -21,7 +21,7 @@ const origin = refineText(
   limitedText(512, /^(\*|https?:\/\/[^\s/?#@]+)$/, "must be '*' or an origin such as https://app.example, without a path"),
   {
     rule: "!(self.startsWith('https://') && self.endsWith(':443')) && !(self.startsWith('http://') && self.endsWith(':80'))",
-    message: 'must leave out the port that the scheme has anyway',
+    message: 'must omit the default port of the scheme',
   },
   (value) => !/^(https:.*:443|http:.*:80)$/.test(value),
 );
@@ -31,59 +31,54 @@ const iceServer = withRules(
   z
     .object({
       urls: z.array(iceUrl).min(1).max(8).meta({ description: 'stun:, stuns:, turn: or turns: URLs.' }),
-      username: z.string().max(512).optional().meta({ description: 'User of TURN.' }),
+      username: z.string().max(512).optional().meta({ description: 'TURN user name.' }),
       credential: z
-        .object({ secretRef: secretKeyRef.meta({ description: 'Where it is kept.' }) })
+        .object({ secretRef: secretKeyRef.meta({ description: 'Secret and key of the credential.' }) })
         .optional()
-        .meta({ description: 'Credential of TURN, from a Secret.' }),
+        .meta({ description: 'TURN credential, from a Secret.' }),
     })
     .meta({ description: 'An RTCIceServer.' }),
   {
     rule: "!self.urls.exists(url, url.startsWith('turn')) || (has(self.username) && has(self.credential))",
-    message: 'needs username and credential, since one of its URLs is of TURN',
+    message: 'needs username and credential, because one of its URLs is a TURN URL',
   },
 );
 
 const webhooks = z
   .object({
     urls: z.array(httpUrl).max(16).optional().meta({ description: 'Receivers of the events of all rooms.' }),
-    // A node keeps it in one timer, which lasts no longer.
-    maxAge: integer(1, 2_147_483).optional().meta({ description: 'Seconds for which a delivery is tried again; a day where left out.' }),
-    allowPrivate: z
-      .boolean()
-      .optional()
-      .meta({ description: 'Whether webhooks may go to loopback and private addresses; as config.allowPrivateAddresses where left out.' }),
+    // The node keeps it in one timer, whose maximum this is.
+    maxAge: integer(1, 2_147_483).optional().meta({ description: 'Seconds for which a delivery is retried; a day if omitted.' }),
+    allowPrivate: z.boolean().optional().meta({
+      description: 'Whether webhooks may be sent to loopback and private addresses; config.allowPrivateAddresses decides if omitted.',
+    }),
   })
-  .meta({ description: 'Webhooks; their signing keys come from secrets.webhooks.' });
+  .meta({ description: 'Webhooks; their signing keys are in secrets.webhooks.' });
 
 const perSecond = integer(1, 1_000_000).nullable();
 const limits = z
   .object({
-    maxRooms: integer(0, 1_000_000).nullable().optional().meta({ description: 'Rooms on a node; no limit where left out.' }),
-    maxPeersPerRoom: integer(1, 1_000_000).optional().meta({ description: 'Peers in a room, whatever it asks for; 500 where left out.' }),
-    maxTracksPerPeer: integer(1, 10_000).optional().meta({ description: 'Tracks that a peer may publish; 32 where left out.' }),
-    rateLimitApi: perSecond
-      .optional()
-      .meta({ description: 'REST requests per second, of each client and token; no limit where left out.' }),
-    rateLimitSocket: perSecond.optional().meta({ description: 'Messages per second and socket; 50 where left out, null = no limit.' }),
+    maxRooms: integer(0, 1_000_000).nullable().optional().meta({ description: 'Rooms on a node; no limit if omitted.' }),
+    maxPeersPerRoom: integer(1, 1_000_000).optional().meta({ description: 'Upper bound of maxPeers of every room; 500 if omitted.' }),
+    maxTracksPerPeer: integer(1, 10_000).optional().meta({ description: 'Tracks that a peer may publish; 32 if omitted.' }),
+    rateLimitApi: perSecond.optional().meta({ description: 'REST requests per second of each client and token; no limit if omitted.' }),
+    rateLimitSocket: perSecond.optional().meta({ description: 'Messages per second and socket; 50 if omitted, null = no limit.' }),
     pendingMaxBytes: integer(1, Number.MAX_SAFE_INTEGER)
       .optional()
-      .meta({ description: 'Bytes of webhook deliveries that wait on a node; 256 MiB where left out.' }),
-    dataMessageMaxBytes: integer(1, 262_144)
-      .optional()
-      .meta({ description: 'Bytes of JSON that a message of a peer may have; 16 KiB where left out.' }),
+      .meta({ description: 'Bytes of webhook deliveries that wait on a node; 256 MiB if omitted.' }),
+    dataMessageMaxBytes: integer(1, 262_144).optional().meta({ description: 'Bytes of JSON in a message of a peer; 16 KiB if omitted.' }),
   })
   .meta({ description: 'Limits.' });
 
 const timeouts = z
   .object({
     peerResumeWindow: integer(0, 86_400).optional().meta({
-      description: 'Seconds that a peer whose socket was lost keeps its media before it counts as disconnected; 10 where left out.',
+      description: 'Seconds for which a peer that lost its socket keeps its media before it counts as disconnected; 10 if omitted.',
     }),
     rawRecordingTtl: seconds
       .nullable()
       .optional()
-      .meta({ description: 'Seconds after which local recordings go; a day after their upload where left out.' }),
+      .meta({ description: 'Seconds after which local recordings are deleted; a day after their upload if omitted.' }),
   })
   .meta({ description: 'Timeouts.' });
 
@@ -92,22 +87,22 @@ const roomDefaults = z
     peerDisconnectedTimeout: secondsOrZero
       .nullable()
       .optional()
-      .meta({ description: 'Seconds after which a disconnected peer is removed; 0 or null = never, 120 where left out.' }),
+      .meta({ description: 'Seconds after which a disconnected peer is removed; 0 or null = never, 120 if omitted.' }),
     peerlessPurgeTimeout: secondsOrZero
       .nullable()
       .optional()
-      .meta({ description: 'Seconds without a connected peer after which a room ends; 0 or null = never, never where left out.' }),
+      .meta({ description: 'Seconds without a connected peer after which a room ends; 0 or null = never, never if omitted.' }),
   })
-  .meta({ description: 'Timeouts of rooms that say nothing.' });
+  .meta({ description: 'Default timeouts of rooms.' });
 
 const s3 = z
   .object({
     bucket: bucket.meta({ description: 'Bucket.' }),
     region: region.optional().meta({ description: 'Its region.' }),
-    endpoint: endpointUrl.optional().meta({ description: "URL of S3 where it is not Amazon's." }),
-    pathPrefix: objectPrefix.optional().meta({ description: 'Put before the key of every object.' }),
+    endpoint: endpointUrl.optional().meta({ description: 'S3 endpoint URL, for storage other than Amazon S3.' }),
+    pathPrefix: objectPrefix.optional().meta({ description: 'Prefix of every object key.' }),
   })
-  .meta({ description: 'Default S3 storage; its keys come from secrets.s3.' });
+  .meta({ description: 'Default S3 storage; its keys are in secrets.s3.' });
 
 export const clusterConfigSchema = z
   .object({
@@ -115,17 +110,17 @@ export const clusterConfigSchema = z
       .array(z.enum(componentTypes))
       .max(4)
       .optional()
-      .meta({ description: 'Kinds of components that may be added; none where left out.', 'x-kubernetes-list-type': 'set' }),
-    logLevel: z.enum(['error', 'warning', 'info', 'debug']).optional().meta({ description: 'Level of the log; info where left out.' }),
+      .meta({ description: 'Component types that may be added; none if omitted.', 'x-kubernetes-list-type': 'set' }),
+    logLevel: z.enum(['error', 'warning', 'info', 'debug']).optional().meta({ description: 'Log level; info if omitted.' }),
     corsOrigins: z
       .array(origin)
       .max(100)
       .optional()
-      .meta({ description: 'Origins whose pages may call the REST API; all (`*`) where left out.' }),
-    iceServers: z.array(iceServer).max(16).optional().meta({ description: 'Further STUN and TURN servers for clients.' }),
+      .meta({ description: 'Origins whose pages may call the REST API; all (`*`) if omitted.' }),
+    iceServers: z.array(iceServer).max(16).optional().meta({ description: 'Additional STUN and TURN servers for clients.' }),
     allowPrivateAddresses: z.boolean().optional().meta({
       description:
-        'Whether S3 storages, SIP registrars and receivers of webhooks that requests name may have loopback, private and link-local addresses; not where left out.',
+        'Whether requests may name S3 storages, SIP registrars and webhook receivers with loopback, private and link-local addresses; false if omitted.',
     }),
     webhooks: webhooks.optional(),
     limits: limits.optional(),
@@ -137,15 +132,15 @@ export const clusterConfigSchema = z
         maxIncomingBitrate: integer(1, 10_000_000_000)
           .nullable()
           .optional()
-          .meta({ description: 'Bit/s that a peer may send; no limit where left out.' }),
+          .meta({ description: 'Bit/s that a peer may send; no limit if omitted.' }),
       })
       .optional()
       .meta({ description: 'Media.' }),
     avMaxCpu: z.number().min(0).max(1024).optional().meta({
-      description: 'Cores that components which decode or encode may use by estimate; half a core less than there are where left out.',
+      description: 'CPU cores that decoding and encoding components may use by estimate; all cores but half a core if omitted.',
     }),
   })
   .meta({
-    description: 'Settings of the nodes that change without a restart (docs/reference/configuration.md); secrets come by reference.',
+    description: 'Reloadable settings of the nodes (docs/reference/configuration.md); secrets are referenced.',
   });
 export type ClusterConfig = z.infer<typeof clusterConfigSchema>;

@@ -1,11 +1,11 @@
-// The CustomResourceDefinitions, made from the zod schemas: what crds/*.yaml hold and what the operator applies.
+// CustomResourceDefinitions, generated from the zod schemas: written to crds/*.yaml and applied by the operator.
 import { z } from 'zod';
 import manifest from '../package.json' with { type: 'json' };
 import type { Rule } from './schema.ts';
 import { type Json, structural, withBoundsInDescription } from './structural.ts';
 import { apiGroup, mediaClusterSchema, roomSchema } from './types.ts';
 
-/** That of the release: an operator replaces definitions of older ones at its start, never those of newer ones. */
+/** Version of the release. At startup an operator upgrades CRDs of older versions, never of newer ones. */
 export const crdVersion = manifest.version;
 export const versionAnnotation = `${apiGroup}/definitions-version`;
 
@@ -17,8 +17,10 @@ type Definition = {
   shortNames: string[];
   description: string;
   schema: z.ZodType;
-  /** Of the whole object. Only the first version of it is asked (`oldSelf.hasValue()`): the whole always differs from what is stored, so
-   *  an object that breaks a younger rule could have neither its status written nor its finalizer removed. */
+  /**
+   * Rules of the whole object, checked on creation only (`oldSelf.hasValue()`). They are not ratcheted: an object that breaks a newer rule
+   * could have neither its status written nor its finalizer removed.
+   */
   rules?: Rule[];
   subresources: Json;
   columns: Column[];
@@ -76,7 +78,7 @@ function crdManifest(of: Definition): Json {
   };
 }
 
-/** With a default of the whole, so that rules may speak of `self.spec`. */
+/** Adds a default for the whole object, so that rules can refer to `self.spec`. */
 function defaulted(schema: z.ZodType): z.ZodType {
   return schema.meta({ ...schema.meta(), default: schema.parse({}) });
 }
@@ -94,22 +96,22 @@ export const roomDefinition = crdManifest({
     {
       rule: "oldSelf.hasValue() || has(self.spec.roomId) || !self.metadata.name.contains('.')",
       optionalOldSelf: true,
-      message: 'a Room whose name has a dot needs one, since an id has none',
+      message: 'a Room whose name contains a dot needs a roomId, because room ids cannot contain dots',
       fieldPath: '.spec.roomId',
       reason: 'FieldValueRequired',
     },
     {
       rule: 'oldSelf.hasValue() || has(self.spec.roomId) || size(self.metadata.name) <= 128',
       optionalOldSelf: true,
-      message: 'a Room whose name is longer than 128 characters needs one, since an id is not',
+      message: 'a Room whose name is longer than 128 characters needs a roomId, because room ids are shorter',
       fieldPath: '.spec.roomId',
       reason: 'FieldValueRequired',
     },
   ],
   subresources: { status: {} },
   columns: [
-    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'The conditions in one word.' },
-    { name: 'Node', type: 'string', jsonPath: '.status.node', description: 'The node that has the room.' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Summary of the conditions.' },
+    { name: 'Node', type: 'string', jsonPath: '.status.node', description: 'The owning node of the room.' },
     { name: 'Peers', type: 'integer', jsonPath: '.status.peers.connected', description: 'Connected peers.' },
     { name: 'Address', type: 'string', jsonPath: '.status.address', description: 'Address of the room for clients.' },
     ageColumn,
@@ -119,7 +121,7 @@ export const roomDefinition = crdManifest({
       type: 'string',
       jsonPath: '.status.componentsReady',
       priority: 1,
-      description: 'Components that are ready, of those declared.',
+      description: 'Ready components of the declared ones.',
     },
     { name: 'Reason', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].reason", priority: 1 },
   ],
@@ -131,14 +133,14 @@ export const mediaClusterDefinition = crdManifest({
   plural: 'mediaclusters',
   singular: 'mediacluster',
   shortNames: ['mcl'],
-  description: 'Media nodes that find each other, and everything that Kubernetes needs around them.',
+  description: 'A cluster of media nodes and the Kubernetes objects that they need.',
   schema: mediaClusterSchema.extend({ spec: defaulted(mediaClusterSchema.shape.spec) }),
   rules: [
     {
       rule: "oldSelf.hasValue() || (size(self.metadata.name) <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",
       optionalOldSelf: true,
       message:
-        'the name of a MediaCluster has at most 40 characters, begins with a letter and has no dot: its pods and Services are named after it',
+        'the name of a MediaCluster must have at most 40 characters, begin with a letter and contain no dot, because its pods and Services are named after it',
       fieldPath: '.metadata',
     },
   ],
@@ -148,7 +150,7 @@ export const mediaClusterDefinition = crdManifest({
   },
   columns: [
     { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Pods that are ready.' },
-    { name: 'Desired', type: 'integer', jsonPath: '.status.desiredReplicas', description: 'Pods that there should be.' },
+    { name: 'Desired', type: 'integer', jsonPath: '.status.desiredReplicas', description: 'Desired number of pods.' },
     { name: 'Rooms', type: 'integer', jsonPath: '.status.rooms', description: 'Rooms on all nodes.' },
     { name: 'Available', type: 'string', jsonPath: ".status.conditions[?(@.type=='Available')].status" },
     { name: 'Synced', type: 'string', jsonPath: ".status.conditions[?(@.type=='ConfigSynced')].status" },

@@ -1,4 +1,4 @@
-// The MediaCluster resource: media nodes that find each other, and all that Kubernetes needs around them.
+// MediaCluster resource: a cluster of media nodes and the Kubernetes objects that they need.
 import { z } from 'zod';
 import { clusterConfigSchema } from './cluster-config.ts';
 import { media, podTemplate, storage } from './cluster-pods.ts';
@@ -22,34 +22,34 @@ const reference = (what: string) => z.object({ name: secretName }).meta({ descri
 
 const autoscaling = withRules(
   z.object({
-    minReplicas: integer(1, 100).default(1).meta({ description: 'Least number of nodes.' }),
-    maxReplicas: integer(1, 100).meta({ description: 'Most nodes.' }),
-    targetForwardedTracks: integer(1, 1_000_000).default(500).meta({ description: 'Forwarded tracks that a node should have on average.' }),
+    minReplicas: integer(1, 100).default(1).meta({ description: 'Minimum number of nodes.' }),
+    maxReplicas: integer(1, 100).meta({ description: 'Maximum number of nodes.' }),
+    targetForwardedTracks: integer(1, 1_000_000).default(500).meta({ description: 'Target average of forwarded tracks per node.' }),
     scaleDownStabilizationSeconds: integer(0, 86_400)
       .default(300)
-      .meta({ description: 'Seconds for which fewer nodes must be enough before one is removed.' }),
+      .meta({ description: 'Seconds for which fewer nodes must have been sufficient before a node is removed.' }),
   }),
   { rule: 'self.minReplicas <= self.maxReplicas', message: 'minReplicas must not be above maxReplicas' },
-).meta({ description: 'The operator chooses the number of nodes.' });
+).meta({ description: 'Lets the operator choose the number of nodes.' });
 
 const host = limitedText(
   253,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
   'must be a host name in lower case, without a scheme, a port and a path',
-).meta({ description: 'Host name of the API, the console and the sockets.' });
+).meta({ description: 'Host name of the API, the console and the websockets.' });
 
 const ingress = z
   .object({
     host,
-    className: name.optional().meta({ description: 'IngressClass; the default one where left out.' }),
+    className: name.optional().meta({ description: 'IngressClass; the default one if omitted.' }),
     tls: z
       .object({ secretName: name.meta({ description: 'Secret with the certificate.' }) })
       .optional()
       .meta({ description: 'TLS; clients then get https and wss.' }),
     annotations: annotations.optional().meta({ description: 'Annotations of the Ingress.' }),
-    port: integer(1, 65_535).optional().meta({ description: 'Port where clients reach the Ingress, if not 443 or 80.' }),
+    port: integer(1, 65_535).optional().meta({ description: 'Port at which clients reach the Ingress, if not 443 or 80.' }),
   })
-  .meta({ description: 'An Ingress: one path for the API and one for each node.' });
+  .meta({ description: 'Creates an Ingress with one path for the API and one for each node.' });
 
 const gateway = z
   .object({
@@ -58,27 +58,27 @@ const gateway = z
         z
           .object({
             name: name.meta({ description: 'Its name.' }),
-            namespace: name.optional().meta({ description: 'Its namespace; that of the MediaCluster where left out.' }),
-            sectionName: name.optional().meta({ description: 'Its listener; all that fit where left out.' }),
+            namespace: name.optional().meta({ description: 'Its namespace; the namespace of the MediaCluster if omitted.' }),
+            sectionName: name.optional().meta({ description: 'Its listener; all that match if omitted.' }),
           })
           .meta({ description: 'A Gateway.' }),
       )
       .min(1)
       .max(8)
-      .meta({ description: 'Gateways whose routes are made.' }),
+      .meta({ description: 'Gateways to which the routes are attached.' }),
     host,
-    tls: z.boolean().default(true).meta({ description: 'Whether the listener speaks TLS: clients then get https and wss.' }),
-    port: integer(1, 65_535).optional().meta({ description: 'Port where clients reach the Gateway, if not 443 or 80.' }),
+    tls: z.boolean().default(true).meta({ description: 'Whether the listener uses TLS; clients then get https and wss.' }),
+    port: integer(1, 65_535).optional().meta({ description: 'Port at which clients reach the Gateway, if not 443 or 80.' }),
   })
-  .meta({ description: 'HTTPRoutes of the Gateway API in place of an Ingress, where that kind exists.' });
+  .meta({ description: 'Creates HTTPRoutes of the Gateway API instead of an Ingress, if the API server supports them.' });
 
-/** All keys of these Secrets are taken, so whatever else they held would be a token or a key of signatures too. */
+/** Every key of these Secrets is used as a token or signing key, so each Secret must be separate. */
 const ownSecret = (field: string): Rule => {
   const others = ['apiTokens', 'secretKeys', 'cookie', 's3', 'webhooks'].filter((each) => each !== field);
   const same = others.map((other) => `(has(self.${other}) && self.${other}.name == self.${field}.name)`);
   return {
     rule: `!has(self.${field}) || !(${same.join(' || ')})`,
-    message: 'must name a Secret of its own, since all of its keys are taken',
+    message: 'must name a separate Secret, because all of its keys are used',
     fieldPath: `.${field}`,
   };
 };
@@ -86,14 +86,14 @@ const ownSecret = (field: string): Rule => {
 const secrets = withRules(
   z.object({
     apiTokens: reference(
-      'Secret whose values are API tokens, each key its name; the token of a key that ends with `.read` may only read. Made with a key `operator` and one `admin` where it does not exist.',
+      'Secret whose values are API tokens, named by their keys; a token whose key ends with `.read` may only read. Created with the keys `operator` and `admin` if it does not exist.',
     ).optional(),
     secretKeys: reference(
-      'Secret with the keys of tokens: `current`, and `next` or `previous` while they rotate; made where it does not exist.',
+      'Secret with the token keys: `current`, and `next` or `previous` during a rotation; created if it does not exist.',
     ).optional(),
-    cookie: reference('Secret with the `cookie` of the cluster; made where it does not exist.').optional(),
+    cookie: reference('Secret with the `cookie` of the cluster; created if it does not exist.').optional(),
     s3: reference('Secret with `accessKeyId` and `secretAccessKey` of config.s3.').optional(),
-    webhooks: reference('Secret whose values are keys of webhook signatures (`whsec_`...).').optional(),
+    webhooks: reference('Secret whose values are webhook signing keys (`whsec_`...).').optional(),
   }),
   ...['apiTokens', 'webhooks'].map(ownSecret),
 ).meta({ description: 'Secrets of the cluster, of the same namespace.' });
@@ -103,97 +103,98 @@ const monitoring = z
     serviceMonitor: z
       .object({
         labels: labels.optional().meta({ description: 'Labels of the ServiceMonitor.' }),
-        interval: limitedText(16, /^[0-9]+(ms|s|m|h)$/, 'must be a time such as 30s')
+        interval: limitedText(16, /^[0-9]+(ms|s|m|h)$/, 'must be a duration such as 30s')
           .optional()
-          .meta({ description: 'How often Prometheus scrapes, e.g. 30s.' }),
+          .meta({ description: 'Scrape interval of Prometheus, for example 30s.' }),
       })
       .optional()
-      .meta({ description: 'A ServiceMonitor, where that kind exists.' }),
+      .meta({ description: 'Creates a ServiceMonitor, if the API server supports it.' }),
   })
   .meta({ description: 'Monitoring.' });
 
 const networkPolicy = z
   .object({
-    enabled: z.boolean().default(true).meta({ description: 'Make a NetworkPolicy.' }),
+    enabled: z.boolean().default(true).meta({ description: 'Create a NetworkPolicy.' }),
     monitoringFrom: z
-      .array(embeddedKubernetesType('As one of `from` in a NetworkPolicy.'))
+      .array(embeddedKubernetesType('A peer, as in `from` of a NetworkPolicy.'))
       .max(16)
       .optional()
-      .meta({ description: 'Who may read metrics; the whole cluster where left out.' }),
+      .meta({ description: 'Pods and addresses that may read metrics; the whole Kubernetes cluster if omitted.' }),
   })
-  .meta({ description: 'NetworkPolicy: each port and who may use it.' });
+  .meta({ description: 'NetworkPolicy with the allowed sources of each port.' });
 
 const turn = withRules(
   z.object({
-    enabled: z.boolean().default(false).meta({ description: 'Run TURN beside every node.' }),
+    enabled: z.boolean().default(false).meta({ description: 'Run a TURN server next to every node.' }),
     tlsSecretName: secretName
       .optional()
-      .meta({ description: 'Secret of type kubernetes.io/tls (`tls.crt`, `tls.key`): with it there is TURN over TLS, too.' }),
+      .meta({ description: 'Secret of type kubernetes.io/tls (`tls.crt`, `tls.key`): enables TURN over TLS.' }),
     tlsHost: limitedText(
       253,
       /^(\*|(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$/,
-      "must be a host name in lower case, of which a leading '*' stands for the address of a pod",
+      "must be a host name in lower case, in which a leading '*' stands for the address of a pod",
     )
       .optional()
       .meta({
         description:
-          "Host of TURN over TLS in clients' URLs, as the certificate has it; a leading `*` stands for the media address of the pod, `203-0-113-7` for 203.0.113.7. The address itself where left out.",
+          'Host in the TURN over TLS URLs of clients, which the certificate must contain; a leading `*` stands for the media address of the pod, `203-0-113-7` for 203.0.113.7. The address itself if omitted.',
       }),
   }),
   { rule: '!has(self.tlsSecretName) || self.enabled', message: 'tlsSecretName needs enabled: true' },
   { rule: '!has(self.tlsHost) || has(self.tlsSecretName)', message: 'tlsHost needs tlsSecretName' },
 ).meta({
-  description: 'TURN beside every node, which relays to the media address of that node only (any UDP port of it). A change is a rollout.',
+  description:
+    'A TURN server next to every node, which relays only to the media address of that node (any UDP port). A change causes a rollout.',
 });
 
 const sip = z
   .object({
-    calls: integer(1, 500).default(20).meta({ description: 'Phone calls of a node at once; each takes one port (UDP).' }),
+    calls: integer(1, 500).default(20).meta({ description: 'Concurrent phone calls of a node; each uses one UDP port.' }),
     components: integer(1, 50).default(4).meta({
-      description: 'Components of type sip of a node that register over UDP; each takes one port. Over TCP and TLS they need none.',
+      description: 'Components of type sip of a node that register over UDP; each uses one port. Over TCP and TLS they need no port.',
     }),
   })
   .meta({
     description:
-      'Ports of SIP and of the sound of phone calls, behind the other ports of a pod and exposed as these are; needed for components of type sip. A change is a rollout.',
+      'Ports of SIP and of the audio of phone calls, after the other ports of a pod and exposed in the same way; required for components of type sip. A change causes a rollout.',
   });
 
 const keyRotation = z
   .object({
     generation: withRules(integer(0, 1_000_000), { rule: 'self >= oldSelf', message: 'can only be raised' }).meta({
-      description: 'Raise it by one to rotate the keys of tokens now.',
+      description: 'Raise it by one to rotate the token keys now.',
     }),
   })
-  .meta({ description: 'Rotation of the made keys of tokens, in two steps, without restart.' });
+  .meta({ description: 'Rotation of the token keys that the operator created, in two steps and without a restart.' });
 
 export const mediaClusterSpecSchema = withRules(
   z
     .object({
-      replicas: integer(0, 100).default(1).meta({ description: 'Number of nodes, where autoscaling is not set.' }),
+      replicas: integer(0, 100).default(1).meta({ description: 'Number of nodes, if autoscaling is not set.' }),
       autoscaling: autoscaling.optional(),
       maxReplicas: integer(1, 100)
         .default(10)
-        .meta({ description: 'Bound of the indexes of pods, for which paths of the Ingress are made.' }),
+        .meta({ description: 'Upper bound of pod indexes, for which paths of the Ingress are created.' }),
       image: limitedText(1024, /^[^\s]+$/, 'must be the name of an image, without spaces')
         .optional()
-        .meta({ description: "Image of the media node; that of the operator's version where left out. A change is a rollout." }),
+        .meta({ description: 'Image of the media node; the image of the version of the operator if omitted. A change causes a rollout.' }),
       imagePullPolicy: z
         .enum(['Always', 'IfNotPresent', 'Never'])
         .optional()
         .meta({ description: 'When the image is pulled, as imagePullPolicy of a container.' }),
       imagePullSecrets: listMap('name', z.array(reference('A Secret.')).max(16))
         .optional()
-        .meta({ description: 'Secrets by which the image is pulled.' }),
+        .meta({ description: 'Secrets for pulling the image.' }),
       resources: z
         .object({
-          requests: z.record(z.string(), quantity).optional().meta({ description: 'What is set aside for it.', maxProperties: 8 }),
-          limits: z.record(z.string(), quantity).optional().meta({ description: 'The most that it gets.', maxProperties: 8 }),
+          requests: z.record(z.string(), quantity).optional().meta({ description: 'Requested resources.', maxProperties: 8 }),
+          limits: z.record(z.string(), quantity).optional().meta({ description: 'Resource limits.', maxProperties: 8 }),
         })
         .optional()
-        .meta({ description: 'Resources of the node container. A change is a rollout.' }),
+        .meta({ description: 'Resources of the node container. A change causes a rollout.' }),
       workersPerNode: integer(1, 64)
         .default(1)
-        .meta({ description: 'Media workers of a node; each takes one port (UDP and TCP) and up to one core. A change is a rollout.' }),
+        .meta({ description: 'Media workers of a node; each uses one port (UDP and TCP) and up to one core. A change causes a rollout.' }),
       podTemplate: podTemplate.optional(),
       media: media.optional(),
       ingress: ingress.optional(),
@@ -203,43 +204,45 @@ export const mediaClusterSpecSchema = withRules(
       keyRotation: keyRotation.optional(),
       distributionTls: z.enum(['off', 'optional', 'required']).optional().meta({
         description:
-          'TLS between the nodes, with an authority of the cluster and a certificate that the operator makes and renews; off where left out. A running cluster changes to it through optional, which takes and dials plain connections too. A change is a rollout.',
+          'TLS between the nodes, with a CA of the cluster and a certificate that the operator creates and renews; off if omitted. A running cluster migrates through optional, which also accepts and opens plain connections. A change causes a rollout.',
       }),
       storage: storage.optional(),
       turn: turn.optional(),
       sip: sip.optional(),
       drain: z
         .object({
-          timeoutSeconds: integer(0, 604_800).default(3600).meta({ description: 'Seconds that live rooms have before their node goes.' }),
+          timeoutSeconds: integer(0, 604_800)
+            .default(3600)
+            .meta({ description: 'Seconds that live rooms have to end before their node is removed.' }),
         })
         .optional()
         .meta({ description: 'Draining.' }),
       monitoring: monitoring.optional(),
       networkPolicy: networkPolicy.optional(),
     })
-    .meta({ description: 'The media nodes that are to run.' }),
-  // With its default there is always a number, so that `kubectl scale` has one to change.
+    .meta({ description: 'Desired state of the media nodes.' }),
+  // The default guarantees a number that `kubectl scale` can change.
   { rule: '!has(self.autoscaling) || self.replicas == 1', message: 'set replicas or autoscaling, not both', fieldPath: '.replicas' },
-  { rule: '!(has(self.ingress) && has(self.gateway))', message: 'takes ingress or gateway, not both', fieldPath: '.gateway' },
+  { rule: '!(has(self.ingress) && has(self.gateway))', message: 'accepts ingress or gateway, not both', fieldPath: '.gateway' },
   {
     rule: 'self.replicas <= self.maxReplicas',
-    message: 'must not be above maxReplicas, for which paths and indexes are made',
+    message: 'must not be above maxReplicas, which bounds paths and pod indexes',
     fieldPath: '.replicas',
   },
   {
     rule: '!has(self.autoscaling) || self.autoscaling.maxReplicas <= self.maxReplicas',
-    message: 'must not be above spec.maxReplicas, for which paths and indexes are made',
+    message: 'must not be above spec.maxReplicas, which bounds paths and pod indexes',
     fieldPath: '.autoscaling.maxReplicas',
   },
   {
     rule: '!has(self.media) || !has(self.media.ports) || self.media.ports.from > self.media.ports.to || self.media.ports.to - self.media.ports.from + 1 >= self.workersPerNode + (has(self.turn) && self.turn.enabled ? (has(self.turn.tlsSecretName) ? 2 : 1) : 0) + (has(self.sip) ? self.sip.calls + self.sip.components : 0)',
     message:
-      'must have a port for each of workersPerNode, and one for TURN and one for TURN over TLS where they are enabled, and those of sip',
+      'must have a port for each of workersPerNode, one for TURN and one for TURN over TLS if they are enabled, and the ports of sip',
     fieldPath: '.media.ports',
   },
   {
     rule: "!has(self.config) || !has(self.config.componentsUsed) || !('sip' in self.config.componentsUsed) || has(self.sip)",
-    message: 'needs sip, the ports of phone calls, for components of type sip',
+    message: 'needs spec.sip, the ports of phone calls, for components of type sip',
     fieldPath: '.config.componentsUsed',
   },
   {
@@ -254,11 +257,11 @@ const node = z
   .object({
     name: z.string().meta({ description: 'Name of the pod.' }),
     node: z.string().optional().meta({ description: 'Name in the cluster of media nodes.' }),
-    address: z.string().optional().meta({ description: 'Address of media.' }),
+    address: z.string().optional().meta({ description: 'Media address.' }),
     state: z.string().meta({ description: 'Pending, Ready, Draining, Terminating or Lost.' }),
-    rooms: integer(0, 1_000_000).optional().meta({ description: 'Rooms that it has.' }),
-    forwardedTracks: integer(0, 100_000_000).optional().meta({ description: 'Tracks that it forwards.' }),
-    message: z.string().optional().meta({ description: 'Why it is in this state.' }),
+    rooms: integer(0, 1_000_000).optional().meta({ description: 'Rooms on the node.' }),
+    forwardedTracks: integer(0, 100_000_000).optional().meta({ description: 'Tracks that the node forwards.' }),
+    message: z.string().optional().meta({ description: 'Why the node is in this state.' }),
   })
   .meta({ description: 'A node.' });
 
@@ -268,14 +271,14 @@ export const mediaClusterStatusSchema = z
     conditions: conditions.optional(),
     replicas: integer(0, 1_000).optional().meta({ description: 'Pods that exist.' }),
     readyReplicas: integer(0, 1_000).optional().meta({ description: 'Pods that are ready.' }),
-    desiredReplicas: integer(0, 1_000).optional().meta({ description: 'Pods that there should be.' }),
+    desiredReplicas: integer(0, 1_000).optional().meta({ description: 'Desired number of pods.' }),
     selector: z.string().optional().meta({ description: 'Label selector of the pods, for the scale subresource.' }),
     rooms: integer(0, 10_000_000).optional().meta({ description: 'Rooms on all nodes.' }),
     forwardedTracks: integer(0, 1_000_000_000).optional().meta({ description: 'Forwarded tracks on all nodes.' }),
-    keyGeneration: integer(0, 1_000_000).optional().meta({ description: 'The rotation of keys that is through.' }),
+    keyGeneration: integer(0, 1_000_000).optional().meta({ description: 'Generation of the last completed key rotation.' }),
     adminTokenSecret: z.string().optional().meta({ description: 'Secret that holds the API tokens.' }),
     url: z.string().optional().meta({ description: 'Address of the API for clients.' }),
     nodes: listMap('name', z.array(node)).optional().meta({ description: 'The nodes.' }),
   })
-  .meta({ description: 'The nodes as they are.' });
+  .meta({ description: 'Observed state of the nodes.' });
 export type MediaClusterStatus = z.infer<typeof mediaClusterStatusSchema>;

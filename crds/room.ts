@@ -1,4 +1,4 @@
-// The Room resource: a media room that is to exist on some node of a MediaCluster.
+// Room resource: the desired state of a media room on a node of a MediaCluster.
 import { z } from 'zod';
 import { componentSchema } from './component.ts';
 import {
@@ -17,7 +17,7 @@ import {
 
 const peer = z
   .object({
-    name: id.meta({ description: 'Id of the peer. It stays the same when the room is made again, so tokens stay good.' }),
+    name: id.meta({ description: 'Id of the peer. It stays the same when the room is recreated, so tokens stay valid.' }),
     metadata: preservedJson('Any JSON value of the application, at most 16 KiB.').optional(),
     permissions: z
       .object({
@@ -25,20 +25,20 @@ const peer = z
           .array(z.enum(['audio', 'video']))
           .max(2)
           .optional()
-          .meta({ description: 'Kinds of tracks that the peer may publish; both where left out.', 'x-kubernetes-list-type': 'set' }),
-        subscribe: z.boolean().optional().meta({ description: 'Whether the peer may receive tracks; it may where left out.' }),
-        data: z.boolean().optional().meta({ description: 'Whether the peer may send and publish data; it may where left out.' }),
+          .meta({ description: 'Media kinds that the peer may publish; both if omitted.', 'x-kubernetes-list-type': 'set' }),
+        subscribe: z.boolean().optional().meta({ description: 'Whether the peer may receive tracks; true if omitted.' }),
+        data: z.boolean().optional().meta({ description: 'Whether the peer may send and publish data; true if omitted.' }),
       })
       .optional()
-      .meta({ description: 'What the peer may do; all where left out.' }),
+      .meta({ description: 'Permissions of the peer; all if omitted.' }),
   })
   .meta({ description: 'A peer of the room.' });
 
-/** Immutable, also to be set or removed later. */
+/** Makes a field immutable; it cannot be set or removed later either. */
 function immutable(field: string): Rule {
   return {
     rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
-    message: `${field} cannot change: delete this Room and make another`,
+    message: `${field} cannot change: delete this Room and create another`,
     fieldPath: `.${field}`,
   };
 }
@@ -54,32 +54,31 @@ export const roomSpecSchema = withRules(
       clusterRef: z
         .object({ name: clusterName.meta({ description: 'Name of the MediaCluster.' }) })
         .optional()
-        .meta({ description: 'The MediaCluster of the same namespace; may be left out where there is exactly one. Immutable.' }),
-      roomId: id.optional().meta({ description: 'Id of the room on the nodes; metadata.name where left out. Immutable.' }),
-      videoCodec: z
-        .enum(['h264', 'vp8'])
+        .meta({ description: 'The MediaCluster of the same namespace; may be omitted if the namespace has exactly one. Immutable.' }),
+      roomId: id.optional().meta({ description: 'Id of the room on the nodes; metadata.name if omitted. Immutable.' }),
+      videoCodec: z.enum(['h264', 'vp8']).optional().meta({ description: 'The only video codec of the room; any if omitted. Immutable.' }),
+      maxPeers: integer(1, 1_000_000)
         .optional()
-        .meta({ description: 'The one video codec of the room; any where left out. Immutable.' }),
-      maxPeers: integer(1, 1_000_000).optional().meta({ description: 'Most peers in the room; the limit of the cluster where left out.' }),
+        .meta({ description: 'Maximum number of peers in the room; the limit of the cluster if omitted.' }),
       peerlessPurgeTimeout: secondsOrZero.optional().meta({
-        description: 'Seconds without a connected peer after which the room ends; 0 = never; the default of the cluster where left out.',
+        description: 'Seconds without a connected peer after which the room ends; 0 = never; the default of the cluster if omitted.',
       }),
       peerDisconnectedTimeout: secondsOrZero.optional().meta({
-        description: 'Seconds after which a disconnected peer is removed; 0 = never; the default of the cluster where left out.',
+        description: 'Seconds after which a disconnected peer is removed; 0 = never; the default of the cluster if omitted.',
       }),
       webhookUrl: httpUrl.optional().meta({ description: 'Receiver of the events of this room, http or https.' }),
       recreate: z
         .enum(['Always', 'Never'])
         .default('Always')
-        .meta({ description: 'What happens when the room is lost with its node: Always makes it again, Never leaves it Failed.' }),
+        .meta({ description: 'What happens if the room is lost with its node: Always recreates it, Never leaves the Room Failed.' }),
       components: withRules(listMap('name', z.array(componentSchema).max(16)), ...oncePerRoom)
         .optional()
-        .meta({ description: 'Components that the room is to have.' }),
+        .meta({ description: 'Desired components of the room.' }),
       peers: listMap('name', z.array(peer).max(500)).optional().meta({
-        description: 'Peers that the room is to have; their tokens and URLs are written into the Secret that the status names.',
+        description: 'Desired peers of the room; their tokens and URLs are written into the Secret named in the status.',
       }),
     })
-    .meta({ description: 'The room that is to exist.' }),
+    .meta({ description: 'Desired state of the room.' }),
   {
     rule: '!has(self.maxPeers) || !has(self.peers) || self.peers.size() <= self.maxPeers',
     message: 'must not be more than maxPeers',
@@ -87,7 +86,7 @@ export const roomSpecSchema = withRules(
   },
   {
     rule: "!has(self.videoCodec) || self.videoCodec == 'h264' || !has(self.components) || !self.components.exists(each, each.type == 'file' && has(each.options) && has(each.options.filePath) && each.options.filePath.endsWith('.h264'))",
-    message: 'an .h264 file can be played only where videoCodec is h264 or left out',
+    message: 'an .h264 file can be played only if videoCodec is h264 or omitted',
     fieldPath: '.components',
   },
   ...['clusterRef', 'roomId', 'videoCodec'].map(immutable),
@@ -100,18 +99,18 @@ export const roomPhases = ['Pending', 'Ready', 'Recovering', 'Finished', 'Failed
 export const roomStatusSchema = z
   .object({
     observedGeneration: observedGeneration.optional(),
-    phase: z.enum(roomPhases).optional().meta({ description: 'The conditions in one word.' }),
+    phase: z.enum(roomPhases).optional().meta({ description: 'Summary of the conditions.' }),
     conditions: conditions.optional(),
     cluster: z.string().optional().meta({ description: 'The MediaCluster that the room is on.' }),
     roomId: z.string().optional().meta({ description: 'Id of the room on the nodes.' }),
-    incarnation: z.string().optional().meta({ description: 'The very room: another one of the same id has another.' }),
-    node: z.string().optional().meta({ description: 'Name of the node that has the room.' }),
+    incarnation: z.string().optional().meta({ description: 'Incarnation of the room: it differs between rooms that used the same id.' }),
+    node: z.string().optional().meta({ description: 'Name of the owning node of the room.' }),
     address: z.string().optional().meta({ description: 'Address of the room for clients: host[:port][/path].' }),
     peersSecretName: z.string().optional().meta({ description: 'Secret with `<peer>.token` and `<peer>.url` of each declared peer.' }),
     peers: z
       .object({
-        total: integer(0, 1_000_000).meta({ description: 'All, connected or not.' }),
-        connected: integer(0, 1_000_000).meta({ description: 'Those that are connected.' }),
+        total: integer(0, 1_000_000).meta({ description: 'All peers, connected or not.' }),
+        connected: integer(0, 1_000_000).meta({ description: 'Connected peers.' }),
       })
       .optional()
       .meta({ description: 'Peers in the room; written every 10 seconds at most.' }),
@@ -122,9 +121,12 @@ export const roomStatusSchema = z
           .object({
             name: z.string().meta({ description: 'Its name in the spec.' }),
             id: z.string().optional().meta({ description: 'Id on the node.' }),
-            type: z.string().meta({ description: 'Its kind.' }),
+            type: z.string().meta({ description: 'Component type.' }),
             ready: z.boolean().meta({ description: 'Whether it runs as declared.' }),
-            revision: z.string().optional().meta({ description: 'Of its options and Secrets: with another one it is replaced.' }),
+            revision: z
+              .string()
+              .optional()
+              .meta({ description: 'Hash of its options and Secrets; the component is replaced when it changes.' }),
             message: z.string().optional().meta({ description: 'Why it is not ready.' }),
           })
           .meta({ description: 'A declared component.' }),
@@ -132,16 +134,16 @@ export const roomStatusSchema = z
     )
       .optional()
       .meta({ description: 'The declared components.' }),
-    componentsReady: z.string().optional().meta({ description: 'How many of the declared components are ready, e.g. 1/2.' }),
-    createdAt: z.string().optional().meta({ description: 'When this incarnation was made.', format: 'date-time' }),
+    componentsReady: z.string().optional().meta({ description: 'How many of the declared components are ready, for example 1/2.' }),
+    createdAt: z.string().optional().meta({ description: 'When this incarnation was created.', format: 'date-time' }),
     crashes: z
       .array(z.string().meta({ format: 'date-time' }))
       .max(3)
       .optional()
       .meta({
-        description: 'When the room crashed of itself last; from the third within ten minutes on it is made again 30 s later.',
+        description: 'Times of recent crashes of the room; after the third crash within ten minutes it is recreated 30 s later.',
         'x-kubernetes-list-type': 'atomic',
       }),
   })
-  .meta({ description: 'The room as its node tells it.' });
+  .meta({ description: 'Observed state of the room, as reported by its node.' });
 export type RoomStatus = z.infer<typeof roomStatusSchema>;

@@ -1,41 +1,41 @@
-// Small words of the schemas of our resources: zod, with what Kubernetes wants beside it (CEL rules, list types, any JSON).
+// Building blocks of CRD schemas: zod plus the Kubernetes extensions (CEL rules, list types, preserved JSON).
 import { z } from 'zod';
 
-/** A rule in CEL whose message is a sentence for whoever ran `kubectl apply`. */
+/** A CEL rule; its message is shown to the user of `kubectl apply`. */
 export type Rule = { rule: string; message: string; fieldPath?: string; reason?: string; optionalOldSelf?: boolean };
 
-/** The schema with CEL rules (`x-kubernetes-validations`), after those that it has. */
+/** Adds CEL rules (`x-kubernetes-validations`) to those of the schema. */
 export function withRules<T extends z.ZodType>(schema: T, ...rules: Rule[]): T {
   const meta = schema.meta();
   const own = (meta?.['x-kubernetes-validations'] ?? []) as Rule[];
   return schema.meta({ ...meta, 'x-kubernetes-validations': [...own, ...rules] }) as T;
 }
 
-/** A list whose items are told apart by `key`, so that two appliers can each own items of it. */
+/** A list whose items are identified by `key`, so that two field managers can each own items. */
 export function listMap<T extends z.ZodType>(key: string, schema: T): T {
   return schema.meta({ ...schema.meta(), 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [key] }) as T;
 }
 
-/** Any JSON value, kept as it is. */
+/** Any JSON value, stored verbatim. */
 export function preservedJson(description: string) {
   return z.unknown().meta({ description, 'x-kubernetes-preserve-unknown-fields': true });
 }
 
-/** An object of Kubernetes' own whose fields the API server checks when we use it: kept as it is. */
+/** A type of Kubernetes whose fields the API server validates when the operator uses it: stored verbatim. */
 export function embeddedKubernetesType(description: string) {
   return z.record(z.string(), z.unknown()).meta({ description, 'x-kubernetes-preserve-unknown-fields': true });
 }
 
-/** A pattern as a CEL text: RE2 knows what we use of JavaScript's, but for the slash that needs no escape there. */
+/** A pattern as a CEL string. RE2 supports the patterns used here, but rejects the needless escape of a slash. */
 function celPattern(pattern: RegExp): string {
   const source = pattern.source.replaceAll('\\/', '/');
-  if (source.includes("'")) throw new Error(`a pattern with a quote cannot be written in CEL: ${source}`);
+  if (source.includes("'")) throw new Error(`A pattern with a quote cannot be written in CEL: ${source}`);
   return `r'${source}'`;
 }
 
 /**
- * Text of a form. The API server's own sentence about a `pattern` only repeats the pattern, so the form is a rule in CEL, with a
- * sentence, and `max` bounds what checking it may cost.
+ * A string with a pattern. The API server's own message for `pattern` only repeats it, so the pattern is a CEL rule with a readable
+ * message; `max` bounds the cost of checking it.
  */
 export function limitedText(max: number, pattern: RegExp, message: string) {
   return withRules(
@@ -47,12 +47,12 @@ export function limitedText(max: number, pattern: RegExp, message: string) {
   );
 }
 
-/** A further form of a text, in CEL and in zod. */
+/** Adds a constraint to a string, in CEL and in zod. */
 export function refineText<T extends z.ZodType<string>>(schema: T, rule: Rule, test: (value: string) => boolean): T {
   return withRules(schema.refine(test, rule.message), rule);
 }
 
-/** For paths: `..` leads out of where they belong. */
+/** Rejects `..`, which leads out of the folder of the path. */
 export function relativePath<T extends z.ZodType<string>>(schema: T, message: string): T {
   const rule = { rule: "!self.split('/').exists(part, part == '..')", message };
   return refineText(schema, rule, (value) => !value.split('/').includes('..'));
@@ -61,7 +61,7 @@ export function relativePath<T extends z.ZodType<string>>(schema: T, message: st
 export const name = limitedText(
   253,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
-  "must be a name of Kubernetes: lower case letters, digits, '-' and '.', with a letter or digit at both ends",
+  "must be a Kubernetes name: lower case letters, digits, '-' and '.', with a letter or digit at both ends",
 );
 
 export const secretName = name.meta({ description: 'Name of a Secret of the same namespace.' });
@@ -89,10 +89,10 @@ export const endpointUrl = limitedText(
 export const bucket = limitedText(
   255,
   /^[A-Za-z0-9][A-Za-z0-9._-]+$/,
-  'must be the name of a bucket: letters, digits, dots, hyphens, underscores',
+  'must be a bucket name: letters, digits, dots, hyphens, underscores',
 );
 
-export const region = limitedText(64, /^[A-Za-z0-9-]+$/, 'must be the name of a region: letters, digits and hyphens');
+export const region = limitedText(64, /^[A-Za-z0-9-]+$/, 'must be a region name: letters, digits and hyphens');
 
 export const objectPrefix = relativePath(
   limitedText(
@@ -100,42 +100,42 @@ export const objectPrefix = relativePath(
     /^[^/\p{Cc}][^\p{Cc}]*$/u,
     "must be a prefix of object keys: not empty, without control characters, not beginning with '/'",
   ),
-  "must not have '..' in it",
+  "must not contain '..'",
 );
 
 export function integer(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);
 }
 
-/** Ten years, as long as a timeout of a node may be. */
+/** Ten years: the maximum of a timeout on a node. */
 export const maxSeconds = 315_360_000;
 
 /** Seconds; 0 = never. */
 export const secondsOrZero = integer(0, maxSeconds);
 
-/** An amount as Kubernetes writes it, e.g. 500m or 2Gi; a bare number too. */
+/** A Kubernetes quantity, e.g. 500m or 2Gi, or a number. */
 export const quantity = withRules(z.union([z.int(), z.string()]).meta({ 'x-kubernetes-int-or-string': true }), {
   rule: "type(self) == int ? self >= 0 : (isQuantity(self) && quantity(self).compareTo(quantity('0')) >= 0)",
-  message: 'must be an amount such as 500m, 2 or 10Gi, and not below 0',
+  message: 'must be a quantity such as 500m, 2 or 10Gi, and not below 0',
 });
 
 const labelKey = "k.matches(r'^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')";
 const keyRule: Rule = {
   rule: `self.all(k, ${labelKey})`,
-  message: 'has a key that is no key of Kubernetes: an optional prefix (a host name and /), then at most 63 letters, digits, -, _ and .',
+  message: 'has an invalid key: an optional prefix (a host name and /), then at most 63 letters, digits, -, _ and .',
 };
 
 export const labels = withRules(z.record(z.string(), z.string().max(63)).meta({ maxProperties: 64 }), keyRule, {
   rule: "self.all(k, self[k].matches(r'^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))",
-  message: 'has a value that is no value of a label: letters, digits, -, _ and ., with a letter or digit at both ends',
+  message: 'has an invalid label value: letters, digits, -, _ and ., with a letter or digit at both ends',
 });
 
 export const annotations = withRules(z.record(z.string(), z.string().max(65_536)).meta({ maxProperties: 64 }), keyRule);
 
-/** The prefixes of labels and annotations by which the operator knows its own objects. */
+/** Prefixes of labels and annotations that identify objects of the operator. */
 export const reservedRule: Rule = {
   rule: "self.all(k, !k.startsWith('mediarooms.dev/') && !k.startsWith('app.kubernetes.io/'))",
-  message: 'must leave mediarooms.dev/ and app.kubernetes.io/ to the operator',
+  message: 'must not use mediarooms.dev/ and app.kubernetes.io/, which are reserved for the operator',
 };
 
 export const secretKeyRef = z.object({
@@ -147,17 +147,19 @@ export const secretKeyRef = z.object({
 
 const conditionSchema = z
   .object({
-    type: z.string().max(316).meta({ description: 'What is observed, e.g. Ready.' }),
-    status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'Whether it is so.' }),
-    reason: z.string().max(1024).meta({ description: 'One word in CamelCase for programs.' }),
-    message: z.string().max(32_768).meta({ description: 'One sentence for people.' }),
+    type: z.string().max(316).meta({ description: 'Condition type, for example Ready.' }),
+    status: z.enum(['True', 'False', 'Unknown']).meta({ description: 'True, False or Unknown.' }),
+    reason: z.string().max(1024).meta({ description: 'Reason in CamelCase, for programs.' }),
+    message: z.string().max(32_768).meta({ description: 'Message for people.' }),
     observedGeneration: integer(0, Number.MAX_SAFE_INTEGER)
       .optional()
-      .meta({ description: 'The generation that this was found out about.' }),
+      .meta({ description: 'The generation that the condition was derived from.' }),
     lastTransitionTime: z.string().meta({ description: 'When the status last changed.', format: 'date-time' }),
   })
-  .meta({ description: 'An observation, as the conventions of Kubernetes have it.' });
+  .meta({ description: 'A condition, after the API conventions of Kubernetes.' });
 
-export const conditions = listMap('type', z.array(conditionSchema).max(16).meta({ description: 'What is known of it now.' }));
+export const conditions = listMap('type', z.array(conditionSchema).max(16).meta({ description: 'Current conditions.' }));
 
-export const observedGeneration = integer(0, Number.MAX_SAFE_INTEGER).meta({ description: 'The generation that this status is of.' });
+export const observedGeneration = integer(0, Number.MAX_SAFE_INTEGER).meta({
+  description: 'The generation that this status was derived from.',
+});

@@ -1,12 +1,12 @@
-// A JSON Schema of zod as a structural schema of Kubernetes.
+// Converts a JSON Schema of zod to a structural schema of Kubernetes.
 
-const noUnions = 'a structural schema has no unions but that with null';
+const noUnions = 'A structural schema supports no unions except with null';
 
 export type Json = { [name: string]: unknown };
 
 /**
- * No $schema, no additionalProperties beside properties, `nullable` for a union with null, integers of 64 bits.
- * @throws Error where Kubernetes has no way to say it
+ * Drops $schema, drops additionalProperties next to properties, uses `nullable` for a union with null and 64-bit integers.
+ * @throws Error if a structural schema cannot express it
  */
 export function structural(schema: Json): Json {
   const { $schema: _, additionalProperties, anyOf, ...rest } = schema;
@@ -36,7 +36,7 @@ function mapValues(of: Record<string, Json>, change: (value: Json) => Json): Rec
   return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, change(value)]));
 }
 
-/** `1 to 100`, `at least 1`, `1 to 8 items`..., or nothing. */
+/** Bounds as text: `1 to 100`, `at least 1`, `1 to 8 items`; undefined if there are none. */
 export function describeBounds(schema: Json): string | undefined {
   if (schema.type === 'integer' || schema.type === 'number') return range(schema.minimum, schema.maximum, '');
   if (schema.type === 'array') return range(schema.minItems, schema.maxItems, ' items');
@@ -49,12 +49,12 @@ function range(from: unknown, to: unknown, unit: string): string | undefined {
   return from === undefined ? `at most ${to}${unit}` : `${from} to ${to}${unit}`;
 }
 
-/** The default of a field, where it is a plain value. */
+/** The default of a field, if it is a scalar. */
 export function defaultOf(schema: Json): string | undefined {
   return schema.default === undefined || typeof schema.default === 'object' ? undefined : String(schema.default);
 }
 
-/** With bounds and defaults in the descriptions, which are all that `kubectl explain` shows. */
+/** Adds bounds and defaults to the descriptions, because `kubectl explain` shows nothing else. */
 export function withBoundsInDescription(schema: Json): Json {
   const made: Json = { ...schema };
   const isDefault = defaultOf(schema);

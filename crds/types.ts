@@ -1,4 +1,4 @@
-// The two resources as programs see them: what the API server stores of a Room and of a MediaCluster.
+// TypeScript types of both resources, as the API server stores them.
 import { z } from 'zod';
 import type { MediaClusterSpec, MediaClusterStatus } from './media-cluster.ts';
 import { mediaClusterSpecSchema, mediaClusterStatusSchema } from './media-cluster.ts';

@@ -1,15 +1,15 @@
-// What a busy moment left in memory goes back to the system soon after.
+// Memory reducer: returns freed heap pages to the system when the process becomes idle.
 import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 
-/** Milliseconds between two looks. */
+/** Polling interval in milliseconds. */
 const interval = 2_000;
-/** Part of the time that the process is at work at most while it is calm. */
+/** Maximum event loop utilization of an idle process. */
 const maxUtilization = 0.25;
 
 /**
- * For as long as the process lives: while it is calm V8 prefers little memory to few collections. Its memory reducer, which collects in
- * small steps and gives back pages, then begins within 8 s; else only 100 s after the last collection.
+ * Switches V8 to prefer low memory usage while the process is idle. Its memory reducer, which collects incrementally and returns pages,
+ * then starts within 8 s instead of 100 s after the last collection. Runs until the process ends.
  */
 export function giveBackMemoryWhenCalm(): void {
   let before = performance.eventLoopUtilization();

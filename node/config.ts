@@ -1,4 +1,4 @@
-// The configuration of a node: read once at start, complete, frozen; what may change while it runs is in ReloadableConfig (config/reloadable-config.ts).
+// Node configuration: read once at start, complete and frozen. Reloadable settings are in ReloadableConfig (config/reloadable-config.ts).
 import { randomBytes } from 'node:crypto';
 import { resolve as resolvePath } from 'node:path';
 import { hostAndPort, isLoopbackAddress, isLoopbackHost, isUnspecifiedAddress } from './config/addresses.ts';
@@ -12,40 +12,40 @@ import { knownNames } from './config/variables.ts';
 import { readWebrtc, type WebrtcConfig } from './config/webrtc.ts';
 import type { Environment } from './env.ts';
 
-/** Everything that is fixed while the node runs. Times are milliseconds. */
+/** All static settings. Times are in milliseconds. */
 export type Config = {
-  /** Where REST, sockets, content and console listen. Port 0: any free port. */
+  /** Listen address of REST, WebSockets, content and console. Port 0: any free port. */
   ip: string;
   port: number;
-  /** Address given to clients: `host[:port][/path]`, no scheme. By default and with port 0 it ends with `:0`: see withActualPort. */
+  /** Address for clients: `host[:port][/path]`, no scheme. The default for port 0 ends with `:0`: see withActualPort. */
   host: string;
-  /** `host[:port]` where other nodes reach this one over HTTP; `:0` as in `host`. */
+  /** `host[:port]` for HTTP requests of other nodes; `:0` as in `host`. */
   internalAddress: string;
   metrics: { ip: string; port: number };
   structuredLogging: boolean;
-  /** Absolute. */
+  /** Absolute path. */
   resourcesBasePath: string;
   tls: TlsFiles | null;
-  /** Which browsers' Origin may open sockets: any, that of the same host or `host`, or these. */
+  /** Allowed Origins of WebSockets: any, the host of the request or `host`, or a list. */
   checkOrigin: 'any' | 'same-host' | readonly string[];
-  /** How many proxies are believed, null as many as there are; of these networks (CIDR), where there is one, else of any. */
+  /** Number of trusted proxies, null for any number; restricted to these networks (CIDR) unless the list is empty. */
   trustProxy: { hops: number | null; networks: readonly string[] };
   webrtc: WebrtcConfig;
   sip: { ip: string | null; ports: { min: number; max: number }; rtpPorts: { min: number; max: number } };
   dist: DistConfig;
   drainTimeout: number;
-  /** How long after its signal a node with others beside it is reachable at least, in milliseconds. */
+  /** Minimum time between the shutdown signal and closing the server if other nodes exist, in milliseconds. */
   shutdownDelay: number;
   configFiles: readonly string[];
   gitCommit: string;
-  /** Cores that the process may use; a fraction where a cgroup says so. */
+  /** CPU cores available to the process; fractional if a cgroup limits them. */
   cores: number;
 };
 
-/** `hot` does not follow its files before hot.watch(). */
+/** `hot` reloads its files only after hot.watch(). */
 export type LoadedConfig = { config: Config; hot: ReloadableConfig; warnings: readonly string[] };
 
-/** Reads the whole configuration. @throws ConfigError with every mistake, one sentence each. */
+/** Reads the complete configuration. @throws ConfigError with all errors, one sentence each */
 export async function loadConfig(env: Environment, system: ConfigSystem = localSystem()): Promise<LoadedConfig> {
   const reader = new ConfigReader(env);
   const ip = reader.read('IP');
@@ -111,9 +111,9 @@ async function readAddresses(reader: ConfigReader, { ip, port, dist, routeAddres
   const named = dist.enabled && reader.env.read('DIST_NODE_NAME') !== undefined;
   const found = isUnspecifiedAddress(ip) ? (named ? hostOf(dist.nodeName) : await routeAddress()) : ip;
   const byDefault = hostAndPort(found, port);
-  // A HOST that was given but is wrong has its sentence; no warning about a default then.
+  // No warning if HOST is set but invalid: that is reported as an error.
   if (isUnspecifiedAddress(ip) && !reader.env.read('HOST')) {
-    reader.warnings.push(`SVC_HOST is not set and SVC_IP is a wildcard: clients are told ${byDefault}, which they may not reach`);
+    reader.warnings.push(`SVC_HOST is not set and SVC_IP is a wildcard: clients get ${byDefault}, which may be unreachable for them`);
   }
   return { host: reader.read('HOST') ?? byDefault, internalAddress: reader.read('INTERNAL_ADDRESS') ?? byDefault };
 }
@@ -122,7 +122,7 @@ async function readResources(reader: ConfigReader, system: ConfigSystem): Promis
   const path = resolvePath(reader.read('RESOURCES_BASE_PATH'));
   const code = await system.makeWritable(path);
   const name = reader.nameOf('RESOURCES_BASE_PATH');
-  if (code !== undefined) reader.errors.push(configErrorMessage(name, 'to be a directory that can be written', `${path} (${code})`));
+  if (code !== undefined) reader.errors.push(configErrorMessage(name, 'to be a writable directory', `${path} (${code})`));
   return path;
 }
 
@@ -136,15 +136,13 @@ function generalWarnings(reader: ConfigReader, hot: ReloadableConfig): string[] 
   const { legacy } = reader.env;
   const unknown = reader.env.unknown(knownNames);
   const short = hot.current.secretKeys.some((key) => key.length < 32);
-  // Guesses are slowed down, but a right one passes.
+  // Failed attempts are rate limited, but a short token can still be guessed.
   const shortToken = hot.current.apiTokens.some(({ token }) => token.length < 16);
   return [
-    ...(legacy.length > 0
-      ? [`Read under their old names, which end with version 0.8.0 (use SVC_ instead of LEGACY_): ${legacy.join(', ')}`]
-      : []),
-    ...(unknown.length > 0 ? [`Not known, so not used: ${unknown.join(', ')}`] : []),
-    ...(hot.shadowed.length > 0 ? [`The environment wins over these names in files: ${hot.shadowed.join(', ')}`] : []),
-    ...(short ? ['A key of SVC_SECRET_KEY_BASE is shorter than 32 characters and may be guessed (try: openssl rand -base64 48)'] : []),
-    ...(shortToken ? ['An API token is shorter than 16 characters and may be guessed (try: openssl rand -hex 24)'] : []),
+    ...(legacy.length > 0 ? [`Deprecated variables, removed in version 0.8.0 (use SVC_ instead of LEGACY_): ${legacy.join(', ')}`] : []),
+    ...(unknown.length > 0 ? [`Unknown variables, ignored: ${unknown.join(', ')}`] : []),
+    ...(hot.shadowed.length > 0 ? [`The environment overrides these names in configuration files: ${hot.shadowed.join(', ')}`] : []),
+    ...(short ? ['A key of SVC_SECRET_KEY_BASE is shorter than 32 characters and can be guessed (try: openssl rand -base64 48)'] : []),
+    ...(shortToken ? ['An API token is shorter than 16 characters and can be guessed (try: openssl rand -hex 24)'] : []),
   ];
 }

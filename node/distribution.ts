@@ -1,4 +1,4 @@
-// The distribution of a node: its name, EPMD, connections to other nodes and how they are found; composed from a configuration.
+// Distribution of a node: its name, EPMD, connections to other nodes and discovery, composed from the configuration.
 
 import { type Discovery, startDiscovery } from './cluster/discovery/discovery.ts';
 import { nodeNameFromDns } from './cluster/discovery/node-name-from-dns.ts';
@@ -9,14 +9,14 @@ import type { ErlangTransport } from './cluster/erlang-transport.ts';
 import type { Log } from './common/log.ts';
 import type { DistConfig } from './config/dist.ts';
 
-/** Longest that the node's own address is looked up at start, in milliseconds. */
+/** Timeout of the lookup of the local node name at start, in milliseconds. */
 const ownNameTimeoutMs = 10_000;
-/** Longest that a node that starts is not ready because it does not know the others, in milliseconds: they may be gone, or DNS be away. */
+/** Maximum time that a starting node waits for other nodes before it is ready, in milliseconds: they may be down, or DNS unavailable. */
 const discoveryTimeoutMs = 5_000;
-/** How often nodes tell each other again whom they know, in milliseconds: a link that broke between two others is mended so. */
+/** Interval at which nodes advertise known nodes, in milliseconds: it repairs connections that broke between two other nodes. */
 const retellInterval = 60_000;
 
-/** The name that this node has for others: with DNS, the one that they can find it under. */
+/** The name of this node in the cluster; with DNS discovery, the name under which others can find it. */
 export async function distributionName({ enabled, nodeName, strategy }: DistConfig): Promise<string> {
   if (!enabled || strategy.name !== 'DNS') return nodeName;
   return nodeNameFromDns(nodeName, strategy.query, systemResolver(), AbortSignal.timeout(ownNameTimeoutMs));
@@ -27,10 +27,10 @@ export type DistributionOptions = {
   name: string;
   links: ErlangTransport;
   log: Log;
-  /** Whether a node is connected that has not said yet what it has. */
+  /** True if a connected node has not finished its handshake. */
   handshakesPending: () => boolean;
   epmdPort?: number;
-  /** Milliseconds on a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   now?: () => number;
 };
 
@@ -54,8 +54,8 @@ export class Distribution {
   }
 
   /**
-   * Takes the node into the cluster, through `links`. While distribution is off there is only an EPMD, on loopback.
-   * @throws Error with one sentence where the name or the ports cannot be had
+   * Joins the cluster through `links`. If distribution is disabled, only an EPMD on loopback is started.
+   * @throws Error with one sentence if the name or the ports are not available
    */
   static async start(options: DistributionOptions): Promise<Distribution> {
     const { config, name, log, epmdPort } = options;
@@ -88,12 +88,14 @@ export class Distribution {
     return { enabled, nodeStatus: this.#node?.registered ? 'UP' : 'DOWN', nodesInCluster: enabled ? this.#links.nodes().length + 1 : 0 };
   }
 
-  /** Whether nodes may be there that this one could not find yet, or that have not said yet what they have. */
+  /** True while discovery or handshakes are incomplete, so that other nodes may own unknown rooms. */
   get discovering(): boolean {
     return this.#discovery?.discovering() || this.#handshakePending;
   }
 
-  /** Whether it has met those that were there at its start, or has waited for them long enough: before, it would say of their rooms that there are none. */
+  /**
+   * True once all nodes found at startup completed the handshake, or the timeout passed. Before that, a 404 for their rooms would be wrong.
+   */
   get synced(): boolean {
     this.#synced ||= this.#now() - this.#startedAt > discoveryTimeoutMs || ((this.#discovery?.dialed() ?? true) && !this.#handshakePending);
     return this.#synced;
@@ -104,7 +106,7 @@ export class Distribution {
     for (const end of this.#end.splice(0).reverse()) await end();
   }
 
-  /** Another node says whom it knows. */
+  /** Another node advertised the nodes that it knows. */
   addKnownNodes(from: string, names: readonly string[]): void {
     this.#discovery?.addKnownNodes(from, names);
   }

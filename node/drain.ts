@@ -1,4 +1,4 @@
-// Draining: no new rooms, rooms without peers end at once, the others at their end or at the deadline; it can be called back until a signal came.
+// Drain: rejects new rooms, ends rooms without peers at once and the others at their end or at the deadline. Cancellable until shutdown.
 import { ServiceError } from './common/errors.ts';
 import type { Log } from './common/log.ts';
 import { Timer } from './common/timer.ts';
@@ -6,7 +6,7 @@ import type { NodeState } from './rooms/shapes/cluster-control.ts';
 
 export type DrainOptions = {
   rooms: { drain(): Promise<void>; cancelDrain(): void; close(reason: string): void; readonly size: number };
-  /** Tells every peer until when rooms live; null: that was called back. */
+  /** Notifies every peer of the deadline; null: the drain was cancelled. */
   notifyPeers: (deadline: Date | null) => void;
   stateChanged: (state: NodeState) => void;
   log: Log;
@@ -22,7 +22,7 @@ export class Drain {
     this.#options = options;
   }
 
-  /** When the rooms end that are left; null while the node accepts rooms. */
+  /** When the remaining rooms end; null while the node accepts rooms. */
   get deadline(): Date | null {
     return this.#state === 'accepting' ? null : this.#until;
   }
@@ -31,7 +31,7 @@ export class Drain {
     return this.#state;
   }
 
-  /** @param timeout milliseconds until rooms end that still have peers @throws ServiceError `terminating` */
+  /** @param timeout milliseconds until rooms with peers end @throws ServiceError `terminating` */
   start(timeout: number): void {
     this.#assertNotTerminating();
     void this.#begin('draining', timeout);
@@ -45,10 +45,10 @@ export class Drain {
     this.#options.rooms.cancelDrain();
     this.#set('accepting');
     this.#options.notifyPeers(null);
-    this.#options.log.info('draining called back');
+    this.#options.log.info('drain cancelled');
   }
 
-  /** The end: resolves when no room is left, at the latest at the deadline. */
+  /** Final drain: resolves when no room is left, at the latest at the deadline. */
   async terminate(timeout: number): Promise<void> {
     await this.#begin('terminating', timeout);
     this.#deadline?.stop();
@@ -74,6 +74,6 @@ export class Drain {
   }
 
   #assertNotTerminating(): void {
-    if (this.#state === 'terminating') throw new ServiceError('terminating', 'This node got its signal to end and cannot be called back');
+    if (this.#state === 'terminating') throw new ServiceError('terminating', 'This node is shutting down; its drain cannot be cancelled');
   }
 }

@@ -1,18 +1,18 @@
-// The environment, read in one place: SVC_X, else LEGACY_X (until 0.8.0); what is empty counts as unset.
+// Environment: reads SVC_X, else LEGACY_X (until 0.8.0). Empty values count as unset.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-/** A value and the full name of the variable that it was taken from. */
+/** A value and the full name of its variable. */
 export type EnvEntry = { name: string; text: string };
 
 const prefix = 'SVC_';
 const oldPrefix = 'LEGACY_';
 
-/** The environment of this process, for those who start a node from it. */
+/** The environment of this process, for the code that starts a node. */
 export function processEnvironment(): Environment {
   return process.env;
 }
 
-/** Starts a child process that is not to hold our variables, the secrets among them. `start` must have started it when it returns. */
+/** Starts a child process without our variables, because they contain secrets. `start` must spawn the process before it returns. */
 export function withoutSettings<Value>(start: () => Value): Value {
   const settings = Object.entries(process.env).filter(([name]) => name.startsWith(prefix) || name.startsWith(oldPrefix));
   for (const [name] of settings) delete process.env[name];
@@ -31,7 +31,7 @@ export class EnvReader {
     this.#env = env;
   }
 
-  /** `name` without prefix. White space around a value is dropped: files that secrets come from tend to end with a line break. */
+  /** `name` without prefix. Surrounding white space is removed, because files with secrets often end with a line break. */
   read(name: string): EnvEntry | undefined {
     const value = this.#take(prefix + name);
     if (value) return value;
@@ -40,12 +40,12 @@ export class EnvReader {
     return old;
   }
 
-  /** Full names of what was read under the old prefix. */
+  /** Full names of variables read under the old prefix. */
   get legacy(): string[] {
     return [...this.#legacy];
   }
 
-  /** Variables with our prefix that are none of `known` (names without prefix): most likely mistyped. */
+  /** Variables with our prefix that are not in `known` (names without prefix), for example because of a typo. */
   unknown(known: ReadonlySet<string>): string[] {
     return Object.keys(this.#env).filter((name) => name.startsWith(prefix) && !known.has(name.slice(prefix.length)) && this.#take(name));
   }

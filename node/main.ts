@@ -1,4 +1,4 @@
-// The way in: configuration, log, node, signals.
+// Entry point: reads the configuration, starts the node and handles signals.
 
 import { giveBackMemoryWhenCalm } from './calm-memory.ts';
 import { createLog, type Log } from './common/log.ts';
@@ -12,7 +12,7 @@ import { MediaNode } from './node.ts';
 import { deferSignals, installSignalHandlers } from './shutdown.ts';
 import { version } from './version.ts';
 
-/** All mistakes of the configuration, one sentence a line, and the end. */
+/** Prints all configuration errors, one sentence per line, and exits on failure. */
 async function readConfiguration(): Promise<LoadedConfig> {
   try {
     return await loadConfig(processEnvironment());
@@ -31,12 +31,12 @@ async function start(loaded: LoadedConfig, log: Log): Promise<MediaNode> {
   await announced.watch();
   await hot.watch({
     reloaded: () => log.info({ files: hot.files() }, 'configuration files reloaded'),
-    refused: (error) => log.error({ reason: error }, 'configuration files refused, the last good ones stay in force'),
+    refused: (error) => log.error({ reason: error }, 'invalid configuration files, keeping previous configuration'),
   });
   try {
     return await MediaNode.start({ config, hot, announced, log, warnings });
   } catch (error) {
-    log.fatal({ reason: error instanceof Error ? error.message : String(error) }, 'the node could not start');
+    log.fatal({ reason: error instanceof Error ? error.message : String(error) }, 'could not start node');
     process.exit(1);
   }
 }
@@ -52,6 +52,6 @@ log.info({ url: node.url, host: node.host }, 'node started');
 const token = loaded.hot.developmentToken;
 if (token !== undefined) {
   process.stdout.write(
-    `\n  Mediarooms ${version} in development mode\n  Console: ${node.url}/\n  API token, a new one with each start:\n  export SVC_SERVER_API_TOKEN=${token}\n\n`,
+    `\n  Mediarooms ${version} in development mode\n  Console: ${node.url}/\n  API token (changes at each start):\n  export SVC_SERVER_API_TOKEN=${token}\n\n`,
   );
 }

@@ -1,16 +1,16 @@
-// Whether a node does what it is there for, and in words why not.
+// Node status: whether the node works, with a human-readable reason if not.
 import { access, constants, statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HealthView } from './http/health-view.ts';
 
-/** Less than this free is a full disk, in bytes. */
+/** Free bytes below which the disk counts as full. */
 const minFreeBytes = 16 * 1024;
-/** How long a disk may take to say how it is, in milliseconds. */
+/** Timeout of a disk check, in milliseconds. */
 const diskTimeoutMs = 2_000;
 
 export type StatusFacts = {
   state: HealthView['state'];
-  /** As `/readyz` says. */
+  /** Result of `/readyz`. */
   ready: boolean;
   workers: readonly { state: string }[];
   /** From diskProblem(). */
@@ -18,19 +18,19 @@ export type StatusFacts = {
 };
 
 export function statusOf({ state, ready, workers, disk }: StatusFacts): Pick<HealthView, 'status' | 'reason'> {
-  const media = workers.some((worker) => worker.state === 'running') ? undefined : 'No media worker runs';
+  const media = workers.some((worker) => worker.state === 'running') ? undefined : 'No media worker is running';
   const problems = [media, disk].filter((problem) => problem !== undefined).join('; ');
-  if (state === 'draining') return { status: 'DRAINING', reason: 'The node is drained: it takes no new rooms' };
-  if (state === 'terminating') return { status: 'DRAINING', reason: 'The node got its signal to end: it takes no new rooms' };
+  if (state === 'draining') return { status: 'DRAINING', reason: 'The node is draining and accepts no new rooms' };
+  if (state === 'terminating') return { status: 'DRAINING', reason: 'The node is shutting down and accepts no new rooms' };
   if (problems !== '') return { status: 'DEGRADED', reason: problems };
-  if (!ready) return { status: 'STARTING', reason: 'The node does not know its addresses or the other nodes yet' };
+  if (!ready) return { status: 'STARTING', reason: 'The node is discovering its addresses or other nodes' };
   return { status: 'UP', reason: null };
 }
 
-/** Why nothing can be stored in this folder; undefined where it can. */
+/** Why the folder cannot be written; undefined if it can. */
 export async function diskProblem(folder: string): Promise<string | undefined> {
   const answered = new AbortController();
-  const late = sleep(diskTimeoutMs, 'SVC_RESOURCES_BASE_PATH does not answer', { signal: answered.signal }).catch(() => undefined);
+  const late = sleep(diskTimeoutMs, 'SVC_RESOURCES_BASE_PATH does not respond', { signal: answered.signal }).catch(() => undefined);
   try {
     return await Promise.race([look(folder), late]);
   } finally {

@@ -1,4 +1,4 @@
-// What a node tells of itself: health, load, configuration in force, and what draining it means.
+// Node views: health, load, effective configuration and drain preview of a node.
 
 import { effectiveConfig } from './config/effective-config.ts';
 import type { ReloadableConfig } from './config/reloadable-config.ts';
@@ -62,7 +62,7 @@ export function drainViewOf({ state, deadline }: Drain, rooms: LocalRooms, { dra
   return { state, deadline: until, defaultDeadline: Math.floor(drainTimeout / 1000), rooms: rooms.size, roomsWithPeers, connectedPeers };
 }
 
-/** `addresses`: as they are with the ports that were bound. */
+/** `addresses`: with the ports actually bound. */
 export function nodeConfigOf(
   node: string,
   { config, hot, warnings }: { config: Config; hot: ReloadableConfig; warnings: readonly string[] },

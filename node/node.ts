@@ -1,4 +1,4 @@
-// A media node: everything composed from a configuration, started in order, and ended in order by shutdown.ts.
+// Media node: composes all services from the configuration and starts them in order. shutdown.ts stops them in order.
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -44,10 +44,10 @@ import { version } from './version.ts';
 
 const consoleDir = join(import.meta.dirname, '../packages/console/dist');
 
-/** `warnings`: of the configuration, for whoever asks later. */
+/** `warnings`: warnings of the configuration, for the REST API. */
 export type NodeOptions = { config: Config; hot: ReloadableConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };
 
-/** The parts of a running node, in the order of their start. shutdown.ts ends them. */
+/** The services of a running node, in the order of their start. */
 export type NodeServices = {
   log: Log;
   hot: ReloadableConfig;
@@ -82,7 +82,7 @@ export class MediaNode {
     this.#config = options.config;
   }
 
-  /** Resolves when everything listens. @throws Error with one sentence; nothing is left running then. */
+  /** Resolves when all servers listen. @throws Error with one sentence; everything is stopped then */
   static async start(options: NodeOptions): Promise<MediaNode> {
     const { config, hot, announced, log } = options;
     let host = config.host;
@@ -151,7 +151,7 @@ export class MediaNode {
       limits: () => ({ ...hot.current.limits, ...hot.current.roomDefaults }),
       signToken: (claims) => keys.sign(claims),
       onEvent: (event, { config }) => {
-        // Who hears of it goes on after the request that caused it.
+        // Subscribers outlive the request that caused the event.
         withoutRequestContext(() => {
           webhooks.publish(event, config.webhookUrl);
           events.publish(event);
@@ -190,7 +190,7 @@ export class MediaNode {
     const peerSockets = new PeerSockets({
       ...sockets,
       findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
-      // Without a cluster nobody makes a lost room again elsewhere: it is over.
+      // Without a cluster no other node can recreate a lost room: it has ended.
       whyMissing: (roomId, peerId, incarnation) =>
         rooms.roomNotFoundError(
           roomId,
@@ -204,7 +204,7 @@ export class MediaNode {
       signToken: (claims) => keys.sign(claims),
       iceServers: ({ roomId, id }) => [
         ...hot.current.iceServers.map((server) => ({ ...server })),
-        // Peers of different rooms may have the same id, and must not share a quota.
+        // Peer ids are unique per room only, and peers must not share a TURN quota.
         ...(turn?.iceServers(`${roomId}/${id}`) ?? []),
       ],
       resumeWindow: () => hot.current.timeouts.peerResumeWindow / 1000,
@@ -346,7 +346,7 @@ export class MediaNode {
     }
   }
 
-  /** Where the node answers as seen from this machine. */
+  /** URL of the node as seen from this host. */
   get url(): string {
     const wildcard = this.#config.ip === '0.0.0.0' || this.#config.ip === '::';
     return `${this.#config.tls ? 'https' : 'http'}://${wildcard ? this.host : this.parts.http.address}`;
@@ -361,7 +361,7 @@ export class MediaNode {
   }
 }
 
-/** The certificate that this node shows; undefined without TLS, or while the file cannot be read. */
+/** The TLS certificate of this node; undefined without TLS, or if the file cannot be read. */
 function ownCertificate({ tls }: Config): string | undefined {
   try {
     return tls ? readFileSync(tls.certPath, 'utf8') : undefined;

@@ -1,4 +1,4 @@
-// `npm run render -- <recording>`: makes one MP4 of a recording.
+// Command `npm run render -- <recording>`: renders a recording to one MP4.
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
@@ -38,11 +38,11 @@ const wantedSchema = z.object({
   resources: z.string().optional(),
 });
 
-/** An input that is not as it has to be. */
+/** Invalid command line arguments. */
 class UsageError extends Error {}
 
 const environment = processEnvironment();
-/** Where the command was typed: npm runs it elsewhere. */
+/** Working directory of the user: npm changes it. */
 const here = environment.INIT_CWD ?? process.cwd();
 
 /** @throws UsageError */
@@ -51,7 +51,7 @@ function read(args: readonly string[]) {
   const parsed = wantedSchema.safeParse(values);
   if (!parsed.success) throw new UsageError(validationMessage(parsed.error, values, 'the options'));
   const [recording, ...rest] = positionals;
-  if (recording === undefined || rest.length > 0) throw new UsageError('Expected one recording');
+  if (recording === undefined || rest.length > 0) throw new UsageError('Expected exactly one recording');
   const { output, resources, ...picture } = parsed.data;
   const folder = folderOf(recording, resources);
   const name = folder.split('/').findLast((part) => fileNameSchema.safeParse(part).success) ?? 'recording';
@@ -66,7 +66,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** A folder as it is given, else the recording of that id. @throws UsageError */
+/** The given folder, else the recording with that id. @throws UsageError */
 function folderOf(recording: string, resources: string | undefined): string {
   const folder = resolve(here, recording);
   if (existsSync(join(folder, reportName))) return folder;
@@ -74,7 +74,7 @@ function folderOf(recording: string, resources: string | undefined): string {
   const named = join(base, 'recordings', recording);
   if (recordingIdSchema.safeParse(recording).success && existsSync(join(named, reportName))) return named;
   throw new UsageError(
-    `There is no recording ${recording}: neither a folder with a ${reportName}, nor one of that name in ${base}/recordings`,
+    `Recording ${recording} does not exist: neither a folder with a ${reportName}, nor a folder of that name in ${base}/recordings`,
   );
 }
 
@@ -82,9 +82,9 @@ function seconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
-/** Milliseconds between two lines of progress where they are kept. */
+/** Minimum interval between progress lines outside a terminal, in milliseconds. */
 const lineInterval = 10_000;
-/** Begins a line anew (ECMA-48, EL). */
+/** Restarts the current line (ECMA-48, EL). */
 const anew = process.stderr.isTTY ? '\r\u001b[K' : '';
 let told = Number.NEGATIVE_INFINITY;
 
@@ -92,7 +92,7 @@ function say(line: string): void {
   process.stderr.write(`${anew}${line}\n`);
 }
 
-/** One line that changes on a terminal, else some lines. */
+/** Progress: one updated line on a terminal, else a line per interval. */
 function sayProgress(time: number, length: number | null): void {
   const text = `${seconds(time)}${length === null ? '' : ` of ${seconds(length)}`}`;
   if (anew) process.stderr.write(`${anew}${text}`);
@@ -115,12 +115,12 @@ async function run(): Promise<number> {
       onProblem: say,
       onProgress: sayProgress,
     });
-    say(`${seconds(duration)} were rendered in ${seconds(performance.now() - began)}`);
+    say(`Rendered ${seconds(duration)} in ${seconds(performance.now() - began)}`);
     process.stdout.write(`${wanted.output}\n`);
     return 0;
   } catch (error) {
     if (ending.signal.aborted) {
-      say('Rendering was interrupted; nothing of it is left');
+      say('Rendering interrupted; partial output deleted');
       return 130;
     }
     if (error instanceof UsageError) {

@@ -1,31 +1,36 @@
-// The end of a node: signals, the numbered shutdown list, and what happens when something was overlooked.
+// Shutdown of a node: signal handling, the ordered shutdown steps, and the handling of uncaught errors.
 
 import { Timer, waitWhile } from './common/timer.ts';
 import type { MediaNode } from './node.ts';
 
-/** Longest that requests in flight are waited for at the end, in milliseconds. */
+/** Timeout for requests in flight, in milliseconds. */
 const httpTimeoutMs = 2_000;
-/** How long uploads that get on are waited for at the end, in milliseconds, beyond what is left of the time that rooms had. */
+/** Time for progressing uploads after the drain timeout, in milliseconds. */
 const uploadTimeoutMs = 1_000;
-/** How long webhooks are still tried at the end, in milliseconds. */
+/** Time for final webhook attempts, in milliseconds. */
 const webhookTimeoutMs = 3_000;
-/** Signals this close to the first, in milliseconds, are the first. */
+/** Signals within this time of the first are duplicates, in milliseconds. */
 const sameSignal = 250;
-/** Longest that the list may take beyond its waits for rooms and balancers: then the process goes as it is. More than all deadlines on the way, telephones' included. */
+/**
+ * Maximum duration of the shutdown beyond its waits for rooms and load balancers, in milliseconds; then the process exits. Larger than the
+ * sum of all timeouts of the steps, those of SIP included.
+ */
 const closeTimeoutMs = 25_000;
 
 /**
- * Ends a node. Idempotent: all callers share one end. The order:
- *  1. No new rooms; /health says terminating; peers are told until when; rooms without connected peers end.
+ * Shuts a node down. Idempotent: all callers share one shutdown. The order:
+ *  1. Reject new rooms; /health reports terminating; peers get the deadline; rooms without connected peers end.
  *  2. Wait for the last room, at most until the deadline (`drainTimeout`).
- *  3. Rooms that are left end: peers get `Room stopped`, or 1001 in a cluster, where they may be made again.
- *  4. Telephones hang up, other components finish what they made. What they made goes up to S3, as long as there is time; the rest at the next start.
- *  5. Where there are other nodes that do not end as well: until Ingress and load balancers send nobody here any more; who still comes is taken to rooms elsewhere.
- *  6. Websockets of peers close. Who listens to events, here and on other nodes, has heard of all that; HTTP finishes what is in flight and closes.
- *  7. Webhooks that wait are tried once more, for a short time; the rest goes to another node, or stays in the spool.
- *  8. The node leaves the cluster.
- *  9. TURN and media workers end.
- * 10. Metrics, watchers of files.
+ *  3. End the remaining rooms: peers get `Room stopped`, or 1001 in a cluster, where the rooms may be recreated.
+ *  4. SIP components hang up, other components finish their output. Uploads to S3 continue within the time left; the rest follows at the
+ *     next start.
+ *  5. If other nodes are active: wait until Ingress and load balancers stop routing to this node; new requests are proxied to other nodes.
+ *  6. Close WebSockets of peers. Event subscribers, here and on other nodes, have received all events by now. HTTP finishes requests in
+ *     flight and closes.
+ *  7. Retry pending webhooks for a short time; the rest is handed over to another node, or stays in the spool.
+ *  8. Leave the cluster.
+ *  9. Stop TURN and media workers.
+ * 10. Close metrics and file watchers.
  */
 export class Shutdown {
   readonly #node: MediaNode;
@@ -65,8 +70,8 @@ export class Shutdown {
 }
 
 /**
- * Until a node is there to be ended in order: the first signal waits for it, a second one ends the process at once.
- * @returns ends the waiting, and sends itself what came meanwhile
+ * Defers signals until the node has started: the first signal is kept, a second one exits the process immediately.
+ * @returns a function that stops deferring and resends the kept signal
  */
 export function deferSignals(): () => void {
   let held: NodeJS.Signals | undefined;
@@ -83,8 +88,8 @@ export function deferSignals(): () => void {
 }
 
 /**
- * Binds a node to its process: SIGTERM and SIGINT end it in order, a second one at once (exit code 130 or 143); an error
- * that nobody caught ends the process with code 1. Children end with the process, since they watch their pipes.
+ * Installs signal handlers: SIGTERM and SIGINT shut the node down, a second signal exits immediately (exit code 130 or 143); an uncaught
+ * error exits with code 1. Child processes exit with this process because they watch their pipes.
  */
 export function installSignalHandlers(node: MediaNode): void {
   const shutdown = new Shutdown(node);
@@ -95,22 +100,20 @@ export function installSignalHandlers(node: MediaNode): void {
     ['SIGINT', 130],
   ] as const) {
     process.on(signal, () => {
-      // Supervisors send the same signal to a process and to its group: that is one wish, not two.
+      // Supervisors send one signal to the process and again to its group: that counts once.
       if (firstAt !== undefined && performance.now() - firstAt < sameSignal) return;
       if (firstAt !== undefined) {
-        log.warn({ signal }, 'second signal: ending at once');
+        log.warn({ signal }, 'second signal received, exiting immediately');
         process.exit(code);
       }
       firstAt = performance.now();
-      log.info({ signal }, 'ending');
+      log.info({ signal }, 'shutting down');
       shutdown.run().then(
         () => process.exit(0),
         (error: unknown) => fatal(node, error),
       );
-      // The longest that may be configured is beyond what setTimeout can wait, with this added.
-      new Timer(Math.max(node.drainTimeout, node.shutdownDelay) + closeTimeoutMs, () =>
-        fatal(node, new Error('the shutdown took too long')),
-      );
+      // The maximum configurable time plus this exceeds the range of setTimeout.
+      new Timer(Math.max(node.drainTimeout, node.shutdownDelay) + closeTimeoutMs, () => fatal(node, new Error('Shutdown timed out')));
     });
   }
   process.on('uncaughtException', (error) => fatal(node, error));
@@ -118,6 +121,6 @@ export function installSignalHandlers(node: MediaNode): void {
 }
 
 function fatal(node: MediaNode, error: unknown): never {
-  node.parts.log.fatal({ err: error }, 'ending because of an error that nobody caught');
+  node.parts.log.fatal({ err: error }, 'exiting after uncaught error');
   process.exit(1);
 }

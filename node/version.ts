@@ -1,4 +1,4 @@
-// The version of this release, from package.json.
+// Version: read from package.json.
 import manifest from '../package.json' with { type: 'json' };
 
 export const { version } = manifest;

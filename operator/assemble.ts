@@ -1,4 +1,4 @@
-// The stores and controllers of an operator, put together: what changes in the ones is told to the others.
+// Composition of stores and controllers: routes changes of stored objects to the controllers.
 import { ClusterController } from './clusters/controller.ts';
 import type { NodeApiFactory } from './clusters/pods/node-poll.ts';
 import type { OperatorConfig } from './config.ts';
@@ -16,20 +16,20 @@ export type AssembledOperator = { stores: Stores; rooms: RoomController; cluster
 
 export type ComposeOptions = {
   config: OperatorConfig;
-  /** For what only looks, and for what may change something. */
+  /** Clients for reads and for writes; dry runs use different ones. */
   reading: KubeClient;
   writing: KubeClient;
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
   metrics: OperatorMetrics;
-  /** What is told to nodes, where that is not to be told to them. */
+  /** Dry run: replaces requests to nodes. */
   dryRun?: { calls: (make: NodeApiFactory) => NodeApiFactory; rooms: NonNullable<RoomControllerOptions['dryRun']> };
 };
 
 export async function assemble({ config, reading, writing, recorder, log, metrics, dryRun }: ComposeOptions): Promise<AssembledOperator> {
   const { namespaces, nodeImage, roomWorkers, clusterWorkers } = config;
   const mayReadNodes = (await reading.can('list', resources.nodes)) && (await reading.can('watch', resources.nodes));
-  if (!mayReadNodes) log.warn('Nodes may not be read: external addresses of hosts and draining of cordoned hosts are off');
+  if (!mayReadNodes) log.warn('no permission to read Nodes: external addresses and drain on cordon disabled');
   const stores: Stores = new Stores({
     client: reading,
     namespaces,
@@ -74,7 +74,7 @@ export async function assemble({ config, reading, writing, recorder, log, metric
   return { stores, rooms, clusters };
 }
 
-/** What Rooms depend on beside their nodes. */
+/** Notifies the Room controller of objects that Rooms depend on. */
 function tellRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, gone = false): void {
   if (object.kind === 'Room' && !gone) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
   else if (object.kind === 'Secret' && gone) rooms.secretDeleted(object);

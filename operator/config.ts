@@ -1,4 +1,4 @@
-// The operator's configuration: environment and command line, read once, complained about in sentences, all at once.
+// Configuration of the operator: environment and command line, read once. All errors are reported together.
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -7,7 +7,7 @@ import { type LogLevel, logLevels } from './log.ts';
 
 export const { version } = manifest;
 
-/** What a wrong configuration says: one sentence per mistake. */
+/** Reports all configuration errors, one message each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly errors: readonly string[];
@@ -19,40 +19,40 @@ export class ConfigError extends Error {
 }
 
 export type OperatorConfig = {
-  /** Where the operator itself lives; its Lease is there. */
+  /** Namespace of the operator and of its Lease. */
   namespace: string;
-  /** Namespaces that are watched; none = all, which is only had by saying `*`. */
+  /** Watched namespaces; empty means all, which only `*` selects. */
   namespaces: readonly string[];
   leaderElection: boolean;
-  /** How long others wait for the next sign of life of the one that works, in milliseconds. */
+  /** Milliseconds after which other processes acquire a Lease that is not renewed. */
   leaseDuration: number;
-  /** Who this process is in the Lease and in events. */
+  /** Name of this process in the Lease and in Events. */
   identity: string;
   /** Image of media nodes if their MediaCluster has none. */
   nodeImage: string;
   applyDefinitions: boolean;
-  /** Reconciles at a time. */
+  /** Concurrent reconciles. */
   roomWorkers: number;
   clusterWorkers: number;
-  /** Deadline of a call to the API server in milliseconds. */
+  /** Timeout of a request to the API server in milliseconds. */
   apiTimeout: number;
   ip: string;
   port: number;
   logLevel: LogLevel;
   structuredLogging: boolean;
-  /** Path; without it the Pod's service account. */
+  /** Path; without it the service account of the Pod is used. */
   kubeconfig: string | undefined;
-  /** `once`: only tell what would be done. `uninstall`: end what there is. `smoke`: try whether nodes work. */
+  /** `once`: dry run. `uninstall`: delete all resources. `smoke`: test the media nodes. */
   task: 'run' | 'once' | 'uninstall' | 'smoke';
   /** Of `uninstall` and `smoke`, in milliseconds. */
   timeout: number;
-  /** Of `uninstall`: the release that goes. */
+  /** Of `uninstall`: the release to uninstall. */
   release: string | undefined;
   /** Of `smoke`. `tokens`: folder of a mounted Secret of API tokens. */
   smoke: { url: string; tokens: string; media: boolean };
 };
 
-/** name, default and meaning; docs/reference/operator.md's table is compared with it. */
+/** Name, default and meaning; a test compares the table of docs/reference/operator.md with it. */
 export const variables = {
   OPERATOR_NAMESPACE: ["the namespace of the Pod's service account, else `default`", 'Namespace of the operator and of its Lease.'],
   OPERATOR_WATCH_NAMESPACES: ['OPERATOR_NAMESPACE', 'Namespaces whose resources it manages, separated by spaces; `*` = all.'],
@@ -74,14 +74,14 @@ type Variable = keyof typeof variables;
 
 export const usage = `Usage: operator [--once | --uninstall [--timeout SECONDS] [--release NAME] | --smoke URL --tokens FOLDER] [--kubeconfig FILE]
 
-  --once             tell what would be done, as a diff, do nothing, and end: with 0 where nothing would be, 1 where something, 2 on an error
-  --uninstall        end all Rooms and MediaClusters of the watched namespaces, and let go of those that do not end in time
-  --timeout SECONDS  of --uninstall and --smoke (120)
-  --release NAME     of --uninstall: do nothing where operators of other releases stay in these namespaces
-  --smoke URL        try whether the media nodes behind URL work: a room, a peer, its socket, its media address
-  --tokens FOLDER    of --smoke: a mounted Secret of API tokens
-  --no-media         of --smoke: leave the media address alone
-  --kubeconfig FILE  the cluster to work on; else KUBECONFIG, else the Pod's service account
+  --once             dry run: print the changes as a diff; exit code 0 without changes, 1 with changes, 2 on an error
+  --uninstall        delete all Rooms and MediaClusters of the watched namespaces; remove finalizers of those not deleted in time
+  --timeout SECONDS  timeout of --uninstall and --smoke (120)
+  --release NAME     with --uninstall: do nothing if operators of other releases run in these namespaces
+  --smoke URL        test the media nodes at URL: a room, a peer, its websocket, its media address
+  --tokens FOLDER    with --smoke: folder of a mounted Secret of API tokens
+  --no-media         with --smoke: do not test the media address
+  --kubeconfig FILE  Kubernetes cluster; default KUBECONFIG, then the service account of the Pod
 
 ${Object.entries(variables)
   .map(([name, [standard, meaning]]) => `  ${name} (${standard})\n      ${meaning}`)
@@ -96,7 +96,7 @@ const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: readonly string[] = process.argv.slice(2)): OperatorConfig {
   const reader = new Reader(environment);
   const given = parse(args, reader.errors);
-  const namespace = reader.matching('OPERATOR_NAMESPACE', podNamespace() ?? 'default', namespacePattern, 'the name of a namespace');
+  const namespace = reader.matching('OPERATOR_NAMESPACE', podNamespace() ?? 'default', namespacePattern, 'a namespace');
   const config: OperatorConfig = {
     namespace,
     namespaces: reader.namespaces('OPERATOR_WATCH_NAMESPACES', namespace),
@@ -147,7 +147,7 @@ const options = {
 function parse(args: readonly string[], errors: string[]): Options {
   try {
     const { values } = parseArgs({ args: [...args], options });
-    if (values.release !== undefined && !labelValue.test(values.release)) errors.push('Expected --release to be the name of a release');
+    if (values.release !== undefined && !labelValue.test(values.release)) errors.push('Expected --release to be a release name');
     const asked = tasks.filter((task) => values[task] !== undefined).map((task) => `--${task}`);
     if (asked.length > 1) errors.push(`Expected only one of --once, --uninstall and --smoke, got: ${asked.join(' and ')}`);
     if (values.smoke !== undefined && !/^https?:\/\/[^/\s]+$/.test(values.smoke))
@@ -155,7 +155,7 @@ function parse(args: readonly string[], errors: string[]): Options {
     if (values.smoke !== undefined && !values.tokens) errors.push('Expected --tokens to be set together with --smoke');
     return values;
   } catch (error) {
-    errors.push(`Wrong command line: ${error instanceof Error ? error.message : String(error)}`);
+    errors.push(`Invalid command line: ${error instanceof Error ? error.message : String(error)}`);
     return {};
   }
 }
@@ -212,14 +212,14 @@ class Reader {
     return 'info';
   }
 
-  /** Nothing set is the own namespace: only `*` means all, so that a variable lost on the way does not widen what is watched. */
+  /** Unset means the local namespace. Only `*` means all, so that a missing variable does not widen the scope. */
   namespaces(name: Variable, own: string): readonly string[] {
     const words = (this.text(name) ?? own).split(/\s+/).filter((word) => word !== '');
     if (words.includes('*')) {
-      if (words.length > 1) this.#wrong(name, '`*` alone, or names of namespaces', words.join(' '));
+      if (words.length > 1) this.#wrong(name, '`*` alone, or namespaces', words.join(' '));
       return [];
     }
-    for (const word of words) if (!namespacePattern.test(word)) this.#wrong(name, 'names of namespaces', word);
+    for (const word of words) if (!namespacePattern.test(word)) this.#wrong(name, 'namespaces', word);
     return words.length > 0 ? [...new Set(words)] : [own];
   }
 

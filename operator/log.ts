@@ -1,14 +1,14 @@
-// The operator's log: pino, structured or pretty; handed to whoever logs, never imported as a singleton.
+// Log of the operator: pino, structured or pretty. It is passed to its users, never imported as a singleton.
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 export type Log = Logger;
 
-/** The names of levels that the operator takes, with pino's. */
+/** Log levels of the operator, mapped to those of pino. */
 export const logLevels = { error: 'error', warning: 'warn', info: 'info', debug: 'debug' } as const;
 export type LogLevel = keyof typeof logLevels;
 
-/** Makes the root log. `structured`: JSON lines; else readable lines. Written at once, so that the last lines of a process come in order. */
+/** Creates the root log. `structured`: JSON lines, otherwise text. Synchronous, so that the last lines of a process are not lost. */
 export function createLog(options: { level: LogLevel; structured: boolean; to?: 'stdout' | 'stderr' }): Log {
   const destination = options.to === 'stderr' ? 2 : 1;
   const base = { level: logLevels[options.level], base: null };
@@ -23,7 +23,7 @@ export function createLog(options: { level: LogLevel; structured: boolean; to?: 
   );
 }
 
-/** A log that says nothing, for tests. */
+/** A log without output, for tests. */
 export function silentLog(): Log {
   return pino({ level: 'silent' });
 }

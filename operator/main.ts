@@ -1,4 +1,4 @@
-// The way in of the operator: configuration, log, the task, signals.
+// Entry point of the operator: configuration, log, task and signals.
 import { ConfigError, type OperatorConfig, readConfig, usage, version } from './config.ts';
 import { reconcileOnce } from './dry-run/reconcile-once.ts';
 import { createLog, type Log } from './log.ts';
@@ -16,7 +16,7 @@ function configuration(): OperatorConfig {
   }
 }
 
-/** Ends the operator at the first signal, the process at the second. */
+/** Stops the operator at the first signal, and exits at the second. */
 function bindToProcess(operator: Operator, log: Log): void {
   let asked = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -29,7 +29,7 @@ function bindToProcess(operator: Operator, log: Log): void {
   }
 }
 
-/** @returns why it ended; undefined where it was asked to */
+/** @returns why the operator ended; undefined after a requested shutdown */
 async function run(config: OperatorConfig, log: Log): Promise<string | undefined> {
   const operator = new Operator(config, log);
   bindToProcess(operator, log);
@@ -47,10 +47,10 @@ async function runUninstall({ namespaces, timeout, release, ...config }: Operato
 
 async function runSmoke({ smoke: { tokens, ...what }, timeout }: OperatorConfig, log: Log): Promise<undefined> {
   await smoke({ ...what, token: readToken(tokens), timeout, log });
-  log.info('the media nodes work');
+  log.info('smoke test passed');
 }
 
-/** As `kubectl diff`: ends with 1 where something would be done, 2 where that cannot be said. */
+/** Exit codes of `kubectl diff`: 1 if there are changes, 2 if they cannot be determined. */
 async function runOnce(config: OperatorConfig, log: Log): Promise<undefined> {
   process.exitCode = 2;
   const client = await connect(config, log);
@@ -65,12 +65,12 @@ async function runOnce(config: OperatorConfig, log: Log): Promise<undefined> {
 
 const config = configuration();
 const only = config.task === 'once';
-// Of a diff nothing else is on its way out.
+// With --once only the diff is written to stdout.
 const log = createLog({ level: config.logLevel, structured: config.structuredLogging, ...(only && { to: 'stderr' }) });
-log.info({ version, config }, 'operator starts');
+log.info({ version, config }, 'operator started');
 const task = { uninstall: runUninstall, once: runOnce, smoke: runSmoke, run }[config.task];
-// A lost Lease or a start that fails ends the process: Kubernetes starts it again, with nothing in its memory.
+// A lost Lease or a failed start ends the process; Kubernetes restarts it with empty memory.
 const why = await task(config, log).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
 if (why === undefined) log.info('operator ended');
-else log.fatal({ reason: why }, 'operator ends');
+else log.fatal({ reason: why }, 'operator failed');
 process.exit(process.exitCode ?? (why === undefined ? 0 : 1));

@@ -1,4 +1,4 @@
-// The two resources as the operator handles them.
+// Stored Room and MediaCluster objects of the operator.
 import type { MediaClusterSpec, MediaClusterStatus, RoomSpec, RoomStatus } from '../crds/types.ts';
 import type { KubeObject } from './kube/objects.ts';
 

@@ -1,4 +1,4 @@
-// The operator: everything composed from a configuration, run until it is asked to end or has lost its Lease.
+// Operator: composes all parts from a configuration and runs until shutdown or loss of the Lease.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assemble } from './assemble.ts';
 import { type OperatorConfig, version } from './config.ts';
@@ -13,12 +13,12 @@ import { ownReplicaSet } from './own-pod.ts';
 import type { Stores } from './stores.ts';
 
 export const fieldManager = 'mediarooms-operator';
-/** Lease of an operator of named namespaces, in its own; of one that watches all, in the namespace that every cluster has. */
+/** Name of the Lease: in the local namespace, or in kube-system for an operator of all namespaces. */
 const leaseName = 'mediarooms-operator';
 const clusterWide = { namespace: 'kube-system', name: 'mediarooms-operator-cluster-wide' };
-/** Longest that lists at the start may take. */
+/** Timeout of the initial lists. */
 const syncTimeoutMs = 120_000;
-/** Longest that work under way is waited for at the end. */
+/** Timeout for running reconciles at shutdown. */
 const endTimeoutMs = 20_000;
 
 export class Operator {
@@ -35,17 +35,17 @@ export class Operator {
     this.#log = log;
   }
 
-  /** Port of /metrics, /healthz and /readyz, once it runs. */
+  /** Port of /metrics, /healthz and /readyz, once it is listening. */
   get port(): number | undefined {
     return this.#health?.port;
   }
 
-  /** Asks it to end: work under way is finished, the Lease given back. Idempotent. */
+  /** Requests a shutdown: running reconciles finish and the Lease is released. Idempotent. */
   close(): void {
-    this.#ending.abort(new Error('the operator ends'));
+    this.#ending.abort(new Error('the operator is shutting down'));
   }
 
-  /** @returns undefined where it was asked to end, else why it ended in one sentence */
+  /** @returns undefined after a requested shutdown, otherwise the reason as a message */
   async run(): Promise<string | undefined> {
     const { ip, port } = this.#config;
     const client = await connect(this.#config, this.#log, this.#metrics);
@@ -54,17 +54,17 @@ export class Operator {
       port,
       metrics: { contentType: this.#metrics.contentType, text: () => this.#metrics.text() },
       healthy: [{ name: 'watches', check: () => this.#stores?.stalled() }],
-      // One that waits for the Lease is ready too: it is what takes over.
-      ready: [{ name: 'synced', check: () => (this.#stores ? this.#stores.unsynced() : 'the API server has not answered yet') }],
+      // A process that waits for the Lease is ready too, because it can take over.
+      ready: [{ name: 'synced', check: () => (this.#stores ? this.#stores.unsynced() : 'the API server has not responded yet') }],
       log: this.#log,
     });
-    this.#log.info({ ip, port: this.#health.port }, 'metrics and health listen');
+    this.#log.info({ ip, port: this.#health.port }, 'metrics and health server listening');
     try {
       return await this.#work(client);
     } catch (error) {
       return this.#ending.signal.aborted ? undefined : error instanceof Error ? error.message : String(error);
     } finally {
-      this.#ending.abort(new Error('the operator ends'));
+      this.#ending.abort(new Error('the operator is shutting down'));
       await this.#health.close();
       await client.close();
     }
@@ -81,9 +81,9 @@ export class Operator {
       sleep: (ms, ended) => sleep(ms, undefined, { signal: ended }),
       now: () => performance.now(),
     });
-    // Writes of one who lost the Lease are refused before they are sent.
+    // Writes after loss of the Lease are rejected before they are sent.
     const writing = client.scoped({ mayWrite: () => !this.#config.leaderElection || (this.#elector?.leading ?? false) });
-    // What was done is told also after the Lease is given back.
+    // Pending Events are written even after the Lease was released.
     const recorder = this.#recorder(client);
     const common = { config: this.#config, log: this.#log, metrics: this.#metrics };
     const { stores, rooms, clusters } = await assemble({ ...common, reading, writing, recorder });
@@ -91,13 +91,13 @@ export class Operator {
     const running = stores.run(signal);
     await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)]));
     const lead = async (lost: AbortSignal) => {
-      this.#log.info('this operator works now');
+      this.#log.info('started leading');
       await Promise.all([rooms.run(lost), clusters.run(lost)]);
     };
     try {
       return await this.#lead(client, lead);
     } finally {
-      this.#ending.abort(new Error('the operator ends'));
+      this.#ending.abort(new Error('the operator is shutting down'));
       await recorder.close();
       await running;
     }
@@ -114,11 +114,11 @@ export class Operator {
     const elector = new LeaderElector({
       client,
       ...place,
-      // Owners are of the same namespace.
+      // An owner must be in the same namespace.
       owner: place.namespace === namespace ? await ownReplicaSet(client, namespace, identity) : undefined,
       identity,
       leaseMs: leaseDuration,
-      // In client-go's proportions: 15 s, 10 s, 2 s.
+      // In the proportions of client-go: 15 s, 10 s, 2 s.
       renewMs: (leaseDuration * 2) / 3,
       retryMs: (leaseDuration * 2) / 15,
       log: this.#log,
@@ -145,10 +145,12 @@ export function connect(config: OperatorConfig, log: Log, metrics?: OperatorMetr
   });
 }
 
-/** The work, for at most so long after the signal. */
+/** Limits the time of the work after the signal aborted. */
 async function within<T>(ms: number, signal: AbortSignal, work: Promise<T>): Promise<T> {
   const overdue = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => setTimeout(() => reject(new Error('work under way took too long')), ms).unref(), { once: true });
+    signal.addEventListener('abort', () => setTimeout(() => reject(new Error('running reconciles did not finish in time')), ms).unref(), {
+      once: true,
+    });
   });
   return await Promise.race([work, overdue]);
 }

@@ -1,10 +1,10 @@
-// The pod that this process runs in, where it runs in one.
+// The pod of this process, if it runs in a pod.
 import type { KubeClient } from './kube/client.ts';
 import { controllerOwner, type KubeObject, type OwnerReference, resources } from './kube/objects.ts';
 
 /**
- * What controls the pod of that name, the ReplicaSet of the operator's Deployment: what it owns goes when the operator is uninstalled.
- * undefined where there is no such pod, or it may not be read.
+ * Controller of the pod with that name, the ReplicaSet of the Deployment. Objects that it owns are deleted with the operator.
+ * undefined if the pod does not exist or cannot be read.
  */
 export async function ownReplicaSet(
   client: Pick<KubeClient, 'list'>,

@@ -1,4 +1,4 @@
-// The copies of all objects that the operator looks at, and how they are kept.
+// Stores: the reflector caches of all objects that the operator reads.
 import type { ClusterStores } from './clusters/observed-objects.ts';
 import type { KubeClient } from './kube/client.ts';
 import { sleep } from './kube/http/deadline.ts';
@@ -11,9 +11,9 @@ import { roomIndexes } from './rooms/room-conflicts.ts';
 
 export type StoresOptions = {
   client: KubeClient;
-  /** None: all. */
+  /** Empty: all. */
   namespaces: readonly string[];
-  /** Whether Nodes may be read, and whether the API server knows ServiceMonitors and routes of the Gateway API. */
+  /** Whether Nodes may be read, and whether the API server supports ServiceMonitors and HTTPRoutes. */
   nodes: boolean;
   serviceMonitors: boolean;
   httpRoutes: boolean;
@@ -21,19 +21,19 @@ export type StoresOptions = {
   metrics: OperatorMetrics;
   changed: (object: Stored<KubeObject>, old?: Stored<KubeObject>) => void;
   deleted: (object: Stored<KubeObject>) => void;
-  /** The API server has come to know a kind that it did not know, and its copies are kept now. */
+  /** Called when the API server starts to support a kind and its cache is synced. */
   appeared: () => void;
 };
 
 type Narrowed<T extends KubeObject> = Pick<ReflectorOptions<T>, 'labelSelector' | 'fieldSelector' | 'resyncMs' | 'indexes'>;
-/** Kinds of others, which may be installed later than the operator. */
+/** Kinds of other projects, which may be installed after the operator. */
 const lateKinds = ['serviceMonitors', 'httpRoutes'] as const;
 
-/** Everything is looked at anew so often, whatever happened: the net below lost changes. */
+/** Interval of resyncs, which catch lost changes. */
 const resyncMs = 10 * 60_000;
-/** A watch that is silent for so long, bookmarks included, is broken in a way that only a new process mends. */
+/** A watch without messages for this time, bookmarks included, can only be fixed by a restart of the process. */
 const maxSilenceMs = 10 * 60_000;
-/** A kind that the API server does not know is looked for so often. */
+/** Retry interval for kinds that the API server does not support. */
 const lookForKindMs = 15_000;
 const managed = { labelSelector: 'app.kubernetes.io/managed-by=mediarooms-operator' };
 
@@ -49,7 +49,7 @@ export class Stores {
     this.clusters = {
       mediaClusters: this.#keep<MediaCluster>(resources.mediaClusters, { resyncMs }),
       pods: this.#keep(resources.pods, managed),
-      // Those of Helm's releases are large and of no interest.
+      // Secrets of Helm releases are large and not needed.
       secrets: this.#keep(resources.secrets, { fieldSelector: 'type!=helm.sh/release.v1' }),
       services: this.#keep(resources.services, managed),
       configMaps: this.#keep(resources.configMaps, managed),
@@ -64,36 +64,36 @@ export class Stores {
     };
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const late = lateKinds.filter((kind) => this.clusters[kind] === undefined);
     await Promise.all([...this.#all.map(({ reflector }) => reflector.run(signal)), ...late.map((kind) => this.#runLate(kind, signal))]);
   }
 
-  /** Resolves once everything was listed. @throws the reason of the signal */
+  /** Resolves after all lists. @throws the reason of the signal */
   async whenSynced(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#all.map(({ reflector }) => reflector.whenSynced(signal)));
   }
 
-  /** What was not listed yet, in a sentence. */
+  /** Kinds that are not listed yet, as a message. */
   unsynced(): string | undefined {
     const missing = this.#all.filter(({ reflector }) => !reflector.synced).map(({ name }) => name);
     return missing.length === 0 ? undefined : `not listed yet: ${missing.join(', ')}`;
   }
 
-  /** What the API server has not been heard of for long, in a sentence. */
+  /** Kinds whose watches have stalled, as a message. */
   stalled(): string | undefined {
     const silent = this.#all.filter(({ reflector }) => reflector.silence > maxSilenceMs).map(({ name }) => name);
-    return silent.length === 0 ? undefined : `nothing was heard for ${maxSilenceMs / 60_000} minutes of ${silent.join(', ')}`;
+    return silent.length === 0 ? undefined : `no message for ${maxSilenceMs / 60_000} minutes about ${silent.join(', ')}`;
   }
 
-  /** Keeps copies of a kind from the time on when the API server knows it. */
+  /** Starts the cache of a kind when the API server supports it. */
   async #runLate(kind: (typeof lateKinds)[number], signal: AbortSignal): Promise<void> {
     const { client, log, appeared } = this.#options;
     const resource = resources[kind];
     do {
       if (!(await sleep(lookForKindMs, signal))) return;
-      // Who cannot be asked is asked again.
+      // Retries while discovery fails.
     } while (!(await client.serves(resource).catch(() => false)));
     const reflector = this.#reflect<KubeObject>(resource, managed);
     const running = reflector.run(signal);
@@ -104,7 +104,7 @@ export class Stores {
     if (synced) {
       this.clusters[kind] = reflector;
       this.#all.push({ name: resource.plural, reflector });
-      log.info({ resource: resource.plural }, 'the API server knows a kind that it did not know before');
+      log.info({ resource: resource.plural }, 'kind is now available');
       appeared();
     }
     await running;

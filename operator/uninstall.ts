@@ -1,5 +1,5 @@
-// `--uninstall`: ends Rooms and MediaClusters of the own namespaces while the operator still runs, and lets go of what it could not end.
-// Where another release's operator stays, nothing would be left alone: then only the MediaCluster of the release goes, by Helm.
+// `--uninstall`: deletes Rooms and MediaClusters of the watched namespaces while the operator runs, and removes finalizers after a timeout.
+// If operators of other releases run there, it does nothing: Helm deletes the MediaCluster of the release.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeClient } from './kube/client.ts';
 import { isConflict } from './kube/http/kube-error.ts';
@@ -8,11 +8,11 @@ import type { Log } from './log.ts';
 
 export type UninstallOptions = {
   client: Pick<KubeClient, 'list' | 'delete' | 'patch'>;
-  /** None: all. */
+  /** Empty: all. */
   namespaces: readonly string[];
-  /** The release that is uninstalled: of its operator's pods the label `app.kubernetes.io/instance`. */
+  /** The release to uninstall, from the label `app.kubernetes.io/instance` of its operator pods. */
   release?: string | undefined;
-  /** How long Rooms and then MediaClusters with their pods may take to end, together, in milliseconds. */
+  /** Total timeout for Rooms, then MediaClusters and their pods, in milliseconds. */
   timeout: number;
   log: Log;
   pollInterval?: number;
@@ -20,14 +20,14 @@ export type UninstallOptions = {
 
 const operatorPods = 'app.kubernetes.io/name=mediarooms,app.kubernetes.io/component=operator';
 
-/** Rooms first, which need nodes to end in order; then MediaClusters, and their pods. Resolves when none is left or time is up. */
+/** Deletes Rooms first, because they need nodes; then MediaClusters, and waits for their pods. Resolves at the latest after the timeout. */
 export async function uninstall(options: UninstallOptions): Promise<void> {
   const until = performance.now() + options.timeout;
   const { release, log } = options;
   if (release !== undefined) {
     const others = await all(resources.pods, options, `${operatorPods},app.kubernetes.io/instance!=${release}`);
     if (others.length > 0) {
-      log.info({ others: others.slice(0, 20).map(keyOf) }, 'operators of other releases stay and look after what there is');
+      log.info({ others: others.slice(0, 20).map(keyOf) }, 'operators of other releases are running, deleting nothing');
       return;
     }
   }
@@ -53,7 +53,7 @@ async function end(resource: Resource, options: UninstallOptions, until: number)
     if (performance.now() > until) {
       log.warn(
         { kind: resource.kind, left: left.slice(0, 20).map(keyOf), count: left.length },
-        'not gone in time: their finalizers are taken away',
+        'objects not deleted in time, removing finalizers',
       );
       if (await letGo(resource, left, client)) return;
     }
@@ -61,7 +61,7 @@ async function end(resource: Resource, options: UninstallOptions, until: number)
   }
 }
 
-/** @returns whether nobody wrote one of them meanwhile */
+/** @returns false if one of them was changed concurrently */
 async function letGo(resource: Resource, left: readonly Stored<KubeObject>[], client: UninstallOptions['client']): Promise<boolean> {
   let all = true;
   for (const { metadata } of left) {
@@ -82,7 +82,7 @@ async function waitForPods(options: UninstallOptions, until: number): Promise<vo
     const left = await all(resources.pods, options, 'app.kubernetes.io/name=mediarooms,app.kubernetes.io/component=node');
     if (left.length === 0) return;
     if (performance.now() > until) {
-      log.warn({ count: left.length }, 'pods of media nodes still end: Kubernetes ends them after their grace period');
+      log.warn({ count: left.length }, 'media pods still terminating');
       return;
     }
     await sleep(pollInterval);

@@ -1,4 +1,4 @@
-// `npm run bench`: installs what is missing, then runs the benchmarks.
+// `npm run bench`: installs missing dependencies, then runs the benchmarks.
 
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-// `npm run build:client`, `npm run build:sdk`: a published package as JavaScript with types, in its folder dist. Argument: the package's folder.
+// `npm run build:client`, `npm run build:sdk`: builds a published package into its folder dist, as JavaScript with types.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,11 +11,11 @@ if (!folder) throw new Error('usage: build-package.mjs FOLDER');
 const project = join(root, folder);
 
 try {
-  // A file that is no longer made must not stay.
+  // Remove the output of deleted source files.
   rmSync(join(project, 'dist'), { recursive: true, force: true });
   const { code } = await runInForeground(join(nodeModules, '.bin', 'tsc'), ['-p', project], childEnvironment(), root);
   if (code !== 0)
-    throw new SetupError(`The package in ${folder} has mistakes (above).`, `mend them, then: node tools/build-package.mjs ${folder}`);
+    throw new SetupError(`${folder} does not compile (errors above).`, `fix them, then: node tools/build-package.mjs ${folder}`);
 } catch (error) {
   fail(error);
 }

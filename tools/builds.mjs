@@ -1,4 +1,4 @@
-// Builds the client library and the console when what they are made of changed since the last build.
+// Build cache: builds the client library, the server SDK and the console if their sources changed since the last build.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,22 +14,22 @@ const buildTimeoutMs = 180_000;
 /**
  * @typedef {object} Build
  * @property {string} name
- * @property {string} recipe the file without which there is nothing to build
- * @property {string[]} sources files and folders it is made of
- * @property {string} output the folder it makes
+ * @property {string} recipe file that must exist for the build
+ * @property {string[]} sources source files and folders
+ * @property {string} output output folder
  * @property {string[]} command arguments of the pinned Node.js
- * @property {string} script the npm script that does the same by hand
+ * @property {string} script the npm script with the same effect
  */
 
-/** The build without which the console's types cannot be checked. */
+/** The build that the type check of the console depends on. */
 export const clientLibrary = 'the client library';
 
-/** What examples and their tests are run with. */
+/** The build that the examples and their tests run with. */
 export const serverSdk = 'the server SDK';
 
 const clientSources = ['packages/client/src', 'packages/client/package.json'];
 
-/** @type {Build[]} in this order: the console is made with the client library */
+/** @type {Build[]} in order: the console depends on the client library */
 const builds = [
   {
     name: clientLibrary,
@@ -58,9 +58,9 @@ const builds = [
 ];
 
 /**
- * @param {string} folder that the sources are relative to
- * @param {readonly string[]} sources files and folders; `dist` and `node_modules` folders in them do not count
- * @returns {string} changes with any name or content
+ * @param {string} folder base folder of the sources
+ * @param {readonly string[]} sources files and folders; their folders `dist` and `node_modules` are ignored
+ * @returns {string} a stamp that changes with any file name or content
  */
 export function sourcesStamp(folder, sources) {
   const hash = createHash('sha256');
@@ -89,8 +89,8 @@ function filesOf(path) {
 }
 
 /**
- * Builds what is out of date.
- * @param {string} [only] the name of the one build that is needed
+ * Builds outdated builds.
+ * @param {string} [only] name of the only build to update
  */
 export async function ensureBuilds(only) {
   for (const build of builds) {
@@ -108,12 +108,12 @@ export async function ensureBuilds(only) {
 /** @param {Build} build */
 async function make(build) {
   const { code, output } = await run(pinnedNode, build.command, { cwd: root, deadline: buildTimeoutMs });
-  if (code !== 0) throw new SetupError(`Building ${build.name} failed: ${lastError(output)}`, `see all of it with: ${build.script}`);
+  if (code !== 0) throw new SetupError(`Building ${build.name} failed: ${lastError(output)}`, `see the full output with: ${build.script}`);
 }
 
 /** @param {Build} build */
 function stampOf(build) {
-  // The lock file counts too: a new version of a library is a new console.
+  // The lock file counts too: a new version of a library changes the console.
   return sourcesStamp(root, [...build.sources, 'package-lock.json']);
 }
 

@@ -1,4 +1,4 @@
-// Installs node_modules when it is missing or its lock file changed.
+// Dependencies: installs node_modules if it is missing or its lock file changed.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,14 +16,14 @@ const installTimeoutMs = 600_000;
 /**
  * @param {string} lockText content of package-lock.json
  * @param {string} platform e.g. `linux-x64`
- * @returns {string} changes exactly when node_modules must be installed anew
+ * @returns {string} a stamp that changes exactly when node_modules must be reinstalled
  */
 export function dependencyStamp(lockText, platform) {
   return `${createHash('sha256').update(lockText).digest('hex')} ${platform}`;
 }
 
 /**
- * Whether a node_modules that npm filled without us (a plain `npm ci`) holds what the lock asks for.
+ * True if node_modules, installed without setup (a plain `npm ci`), matches the lock file.
  * @param {string} lockText content of package-lock.json
  * @param {string} installedText content of node_modules/.package-lock.json
  * @returns {boolean}
@@ -50,7 +50,7 @@ function packagesOf(text) {
 }
 
 /**
- * Environment of the npm that installs for us.
+ * Environment of the npm that setup runs.
  * @param {NodeJS.ProcessEnv} env
  * @returns {NodeJS.ProcessEnv}
  */
@@ -59,17 +59,17 @@ export function npmEnvironment(env) {
   /** @type {NodeJS.ProcessEnv} */
   const result = {
     ...env,
-    // npm replaces node_modules, so it must not run on the Node.js that lies in there.
+    // npm replaces node_modules, so it must not run on the Node.js inside of it.
     PATH: path.join(delimiter),
-    // An npm older than 11 knows no allowScripts; given a worker, mediasoup's install step does nothing. Ours comes later.
+    // npm before version 11 does not support allowScripts. Given a worker, mediasoup's install step does nothing; setup adds ours later.
     MEDIASOUP_WORKER_BIN: env.MEDIASOUP_WORKER_BIN || 'provided-by-node-setup',
   };
-  // NODE_ENV=production would leave out Vite and the pinned Node.js.
+  // NODE_ENV=production would omit Vite and the pinned Node.js.
   delete result.NODE_ENV;
   return result;
 }
 
-/** Makes node_modules match package-lock.json. */
+/** Updates node_modules to match package-lock.json. */
 export async function ensureDependencies() {
   if (isCurrent()) return;
   await withLock(checkoutLock('npm'), async () => {
@@ -95,14 +95,14 @@ function isCurrent() {
 }
 
 /**
- * Whether node_modules may stay as it is.
- * @param {{ stamp: string, foundStamp: string, lock: string, installed: string }} state stamp: what it should be; foundStamp: what we left there,
- *   empty when npm filled it without us; lock and installed: contents of package-lock.json and of npm's own record in node_modules
+ * True if node_modules is up to date.
+ * @param {{ stamp: string, foundStamp: string, lock: string, installed: string }} state stamp: the expected stamp; foundStamp: the stamp
+ *   that setup wrote, empty if npm ran without setup; lock, installed: contents of package-lock.json and of npm's record in node_modules
  * @returns {boolean}
  */
 export function isInstalled({ stamp, foundStamp, lock, installed }) {
   if (foundStamp === stamp) return true;
-  // Native packages of another platform, e.g. a checkout shared with a container.
+  // Native packages of another platform, for example a checkout shared with a container.
   if (foundStamp && foundStamp.split(' ')[1] !== stamp.split(' ')[1]) return false;
   return installed !== '' && installedMatchesLock(lock, installed);
 }
@@ -114,7 +114,7 @@ function remember(stamp) {
 
 /**
  * @param {string} file
- * @returns {string} its content, empty when it is not there
+ * @returns {string} its content; empty if it does not exist
  */
 function read(file) {
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -132,16 +132,16 @@ async function install() {
  * @param {number} code
  * @param {string} output
  * @param {boolean} timedOut
- * @returns {string} one sentence
+ * @returns {string} message
  */
 export function npmFailure(code, output, timedOut) {
-  if (code === 127) return 'npm cannot be run: it is not on PATH.';
-  if (timedOut) return `npm ci was still running after ${installTimeoutMs / 1000} s and was ended.`;
+  if (code === 127) return 'npm is not on PATH.';
+  if (timedOut) return `npm ci did not finish within ${installTimeoutMs / 1000} s and was killed.`;
   if (/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ECONNRESET/.test(output)) {
-    return 'npm ci cannot reach the package registry: there is no network, or `npm config get registry` names a wrong one.';
+    return 'npm ci could not reach the package registry: check the network and `npm config get registry`.';
   }
-  if (code === 0) return 'npm ci left no node_modules/node/bin/node: the install script of the package `node` did not run.';
-  // The first line names only a code, and some are empty.
+  if (code === 0) return 'npm ci did not create node_modules/node/bin/node: the install script of the package `node` did not run.';
+  // The first line contains only a code, and some lines are empty.
   const line = output.split('\n').find((each) => /^npm (error|ERR!) +(?!code\b)\S/.test(each)) ?? lastError(output);
   return `npm ci failed: ${line.replace(/^npm (error|ERR!) +/, '').slice(0, 300)}`;
 }

@@ -1,4 +1,4 @@
-// `npm run fuzz [-- PACKETS [SEED]]`: mutated packets of each protocol against a node beside a healthy room; a million of each if nothing is said.
+// `npm run fuzz [-- PACKETS [SEED]]`: sends mutated packets of each protocol (a million by default) to a node with a healthy room.
 
 import { join } from 'node:path';
 
@@ -12,13 +12,13 @@ const [packets = '1000000', seed = '1'] = process.argv.slice(2);
 
 try {
   if (![packets, seed].every((value) => /^[1-9]\d{0,8}$/.test(value))) {
-    throw new SetupError(`Packets and seed are whole numbers from 1, got: ${packets} ${seed}`);
+    throw new SetupError(`PACKETS and SEED must be whole numbers from 1, got: ${packets} ${seed}`);
   }
   await ensureDependencies();
   const worker = await ensureWorker();
   const args = ['--test', '--test-reporter=spec', join(root, 'test', 'hostile', 'mutated-packets.test.ts')];
   const env = { ...childEnvironment(worker), FUZZ_PACKETS: packets, FUZZ_SEED: seed };
-  // Interrupted, the tests do not end the node that they attack.
+  // If interrupted, the tests do not stop the node that they attack.
   const group = TestGroup.make();
   try {
     const [program = '', ...rest] = [...(group?.wrap ?? []), pinnedNode, ...args];

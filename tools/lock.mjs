@@ -1,4 +1,4 @@
-// A lock between processes: a folder, because making one is atomic everywhere, kept fresh while its holder lives.
+// Lock between processes: a directory, because mkdir is atomic on every system; its owner renews it while it lives.
 
 import { mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,10 +8,10 @@ import { SetupError } from './steps.mjs';
 
 /**
  * @typedef {object} LockTimes all in milliseconds
- * @property {number} refresh how often the holder shows that it lives
- * @property {number} stale after how much silence a holder counts as dead
- * @property {number} poll how often a waiter looks
- * @property {number} deadline how long a waiter waits
+ * @property {number} refresh heartbeat interval of the owner
+ * @property {number} stale age of the last heartbeat after which the owner counts as dead
+ * @property {number} poll poll interval of a waiter
+ * @property {number} deadline timeout of a waiter
  */
 
 /** @type {LockTimes} */
@@ -35,9 +35,8 @@ export async function withLock(path, work, times = {}) {
       rmSync(path, { recursive: true, force: true });
       continue;
     }
-    if (Date.now() > giveUp)
-      throw new SetupError('Another set-up of Mediarooms has been running for too long.', `end it, or: rm -r ${path}`);
-    if (!told) console.error('[setup] waiting for another set-up that is running');
+    if (Date.now() > giveUp) throw new SetupError('Timed out waiting for another setup of Mediarooms.', `stop it, or: rm -r ${path}`);
+    if (!told) console.error('[setup] waiting for another setup process');
     told = true;
     await sleep(poll);
   }
@@ -59,8 +58,8 @@ function makeParent(path) {
     mkdirSync(dirname(path), { recursive: true });
   } catch (error) {
     throw new SetupError(
-      `The cache directory ${dirname(path)} cannot be written (${/** @type {Error} */ (error).message}).`,
-      'set XDG_CACHE_HOME to a directory that can be written',
+      `The cache directory ${dirname(path)} is not writable (${/** @type {Error} */ (error).message}).`,
+      'set XDG_CACHE_HOME to a writable directory',
     );
   }
 }
@@ -78,7 +77,7 @@ function take(path) {
 
 /**
  * @param {string} path
- * @returns {number} milliseconds since the holder last showed itself
+ * @returns {number} milliseconds since the last heartbeat of the owner
  */
 function age(path) {
   try {
@@ -94,6 +93,6 @@ function touch(path) {
     const now = new Date();
     utimesSync(path, now, now);
   } catch {
-    // Somebody removed the lock by hand; the work goes on.
+    // The lock was removed by hand; the work continues.
   }
 }

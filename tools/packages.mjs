@@ -1,4 +1,4 @@
-// The distribution's packages that set-up needs, by purpose, and how they are installed.
+// Debian packages that setup needs, by purpose, and their installation.
 
 import { existsSync } from 'node:fs';
 
@@ -48,9 +48,9 @@ export const aptPackages = /** @type {const} */ ({
 const statusFormat = `\${Package} \${db:Status-Status}\n`;
 
 /**
- * @param {string} status what `dpkg-query -W -f '${Package} ${db:Status-Status}\n'` printed
+ * @param {string} status output of `dpkg-query -W -f '${Package} ${db:Status-Status}\n'`
  * @param {readonly string[]} wanted
- * @returns {string[]} those not installed
+ * @returns {string[]} the packages that are not installed
  */
 export function missingPackages(status, wanted) {
   const installed = new Set();
@@ -63,8 +63,8 @@ export function missingPackages(status, wanted) {
 
 /**
  * @typedef {object} InstallPlan
- * @property {string[]} [prefix] what goes in front of apt-get
- * @property {string} [obstacle] why apt-get cannot be run
+ * @property {string[]} [prefix] command prefix of apt-get
+ * @property {string} [obstacle] reason why apt-get cannot be run
  */
 
 /**
@@ -74,14 +74,14 @@ export function missingPackages(status, wanted) {
 export function planInstall(machine) {
   if (!machine.apt) return { obstacle: 'this system has no apt-get' };
   if (machine.root) return { prefix: [] };
-  if (!machine.sudo) return { obstacle: 'installing needs root and there is no sudo' };
+  if (!machine.sudo) return { obstacle: 'installing requires root, and sudo is not available' };
   return { prefix: machine.terminal ? ['sudo'] : ['sudo', '-n'] };
 }
 
 /**
  * @param {readonly string[]} packages
- * @param {boolean} [sudo] whether there is sudo to do it with
- * @returns {string} the line that mends a missing package
+ * @param {boolean} [sudo] true if sudo is available
+ * @returns {string} the command that installs the packages
  */
 export function aptLine(packages, sudo = existsSync('/usr/bin/sudo')) {
   const prefix = sudo ? 'sudo ' : '';
@@ -90,9 +90,9 @@ export function aptLine(packages, sudo = existsSync('/usr/bin/sudo')) {
 }
 
 /**
- * Installs what is missing of the packages. Does nothing, and asks nobody, when all are there.
+ * Installs missing packages. Does nothing, and prompts for nothing, if all are installed.
  * @param {readonly string[]} wanted
- * @param {string} purpose ends the sentence "... is needed for "
+ * @param {string} purpose completes the message "... is required for "
  * @throws {SetupError}
  */
 export async function ensurePackages(wanted, purpose) {
@@ -109,15 +109,15 @@ export async function ensurePackages(wanted, purpose) {
     terminal: process.stdin.isTTY === true,
   });
   if (!plan.prefix) {
-    const remedy = apt ? aptLine(missing) : `install what these Debian packages hold: ${missing.join(' ')}`;
-    throw new SetupError(`${names} is needed for ${purpose}, and ${plan.obstacle}.`, remedy);
+    const remedy = apt ? aptLine(missing) : `install the equivalent of these Debian packages: ${missing.join(' ')}`;
+    throw new SetupError(`${names} is required for ${purpose}, but ${plan.obstacle}.`, remedy);
   }
   const prefix = plan.prefix;
   await step(`installing ${names} (for ${purpose})`, async () => {
     const installed = await runWithRetry(async () => {
       const updated = await aptGet(prefix, ['update', '-q']);
       const result = await aptGet(prefix, ['install', '-y', '-q', '--no-install-recommends', ...missing]);
-      // Lists that could not be brought up to date are why a package is not found.
+      // An outdated package list is the usual reason for a package that is not found.
       return { ...result, output: `${updated.output}\n${result.output}` };
     });
     if (installed.code !== 0) {
@@ -126,7 +126,7 @@ export async function ensurePackages(wanted, purpose) {
   });
 }
 
-/** Chromium and what it needs are hundreds of megabytes, and an apt-get that is ended may leave packages half installed. */
+/** Chromium and its dependencies are hundreds of megabytes, and a killed apt-get can leave packages half installed. */
 const aptTimeoutMs = 1_800_000;
 
 /**
@@ -134,7 +134,7 @@ const aptTimeoutMs = 1_800_000;
  * @param {string[]} args
  */
 function aptGet(prefix, args) {
-  // Tests start what they need themselves: no service is started along with its package (systemctl(1)).
+  // Tests start the programs themselves, so installing a package must not start its service (systemctl(1)).
   const whole = [
     ...prefix,
     'env',
@@ -151,11 +151,11 @@ function aptGet(prefix, args) {
 
 /**
  * @param {string} output
- * @returns {string} the line that says most: the last error, else the last line
+ * @returns {string} the most informative line: the last error, or the last line
  */
 export function lastError(output) {
   const lines = output.split('\n').map((line) => line.trim());
   const filled = lines.filter((line) => line.length > 0);
   const errors = filled.filter((line) => /^(E:|error|npm error|fatal|sudo:)/i.test(line));
-  return (errors.at(-1) ?? filled.at(-1) ?? 'it printed nothing').slice(0, 300);
+  return (errors.at(-1) ?? filled.at(-1) ?? 'no output').slice(0, 300);
 }

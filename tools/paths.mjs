@@ -1,4 +1,4 @@
-// Where set-up finds and keeps things.
+// Paths and environment variables of setup.
 
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
@@ -10,24 +10,25 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
 export const nodeModules = join(root, 'node_modules');
 
-/** What `npm run e2e` tells its tests: archives of the images that it built, as JSON, and a file for how long things took. */
+/** Variables that `npm run e2e` passes to its tests: image archives as JSON, and a file for timings. */
 export const imageArchivesVariable = 'MEDIAROOMS_E2E_IMAGES';
 export const timingsVariable = 'MEDIAROOMS_E2E_TIMINGS';
 
-/** What a test command tells the process of a test file (test-file-timeout.mjs): its path, and its deadline in milliseconds. */
+/** Variables that a test command passes to the process of a test file (test-file-timeout.mjs): its path, and its timeout in ms. */
 export const testFileVariable = 'MEDIAROOMS_TEST_FILE';
 export const timeoutVariable = 'MEDIAROOMS_TEST_FILE_DEADLINE';
 
-/** The pinned Node.js that runs everything but set-up. */
+/** The pinned Node.js, which runs everything except setup. */
 export const pinnedNode = join(nodeModules, 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
 
 /**
- * What a node is started with; node/Dockerfile has the same. Up to 64 MB a half, V8's young generation grows to 128 MB under the first attack, and keeps them.
+ * Flags of a node; node/Dockerfile has the same. With more than 64 MB per semi-space, V8's young generation grows to 128 MB under load and
+ * never shrinks.
  */
 export const nodeFlags = ['--max-semi-space-size=16'];
 
 /**
- * What outlives a checkout: `$XDG_CACHE_HOME/mediarooms`, else `~/.cache/mediarooms`.
+ * Cache directory shared by all checkouts: `$XDG_CACHE_HOME/mediarooms`, or `~/.cache/mediarooms`.
  * @param {NodeJS.ProcessEnv} [env]
  * @returns {string}
  */
@@ -39,20 +40,20 @@ export function cacheDirectory(env = process.env) {
 
 /**
  * @param {string} name
- * @returns {string} the lock folder of one activity in this checkout
+ * @returns {string} the lock folder of one task in this checkout
  */
 export function checkoutLock(name) {
   return join(cacheDirectory(), 'locks', `${createHash('sha256').update(root).digest('hex').slice(0, 16)}-${name}`);
 }
 
 /**
- * Environment of what runs on the pinned Node.js: it comes first on PATH, and mediasoup knows its worker.
+ * Environment of programs on the pinned Node.js: it comes first in PATH, and mediasoup gets the path of its worker.
  * @param {string} [worker] path of the mediasoup worker
  * @returns {NodeJS.ProcessEnv}
  */
 export function childEnvironment(worker) {
   const env = {
-    // What a program was compiled to: each of the many processes of a test run starts in little more than half the time.
+    // Compiled code: the many processes of a test run start in little more than half the time.
     NODE_COMPILE_CACHE: join(nodeModules, '.cache', 'compiled'),
     ...process.env,
     PATH: [join(nodeModules, '.bin'), process.env.PATH].filter(Boolean).join(delimiter),

@@ -1,4 +1,4 @@
-// `npm run render`: installs what is missing, then makes one MP4 of a recording.
+// `npm run render`: installs missing dependencies, then renders a recording into one MP4 file.
 
 import { join } from 'node:path';
 

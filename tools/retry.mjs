@@ -1,13 +1,13 @@
-// Runs a program again where what kept it from its work passes by itself: another one at work, or a network with a hiccup.
+// Retry of programs: repeats a command after a transient failure, such as a held package lock or a network error.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * What programs say, and how often they are run then.
+ * Messages of transient failures, and the number of attempts for each.
  * @type {readonly { says: RegExp, times: number }[]}
  */
 const passing = [
-  // Machines that have just started upgrade themselves, for minutes. apt-get waits for dpkg's lock, and for none of its own.
+  // A machine that has just started upgrades itself for minutes. apt-get waits for dpkg's lock, but not for the locks of apt itself.
   { says: /^E: (Could not get lock|Unable to (lock directory|acquire the dpkg frontend lock)).*/m, times: 60 },
   {
     says: new RegExp(
@@ -31,7 +31,7 @@ const pause = 10_000;
 
 /**
  * @param {Result} result of a program
- * @returns {{ times: number, why: string }} how often it is run, all in all, and the line that says why
+ * @returns {{ times: number, why: string }} number of attempts in total, and the line of output that is the reason
  */
 export function retriesAfter({ code, output, timedOut }) {
   if (code === 0 || timedOut) return { times: 1, why: '' };
@@ -44,17 +44,17 @@ export function retriesAfter({ code, output, timedOut }) {
 
 /**
  * @template {Result} T
- * @param {() => Promise<T>} work that can be done again
- * @param {number} [wait] milliseconds between two tries
- * @returns {Promise<T>} of the last try
+ * @param {() => Promise<T>} work safe to repeat
+ * @param {number} [wait] milliseconds between two attempts
+ * @returns {Promise<T>} of the last attempt
  */
 export async function runWithRetry(work, wait = pause) {
   for (let tries = 1; ; tries += 1) {
     const result = await work();
     const { times, why } = retriesAfter(result);
     if (tries >= times) return result;
-    // One who waits for minutes is told once.
-    if (tries === 1) console.error(`[setup]   it is tried again: ${why}`);
+    // Print the reason once, even if many attempts follow.
+    if (tries === 1) console.error(`[setup]   retrying: ${why}`);
     await sleep(wait);
   }
 }

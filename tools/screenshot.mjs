@@ -1,4 +1,4 @@
-// `npm run picture`: makes docs/console.png, the picture of the console in the README, anew.
+// `npm run picture`: recreates docs/console.png, the screenshot of the console in the README.
 
 import { join } from 'node:path';
 
@@ -12,7 +12,7 @@ import { ensureWorker } from './worker/worker.mjs';
 try {
   await ensureDependencies();
   const worker = await ensureWorker();
-  await ensurePackages(aptPackages.browser, 'the picture');
+  await ensurePackages(aptPackages.browser, 'the screenshot');
   await ensureBuilds();
   const args = ['--test', '--test-reporter=spec', join(root, 'test', 'browser', 'console-picture.test.ts')];
   const { code } = await runInForeground(pinnedNode, args, { ...childEnvironment(worker), MEDIAROOMS_MAKE_PICTURE: '1' }, root);

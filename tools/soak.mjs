@@ -1,4 +1,4 @@
-// `npm run soak [-- MINUTES]`: rooms with streams and recordings in which tracks come and go every second; 30 minutes if nothing is said.
+// `npm run soak [-- MINUTES]`: runs rooms with streams and recordings while tracks start and end every second; 30 minutes by default.
 
 import { join } from 'node:path';
 
@@ -11,7 +11,7 @@ import { ensureWorker } from './worker/worker.mjs';
 const [minutes = '30'] = process.argv.slice(2);
 
 try {
-  if (!/^[1-9]\d{0,4}$/.test(minutes)) throw new SetupError(`Minutes are a whole number from 1, got: ${minutes}`);
+  if (!/^[1-9]\d{0,4}$/.test(minutes)) throw new SetupError(`MINUTES must be a whole number from 1, got: ${minutes}`);
   await ensureDependencies();
   const worker = await ensureWorker();
   await ensurePackages(aptPackages.media, 'the soak test');

@@ -1,4 +1,4 @@
-// `npm start`: installs what is missing, then runs one node in the foreground. For any Node.js from 18 up.
+// `npm start`: installs missing dependencies, then runs one node in the foreground. Works with Node.js 18 or newer.
 
 import { join } from 'node:path';
 

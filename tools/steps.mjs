@@ -1,14 +1,14 @@
-// How set-up speaks and runs programs: one line per step with its time, one sentence and the line that mends it on failure.
+// Setup output and child processes: one line per step with its duration; on failure one message and its fix.
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
-/** A failure the reader can mend: a sentence, and the command line or action that mends it. */
+/** An error that the reader can fix: a message, and the command or action that fixes it. */
 export class SetupError extends Error {
   /**
-   * @param {string} message one sentence
-   * @param {string} [remedy] what to type or do
+   * @param {string} message what is wrong
+   * @param {string} [remedy] command or action that fixes it
    */
   constructor(message, remedy) {
     super(message);
@@ -18,7 +18,7 @@ export class SetupError extends Error {
 }
 
 /**
- * Says what starts, runs it, says how long it took.
+ * Prints the title of a step, runs it, and prints its duration.
  * @template T
  * @param {string} title
  * @param {() => Promise<T>} work
@@ -41,13 +41,13 @@ export function seconds(milliseconds) {
 }
 
 /**
- * The last words of a set-up or test command: sentence, remedy, exit code 1. A fault of ours keeps its stack.
+ * Reports the error that ends a setup or test command: message, fix, exit code 1. An unexpected error keeps its stack.
  * @param {unknown} error
  */
 export function fail(error) {
   if (error instanceof SetupError) {
     console.error(`\n[setup] ${error.message}`);
-    if (error.remedy) console.error(`[setup] To mend it: ${error.remedy}`);
+    if (error.remedy) console.error(`[setup] To fix it: ${error.remedy}`);
   } else {
     console.error(error);
   }
@@ -58,22 +58,22 @@ export function fail(error) {
  * @typedef {object} RunOptions
  * @property {string} [cwd]
  * @property {NodeJS.ProcessEnv} [env]
- * @property {number} [deadline] milliseconds until the program is ended
- * @property {(line: string) => void} [onLine] sees every line of output as it comes
- * @property {number} [keep] how many characters of its output are kept, the last ones; 256 Ki
- * @property {boolean} [terminal] lets the program ask the user something (sudo's password)
+ * @property {number} [deadline] milliseconds until the program is killed
+ * @property {(line: string) => void} [onLine] receives every line of output at once
+ * @property {number} [keep] number of characters of output that are kept, from the end; 256 Ki by default
+ * @property {boolean} [terminal] lets the program prompt the user (sudo's password)
  */
 
 const keptOutput = 256 * 1024;
 const killDelay = 5_000;
 
 /**
- * Runs a program to its end and collects what it printed. A bad exit is no error here: the caller has the better sentence.
- * Rejects only when we are told to end meanwhile.
+ * Runs a program to its end and collects its output. A non-zero exit code is not an error here: the caller has the better message.
+ * Rejects only if this process receives a signal to end.
  * @param {string} command
  * @param {string[]} args
  * @param {RunOptions} [options]
- * @returns {Promise<{ code: number, output: string, timedOut: boolean }>} output: the end of both streams; code 127 when it cannot start
+ * @returns {Promise<{ code: number, output: string, timedOut: boolean }>} output: the end of both streams; code 127 if it cannot be started
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
@@ -111,7 +111,7 @@ export function run(command, args, options = {}) {
     const finish = (code) => {
       clearTimeout(deadlineTimer);
       clearTimeout(killTimer);
-      if (end()) reject(new SetupError('Set-up was interrupted.', 'run the same command again; it goes on where it was'));
+      if (end()) reject(new SetupError('Setup was interrupted.', 'run the same command again; it continues where it stopped'));
       else resolve({ code, output, timedOut });
     };
     child.on('error', (error) => {
@@ -123,12 +123,12 @@ export function run(command, args, options = {}) {
 }
 
 /**
- * Runs a program on our own terminal until it ends, handing on the signals that ask us to end.
+ * Runs a program in the foreground of this terminal until it ends, and forwards the signals that request an end.
  * @param {string} command
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} env
  * @param {string} [cwd]
- * @returns {Promise<{ code: number, signalled: boolean }>} code: as a shell counts it (128 + signal number); signalled: we were told to end
+ * @returns {Promise<{ code: number, signalled: boolean }>} code: as a shell counts it (128 + signal number); signalled: got such a signal
  */
 export function runInForeground(command, args, env, cwd) {
   return new Promise((resolve, reject) => {
@@ -145,9 +145,9 @@ export function runInForeground(command, args, env, cwd) {
 }
 
 /**
- * Hands SIGTERM, SIGINT and SIGHUP on to a child while it lives.
+ * Forwards SIGTERM, SIGINT and SIGHUP to a child while it lives.
  * @param {import('node:child_process').ChildProcess} child
- * @returns {() => boolean} stops handing on; true when there was a signal
+ * @returns {() => boolean} stops forwarding; true if there was a signal
  */
 function endWithParent(child) {
   let last = 0;
@@ -155,9 +155,9 @@ function endWithParent(child) {
   /** @param {NodeJS.Signals} signal */
   const handOn = (signal) => {
     signalled = true;
-    // A terminal sends Ctrl-C to the whole foreground group: the child has it already, and a second one would mean "at once".
+    // A terminal sends Ctrl-C to the whole foreground group. The child already has it, and a second one would mean "exit immediately".
     if (signal === 'SIGINT' && process.stdin.isTTY) return;
-    // npm hands signals on as well, so one `kill` of the group reaches us twice.
+    // npm forwards signals as well, so one `kill` of the group arrives twice.
     const now = performance.now();
     if (last > 0 && now - last < 500) return;
     last = now;

@@ -1,4 +1,4 @@
-// `npm run webhooks [dead|replay] [room]`: looks at the webhooks of a running cluster and sends dead letters again.
+// `npm run webhooks [dead|replay] [room]`: shows the webhooks of a running cluster and replays dead letters.
 
 const [what = 'status', roomId] = process.argv.slice(2);
 
@@ -19,8 +19,8 @@ async function call({ method, path, body }) {
     signal: AbortSignal.timeout(30_000),
   });
   const answer = /** @type {{ data?: unknown, errors?: string, incomplete?: string[] }} */ (await response.json());
-  if (!response.ok) throw new Error(answer.errors ?? `the node answered ${response.status}`);
-  if (answer.incomplete?.length) process.stderr.write(`These nodes did not answer: ${answer.incomplete.join(', ')}\n`);
+  if (!response.ok) throw new Error(answer.errors ?? `the node responded with status ${response.status}`);
+  if (answer.incomplete?.length) process.stderr.write(`No response from nodes: ${answer.incomplete.join(', ')}\n`);
   return answer.data;
 }
 

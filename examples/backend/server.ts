@@ -1,4 +1,4 @@
-// A backend: it hands out tokens to whoever may join, and hears by webhook what happens in its rooms.
+// Backend: issues peer tokens, and receives events of its rooms by webhook.
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Mediarooms, MediaroomsError, WebhookVerifier } from '@mediarooms/server';
@@ -7,7 +7,7 @@ const { SVC_URL = 'http://127.0.0.1:5002', SVC_SERVER_API_TOKEN = '', WEBHOOK_SE
 const mediarooms = new Mediarooms({ url: SVC_URL, token: SVC_SERVER_API_TOKEN });
 const webhooks = WEBHOOK_SECRET ? new WebhookVerifier({ secrets: WEBHOOK_SECRET }) : undefined;
 
-/** The room is made by whoever comes first; its externalId makes sure that it is made once. */
+/** The first request creates the room; its externalId makes creation idempotent. */
 async function join({ roomId, name }: { roomId: string; name: string }) {
   await mediarooms.rooms.create({ roomId, externalId: roomId, peerlessPurgeTimeout: 600, webhookUrl: `${address()}/hooks` });
   const { token, peer_websocket_url: url } = await mediarooms.peers.add(roomId, { metadata: { name } });
@@ -38,14 +38,14 @@ const server = createServer(async (request, response) => {
   try {
     const body = await read(request);
     if (request.method !== 'POST') answer(405, { error: 'Expected POST' });
-    // Here you would look at who asks, and whether they may.
+    // Authenticate and authorize the user here.
     else if (request.url === '/join') answer(200, await join(JSON.parse(body.toString())));
     else if (request.url === '/hooks') answer(200, (await hear(body, request.headers)) ?? {});
     else answer(404, { error: 'Not found' });
   } catch (error) {
     const refused = error instanceof MediaroomsError;
     if (!refused) console.error(error);
-    answer((refused && error.status) || 400, { error: refused ? error.message : 'It did not work' });
+    answer((refused && error.status) || 400, { error: refused ? error.message : 'Request failed' });
   }
 });
 const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

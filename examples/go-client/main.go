@@ -1,8 +1,8 @@
-// A client from docs/reference/protocol.md alone: joins a room, publishes a sound and a picture, receives those of the others.
+// Go client, written from docs/reference/protocol.md: joins a room, publishes audio and video, and receives those of other peers.
 //
 //	PEER_TOKEN=... go run . -url ws://localhost:5002/socket/peer/websocket -say hello
 //
-// What it publishes does not play: packets of Opus and VP8 that hold the word of -say. It prints what it receives:
+// Its Opus and VP8 packets contain only the word of -say and cannot be played. It prints received packets:
 // `received audio of PEER: WORD`.
 package main
 
@@ -20,8 +20,8 @@ import (
 )
 
 func main() {
-	url := flag.String("url", "ws://localhost:5002/socket/peer/websocket", "where the room is: peer_websocket_url, with ws:// before it")
-	say := flag.String("say", "hello", "what the packets hold")
+	url := flag.String("url", "ws://localhost:5002/socket/peer/websocket", "peer_websocket_url of the peer, prefixed with ws://")
+	say := flag.String("say", "hello", "content of the packets")
 	flag.Parse()
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -59,7 +59,7 @@ func run(interrupted context.Context, s *socket, token, say string) error {
 			return err
 		}
 	}
-	// From here on the server offers what others publish: trackSubscribed.
+	// From now on the server announces tracks of other peers: trackSubscribed.
 	recv, err := newTransport(api, s, "recv")
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func run(interrupted context.Context, s *socket, token, say string) error {
 	}
 }
 
-// take receives a track that is offered and prints what its packets hold, where that is something new.
+// take receives an announced track and prints the content of its packets when it changes.
 func take(api *webrtc.API, s *socket, recv *transport, event frame) error {
 	var offer struct {
 		PeerID, TrackID, Kind string
@@ -95,7 +95,7 @@ func take(api *webrtc.API, s *socket, recv *transport, event frame) error {
 	if err != nil {
 		return err
 	}
-	// Pion reads only the SSRCs that it was told of.
+	// Pion reads only configured SSRCs.
 	coding := webrtc.RTPDecodingParameters{RTPCodingParameters: webrtc.RTPCodingParameters{SSRC: offer.RtpParameters.Encodings[0].SSRC}}
 	if err := receiver.Receive(webrtc.RTPReceiveParameters{Encodings: []webrtc.RTPDecodingParameters{coding}}); err != nil {
 		return err
@@ -113,11 +113,11 @@ func take(api *webrtc.API, s *socket, recv *transport, event frame) error {
 			}
 		}
 	}()
-	// Only now the media flows: nothing of it is lost.
+	// The server starts forwarding only now, so no packet is lost.
 	return s.request("trackReady", object{"trackId": offer.TrackID}, nil)
 }
 
-// before is what comes before the word: the TOC byte of Opus (RFC 6716, section 3.1), or the payload descriptor (RFC 7741,
+// before is the prefix of the word: the TOC byte of Opus (RFC 6716, section 3.1), or the payload descriptor (RFC 7741,
 // section 4.2) and the start of a key frame of 16 by 16 pixels in VP8 (RFC 6386, section 9.1).
 func before(kind string) []byte {
 	if kind == "audio" {

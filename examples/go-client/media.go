@@ -1,4 +1,4 @@
-// WebRTC without SDP: ICE, DTLS and RTP of one transport by pion's objects of ORTC.
+// WebRTC without SDP: ICE, DTLS and RTP of one transport with pion's ORTC API.
 package main
 
 import (
@@ -19,7 +19,7 @@ type codec struct {
 	Parameters           object `json:"parameters"`
 }
 
-// understood is what this client can do of what the room has: Opus and VP8, no retransmissions, no header extensions.
+// understood filters the codecs of the room that this client supports: Opus and VP8, without retransmissions and header extensions.
 func understood(room []codec) (own []codec) {
 	for _, c := range room {
 		if c.MimeType == webrtc.MimeTypeOpus || c.MimeType == webrtc.MimeTypeVP8 {
@@ -29,7 +29,7 @@ func understood(room []codec) (own []codec) {
 	return own
 }
 
-// newAPI has pion use the payload types of the room.
+// newAPI configures pion with the payload types of the room.
 func newAPI(codecs []codec) (*webrtc.API, error) {
 	engine, interceptors, settings := &webrtc.MediaEngine{}, &interceptor.Registry{}, webrtc.SettingEngine{}
 	for _, c := range codecs {
@@ -38,7 +38,7 @@ func newAPI(codecs []codec) (*webrtc.API, error) {
 			return nil, err
 		}
 	}
-	// Reports of RTCP: without them the server does not know what is lost.
+	// RTCP reports: without them the server cannot detect packet loss.
 	if err := webrtc.ConfigureRTCPReports(interceptors); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ type candidate struct {
 	Protocol   string `json:"protocol"`
 }
 
-// newTransport asks for a transport, tells the server our fingerprint and connects ICE and DTLS to it.
+// newTransport requests a transport, sends the local fingerprint and connects ICE and DTLS.
 func newTransport(api *webrtc.API, s *socket, direction string) (*transport, error) {
 	t := &transport{}
 	if err := s.request("createTransport", object{"direction": direction}, t); err != nil {
@@ -84,7 +84,7 @@ func newTransport(api *webrtc.API, s *socket, direction string) (*transport, err
 	if err != nil {
 		return nil, err
 	}
-	// The server needs no candidates of ours: it answers to where our checks come from (ICE lite).
+	// The server needs no candidates: it responds to the source address of connectivity checks (ICE lite).
 	ours := object{"role": "client", "fingerprints": local.Fingerprints}
 	gathered := make(chan struct{})
 	gatherer.OnLocalCandidate(func(found *webrtc.ICECandidate) {
@@ -108,7 +108,7 @@ func newTransport(api *webrtc.API, s *socket, direction string) (*transport, err
 	if err := errors.Join(ice.SetRemoteCandidates(candidates), ice.Start(gatherer, t.IceParameters, &controlling)); err != nil {
 		return nil, err
 	}
-	// The role is the server's: we are the client.
+	// Role of the remote side: this side is the DTLS client.
 	return t, t.dtls.Start(webrtc.DTLSParameters{Role: webrtc.DTLSRoleServer, Fingerprints: t.DtlsParameters.Fingerprints})
 }
 
@@ -136,7 +136,7 @@ func publish(api *webrtc.API, s *socket, via *transport, c codec, payload []byte
 	if err := errors.Join(sender.Send(parameters), s.request("publish", data, nil)); err != nil {
 		return err
 	}
-	// RTCP of the server asks for key frames, which all of ours are.
+	// The server requests key frames by RTCP; every frame is one, so requests are only read.
 	go func() {
 		for err := error(nil); err == nil; {
 			_, _, err = sender.ReadRTCP()

@@ -1,4 +1,4 @@
-// The websocket: requests and their answers, events, and the count of frames that resuming needs.
+// WebSocket: requests and responses, events, and the frame count that resuming needs.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 type frame struct {
-	ID    *int            `json:"id"` // of an answer; an event has none
+	ID    *int            `json:"id"` // of a response; an event has none
 	OK    bool            `json:"ok"`
 	Data  json.RawMessage `json:"data"`
 	Event string          `json:"event"`
@@ -39,7 +39,7 @@ func openSocket(ctx context.Context, url string) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The answer to authenticate in a room of many peers is larger than what the library takes.
+	// In a room of many peers the response to authenticate exceeds the default limit of the library.
 	conn.SetReadLimit(16 << 20)
 	s := &socket{ctx: ctx, conn: conn, events: make(chan frame, 4096), closed: make(chan struct{}), waiting: map[int]chan frame{}}
 	go s.read()
@@ -60,7 +60,7 @@ func (s *socket) read() {
 			return
 		}
 		s.mutex.Lock()
-		// Every frame counts but the answer to authenticate, which is our first request.
+		// Every frame counts except the response to authenticate, the first request.
 		if f.ID == nil || *f.ID != 1 {
 			s.received++
 		}
@@ -74,7 +74,7 @@ func (s *socket) read() {
 	}
 }
 
-// request sends a request and decodes the data of its answer into answer, which may be nil.
+// request sends a request and decodes the data of its response into answer, which may be nil.
 func (s *socket) request(method string, data object, answer any) error {
 	arrived := make(chan frame, 1)
 	s.mutex.Lock()
@@ -82,7 +82,7 @@ func (s *socket) request(method string, data object, answer any) error {
 	s.waiting[s.lastID] = arrived
 	text, err := json.Marshal(object{"id": s.lastID, "method": method, "data": data})
 	if err == nil {
-		// Within the lock: ids grow from frame to frame.
+		// Within the lock, so that frames are sent in the order of their ids.
 		err = s.conn.Write(s.ctx, websocket.MessageText, text)
 	}
 	s.mutex.Unlock()
@@ -103,7 +103,7 @@ func (s *socket) request(method string, data object, answer any) error {
 	}
 }
 
-// keepAlive tells the server every ten seconds how many frames have arrived, which it then forgets.
+// keepAlive reports the number of received frames every ten seconds, so that the server can drop them.
 func (s *socket) keepAlive() {
 	for range time.Tick(10 * time.Second) {
 		s.mutex.Lock()

@@ -1,4 +1,4 @@
-// A meeting in a page: the own picture, the others, who speaks, a chat.
+// A meeting in a page: local preview, participants, active speaker and chat.
 import {
   RoomProvider,
   useActiveSpeaker,
@@ -13,7 +13,7 @@ import { StrictMode, useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 function Track({ id }: { id: string }) {
-  // biome-ignore lint/a11y/useMediaCaption: nobody writes along what is said in a meeting.
+  // biome-ignore lint/a11y/useMediaCaption: live audio has no captions.
   return <video ref={useTrack(id)} width="320" autoPlay playsInline />;
 }
 

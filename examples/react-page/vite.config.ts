@@ -1,4 +1,4 @@
-// The page, and the few lines of a backend that it needs: POST /join gives a token. In earnest that is yours: see ../backend.
+// Vite configuration with a minimal backend: POST /join returns a token. Production backends authenticate users first: see ../backend.
 import { Mediarooms } from '@mediarooms/server';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';

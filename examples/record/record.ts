@@ -1,4 +1,4 @@
-// Records a room and saves its files: `npm start -- standup 60 recordings`. It stops after so many seconds, or with Ctrl-C.
+// Records a room and saves its files: `npm start -- standup 60 recordings`. Stops after the given number of seconds, or with Ctrl-C.
 import { createWriteStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ await mediarooms.components.delete(roomId, recorder.id);
 
 const { data } = await mediarooms.recordings.list();
 const id = data.find((each) => each.startsWith(`${roomId}-`) && !earlier.has(each));
-if (!id) throw new Error(`There is no recording of ${roomId}`);
+if (!id) throw new Error(`Room ${roomId} has no new recording`);
 const report = await mediarooms.recordings.report(id);
 
 const target = join(folder, id);

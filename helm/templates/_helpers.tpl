@@ -23,7 +23,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
-{{/* repository:tag or repository@digest of an image; the chart's version where nothing is said. */}}
+{{/* repository:tag or repository@digest of an image; the version of the chart if neither is set. */}}
 {{- define "mediarooms.image" -}}
 {{- $image := index . 0 -}}
 {{- if $image.digest -}}
@@ -33,21 +33,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* The namespaces that get a Role; none where the operator watches all. */}}
+{{/* Namespaces that get a Role; empty if the operator watches all. */}}
 {{- define "mediarooms.namespaces" -}}
 {{- $watched := .Values.operator.watchNamespaces -}}
 {{- if and (has "*" $watched) (gt (len $watched) 1) -}}
-{{- fail "operator.watchNamespaces: '*' is all namespaces, and stands alone" -}}
+{{- fail "operator.watchNamespaces: '*' means all namespaces and must be the only item" -}}
 {{- end -}}
 {{- if and .Values.mediaCluster.create $watched (not (has "*" $watched)) (not (has .Release.Namespace $watched)) -}}
-{{- fail (printf "operator.watchNamespaces must have %s, where the MediaCluster is made; or set mediaCluster.create=false" .Release.Namespace) -}}
+{{- fail (printf "operator.watchNamespaces must contain %s, the namespace of the MediaCluster; or set mediaCluster.create=false" .Release.Namespace) -}}
 {{- end -}}
 {{- if not (has "*" .Values.operator.watchNamespaces) -}}
 {{- join " " (default (list .Release.Namespace) .Values.operator.watchNamespaces) -}}
 {{- end -}}
 {{- end -}}
 
-{{/* What Pod Security "restricted" asks of a pod and of a container. */}}
+{{/* Security contexts required by Pod Security "restricted". */}}
 {{- define "mediarooms.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 10001

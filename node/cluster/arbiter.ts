@@ -1,32 +1,35 @@
-// Reservations of names while rooms are made: kept at one node of the cluster, so that of two requests for one name exactly one wins.
+// Name arbiter: reserves room names at one node of the cluster, so that exactly one of two concurrent requests for a name wins.
 import { ServiceError } from '../common/errors.ts';
 import type { NodeName } from './cluster-transport.ts';
 
-/** A name in one of two spaces: a room's id, or the caller's own key. */
+/** A name in one of two spaces: the id of a room, or the external id that the caller chose. */
 export type ReservedName = { space: 'id' | 'externalId'; name: string };
 /** `expiresAt` in monotonic milliseconds. */
 export type Reservation = { holder: NodeName; ticket: string; expiresAt: number };
 
-/** Longest that a creation may take; then the name is free again. Milliseconds. */
+/** Maximum duration of a room creation, in milliseconds. After it the name is free again. */
 export const reservationTtl = 15_000;
-/** Reservations at once; beyond, creations are refused. */
+/** Maximum number of concurrent reservations. Further creations are rejected. */
 const maxReservations = 100_000;
 
 export type ReserveResult = { ok: true } | { ok: false; taken: ReservedName };
 
 export class Arbiter {
-  /** What expires first comes first. */
+  /** Insertion order is expiry order. */
   readonly #reservations = new Map<string, Reservation>();
   readonly #exists: (name: ReservedName) => boolean;
   readonly #now: () => number;
 
-  /** `exists`: whether a living room has the name, as far as this node knows. */
+  /** `exists`: true if this node has an active room with the name in its directory. */
   constructor(exists: (name: ReservedName) => boolean, now: () => number = () => performance.now()) {
     this.#exists = exists;
     this.#now = now;
   }
 
-  /** All names or none; the first that is taken is told. @throws ServiceError `unavailable` where there are too many */
+  /**
+   * Reserves all names or none, and returns the first name that is in use. @throws ServiceError `unavailable` if there are too many
+   * reservations
+   */
   reserve(names: readonly ReservedName[], holder: NodeName, ticket: string): ReserveResult {
     const now = this.#now();
     this.#expire(now);
@@ -35,7 +38,7 @@ export class Arbiter {
       if ((reservation !== undefined && reservation.ticket !== ticket) || this.#exists(taken)) return { ok: false, taken };
     }
     if (this.#reservations.size + names.length > maxReservations)
-      throw new ServiceError('unavailable', 'Too many rooms are being made', { retryAfter: reservationTtl / 1_000 });
+      throw new ServiceError('unavailable', 'Too many rooms are being created', { retryAfter: reservationTtl / 1_000 });
     for (const name of names) {
       this.#reservations.delete(keyOf(name));
       this.#reservations.set(keyOf(name), { holder, ticket, expiresAt: now + reservationTtl });
@@ -43,12 +46,12 @@ export class Arbiter {
     return { ok: true };
   }
 
-  /** The creation is over, whichever way. Names of other tickets stay. */
+  /** The creation has ended, with or without success. Names of other tickets stay reserved. */
   release(names: readonly ReservedName[], ticket: string): void {
     for (const name of names) if (this.#reservations.get(keyOf(name))?.ticket === ticket) this.#reservations.delete(keyOf(name));
   }
 
-  /** A node is lost: what it was about to make is not made. */
+  /** A node is lost: its creations in progress will not complete. */
   releaseAll(holder: NodeName): void {
     for (const [key, reservation] of this.#reservations) if (reservation.holder === holder) this.#reservations.delete(key);
   }
@@ -61,7 +64,7 @@ export class Arbiter {
   }
 }
 
-/** The node whose arbiter decides: the one with the lowest name of all that are connected. */
+/** The node whose arbiter decides: the lowest name of all connected nodes. */
 export function arbiterOf(self: NodeName, nodes: readonly NodeName[]): NodeName {
   return [self, ...nodes].sort()[0] ?? self;
 }

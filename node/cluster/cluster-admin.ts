@@ -1,4 +1,4 @@
-// The nodes of the cluster as REST asks for them: their state and load, and draining wherever the node is.
+// Cluster administration: serves the REST routes for nodes (state, load, drain) on behalf of any node.
 
 import type { z } from 'zod';
 import { ServiceError } from '../common/errors.ts';
@@ -29,7 +29,7 @@ export type ControlOptions = {
   drain: { start(timeout: number): void; cancel(): void };
   drainView: () => DrainView;
   config: () => NodeConfig;
-  /** Milliseconds, where a request names none. */
+  /** Default drain timeout in milliseconds, if a request has none. */
   defaultTimeout: () => number;
 };
 
@@ -68,7 +68,7 @@ export class ClusterAdmin implements ClusterControl {
     return this.#read(node ?? this.#options.links.self, 'config', nodeConfigSchema, this.#options.config);
   }
 
-  /** Answers another node. @returns undefined where the call is none of ours. */
+  /** Handles a request of another node. @returns undefined if the method is not handled here. */
   answer(method: string, data: unknown): Promise<unknown> | undefined {
     if (method === 'drainView') return Promise.resolve(this.#options.drainView());
     if (method === 'config') return Promise.resolve(this.#options.config());
@@ -102,7 +102,7 @@ export class ClusterAdmin implements ClusterControl {
     if (node === links.self) return here();
     if (!membership.members.has(node)) throw new ServiceError('not_found', `Node ${node} is not connected`);
     const answer = schema.safeParse(await links.call(node, method, null, readTimeoutMs));
-    if (!answer.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
+    if (!answer.success) throw new ServiceError('node_unreachable', `Invalid response from node ${node}`);
     return answer.data;
   }
 

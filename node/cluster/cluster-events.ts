@@ -1,4 +1,4 @@
-// Events of the whole cluster: own ones are told to the other nodes, theirs to whoever listens here, in order and without holes.
+// Cluster event stream: sends local events to the other nodes and delivers remote events to local listeners, in order and without gaps.
 import { z } from 'zod';
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -8,36 +8,36 @@ import { type RoomEvent, roomEventSchema } from '../rooms/shapes/events.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LostEntry } from './connected-peers.ts';
 
-/** How long a node may take to tell what happened, and until one that failed is asked again. Milliseconds. */
+/** Timeout for one page of events, and delay before a failed node is asked again. Milliseconds. */
 const pageTimeoutMs = 2_000;
 const retryDelay = 1_000;
-/** Nodes whose place is remembered; the oldest that are not connected are forgotten. */
+/** Maximum number of sources whose position is kept. The oldest disconnected sources are dropped first. */
 const maxSources = 1_000;
 
 const place = z.int().min(0);
 const source = z.string().max(600);
-/** Read one by one: a kind of event that only a newer node knows must not keep the others back. */
+/** Parsed one by one: an event type that only a newer node has must not block the other events. */
 const events = z.array(z.unknown()).max(1_000);
 const batchSchema = z.object({ source, from: place, events });
 const standSchema = z.object({ source, index: place, uptime: z.number().min(0) });
 const askSchema = z.object({ source, index: place, limit: z.int().positive().optional() });
 const pageSchema = batchSchema.extend({ last: place, missing: z.boolean() });
 
-/** The events of this node. */
+/** Event feed of this node. */
 export interface LocalEventFeed extends EventFeed {
   readonly source: string;
   readonly last: number;
   after(index: number, limit?: number): EventPage;
 }
 
-/** `last`: what was published here; `target`: what is known to exist. */
+/** `last`: index of the last event published here; `target`: highest known index. */
 type Source = { id: string; last: number; target: number; catchingUp: boolean; retry: Timer | undefined };
 
 export type ClusterEventsOptions = {
   links: ClusterTransport;
   own: LocalEventFeed;
   log: Log;
-  /** Milliseconds since this node started. */
+  /** Milliseconds since the start of this node. */
   uptime?: () => number;
 };
 
@@ -45,7 +45,10 @@ export class ClusterEvents implements EventFeed {
   readonly #options: ClusterEventsOptions;
   readonly #uptime: () => number;
   readonly #listeners = new Set<SourcedEventListener>();
-  /** By node: its present start. It is kept while the node is not connected, so that nothing is missed or told twice when it is back. */
+  /**
+   * Current incarnation of each node. It is kept while the node is disconnected, so that no event is missed or delivered twice after a
+   * reconnect.
+   */
   readonly #sources = new Map<NodeName, Source>();
   readonly #stopOwn: () => void;
   #told: number;
@@ -83,11 +86,11 @@ export class ClusterEvents implements EventFeed {
     return node === undefined ? undefined : this.#ask(node, id, index, limit);
   }
 
-  /** Tells the other node where this one stands. What is still to be told follows in order. */
+  /** Sends the current position to the other node. Pending events follow in order. */
   nodeUp(node: NodeName): void {
     const stand = { source: this.#options.own.source, index: this.#told, uptime: this.#uptime() };
     this.#options.links.cast(node, 'eventsAt', stand);
-    // The other side may have told where it stands before this one heard that it is there.
+    // The position of the remote node may have arrived before the connection was reported here.
     const known = this.#sources.get(node);
     if (known) void this.#catchUp(node, known);
   }
@@ -97,9 +100,9 @@ export class ClusterEvents implements EventFeed {
   }
 
   /**
-   * A room was lost with its node: its peers that were connected are not any more, then it has crashed. Each node tells its own listeners,
-   * so that each hears it once. The events have no seq and no place of their own among those of the node that is gone; their ids are the
-   * same wherever they are told.
+   * A room was lost with its node: emits PeerDisconnected for its connected peers, then RoomCrashed. Each node emits them to local
+   * listeners only, so that each listener receives them once. They have no seq and no index in the log of the lost node. Their ids are the
+   * same on every node.
    */
   roomLost(node: NodeName, { id: roomId, incarnation, connected }: Pick<LostEntry, 'id' | 'incarnation' | 'connected'>): RoomEvent[] {
     const known = this.#sources.get(node);
@@ -114,12 +117,12 @@ export class ClusterEvents implements EventFeed {
     return events;
   }
 
-  /** Answers another node. @returns undefined where the call is none of ours. */
+  /** Handles a request of another node. @returns undefined if the method is not handled here. */
   answer(_from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
     return method === 'eventsSince' ? this.#answerPage(data) : undefined;
   }
 
-  /** @returns whether the message was one of ours. */
+  /** @returns true if the message was handled here. */
   receive(from: NodeName, method: string, data: unknown): boolean {
     if (method === 'events') this.#take(from, batchSchema.parse(data));
     else if (method === 'eventsAt') this.#meet(from, standSchema.parse(data));
@@ -127,7 +130,7 @@ export class ClusterEvents implements EventFeed {
     return true;
   }
 
-  /** Tells what is still to be told, and then nobody any more. Idempotent. */
+  /** Sends pending events, then stops. Idempotent. */
   close(): void {
     if (!this.#closed) this.#tell();
     this.#closed = true;
@@ -139,12 +142,12 @@ export class ClusterEvents implements EventFeed {
   async #answerPage(data: unknown): Promise<z.input<typeof pageSchema>> {
     const { own } = this.#options;
     const asked = askSchema.parse(data);
-    if (asked.source !== own.source) throw new ServiceError('not_found', `Node ${this.#options.links.self} has started again since`);
+    if (asked.source !== own.source) throw new ServiceError('not_found', `Node ${this.#options.links.self} has restarted since`);
     const page = own.after(asked.index, asked.limit);
     return { source: own.source, from: page.from, events: page.events.map(({ event }) => event), last: page.last, missing: page.missing };
   }
 
-  /** One batch for what happens in one turn of the event loop. */
+  /** One batch for all events of one turn of the event loop. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -164,8 +167,8 @@ export class ClusterEvents implements EventFeed {
   }
 
   /**
-   * Who was here before the other node started wants all of its events; whoever came later, those from now on. After a lost
-   * connection both take up where they were.
+   * If this node is older than the remote one, it needs all events of that node; otherwise only those from now on. After a lost connection
+   * both continue at their last position.
    */
   #meet(from: NodeName, stand: z.infer<typeof standSchema>): void {
     const since = stand.uptime <= this.#uptime() ? 0 : stand.index;
@@ -182,7 +185,7 @@ export class ClusterEvents implements EventFeed {
   }
 
   #sourceOf(node: NodeName, id: string, since: number): Source {
-    if (!id.startsWith(`${node}#`)) throw new Error(`node ${node} speaks for ${id}`);
+    if (!id.startsWith(`${node}#`)) throw new Error(`node ${node} sent events of source ${id}`);
     const known = this.#sources.get(node);
     if (known?.id === id) return known;
     known?.retry?.stop();
@@ -196,7 +199,7 @@ export class ClusterEvents implements EventFeed {
     return fresh;
   }
 
-  /** Asks for what is missing until everything that is known to exist was told; what comes meanwhile only says how far that is. */
+  /** Requests missing events until all known events are published. Events that arrive meanwhile only raise the target. */
   async #catchUp(node: NodeName, known: Source): Promise<void> {
     if (known.catchingUp) return;
     known.catchingUp = true;
@@ -206,15 +209,15 @@ export class ClusterEvents implements EventFeed {
         const { target } = known;
         const page = await this.#askRaw(node, known.id, known.last);
         if (!this.#isCurrent(node, known)) break;
-        if (page.missing) this.#options.log.warn({ node, from: known.last, to: page.from }, 'events of another node are gone');
+        if (page.missing) this.#options.log.warn({ node, from: known.last, to: page.from }, 'events of remote node lost (log truncated)');
         known.last = Math.max(known.last, page.from);
         known.target = Math.max(known.target, page.last);
         this.#publishAll(known, page.from, page.events);
-        // There is nothing more than what the node itself says, unless it has told of more since it was asked.
+        // The node has no more events, unless the target rose during the request.
         if (page.events.length === 0 && known.target === target) known.target = known.last;
       }
     } catch (error) {
-      this.#options.log.info({ node, err: error }, 'a node did not tell its events');
+      this.#options.log.info({ node, err: error }, 'could not fetch events of remote node');
       if (this.#isCurrent(node, known)) known.retry = new Timer(retryDelay, () => void this.#catchUp(node, known));
     } finally {
       known.catchingUp = false;
@@ -238,7 +241,7 @@ export class ClusterEvents implements EventFeed {
   #read(id: string, index: number, value: unknown): SourcedEvent | undefined {
     const event = roomEventSchema.safeParse(value);
     if (event.success) return { source: id, index, event: event.data };
-    this.#options.log.warn({ source: id, index, err: event.error }, 'an event of another node was not understood');
+    this.#options.log.warn({ source: id, index, err: event.error }, 'could not parse event of remote node');
     return undefined;
   }
 
@@ -247,7 +250,7 @@ export class ClusterEvents implements EventFeed {
       try {
         listener(sourced);
       } catch (error) {
-        this.#options.log.error({ err: error, event: sourced.event.type }, 'a listener of events failed');
+        this.#options.log.error({ err: error, event: sourced.event.type }, 'event listener failed');
       }
     }
   }
@@ -262,6 +265,6 @@ export class ClusterEvents implements EventFeed {
     const asked = { source: id, index, ...(limit !== undefined && { limit }) };
     const page = pageSchema.safeParse(await this.#options.links.call(node, 'eventsSince', asked, pageTimeoutMs));
     if (page.success && page.data.source === id) return page.data;
-    throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
+    throw new ServiceError('node_unreachable', `Invalid response from node ${node}`);
   }
 }

@@ -1,4 +1,5 @@
-// Rendering over many nodes: that which has a recording on its disk does it, else, where only S3 has it, the one that is asked; any of them says how far it is.
+// Cluster rendering: starts a render on the node that stores the recording, or on this one if only S3 has it. Every node can report
+// progress.
 import { z } from 'zod';
 import { ServiceError } from '../common/errors.ts';
 import { recordingIdSchema } from '../rooms/shapes/content.ts';
@@ -12,9 +13,9 @@ import {
 } from '../rooms/shapes/renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 
-/** How long another node may take, in milliseconds: it ends processes for who cancels. */
+/** Timeout of RPCs in milliseconds. Long, because a cancellation waits until the processes end. */
 const rpcTimeoutMs = 5_000;
-/** Milliseconds to say whether it is at work on it. */
+/** Timeout of the search for the node that runs a render, in milliseconds. */
 const searchTimeoutMs = 1_000;
 
 const askSchema = z.object({ id: recordingIdSchema, options: renderOptionsSchema.optional() });
@@ -23,7 +24,7 @@ type Method = 'renderRecording' | 'getRender' | 'cancelRender';
 export type ClusterRendersOptions = {
   links: ClusterTransport;
   own: LocalRenderService;
-  /** The node that has the recording on its disk. */
+  /** The node that stores the recording on disk. */
   locate: (recordingId: string) => Promise<NodeName | undefined>;
 };
 
@@ -46,7 +47,7 @@ export class ClusterRenders implements RenderControl {
     await this.#ask('cancelRender', { id }, z.unknown(), (own) => own.cancelRender(id));
   }
 
-  /** Answers another node. @returns undefined where the call is none of ours. */
+  /** Handles a request of another node. @returns undefined if the method is not handled here. */
   answer(method: string, data: unknown): Promise<unknown> | undefined {
     if (method === 'holdsRender') return this.#options.own.holds(askSchema.parse(data).id);
     if (method === 'renderRecording' || method === 'getRender' || method === 'cancelRender') return this.#answer(method, data);
@@ -72,16 +73,16 @@ export class ClusterRenders implements RenderControl {
     const node = (await locate(data.id)) ?? (await this.#worker(data.id));
     if (node === links.self) return here(own);
     const answer = schema.safeParse(await links.call(node, method, data, rpcTimeoutMs));
-    if (!answer.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
+    if (!answer.success) throw new ServiceError('node_unreachable', `Invalid response from node ${node}`);
     return answer.data;
   }
 
-  /** The node that works on a recording that is on no disk; this one where none does. One that does not say so counts as none. */
+  /** The node that renders a recording which is on no disk, or this node if there is none. A node that does not respond is skipped. */
   async #worker(id: string): Promise<NodeName> {
     const { links, own } = this.#options;
     if (await own.holds(id)) return links.self;
     const asked = links.nodes().map(async (node) => {
-      if ((await links.call(node, 'holdsRender', { id }, searchTimeoutMs)) !== true) throw new Error('not there');
+      if ((await links.call(node, 'holdsRender', { id }, searchTimeoutMs)) !== true) throw new Error('not found');
       return node;
     });
     return Promise.any(asked).catch(() => links.self);

@@ -1,4 +1,4 @@
-// RoomService over many nodes: rooms are made where the load is lowest, and every call goes to the node that owns the room.
+// Cluster room service: creates rooms on the least loaded node and routes every request to the owning node.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -15,20 +15,20 @@ import type { NodeLoad } from './placement.ts';
 import { type NameReservation, nameReservationSchema, RoomCreator } from './room-creator.ts';
 import { type RoomRpc, type RoomRpcArgs, type RoomRpcResult, roomRpc, roomRpcPrefix } from './room-rpc.ts';
 
-/** How long another node may take, in milliseconds. Lists are answered without those that take longer. */
+/** Timeout of RPCs in milliseconds. Lists leave out nodes that exceed it. */
 const rpcTimeoutMs = 5_000;
-/** The same where a process is started or ended: longer than that may take, so that what is being done is not told to have failed. */
+/** Timeout if a process starts or ends, in milliseconds. Longer, so that an operation in progress is not reported as failed. */
 const processTimeoutMs = 20_000;
 const withProcess: readonly RoomRpc[] = ['addComponent', 'deleteComponent'];
 const listTimeoutMs = 2_000;
 const searchTimeoutMs = 1_000;
-/** Rooms that are searched for at once; beyond, an unknown room is not found without asking. */
+/** Maximum number of concurrent searches. Beyond it an unknown room is reported as not found without a search. */
 const maxSearches = 100;
 
-/** The rooms of this node, as the cluster uses them. */
+/** Room service of this node with the methods that the cluster needs. */
 export interface LocalRoomService extends RoomService {
   has(roomId: string): boolean;
-  /** Rooms of other nodes, as those tell of them. */
+  /** A room of another node ended, as that node reports. */
   endedElsewhere(roomId: string, reason: string): void;
   madeElsewhere(roomId: string): void;
   find(
@@ -81,7 +81,7 @@ export class ClusterRooms implements RoomService {
       try {
         return await this.#call(node, 'listRooms', [page], listTimeoutMs);
       } catch (error) {
-        log.info({ node, err: error }, 'a node did not list its rooms');
+        log.info({ node, err: error }, 'could not list rooms of remote node');
         return { rooms: [], incomplete: [node] } satisfies RoomPage;
       }
     });
@@ -170,12 +170,12 @@ export class ClusterRooms implements RoomService {
     await this.#route('sendDigits', [roomId, componentId, callId, digits]);
   }
 
-  /** The node that owns a room, as far as this one knows. */
+  /** The owning node of a room, from the directory of this node. */
   ownerOf(roomId: string): NodeName | undefined {
     return this.#options.local.has(roomId) ? this.#options.links.self : this.#options.membership.directory.find(roomId)?.owner;
   }
 
-  /** As ownerOf; where nothing is known of the room, the other nodes are asked. */
+  /** Like ownerOf, but asks the other nodes if the directory has no entry. */
   async locate(roomId: string): Promise<NodeName | undefined> {
     return this.ownerOf(roomId) ?? this.#search(roomId);
   }
@@ -185,7 +185,7 @@ export class ClusterRooms implements RoomService {
     this.#loads.nodeDown(node);
   }
 
-  /** Answers another node. @returns undefined where the call is none of ours. */
+  /** Handles a request of another node. @returns undefined if the method is not handled here. */
   answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
     if (method === 'load') return Promise.resolve(this.#loads.answer());
     if (method === 'has') return Promise.resolve(typeof data === 'string' && this.#options.local.has(data));
@@ -194,7 +194,7 @@ export class ClusterRooms implements RoomService {
     return Object.hasOwn(roomRpc, name) ? this.#callLocal(from, name as RoomRpc, data) : undefined;
   }
 
-  /** @returns whether the message was one of ours. */
+  /** @returns true if the message was handled here. */
   receive(method: string, data: unknown): boolean {
     if (method !== 'release') return false;
     const { names, ticket } = nameReservationSchema.parse(data);
@@ -210,13 +210,13 @@ export class ClusterRooms implements RoomService {
   async #callLocal(from: NodeName, method: RoomRpc, data: unknown): Promise<unknown> {
     if (method === 'createRoom') this.#loads.received(from);
     const args = roomRpc[method].args.safeParse(data);
-    if (!args.success) throw new ServiceError('bad_request', `Another node called ${method} with what this version does not understand`);
+    if (!args.success) throw new ServiceError('bad_request', `Invalid arguments for ${method} from another node`);
     const { local } = this.#options;
     if (method === 'createRoom') return this.#createLocal(...(args.data as RoomRpcArgs<'createRoom'>));
     return ((await (local[method] as (...args: unknown[]) => Promise<unknown>).apply(local, args.data)) ?? null) satisfies unknown;
   }
 
-  /** The room is announced while it is made, so the end of the reservation follows the announcement to every node. */
+  /** The room is announced during creation, so the end of the reservation follows the announcement to every node. */
   async #createLocal(options: RoomOptions, reservation: NameReservation | null): Promise<CreatedRoom> {
     const created = await this.#options.local.createRoom(options);
     if (reservation) this.#roomCreator.release(reservation);
@@ -232,20 +232,23 @@ export class ClusterRooms implements RoomService {
     return { created: false, room, address: entry.owner === links.self ? address() : (membership.members.get(entry.owner)?.address ?? '') };
   }
 
-  /** To the owner; this node's own rooms answer also for what nobody owns, since they remember what ended, here or elsewhere. */
+  /**
+   * Routes to the owning node. Requests for rooms without an owner are handled locally, because every node remembers ended rooms of all
+   * nodes.
+   */
   async #route<C extends RoomRpc>(method: C, args: RoomRpcArgs<C>): Promise<RoomRpcResult<C>> {
     const roomId = args[0] as string;
     return this.#at((await this.locate(roomId)) ?? this.#options.links.self, method, args);
   }
 
-  /** A room that was made a moment ago may not be announced to this node yet: whoever was just told of it shall find it. */
+  /** The announcement of a new room may not have arrived yet. A client that has just received the room id must still find it. */
   #search(roomId: string): Promise<NodeName | undefined> {
     const running = this.#searches.get(roomId);
     if (running) return running;
     const { links } = this.#options;
     if (links.nodes().length === 0 || this.#searches.size >= maxSearches) return Promise.resolve(undefined);
     const asked = links.nodes().map(async (node) => {
-      if ((await links.call(node, 'has', roomId, searchTimeoutMs)) !== true) throw new Error('not here');
+      if ((await links.call(node, 'has', roomId, searchTimeoutMs)) !== true) throw new Error('not found');
       return node;
     });
     const search = Promise.any(asked)
@@ -264,12 +267,12 @@ export class ClusterRooms implements RoomService {
   async #call<C extends RoomRpc>(node: NodeName, method: C, args: RoomRpcArgs<C>, deadline: number): Promise<RoomRpcResult<C>> {
     const answer = await this.#options.links.call(node, `${roomRpcPrefix}${method}`, args, deadline);
     const parsed = roomRpc[method].result.safeParse(answer);
-    if (!parsed.success) throw new ServiceError('node_unreachable', `Node ${node} answered with what this version does not understand`);
+    if (!parsed.success) throw new ServiceError('node_unreachable', `Invalid response from node ${node}`);
     return parsed.data as RoomRpcResult<C>;
   }
 }
 
-/** The room ended since it was announced. */
+/** The room ended after it was announced. */
 function ignoreMissing(error: unknown): undefined {
   if (error instanceof ServiceError && (error.code === 'room_not_found' || error.code === 'room_ended')) return undefined;
   throw error;

@@ -1,35 +1,39 @@
-// What the cluster needs of the connections between nodes: names, calls with a deadline, messages without an answer, ups and downs.
+// Cluster transport: interface for RPC with a timeout, one-way messages and connection events between nodes.
 
 export type NodeName = string;
 
-/** Another node's view of a request. It may throw ServiceErrors, which the caller gets as such. */
+/** Handler of requests from other nodes. It may throw ServiceErrors, which are passed to the caller. */
 export type NodeRequestHandler = (from: NodeName, method: string, data: unknown) => Promise<unknown>;
-/** A message that nobody answers. */
+/** Handler of one-way messages. */
 export type NodeMessageHandler = (from: NodeName, method: string, data: unknown) => void;
 
 export type TransportListener = {
-  /** A node is connected; casts to it arrive in order from here. */
+  /** A node connected. Messages to it arrive in order from now on. */
   up: (node: NodeName) => void;
-  /** It is not connected any more; what was asked of it fails. */
+  /** A node disconnected. Pending requests to it fail. */
   down: (node: NodeName) => void;
 };
 
-/** Messages are JSON values; per pair of nodes they arrive in the order they were sent, or not at all. */
+/** Messages are JSON values. Between two nodes they arrive in the order they were sent, or not at all. */
 export interface ClusterTransport {
   readonly self: NodeName;
-  /** Connected nodes, without this one, sorted. */
+  /** Connected nodes except this one, sorted by name. */
   nodes(): readonly NodeName[];
   /**
-   * Asks another node.
-   * @param deadline milliseconds
-   * @throws ServiceError as the other node's handler threw it; `node_unreachable` where it is not connected, goes away or does not answer in time.
+   * Sends a request to another node.
+   * @param deadline timeout in milliseconds
+   * @throws ServiceError that the handler of the other node threw; `node_unreachable` if the node is not connected, disconnects or does not
+   * respond in time.
    */
   call(node: NodeName, method: string, data: unknown, deadline: number): Promise<unknown>;
-  /** Tells another node; lost where it is not connected. */
+  /** Sends a one-way message. It is lost if the node is not connected. */
   cast(node: NodeName, method: string, data: unknown): void;
-  /** Something is to go to that node by another way: one that has been silent is asked for a sign of life, and is down where it gives none. */
+  /**
+   * Traffic for this node is about to use another connection: probes the node if it has been idle, and disconnects it if it does not
+   * respond.
+   */
   doubt(node: NodeName): void;
-  /** One handler of each for the life of the links. */
+  /** Sets the handlers, once for the lifetime of the transport. */
   handle(handlers: { call: NodeRequestHandler; cast: NodeMessageHandler }): void;
   listen(listener: TransportListener): void;
 }

@@ -1,4 +1,4 @@
-// Webhooks over many nodes: each has its own that wait and its own dead letters, any of them answers for all; a node that ends hands them over.
+// Cluster webhooks: lists pending deliveries and dead letters of all nodes, and hands them over when a node shuts down.
 import { z } from 'zod';
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -16,11 +16,11 @@ import {
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { Member } from './membership.ts';
 
-/** How long another node may take, in milliseconds. */
+/** RPC timeout in milliseconds. */
 const listTimeoutMs = 2_000;
 const replayTimeoutMs = 10_000;
 const handoverTimeoutMs = 2_000;
-/** Of dead letters that one node tells another at once. */
+/** Maximum size of the dead letters in one RPC response. */
 const maxLetterBytes = 4 * 1024 * 1024;
 
 const askSchema = z.object({ filter: replaySchema, limit: z.number().int().min(1).max(999) });
@@ -29,7 +29,7 @@ export type ClusterWebhooksOptions = {
   links: ClusterTransport;
   log: Log;
   own: LocalWebhookService;
-  /** Takes deliveries of a node that ends. @returns how many */
+  /** Accepts deliveries of a node that shuts down. @returns the number of accepted deliveries */
   take: (data: unknown) => number;
   member: (node: NodeName) => Member | undefined;
 };
@@ -38,7 +38,7 @@ type Answers<T> = { answers: { node: NodeName; answer: T }[]; incomplete: NodeNa
 
 export class ClusterWebhooks implements WebhookAdmin {
   readonly #options: ClusterWebhooksOptions;
-  /** Nodes that took nothing when this one ended. */
+  /** Nodes that accepted no deliveries during this shutdown. */
   readonly #unwilling = new Set<NodeName>();
 
   constructor(options: ClusterWebhooksOptions) {
@@ -57,7 +57,7 @@ export class ClusterWebhooks implements WebhookAdmin {
     const schema = z.array(deadLetterSchema).max(limit);
     const { answers, incomplete } = await this.#askAll('deadLetters', { filter, limit }, listTimeoutMs, schema, own);
     const letters = answers.flatMap(({ node, answer }) => answer.map((letter) => ({ node, ...letter })));
-    // Stable: what a node gave up within one millisecond stays in its order.
+    // The sort is stable: dead letters of one node with equal times keep their order.
     letters.sort((a, b) => Date.parse(b.givenUpAt) - Date.parse(a.givenUpAt));
     return { letters: letters.slice(0, limit), incomplete };
   }
@@ -68,7 +68,10 @@ export class ClusterWebhooks implements WebhookAdmin {
     return { replayed: answers.reduce((sum, { answer }) => sum + answer, 0), incomplete };
   }
 
-  /** Hands deliveries over to a node that stays; to the next where one refuses or does not answer. @throws ServiceError where none takes them. */
+  /**
+   * Hands deliveries over to an active node, and to the next one if a node rejects them or does not respond. @throws ServiceError if no
+   * node accepts them.
+   */
   async handOver(batch: unknown): Promise<void> {
     const { links, member, log } = this.#options;
     for (const node of links.nodes()) {
@@ -78,13 +81,13 @@ export class ClusterWebhooks implements WebhookAdmin {
         return;
       } catch (error) {
         this.#unwilling.add(node);
-        log.info({ node, err: error }, 'a node does not take webhooks');
+        log.info({ node, err: error }, 'node did not accept webhooks');
       }
     }
-    throw new ServiceError('unavailable', 'No other node takes webhooks');
+    throw new ServiceError('unavailable', 'No other node accepts webhooks');
   }
 
-  /** Answers another node. @returns undefined where the call is none of ours. */
+  /** Handles a request of another node. @returns undefined if the method is not handled here. */
   answer(method: string, data: unknown): Promise<unknown> | undefined {
     switch (method) {
       case 'webhooks':
@@ -113,7 +116,7 @@ export class ClusterWebhooks implements WebhookAdmin {
       try {
         return [{ node, answer: schema.parse(await links.call(node, method, data, deadline)) }];
       } catch (error) {
-        log.info({ node, err: error }, 'a node did not answer for its webhooks');
+        log.info({ node, err: error }, 'could not list webhooks of remote node');
         incomplete.push(node);
         return [];
       }
@@ -123,7 +126,7 @@ export class ClusterWebhooks implements WebhookAdmin {
   }
 }
 
-/** The first of them. */
+/** The first letters, up to the size limit of a response. */
 function withinBytes(letters: readonly DeadLetterView[]): DeadLetterView[] {
   let bytes = 0;
   const end = letters.findIndex((letter) => {

@@ -1,4 +1,4 @@
-// The cluster as one node sees it: membership, the rooms of all nodes, and the messages between them.
+// Cluster facade: combines membership, room directory and RPC as seen by one node.
 import { z } from 'zod';
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -11,7 +11,9 @@ import type { DirectoryEntry } from './directory.ts';
 import { type LocalNodeDescription, Membership } from './membership.ts';
 import type { NodeLoad } from './placement.ts';
 
-/** How long the owner of an older room of the same id may take to say something, in milliseconds: longer than one that is gone is believed in. */
+/**
+ * Timeout for RPCs to the owner of an older room with the same id, in milliseconds. Longer than the failure detector needs for a lost node.
+ */
 const duplicateTimeoutMs = 20_000;
 
 const namesSchema = z.array(z.string().max(512)).max(1_000);
@@ -25,14 +27,14 @@ export type ClusterOptions = {
   drain: ControlOptions['drain'];
   drainView: ControlOptions['drainView'];
   config: ControlOptions['config'];
-  /** Milliseconds that a drain takes at most where nobody says otherwise. */
+  /** Default drain timeout in milliseconds. */
   drainTimeout: () => number;
-  /** Another node says whom it knows. */
+  /** Another node sent the names of the nodes it is connected to. */
   onNodes: (from: NodeName, names: readonly string[]) => void;
   traffic: NodeRequests;
 };
 
-/** What goes between nodes beside rooms (inter-node-services.ts). */
+/** RPC between nodes for everything except rooms (inter-node-services.ts). */
 export interface NodeRequests {
   nodeUp(node: NodeName): void;
   nodeDown(node: NodeName): void;
@@ -82,7 +84,7 @@ export class Cluster {
     links.handle({
       call: async (from, method, data) => {
         const answer = this.rooms.answer(from, method, data) ?? this.control.answer(method, data) ?? traffic.answer(from, method, data);
-        if (!answer) throw new ServiceError('bad_request', `Node ${links.self} does not know the call ${method.slice(0, 64)}`);
+        if (!answer) throw new ServiceError('bad_request', `Node ${links.self} does not support the method ${method.slice(0, 64)}`);
         return answer;
       },
       cast: (from, method, data) => {
@@ -90,7 +92,7 @@ export class Cluster {
           if (method === 'nodes') options.onNodes(from, namesSchema.parse(data));
           else if (!this.membership.receive(from, method, data) && !this.rooms.receive(method, data)) traffic.receive(from, method, data);
         } catch (error) {
-          log.warn({ node: from, method: method.slice(0, 64), err: error }, 'a message of another node was not understood');
+          log.warn({ node: from, method: method.slice(0, 64), err: error }, 'invalid message from remote node');
         }
       },
     });
@@ -107,18 +109,18 @@ export class Cluster {
     });
   }
 
-  /** Whether another node is connected that has not said yet who it is: what it has cannot be reached before. */
+  /** True if a connected node has not sent its snapshot yet. Its rooms cannot be reached before. */
   get meets(): boolean {
     return this.links.nodes().length > this.membership.members.size;
   }
 
-  /** Whether there is another node that stays, or that still has rooms: this one is a way to them. */
+  /** True if another node is active or still owns rooms: requests must be proxied to it. */
   get hasActiveNodes(): boolean {
     const { members, directory } = this.membership;
     return [...members.values()].some(({ name, state }) => state !== 'terminating' || directory.ownedBy(name).length > 0);
   }
 
-  /** Something happened in a room of this node: the other nodes hear of what they must know if this one is lost. */
+  /** An event of a local room: sends the other nodes the data they need if this node is lost. */
   roomEvent({ type, roomId, incarnation, peerId, reason }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation' | 'peerId' | 'reason'>): void {
     if (type === 'RoomCreated') this.roomChanged(roomId);
     if (peerId !== undefined && (type === 'PeerConnected' || type === 'PeerDisconnected'))
@@ -127,7 +129,7 @@ export class Cluster {
     if (type === 'RoomCrashed') this.membership.retract(roomId, incarnation, 'crashed');
   }
 
-  /** A room of this node is new or has other properties that the directory shows. */
+  /** A local room was created, or properties shown in the directory changed. */
   roomChanged(roomId: string): void {
     const room = this.#local.find(roomId);
     if (!room) return;
@@ -135,7 +137,7 @@ export class Cluster {
     this.membership.announce({ id: roomId, incarnation, externalId, webhookUrl: config.webhookUrl });
   }
 
-  /** The older room may have ended, as where one of its id was made again: then its owner told so before it answers anything. */
+  /** The older room may have ended, for example if its id was reused. Its owner announces that before it responds to a request. */
   async #endDuplicate({ id, incarnation }: DirectoryEntry, owner: NodeName): Promise<void> {
     await this.links.call(owner, 'has', id, duplicateTimeoutMs).catch(() => {});
     const stays = this.membership.directory.find(id)?.incarnation === incarnation;

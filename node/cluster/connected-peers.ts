@@ -1,12 +1,12 @@
-// Which peers are connected, by node and room: told when their node is lost.
+// Connected peers by node and room, reported if their node is lost.
 
 import type { NodeName } from './cluster-transport.ts';
 import type { DirectoryEntry } from './directory.ts';
 
-/** A room that was lost with its node. `connected`: ids of its peers that were. */
+/** A room that was lost with its node. `connected`: ids of the peers that were connected. */
 export type LostEntry = DirectoryEntry & { connected: readonly string[] };
 
-/** One peer connected, or did not any more. */
+/** A peer connected or disconnected. */
 export type Presence = { incarnation: string; peerId: string; connected: boolean };
 
 export class ConnectedPeers {
@@ -26,7 +26,7 @@ export class ConnectedPeers {
     this.#byNode.set(node, rooms);
   }
 
-  /** All that a node has, as it says. */
+  /** Replaces all peers of a node by its snapshot. */
   replace(node: NodeName, rooms: readonly { incarnation: string; connected: readonly string[] }[]): void {
     this.#byNode.set(node, new Map(rooms.map(({ incarnation, connected }) => [incarnation, new Set(connected)])));
   }

@@ -1,7 +1,7 @@
-// How busy the machine is, for placement among nodes that are equal otherwise.
+// CPU meter: measures CPU usage of the host, the tie-breaker in placement.
 import { cpus } from 'node:os';
 
-/** A reading is good for so long, in milliseconds: shorter spans say little. */
+/** Minimum interval of a measurement in milliseconds. Shorter ones are too noisy. */
 const span = 500;
 
 export class CpuMeter {
@@ -9,7 +9,7 @@ export class CpuMeter {
   #readAt = performance.now();
   #load = 0;
 
-  /** Share of all cores that was busy lately, 0 to 1. What only takes what nobody else wants (nice) does not count. */
+  /** Recent usage of all cores, 0 to 1. Low-priority work (nice) does not count. */
   read(): number {
     const now = performance.now();
     if (now - this.#readAt < span) return this.#load;

@@ -1,17 +1,17 @@
-// Who owns which room: what this node knows of all connected nodes, and the rule for an id that is alive twice.
+// Room directory: maps rooms to their owning nodes and resolves duplicate room ids.
 import type { NodeName } from './cluster-transport.ts';
 
-/** A room as other nodes know it. */
+/** A room as announced by its owner. */
 export type DirectoryEntry = { id: string; incarnation: string; owner: NodeName; externalId: string | null; webhookUrl: string | null };
 
-/** Two rooms with one id. The older incarnation stays, since incarnations sort by time of creation. */
+/** Two rooms with the same id. The older incarnation wins, because incarnations sort by creation time. */
 export type Conflict = { winner: DirectoryEntry; loser: DirectoryEntry };
 
 export class Directory {
   readonly #byId = new Map<string, DirectoryEntry>();
   readonly #byExternalId = new Map<string, DirectoryEntry>();
   readonly #byOwner = new Map<NodeName, Map<string, DirectoryEntry>>();
-  /** By id: what goes in a conflict, until it is over. Where the one that stays is over first, that was so already and only not known. */
+  /** By id: losers of conflicts that have not ended yet. If the winner ends first, the loser takes its place. */
   readonly #behind = new Map<string, DirectoryEntry>();
 
   get size(): number {
@@ -30,11 +30,11 @@ export class Directory {
     return [...(this.#byOwner.get(owner)?.values() ?? [])];
   }
 
-  /** Takes an entry in. Where another owner has the same id, the conflict is told and the one that stays is kept. */
+  /** Adds an entry. If another node owns a room with the same id, returns the conflict and keeps the winner. */
   add(entry: DirectoryEntry): Conflict | undefined {
     const known = this.#byId.get(entry.id);
     if (!known || known.owner === entry.owner) {
-      // The same owner's newer incarnation replaces what it had: its removal is on the way or was lost with a connection.
+      // The owner replaced its room by a newer incarnation. The removal of the old one is in transit or was lost with a connection.
       if (!known || known.incarnation <= entry.incarnation) this.#set(entry);
       return undefined;
     }
@@ -44,21 +44,21 @@ export class Directory {
     return conflict;
   }
 
-  /** Forgets one incarnation of a room; another one with the same id stays. */
+  /** Removes one incarnation of a room. Another incarnation with the same id stays. */
   remove(id: string, incarnation: string, owner: NodeName): DirectoryEntry | undefined {
     const gone = [this.#behind.get(id), this.#byId.get(id)].find((each) => each?.incarnation === incarnation && each.owner === owner);
     if (gone) this.#over(gone);
     return gone;
   }
 
-  /** All rooms of a node as it tells them: what it does not name is gone. */
+  /** Replaces all rooms of a node by its snapshot. */
   replace(owner: NodeName, entries: readonly DirectoryEntry[]): Conflict[] {
     const told = new Set(entries.map(({ incarnation }) => incarnation));
     for (const known of [...this.#behindOf(owner), ...this.ownedBy(owner)]) if (!told.has(known.incarnation)) this.#over(known);
     return entries.flatMap((entry) => this.add(entry) ?? []);
   }
 
-  /** A node is lost, and its rooms with it. */
+  /** Removes a lost node and its rooms. */
   drop(owner: NodeName): DirectoryEntry[] {
     for (const entry of this.#behindOf(owner)) this.#over(entry);
     const lost = this.ownedBy(owner);

@@ -1,4 +1,4 @@
-// Links over the Erlang distribution: calls and casts to the process `svc` of other nodes, with JSON in binaries.
+// Erlang transport: ClusterTransport over Erlang distribution. Messages go to the process `svc` of other nodes, with JSON in binaries.
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -10,31 +10,31 @@ import type { ErlangNode } from './erlang/erlang-node.ts';
 import { Atom, isAtom, type Term, tuple, tupleElements } from './erlang/terms/terms.ts';
 import { FailureDetector, type FailureDetectorTimings } from './failure-detector.ts';
 
-/** The registered name that our nodes call each other under. */
+/** Registered name of the process on every node. */
 const service = 'svc';
-/** What a node is asked to see whether it is one of the service. */
+/** Method that checks whether a node is a Mediarooms node. */
 const greeting = 'greet';
 const greetingTimeoutMs = 5_000;
-/** Bytes of JSON in one answer, with room for what is around it: a longer message would cost the connection. */
+/** Maximum JSON size of a response, minus the envelope. A longer message would close the connection. */
 const maxAnswerBytes = connectionLimits.messageBytes - 65_536;
-/** Tells another node that a third one gives no sign of life. */
+/** Method that reports a suspect node to another node. */
 const doubting = 'doubt';
 const ok = new Atom('ok');
 const failed = new Atom('error');
 
-/** Nodes that are connected but answer no call under our name (Erlang's own) are no nodes of the service. */
+/** Connected nodes that do not respond under our process name (Erlang nodes) are not nodes of the cluster. */
 export class ErlangTransport implements ClusterTransport {
   readonly self: NodeName;
   readonly #log: Log;
   readonly #listeners: TransportListener[] = [];
-  /** Nodes that have shown that they are nodes of the service. */
+  /** Nodes that completed the handshake. */
   readonly #known = new Set<NodeName>();
   readonly #failureDetector: FailureDetector;
   #greetings = 0;
   #node: ErlangNode | undefined;
   #handlers: { call: NodeRequestHandler; cast: NodeMessageHandler } | undefined;
 
-  /** Nobody is connected before attach(). */
+  /** No node is connected before attach(). */
   constructor(self: NodeName, log: Log, times?: FailureDetectorTimings) {
     this.self = self;
     this.#log = log;
@@ -49,7 +49,7 @@ export class ErlangTransport implements ClusterTransport {
     });
   }
 
-  /** From here this node is one of the cluster; handlers and listeners must be there. */
+  /** Joins the cluster. Handlers and listeners must be set before. */
   attach(node: ErlangNode): void {
     this.#node = node;
     node.register(service, {
@@ -61,7 +61,7 @@ export class ErlangTransport implements ClusterTransport {
     for (const name of node.connections) void this.#greet(name);
   }
 
-  /** Whether a node is connected that is asked just now whether it is one of the service. */
+  /** True if a connected node has not answered the handshake yet. */
   get handshakePending(): boolean {
     return this.#greetings > 0;
   }
@@ -112,10 +112,10 @@ export class ErlangTransport implements ClusterTransport {
       const result = await withRequestId(requestId, () => this.#handlers?.call(from, method, data));
       const json = JSON.stringify(result ?? null);
       if (Buffer.byteLength(json) > maxAnswerBytes)
-        throw new ServiceError('unavailable', `What node ${this.self} has to say is too much for one answer`);
+        throw new ServiceError('unavailable', `The response of node ${this.self} exceeds the message limit`);
       return tuple(ok, json);
     } catch (error) {
-      if (!(error instanceof ServiceError)) this.#log.error({ node: from, err: error }, 'a call of another node failed');
+      if (!(error instanceof ServiceError)) this.#log.error({ node: from, err: error }, 'request of remote node failed');
       const { code, message, retryAfter } = toServiceError(error);
       return tuple(failed, JSON.stringify({ code, message, retryAfter }));
     }
@@ -128,11 +128,11 @@ export class ErlangTransport implements ClusterTransport {
       if (method !== doubting) this.#handlers?.cast(from, method, data);
       else if (typeof data === 'string') this.doubt(data);
     } catch (error) {
-      this.#log.warn({ node: from, err: error }, 'a message of another node was not understood');
+      this.#log.warn({ node: from, err: error }, 'invalid message from remote node');
     }
   }
 
-  /** Asks a node that was connected whether it is one of the service; one that is busy is asked again, and may say so itself. */
+  /** Checks whether a connected node belongs to the cluster. A busy node is asked again, or sends its own greeting. */
   async #greet(node: NodeName): Promise<void> {
     this.#greetings += 1;
     await this.#askWho(node);
@@ -162,12 +162,12 @@ export class ErlangTransport implements ClusterTransport {
   }
 }
 
-/** `{Method, Json}`, and the id of the request on whose behalf, where it is any. */
+/** `{Method, Json}`, plus the request id if there is one. */
 function request(method: string, data: unknown, requestId?: string): Term {
   return requestId === undefined ? tuple(method, JSON.stringify(data)) : tuple(method, JSON.stringify(data), requestId);
 }
 
-/** @throws ServiceError `bad_request` for what is not `{Method, Json}` or `{Method, Json, RequestId}` */
+/** @throws ServiceError `bad_request` if the term is neither `{Method, Json}` nor `{Method, Json, RequestId}` */
 function parseRequest(term: Term): { method: string; data: unknown; requestId: string | undefined } {
   const [method, json, given] = tupleElements(term);
   if (!Buffer.isBuffer(method)) throw new ServiceError('bad_request', 'Expected {Method, Json} with binaries');
@@ -179,17 +179,17 @@ function parse(json: Term | undefined): unknown {
   try {
     if (Buffer.isBuffer(json)) return JSON.parse(json.toString('utf8'));
   } catch {
-    // Told below.
+    // Reported by the check below.
   }
   throw new ServiceError('bad_request', 'Expected a binary with JSON');
 }
 
 const errorSchema = z.object({ code: z.string(), message: z.string().max(1_000), retryAfter: z.number().optional() });
 
-/** The error that the other node threw; a code that only a newer version knows is our `unavailable`. */
+/** The error of the remote node. A code that only newer versions have becomes `unavailable`. */
 function errorOf(value: unknown): ServiceError {
   const { data } = errorSchema.safeParse(value);
-  if (!data) return new ServiceError('node_unreachable', 'Another node gave an answer that makes no sense');
+  if (!data) return new ServiceError('node_unreachable', 'Invalid response from another node');
   const code = Object.hasOwn(errorCatalogue, data.code) ? (data.code as ErrorCode) : 'unavailable';
   return new ServiceError(code, data.message, data.retryAfter === undefined ? {} : { retryAfter: data.retryAfter });
 }

@@ -1,26 +1,26 @@
-// Nodes that have been silent for long are asked for a sign of life when they are needed, so that nobody waits a whole tick for one that is gone.
+// Failure detector: probes idle nodes before requests are proxied to them, because the distribution notices a lost node only after a tick.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { NodeName } from './cluster-transport.ts';
 
-/** Milliseconds. */
+/** All times in milliseconds. */
 export type FailureDetectorTimings = {
-  /** A node that said something so lately is not asked. */
+  /** A node that sent data within this time is not probed. */
   trusted: number;
-  /** So long it is asked at least. */
+  /** Minimum probe timeout. */
   answer: number;
-  /** It is lost after so long a silence, not sooner. */
+  /** Minimum silence before a node is lost. */
   silence: number;
 };
 export const failureDetectorTimings: FailureDetectorTimings = { trusted: 5_000, answer: 2_000, silence: 10_000 };
 
 export type FailureDetectorOptions = {
-  /** Milliseconds since anything came from a node; undefined where it is not connected. */
+  /** Milliseconds since the last data from a node; undefined if it is not connected. */
   silence: (node: NodeName) => number | undefined;
-  /** Asks it for anything; settles with its answer or after the deadline, in milliseconds. */
+  /** Sends any request; settles with the response or after the timeout in milliseconds. */
   ask: (node: NodeName, deadline: number) => Promise<unknown>;
-  /** It has not answered so far: whoever else is connected to it looks, too, since all should see the same cluster. */
+  /** The node is suspect: notifies the other nodes, which probe it too, so that all nodes have the same view of the cluster. */
   tell: (node: NodeName) => void;
-  /** It is to be taken for lost. */
+  /** The node is lost. */
   lost: (node: NodeName) => void;
   times?: FailureDetectorTimings;
 };
@@ -35,7 +35,7 @@ export class FailureDetector {
     this.#times = options.times ?? failureDetectorTimings;
   }
 
-  /** Something is to go to this node. Returns at once. */
+  /** Probes the node if needed. Returns immediately. */
   probe(node: NodeName): void {
     const silence = this.#options.silence(node);
     if (silence === undefined || silence < this.#times.trusted || this.#asked.has(node)) return;
@@ -52,10 +52,10 @@ export class FailureDetector {
     if (!(await this.#answers(node, Math.max(half, this.#times.silence - (silence(node) ?? 0)), began))) lost(node);
   }
 
-  /** Any byte is an answer, and a connection that is gone needs none. */
+  /** Any received byte is a response. A closed connection needs no further probe. */
   async #answers(node: NodeName, deadline: number, began: number): Promise<boolean> {
     await this.#options.ask(node, deadline).catch(() => {});
-    // Where this process stood still, what came meanwhile is read after the timers.
+    // If this process was paused, data that arrived meanwhile is read after the timers.
     await turn();
     const silence = this.#options.silence(node);
     return silence === undefined || silence < performance.now() - began;

@@ -1,4 +1,4 @@
-// Everything that goes between nodes beside rooms: events, peers' websockets, content, webhooks, and the tokens that nodes show each other.
+// Inter-node services: events, peer websockets, content, webhooks and node tokens, that is all traffic between nodes except rooms.
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../common/log.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
@@ -24,20 +24,20 @@ export type InterNodeServicesOptions = {
   events: LocalEventFeed;
   content: LocalContentService;
   ownRenders: LocalRenderService;
-  /** Recordings that no node has any more. */
+  /** Recordings that exist only in S3. */
   archive?: RecordingArchive | undefined;
-  /** SVC_SECRET_KEY_BASE: the first signs, all verify. */
+  /** SVC_SECRET_KEY_BASE: the first secret signs, all verify. */
   secrets: readonly string[];
   cookie: string;
-  /** The node that owns a room, this one included, as far as this one knows. */
+  /** The owning node of a room, from the directory of this node. */
   ownerOf: (roomId: string) => NodeName | undefined;
-  /** As ownerOf; where nothing is known of the room, the other nodes are asked. */
+  /** Like ownerOf, but asks the other nodes if the directory has no entry. */
   locate: (roomId: string) => Promise<NodeName | undefined>;
   member: (node: NodeName) => Member | undefined;
   ownWebhooks: LocalWebhookService;
-  /** Another node ends and hands over webhooks. @returns how many were taken */
+  /** A node that shuts down hands over webhooks. @returns the number of accepted webhooks */
   takeWebhooks: (data: unknown) => number;
-  /** A room was lost with its node, and this node is the one that tells its receivers. */
+  /** A room was lost with its node, and this node was chosen to notify its webhook receivers. */
   onRoomLost?: ((event: RoomEvent, webhookUrl: string | null) => void) | undefined;
   /** PEM of this node's certificate. */
   ownCertificate?: (() => string | undefined) | undefined;
@@ -83,7 +83,7 @@ export class InterNodeServices {
     });
   }
 
-  /** Sockets that are carried to other nodes now. */
+  /** Number of websockets that are proxied to other nodes. */
   get forwardedSockets(): number {
     return this.#sockets.size;
   }
@@ -91,11 +91,11 @@ export class InterNodeServices {
   /** For PeerSockets. */
   readonly forward: ProxySocket = (roomId, socket) => this.#sockets.forward(roomId, socket);
 
-  /** For PeerSockets: the client's address where another node forwards the socket. */
+  /** For PeerSockets: the address of the client if another node proxies the websocket. */
   readonly forwardedFor = (request: IncomingMessage): string | undefined =>
     this.forwardedBy(request.headers[proxiedHeader], request.url?.split('?', 1)[0] ?? '')?.client;
 
-  /** For HTTP: which node sends a request on for which client. */
+  /** For HTTP: the node and client of a proxied request. */
   readonly forwardedBy = (header: string | string[] | undefined, path: string): NodeClaims | undefined =>
     header === undefined ? undefined : this.#tokens.verify(header, path);
 
@@ -121,7 +121,7 @@ export class InterNodeServices {
     this.#lostRoomNotifier.lost(lost);
   }
 
-  /** Answers another node. @returns undefined where the call is none of ours. */
+  /** Handles a request of another node. @returns undefined if the method is not handled here. */
   answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
     return (
       this.renders.answer(method, data) ??
@@ -131,12 +131,12 @@ export class InterNodeServices {
     );
   }
 
-  /** @returns whether the message was one of ours. */
+  /** @returns true if the message was handled here. */
   receive(from: NodeName, method: string, data: unknown): boolean {
     return this.events.receive(from, method, data) || this.#tokens.receive(from, method, data);
   }
 
-  /** Ends what is forwarded: clients get 1001. Resolves when all of it is gone. Idempotent. */
+  /** Closes proxied websockets with code 1001. Resolves when all are closed. Idempotent. */
   async closeForwarding(): Promise<void> {
     this.#http.close();
     await this.#sockets.close();

@@ -1,9 +1,9 @@
-// The load of all nodes, asked for when a room is placed: requests at the same time share one round, and what is on its way to a node counts.
+// Load poll: collects the load of all nodes for placement. Concurrent requests share one round, and rooms in transit count.
 import { z } from 'zod';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { Candidate, NodeLoad } from './placement.ts';
 
-/** A node that does not answer in this time is not chosen, and not asked again for a while. Milliseconds. */
+/** A node that does not respond within this time is not chosen and is not polled again for a while. Milliseconds. */
 const responseTimeoutMs = 1_000;
 const silencePause = 5_000;
 
@@ -14,9 +14,9 @@ export const loadResponseSchema = z.object({
   rooms: z.number().min(0),
   cpu: z.number().min(0),
   accepting: z.boolean(),
-  /** Rooms that this node gave others to make, by where, since it is connected to them. */
+  /** Rooms that this node sent to other nodes, by target, since they connected. */
   sent: counts,
-  /** Rooms that others gave this node to make, by whom: what they sent beyond that is on its way and not among `rooms`. */
+  /** Rooms that other nodes sent to this node, by sender. The difference to their `sent` is in transit and not part of `rooms`. */
   received: counts,
 });
 export type LoadResponse = z.infer<typeof loadResponseSchema>;
@@ -38,8 +38,8 @@ export class LoadPoll {
   }
 
   /**
-   * Gives every connected node and this one to `choose`, which must assign at once: many requests wait for one round, and each
-   * must see what the others took.
+   * Passes all connected nodes and this one to `choose`, which must assign synchronously: many requests share one round, and each must see
+   * the assignments of the others.
    */
   async choose<T>(choose: (candidates: Candidate[]) => T): Promise<T> {
     this.#round ??= this.#ask().finally(() => {
@@ -49,30 +49,30 @@ export class LoadPoll {
     return choose(answers.map(({ node, answer }) => ({ node, load: answer, pending: answer ? this.#onTheWay(node, answer, answers) : 0 })));
   }
 
-  /** A room goes there now. */
+  /** A room is sent to the node. */
   assign(node: NodeName): void {
     if (node === this.#clusterTransport.self || this.#clusterTransport.nodes().includes(node)) increment(this.#sent, node);
   }
 
-  /** A room is to be made here. To be called in the turn in which the request came, before anything is waited for. */
+  /** A room will be created here. Call it in the turn of the request, before the first await. */
   received(from: NodeName): void {
     increment(this.#received, from);
   }
 
-  /** The connection is gone, and with it what was on its way: both sides begin anew. */
+  /** The connection was lost, and rooms in transit with it. Both nodes reset their counters. */
   nodeDown(node: NodeName): void {
     this.#sent.delete(node);
     this.#received.delete(node);
   }
 
-  /** What this node answers when it is asked. */
+  /** Response to a poll of another node. */
   answer(): LoadResponse {
     return { ...this.#own(), sent: Object.fromEntries(this.#sent), received: Object.fromEntries(this.#received) };
   }
 
   /**
-   * Rooms that somebody gave a node and that it had not got when it answered. Messages between two nodes keep their order, so this is
-   * neither more nor less than what its answer does not count.
+   * Rooms that were sent to a node and that its response does not count yet. Messages between two nodes keep their order, so the number is
+   * exact.
    */
   #onTheWay(node: NodeName, { received }: LoadResponse, answers: readonly Answered[]): number {
     const { self } = this.#clusterTransport;

@@ -1,26 +1,27 @@
-// Webhooks of rooms that were lost with their node: one of those that are left tells them, and the next one where it is lost as well.
+// Lost-room notifier: one remaining node sends the webhooks of rooms that were lost with their node. The next one does if that node is lost
+// too.
 import type { RoomEvent } from '../rooms/shapes/events.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 
-/** How long after a loss it may turn out that who was to tell it is lost, too, in milliseconds: longer than a silent node is believed in. */
+/** Retention in milliseconds, in case the notifying node is lost too. Longer than the failure detector needs for a silent node. */
 const lostRoomRetentionMs = 5 * 60_000;
-/** Beyond, the oldest are left to whoever was to tell them. */
+/** Beyond this number the oldest events are left to the notifying node. */
 const maxWaiting = 100_000;
 
-/** An event of a room that was lost. `webhookUrl`: the room's own receiver. */
+/** An event of a lost room. `webhookUrl`: the receiver of the room. */
 export type LostRoom = { event: RoomEvent; webhookUrl: string | null };
 
 export type LostRoomsOptions = {
   links: Pick<ClusterTransport, 'self' | 'nodes'>;
   tell: (room: LostRoom) => void;
-  /** Milliseconds on a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   now?: () => number;
 };
 
 export class LostRoomNotifier {
   readonly #options: LostRoomsOptions;
   readonly #now: () => number;
-  /** What another node is to tell, oldest first. */
+  /** Events that other nodes send, oldest first. */
   #waiting: { teller: NodeName; at: number; room: LostRoom }[] = [];
 
   constructor(options: LostRoomsOptions) {
@@ -28,14 +29,14 @@ export class LostRoomNotifier {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Rooms were lost with their node, which is not connected any more: their events, in order. */
+  /** Rooms were lost with their node, which is not connected any more. `rooms`: their events in order. */
   lost(rooms: readonly LostRoom[]): void {
     const at = this.#now();
     this.#waiting = this.#waiting.filter((each) => at - each.at < lostRoomRetentionMs);
     this.#assign(rooms.map((room) => ({ at, room })));
   }
 
-  /** What this node told of others may not have left it: the next one tells it, perhaps once more. The event's id is the same. */
+  /** The lost node may not have sent its notifications. The next node sends them, possibly again, with the same event id. */
   nodeDown(node: NodeName): void {
     const at = this.#now();
     const orphans = this.#waiting.filter(({ teller }) => teller === node);
@@ -44,7 +45,7 @@ export class LostRoomNotifier {
     this.#assign(orphans.filter((each) => at - each.at < lostRoomRetentionMs));
   }
 
-  /** The first by name of those that are left tells. */
+  /** The first remaining node by name sends the notification. */
   #assign(rooms: readonly { at: number; room: LostRoom }[]): void {
     const { links, tell } = this.#options;
     const teller = [links.self, ...links.nodes()].sort()[0] ?? links.self;

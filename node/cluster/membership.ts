@@ -1,4 +1,4 @@
-// What connected nodes tell each other: who they are and which rooms they have, as a snapshot on connect and changes after it.
+// Membership: nodes exchange their identity and rooms, a snapshot on connect and changes after it.
 import { z } from 'zod';
 import type { Log } from '../common/log.ts';
 import { type NodeState, nodeStateSchema } from '../rooms/shapes/cluster-control.ts';
@@ -22,18 +22,18 @@ const helloSchema = z.object({
   version: z.string().max(64),
   tls: z.boolean(),
   state: nodeStateSchema,
-  /** `connected`: peers that are; nodes of 0.7.0 do not say it. */
+  /** `connected`: ids of connected peers. Nodes of 0.7.0 do not send it. */
   rooms: z.array(entrySchema.extend({ connected: z.array(z.string().max(128)).max(100_000).default([]) })).max(1_000_000),
 });
 const changeSchema = z.object({
   added: z.array(entrySchema).max(10_000),
-  /** `reason`: why it ended; nodes of 0.7.0 do not say it. */
+  /** `reason`: why the room ended. Nodes of 0.7.0 do not send it. */
   removed: z.array(entrySchema.pick({ id: true, incarnation: true }).extend({ reason: z.string().max(256).optional() })).max(10_000),
 });
 
 const presenceSchema = z.object({ incarnation: z.string().max(64), peerId: z.string().max(128), connected: z.boolean() });
 
-/** What is known of a connected node. */
+/** A connected node with the data of its snapshot. */
 export type Member = { name: NodeName; internalAddress: string; address: string; version: string; tls: boolean; state: NodeState };
 export type LocalNodeDescription = Omit<Member, 'name'>;
 
@@ -41,9 +41,9 @@ export type MembershipOptions = {
   links: ClusterTransport;
   log: Log;
   describe: () => LocalNodeDescription;
-  /** A room of this node must end where `older`, of the same id, lives elsewhere. */
+  /** A local room must end because `older`, with the same id, exists on another node. */
   onDuplicate: (entry: DirectoryEntry, older: DirectoryEntry) => void;
-  /** A room of another node ended, or is there (again). */
+  /** A remote room ended, or exists (again). */
   onEnded: (roomId: string, reason: string) => void;
   onMade: (roomId: string) => void;
   /** Rooms that were lost with their node. */
@@ -60,7 +60,7 @@ export class Membership {
     this.#options = options;
   }
 
-  /** Nodes that have said who they are, by name. */
+  /** Nodes that sent their snapshot, by name. */
   get members(): ReadonlyMap<NodeName, Member> {
     return this.#members;
   }
@@ -76,7 +76,7 @@ export class Membership {
     this.#options.onLost(node, lost);
   }
 
-  /** @returns whether the message was one of ours. */
+  /** @returns true if the message was handled here. */
   receive(from: NodeName, method: string, data: unknown): boolean {
     if (method === 'hello') this.#meet(from, helloSchema.parse(data));
     else if (method === 'rooms') this.#change(from, changeSchema.parse(data));
@@ -86,20 +86,20 @@ export class Membership {
     return true;
   }
 
-  /** A room of this node was made or has other properties now. */
+  /** A local room was created or changed. */
   announce(entry: Announced): void {
     this.#take({ ...entry, owner: this.#options.links.self });
     this.#tell('rooms', { added: [entry], removed: [] });
   }
 
-  /** A room of this node ended. */
+  /** A local room ended. */
   retract(id: string, incarnation: string, reason: string): void {
     this.#peers.roomEnded(this.#options.links.self, incarnation);
     if (!this.directory.remove(id, incarnation, this.#options.links.self)) return;
     this.#tell('rooms', { added: [], removed: [{ id, incarnation, reason: reason.slice(0, 256) }] });
   }
 
-  /** A peer of this node connected or disconnected. */
+  /** A local peer connected or disconnected. */
   presenceChanged(presence: Presence): void {
     this.#peers.set(this.#options.links.self, presence);
     this.#tell('presence', presence);
@@ -148,10 +148,10 @@ export class Membership {
     if (conflict) this.#settle(conflict);
   }
 
-  /** Both owners see the same two incarnations and come to the same answer; only the owner of the younger acts. */
+  /** Both owners see the same two incarnations and reach the same decision. Only the owner of the younger room acts. */
   #settle({ winner, loser }: { winner: DirectoryEntry; loser: DirectoryEntry }): void {
     const { log, links } = this.#options;
-    log.warn({ room: loser.id, winner: winner.owner, loser: loser.owner }, 'one room id is alive twice, the older room stays');
+    log.warn({ room: loser.id, winner: winner.owner, loser: loser.owner }, 'duplicate room id, keeping the older room');
     if (loser.owner === links.self) this.#options.onDuplicate(loser, winner);
   }
 

@@ -1,33 +1,33 @@
-// Where a new room goes: a pure choice from what the nodes said of themselves, with the reasons.
+// Placement: chooses the node of a new room from the reported loads. A pure function that also returns its reasons.
 import type { NodeName } from './cluster-transport.ts';
 
-/** What a node says of itself. */
+/** Load as reported by a node. */
 export type NodeLoad = { forwardedTracks: number; rooms: number; cpu: number; accepting: boolean };
 
 export type Candidate = {
   node: NodeName;
-  /** undefined: it did not answer. */
+  /** Undefined if the node did not respond. */
   load: NodeLoad | undefined;
-  /** Rooms that were sent there and that its answer cannot have counted. */
+  /** Rooms sent to the node that its response cannot include. */
   pending: number;
 };
 
 export type PlacementDecision = {
-  /** Best first. A node that refuses is followed by the next. */
+  /** Best node first. If a node rejects the room, the next one is tried. */
   order: NodeName[];
-  /** One line per node, for the log: why it is where it is. */
+  /** One line per node for the log. */
   reasons: Record<NodeName, string>;
 };
 
 /**
- * Nodes that answered and accept rooms, in this order: fewest forwarded tracks, then fewest rooms, then lowest CPU, then
- * the one that was asked, then by name.
+ * Nodes that responded and accept rooms, ordered by fewest forwarded tracks, fewest rooms, lowest CPU, the node that received the request,
+ * and name.
  */
 export function choosePlacement(candidates: readonly Candidate[], requestedNode: NodeName): PlacementDecision {
   const reasons: Record<NodeName, string> = {};
   const open: { node: NodeName; key: readonly number[] }[] = [];
   for (const { node, load, pending } of candidates) {
-    if (!load) reasons[node] = 'did not answer';
+    if (!load) reasons[node] = 'no response';
     else if (!load.accepting) reasons[node] = 'accepts no rooms';
     else {
       const rooms = load.rooms + pending;
@@ -39,7 +39,7 @@ export function choosePlacement(candidates: readonly Candidate[], requestedNode:
   return { order: open.map(({ node }) => node), reasons };
 }
 
-/** Tenths: what is within the noise of the measurement shall not decide. */
+/** Rounded to tenths, so that measurement noise does not decide. */
 function roundedCpu(cpu: number): number {
   return Math.round(cpu * 10);
 }

@@ -1,4 +1,4 @@
-// Making a room somewhere in the cluster: names reserved at the arbiter, a node chosen by load, the next one where it refuses.
+// Room creation in the cluster: reserves names at the arbiter, chooses a node by load, and tries the next one if it rejects the room.
 import { z } from 'zod';
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -11,7 +11,7 @@ import type { LoadPoll } from './load-poll.ts';
 import { choosePlacement } from './placement.ts';
 
 const reserveTimeoutMs = 3_000;
-/** How long a second request with the same externalId waits for the first one. Milliseconds. */
+/** Maximum time that a second request with the same externalId waits for the first one. Milliseconds. */
 const sameCallerTimeoutMs = 10_000;
 const sameCallerPause = 25;
 
@@ -19,7 +19,7 @@ const reservedNameSchema = z.object({ space: z.enum(['id', 'externalId']), name:
 
 const reserveAnswerSchema = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), taken: reservedNameSchema })]);
 
-/** Names that are taken while a room is made, and the secret word of whoever took them. */
+/** Names reserved during a room creation, with the secret ticket of the reserving node. */
 export const nameReservationSchema = z.object({
   names: z.array(reservedNameSchema).max(2),
   ticket: z.string().max(64),
@@ -31,9 +31,9 @@ export type RoomCreatorOptions = {
   arbiter: Arbiter;
   loads: LoadPoll;
   log: Log;
-  /** Makes the room at a node, this one included. Whoever makes it ends the reservation after all nodes were told of the room. */
+  /** Creates the room at a node (also this one). That node ends the reservation after it announced the room to all nodes. */
   createAt: (node: NodeName, options: RoomOptions, reservation: NameReservation | null) => Promise<CreatedRoom>;
-  /** The room with this externalId, where there is one. */
+  /** The room with this externalId, if it exists. */
   findByExternalId: (externalId: string) => Promise<CreatedRoom | undefined>;
   sleep: (milliseconds: number) => Promise<void>;
 };
@@ -49,7 +49,7 @@ export class RoomCreator {
   async create(options: RoomOptions): Promise<CreatedRoom> {
     const { externalId, roomId } = options;
     const names: ReservedName[] = [];
-    // The externalId first: where both are taken, it is the one that tells whose room it is.
+    // The externalId comes first: if both names are in use, it identifies the room of the caller.
     if (externalId !== undefined) names.push({ space: 'externalId', name: externalId });
     if (roomId !== undefined) names.push({ space: 'id', name: roomId });
     if (names.length === 0) return this.#place({ ...options, roomId: newId() }, null);
@@ -59,20 +59,20 @@ export class RoomCreator {
     try {
       return await this.#place({ ...options, roomId: roomId ?? newId() }, reservation);
     } catch (error) {
-      // A node that did not answer may have made the room all the same: then the names stay taken until they expire or it is known.
+      // A node that did not respond may still have created the room, so the names stay reserved until they expire or the room is announced.
       if (!(error instanceof ServiceError) || error.code !== 'node_unreachable') this.release(reservation);
       throw error;
     }
   }
 
-  /** To every node: the arbiter may be another one by now. */
+  /** Sent to every node, because the arbiter may have changed. */
   release({ names, ticket }: NameReservation): void {
     const { links, arbiter } = this.#options;
     arbiter.release(names, ticket);
     for (const node of links.nodes()) links.cast(node, 'release', { names, ticket });
   }
 
-  /** Resolves with the room that is there already for the same externalId, or with nothing where the names are ours now. */
+  /** Resolves with the existing room of the same externalId, or with undefined once the names are reserved. */
   async #reserve(reservation: NameReservation, externalId: string | undefined): Promise<CreatedRoom | undefined> {
     const deadline = Date.now() + sameCallerTimeoutMs;
     for (;;) {
@@ -83,8 +83,8 @@ export class RoomCreator {
       if (answer.taken.space === 'id') {
         throw new ServiceError('already_exists', `Cannot add room with id "${answer.taken.name}" - room already exists`);
       }
-      // The first request of the same caller is under way, or its room was not announced to this node yet.
-      if (Date.now() > deadline) throw new ServiceError('unavailable', 'The same request is still under way', { retryAfter: 1 });
+      // The first request with this externalId is in progress, or its room was not announced to this node yet.
+      if (Date.now() > deadline) throw new ServiceError('unavailable', 'The same request is still in progress', { retryAfter: 1 });
       await this.#options.sleep(sameCallerPause);
     }
   }
@@ -112,9 +112,9 @@ export class RoomCreator {
         return created;
       } catch (error) {
         if (!(error instanceof ServiceError) || (error.code !== 'no_node_accepts_rooms' && error.code !== 'unavailable')) throw error;
-        log.info({ room: options.roomId, node, reason: error.message }, 'a node refused a room, trying the next');
+        log.info({ room: options.roomId, node, reason: error.message }, 'node rejected room, trying next candidate');
       }
     }
-    throw new ServiceError('no_node_accepts_rooms', 'No node accepts rooms now', { retryAfter: 5 });
+    throw new ServiceError('no_node_accepts_rooms', 'No node accepts rooms', { retryAfter: 5 });
   }
 }

@@ -1,4 +1,4 @@
-// Calls of RoomService between nodes: what each takes and gives, checked on both sides, since other nodes are outside too.
+// Room RPC: schemas of RoomService methods between nodes, validated on both sides because other nodes are untrusted input.
 import { z } from 'zod';
 import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../rooms/phone-calls.ts';
 import {
@@ -19,7 +19,7 @@ const address = z.string().max(1024);
 const nothing = z.null();
 const foundPeer = z.object({ peer: peerViewSchema, address });
 
-/** By method of RoomService: its arguments as a tuple, and what it resolves with. */
+/** By method of RoomService: its arguments as a tuple, and its result. */
 export const roomRpc = {
   createRoom: {
     args: z.tuple([roomOptionsSchema, nameReservationSchema.nullable()]),
@@ -56,5 +56,5 @@ export type RoomRpc = keyof typeof roomRpc;
 export type RoomRpcArgs<C extends RoomRpc> = z.output<(typeof roomRpc)[C]['args']>;
 export type RoomRpcResult<C extends RoomRpc> = z.output<(typeof roomRpc)[C]['result']>;
 
-/** How the method is called on the wire between nodes. */
+/** Prefix of the RPC method names. */
 export const roomRpcPrefix = 'room.';

@@ -1,6 +1,6 @@
-// The one catalogue of errors that callers see: stable code, HTTP status, whether asking again can help, one sentence.
+// Error catalogue: every error that clients see, with its code, HTTP status and retryability.
 
-/** Each code with its HTTP status and whether the same request may succeed later without a change. The table of docs/reference/errors.md is compared with this by a test. */
+/** HTTP status of each code, and whether the same request may succeed later. A test compares it with docs/reference/errors.md. */
 export const errorCatalogue = {
   bad_request: { status: 400, retryable: false },
   malformed_json: { status: 400, retryable: false },
@@ -39,11 +39,11 @@ export type ErrorCode = keyof typeof errorCatalogue;
 
 export type ServiceErrorOptions = {
   cause?: unknown;
-  /** Seconds for the `Retry-After` header of the answer. */
+  /** Seconds for the `Retry-After` header of the response. */
   retryAfter?: number;
 };
 
-/** An error whose message is one sentence that may be shown to whoever asked. Anything else that is thrown becomes `internal`. */
+/** An error whose message may be shown to the client. Any other thrown value becomes `internal`. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly retryAfter: number | undefined;
@@ -64,7 +64,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** What a caller may know of any error: ours as it is, everything else without its details. */
+/** Converts any error for the client: a ServiceError unchanged, everything else without details. */
 export function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('internal', 'Internal server error', { cause: error });
 }

@@ -1,11 +1,11 @@
-// HTTP connections to addresses that a request named: private ones are refused as they are dialled, so a name cannot change in between.
+// Guarded HTTP agents: reject private addresses at connect time, so that a DNS name cannot change after a check (SSRF protection).
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { type AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPrivateAddress } from './private-addresses.ts';
 
-/** Nothing public has this name or address: no try can succeed. */
+/** The host has no public address; retries cannot succeed. */
 export class ForbiddenAddressError extends Error {
   constructor(host: string) {
     super(`${host} is or resolves to a private address, which is forbidden`);
@@ -19,7 +19,7 @@ export type Guard = {
 };
 export type GuardedAgents = { http: HttpAgent; https: HttpsAgent };
 
-/** Requests to a forbidden address fail with ForbiddenAddressError. */
+/** Requests to a private address fail with ForbiddenAddressError. */
 export function guardedAgents(guard: Guard, options: AgentOptions): GuardedAgents {
   const guarded = { ...options, lookup: guardedLookup(guard) };
   return { http: new GuardedHttpAgent(guard, guarded), https: new GuardedHttpsAgent(guard, guarded) };
@@ -53,7 +53,7 @@ class GuardedHttpsAgent extends HttpsAgent {
   }
 }
 
-/** Addresses are dialled without a look-up. An error that is thrown here would end the process where the request had to wait. */
+/** IP addresses are connected without a lookup. Throwing here would end the process if the request was queued. */
 function refused({ allowPrivate }: Guard, { host }: { host?: string | null }, callback: Parameters<Create>[1]): boolean {
   const address = (host ?? '').replace(/^\[|\]$/g, '');
   if (isIP(address) === 0 || allowPrivate() || !isPrivateAddress(address)) return false;

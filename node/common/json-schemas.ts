@@ -1,4 +1,4 @@
-// Zod schemas as JSON Schema (draft 2020-12), with what has an id kept apart once and referred to.
+// JSON schemas: converts zod schemas to JSON Schema (draft 2020-12); schemas with an id become shared components.
 import { z } from 'zod';
 
 export type JsonSchema = {
@@ -15,8 +15,8 @@ export type JsonSchema = {
 type Direction = 'input' | 'output';
 
 /**
- * Collects components. A schema with defaults differs by direction (what may be left out of a request is always in an answer): then its
- * input form is called `<id>Input`.
+ * Collects components. A schema with defaults differs by direction: a field that is optional in requests is always in responses. Then its
+ * input form is named `<id>Input`.
  */
 export class JsonSchemas {
   readonly #prefix: string;
@@ -27,21 +27,21 @@ export class JsonSchemas {
     this.#prefix = prefix;
   }
 
-  /** What a caller may send. References are settled by `components()`. */
+  /** Schema of a request. `components()` resolves its references. */
   input(schema: z.ZodType): JsonSchema {
     return this.#add(schema, 'input');
   }
 
-  /** What we answer. */
+  /** Schema of a response. */
   output(schema: z.ZodType): JsonSchema {
     return this.#add(schema, 'output');
   }
 
-  /** All components; call it last: it gives the references of every schema handed out before their names. */
+  /** All components; call it last, because it sets the references of every schema returned before. */
   components(): Record<string, JsonSchema> {
     const { input, output } = this.#found;
     const differing = new Set([...input].filter(([id, text]) => output.has(id) && output.get(id) !== text).map(([id]) => id));
-    // What refers to something that differs, differs too.
+    // A schema that refers to a differing schema differs too.
     for (let size = -1; size !== differing.size; ) {
       size = differing.size;
       for (const [id, text] of input)
@@ -78,7 +78,7 @@ export class JsonSchemas {
     return schema;
   }
 
-  /** Writes final references into `schema`, in place. */
+  /** Replaces references in `schema`, in place. */
   #settle(schema: JsonSchema, nameOf: (id: string) => string): JsonSchema {
     visit(schema, (node) => {
       if (node.$ref?.startsWith('#/$defs/')) {
@@ -94,13 +94,13 @@ function adjust(context: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONS
   const { jsonSchema } = context;
   const { described, description } = jsonSchema;
   if (!(described instanceof z.ZodType)) return;
-  // It takes any object, and says in `described` what somebody else takes or makes there.
+  // Accepts any object; `described` contains the schema that another module enforces.
   const { $schema: _, ...own } = z.toJSONSchema(described, { io: 'input', target: 'draft-2020-12', override: leaveOpen });
   for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
   Object.assign(jsonSchema, own, description === undefined ? {} : { description });
 }
 
-/** What we answer may get further fields in a later version: only what is strict in zod is closed in the document. */
+/** Responses may get fields in later versions: only strict zod objects are closed in the document. */
 function leaveOpen({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (zodSchema._zod.def.type === 'object' && zodSchema._zod.def.catchall === undefined) delete jsonSchema.additionalProperties;
 }

@@ -1,4 +1,4 @@
-// Addresses that are not public: everything that is not globally reachable (RFC 6890), and what clouds answer for themselves.
+// Private addresses: everything that is not globally reachable (RFC 6890), and metadata services of clouds.
 import { BlockList, isIP } from 'node:net';
 
 const blocked = new BlockList();
@@ -7,7 +7,7 @@ for (const [address, prefix] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // Azure's own services, metadata included: a public address that only its virtual machines reach.
+  // Azure platform services, including metadata: a public address that only its virtual machines can reach.
   ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
@@ -31,7 +31,7 @@ for (const [address, prefix] of [
 ] as const)
   blocked.addSubnet(address, prefix, 'ipv6');
 
-/** IPv4 inside IPv6: mapped, NAT64 (RFC 6052) and 6to4 (RFC 3056) reach what the IPv4 address in them names. */
+/** IPv4 embedded in IPv6: mapped, NAT64 (RFC 6052) and 6to4 (RFC 3056) addresses reach the embedded IPv4 address. */
 function embeddedIpv4(address: string): string | undefined {
   const words = expand(address);
   if (!words) return undefined;
@@ -43,7 +43,7 @@ function embeddedIpv4(address: string): string | undefined {
 
 function expand(address: string): number[] | undefined {
   const text = address.split('%', 1)[0] ?? '';
-  // URL writes every IPv6 address in hexadecimal words only.
+  // URL normalizes every IPv6 address to hexadecimal groups.
   const host = URL.parse(`http://[${text}]/`)?.hostname.slice(1, -1);
   if (host === undefined) return undefined;
   const [head = '', tail] = host.split('::');
@@ -53,7 +53,7 @@ function expand(address: string): number[] | undefined {
   return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
-/** Whether an IP address is loopback, link-local, private or otherwise not part of the public internet. Texts that are no address are. */
+/** True if an IP address is loopback, link-local, private or otherwise not public. Also true for texts that are not an address. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return blocked.check(address, 'ipv4');

@@ -1,33 +1,33 @@
-// How often each of many clients may do something: a token bucket per client, bounded in number.
+// Rate limit: one token bucket per client, for a bounded number of clients.
 import { isIPv6 } from 'node:net';
 import { ServiceError } from './errors.ts';
 
-/** Clients that are remembered at once; the one that was quiet longest goes first. */
+/** Maximum number of tracked clients; the one idle for longest is dropped first. */
 const maxClients = 10_000;
 type Bucket = { level: number; time: number };
 
 export type RateLimitOptions = {
-  /** How many times at once a client that was quiet may; one second's worth unless said. */
+  /** Burst of an idle client; default: one second's worth. */
   burst?: number;
-  /** Milliseconds, monotonic. */
+  /** Monotonic clock in milliseconds. */
   now?: () => number;
 };
 
-/** Each client may `rate` times a second; without a rate as often as it likes. */
+/** Allows each client `rate` operations per second; unlimited if the rate is undefined. */
 export class RateLimit {
   readonly #rate: () => number | undefined;
   readonly #burst: number | undefined;
   readonly #now: () => number;
   readonly #buckets = new Map<string, Bucket>();
 
-  /** The rate is asked for each time, since it may change while the node runs. */
+  /** The rate is read on each call, because it is reloadable. */
   constructor(rate: () => number | undefined, { burst, now = () => performance.now() }: RateLimitOptions = {}) {
     this.#rate = rate;
     this.#burst = burst;
     this.#now = now;
   }
 
-  /** Counts one. @returns 0; or, where it is one too many, the seconds until it is not. */
+  /** Takes one token. @returns 0, or the seconds until the next token if none is left */
   take(client: string): number {
     const rate = this.#rate();
     if (rate === undefined) return 0;
@@ -42,16 +42,18 @@ export class RateLimit {
     return wait;
   }
 
-  /** As take(), with what the client is answered where it is one too many. */
+  /** Like take(), with the error for the client if the limit is exceeded. */
   refusal(client: string): ServiceError | undefined {
     const retryAfter = this.take(client);
     return retryAfter === 0 ? undefined : new ServiceError('too_many_requests', 'Too many requests', { retryAfter });
   }
 }
 
-/** Who counts as one client: an IPv4 address, or the /64 of an IPv6 address, which is the least that one customer has (RFC 6177). */
+/**
+ * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, the smallest assignment of a customer (RFC 6177).
+ */
 export function networkOf(address: string): string {
-  // With a dot: an IPv4 address in IPv6 form, as sockets that listen on both give it.
+  // A dot marks an IPv4-mapped address, as dual-stack sockets report it.
   if (!isIPv6(address) || address.includes('.')) return address;
   const [left = '', right] = (address.split('%')[0] ?? '').split('::');
   const groups = (text: string | undefined) => text?.split(':').filter(Boolean) ?? [];

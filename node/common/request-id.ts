@@ -1,25 +1,25 @@
-// The id of the request that is being worked on, so that every line of the log that it causes says it, on whatever node.
+// Request id: AsyncLocalStorage context that adds the id of the current request to every log line, on every node.
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 const storage = new AsyncLocalStorage<string>();
 const pattern = /^[\w-]{1,128}$/;
 
-/** What callers and other nodes may give as the id of a request. */
+/** True if a client or another node may use this text as a request id. */
 export function isRequestId(text: unknown): text is string {
   return typeof text === 'string' && pattern.test(text);
 }
 
-/** The id of the request on whose behalf this runs, if it is any. */
+/** The id of the current request, if any. */
 export function currentRequestId(): string | undefined {
   return storage.getStore();
 }
 
-/** Runs `work`, and everything it waits for, on behalf of a request; without an id as it is. */
+/** Runs `work` and its asynchronous continuations in the context of a request; without an id in the current context. */
 export function withRequestId<Result>(id: string | undefined, work: () => Result): Result {
   return id === undefined ? work() : storage.run(id, work);
 }
 
-/** Runs `work` on nobody's behalf: what it starts outlives the request. */
+/** Runs `work` outside any request context, because what it starts outlives the request. */
 export function withoutRequestContext<Result>(work: () => Result): Result {
   return storage.exit(work);
 }

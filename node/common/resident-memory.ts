@@ -1,7 +1,7 @@
-// The memory that a process holds, as Linux tells it of any process (proc(5)).
+// Resident memory of a process, read from /proc (proc(5)).
 import { readFileSync } from 'node:fs';
 
-/** Bytes; undefined where the process has ended, or the system has no /proc. */
+/** In bytes; undefined if the process has ended or the system has no /proc. */
 export function residentBytes(pid: number): number | undefined {
   try {
     const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

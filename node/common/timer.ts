@@ -1,9 +1,9 @@
-// Times of any length: setTimeout alone fires at once beyond 2^31-1 ms (24.8 days).
+// Timers of any duration: setTimeout alone fires at once beyond 2^31-1 ms (24.8 days).
 import { withoutRequestContext } from './request-id.ts';
 
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Calls back once after a time; stop() is idempotent. It never keeps the process alive by itself. */
+/** Calls back once after a delay; stop() is idempotent. Does not keep the process alive. */
 export class Timer {
   #timeout: NodeJS.Timeout | undefined;
 
@@ -18,12 +18,12 @@ export class Timer {
 
   #arm(delay: number, fire: () => void): void {
     const step = Math.min(delay, maxTimerMs);
-    // What happens at its end is not the doing of the request that began it.
+    // The callback does not belong to the request that started the timer.
     this.#timeout = withoutRequestContext(() => setTimeout(() => (delay > step ? this.#arm(delay - step, fire) : fire()), step).unref());
   }
 }
 
-/** Resolves when all have, or after `delay` milliseconds. @throws what the first of them that fails until then throws */
+/** Resolves when all promises resolved, or after `delay` milliseconds. @throws the first error until then */
 export async function settleWithin(delay: number, promises: Iterable<Promise<unknown>>): Promise<void> {
   const deadline = Promise.withResolvers<void>();
   const timer = new Timer(delay, () => deadline.resolve());
@@ -34,10 +34,10 @@ export async function settleWithin(delay: number, promises: Iterable<Promise<unk
   }
 }
 
-/** How often `waitWhile` looks, in milliseconds. */
+/** Polling interval of `waitWhile`, in milliseconds. */
 const lookInterval = 100;
 
-/** Resolves when it does not hold any more, or after `delay` milliseconds. */
+/** Resolves when `holds` returns false, or after `delay` milliseconds. */
 export async function waitWhile(delay: number, holds: () => boolean): Promise<void> {
   const end = performance.now() + delay;
   for (let left = delay; left > 0 && holds(); left = end - performance.now()) {

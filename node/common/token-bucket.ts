@@ -1,6 +1,6 @@
-// A token bucket: how often something may happen, or how much of it, with a burst.
+// Token bucket: limits the rate of operations or bytes, with a burst.
 
-/** Allows `rate()` a second and `burst` seconds' worth of it at once. Without a rate everything is allowed. */
+/** Allows `rate()` tokens per second and a burst of `burst` seconds. Unlimited if the rate is null or undefined. */
 export class TokenBucket {
   readonly #rate: () => number | null | undefined;
   readonly #burst: number;
@@ -8,7 +8,7 @@ export class TokenBucket {
   #level: number;
   #filledAt: number;
 
-  /** `now` in milliseconds, monotonic. */
+  /** `now`: monotonic clock in milliseconds. */
   constructor(rate: () => number | null | undefined, burst: number, now: () => number = () => performance.now()) {
     this.#rate = rate;
     this.#burst = burst;
@@ -17,7 +17,7 @@ export class TokenBucket {
     this.#filledAt = now();
   }
 
-  /** Takes that much; false where less is left. What is more than a burst is taken from a full bucket, and owed. */
+  /** Takes `amount`; false if less is left. An amount above the burst is taken from a full bucket and leaves a debt. */
   take(amount = 1): boolean {
     const limit = this.#fill();
     if (limit === undefined) return true;
@@ -26,7 +26,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes that much whatever is left. @returns milliseconds until nothing is owed any more */
+  /** Takes `amount` regardless of the level. @returns milliseconds until the debt is paid */
   charge(amount: number): number {
     const limit = this.#fill();
     if (limit === undefined) return 0;
@@ -34,7 +34,7 @@ export class TokenBucket {
     return this.#level >= 0 ? 0 : (-this.#level / limit.rate) * 1000;
   }
 
-  /** The limit is read each time, since it may change while the node runs; an infinite start level means full. */
+  /** The rate is read on each call, because it is reloadable; an infinite start level means full. */
   #fill(): { rate: number; most: number } | undefined {
     const rate = this.#rate();
     const now = this.#now();

@@ -1,24 +1,24 @@
-// What is wrong with an input, as one English sentence that names the field and what was got: from zod's issues, for every wire.
+// Validation messages: convert zod issues to one sentence that names the field and its value, for every protocol.
 import type { z } from 'zod';
 
 const maxValueLength = 100;
-/** Fields whose values are shown to nobody: sentences come into the logs of whoever asked. */
+/** Fields whose values are never shown: messages end up in the logs of clients. */
 const secretFields = /token|secret|credential|password|accessKey|^s3$/i;
 
-/** A value as it is shown in a sentence: JSON, cut to 100 characters. */
+/** A value for a message: JSON, cut to 100 characters. */
 export function formatValue(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
   return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength)}…`;
 }
 
-/** `["options", "publish", 0]` becomes `options.publish[0]`; long names are cut. */
+/** `["options", "publish", 0]` becomes `options.publish[0]`, cut to 100 characters. */
 export function formatPath(path: readonly PropertyKey[]): string {
   let text = '';
   for (const step of path) text += typeof step === 'number' ? `[${step}]` : `${text === '' ? '' : '.'}${String(step)}`;
   return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength)}…`;
 }
 
-/** The first thing that is wrong with `input`. `whole`: what the input is called where no field is at fault, e.g. `the body`. */
+/** The first validation error of `input`. `whole`: name of the input if no field is at fault, for example `the body`. */
 export function validationMessage(error: z.ZodError, input: unknown, whole: string): string {
   const issue = error.issues[0];
   if (!issue) return `Expected ${whole} to be valid`;
@@ -34,7 +34,7 @@ export function validationMessage(error: z.ZodError, input: unknown, whole: stri
   return `Expected ${name} ${expectation(issue)}, got: ${got}`;
 }
 
-/** The field at fault, where it is one of the outermost. */
+/** The invalid field if it is a top-level field, else undefined. */
 export function invalidFieldPath(error: z.ZodError): string | undefined {
   const path = error.issues[0]?.path;
   return path?.length === 1 ? String(path[0]) : undefined;

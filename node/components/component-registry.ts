@@ -1,4 +1,4 @@
-// The kinds of components of this node: which may be used, and who runs them.
+// Component registry of a node: the available component types, and the specs that create them.
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import type { ComponentFactory, ComponentSpec } from '../rooms/interfaces.ts';
@@ -17,11 +17,11 @@ import { RenderQueue } from './render/render-queue.ts';
 import { createSipSpec } from './sip/sip-component.ts';
 import { type SipNetworkConfig, SipUserAgents } from './sip/sip-user-agents.ts';
 
-/** They decode and encode. */
+/** Component types that decode and encode. */
 const needAv: ReadonlySet<ComponentType> = new Set(['hls', 'sip']);
 
 export type ComponentRegistryOptions = {
-  /** Kinds that may be added now. */
+  /** Component types that are enabled. */
   used: () => readonly ComponentType[];
   /** Absolute path of the resources directory. */
   resources: string;
@@ -29,13 +29,13 @@ export type ComponentRegistryOptions = {
   /** Name of this node. */
   node: () => string;
   uploads: Uploads;
-  /** Recordings that no node has any more; without it there are none. */
+  /** Recordings that exist only in S3; undefined without S3. */
   archive?: RenderSource | undefined;
-  /** Milliseconds after which recordings go; null = unset. */
+  /** TTL of recordings in milliseconds; null if unset. */
   recordingTimeToLive: () => number | null;
-  /** How much of it components may use, and how busy it is. */
+  /** CPU budget of components, and current load. */
   machine: () => CpuBudget;
-  /** Where telephones are reached. */
+  /** Network settings of SIP. */
   sip: () => SipNetworkConfig;
 };
 
@@ -70,7 +70,7 @@ export class ComponentRegistry implements ComponentFactory {
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
     }
     if (needAv.has(type) && !isFfmpegAvailable()) {
-      const sentence = `Components of type ${type} need the optional dependency node-av, which is not installed on this node`;
+      const sentence = `Components of type ${type} require the optional dependency node-av, which is not installed on this node`;
       throw new ServiceError('bad_request', sentence);
     }
     if (type === 'recording') return createRecordingSpec(options ?? {}, this.recordings, this.#options.uploads);
@@ -79,12 +79,12 @@ export class ComponentRegistry implements ComponentFactory {
     return createFileSpec(options ?? {}, { resources: this.#options.resources, ...room });
   }
 
-  /** Once the node listens: finishes what earlier processes left. */
+  /** Call when the node listens: recovers the work of earlier processes. */
   async start(): Promise<void> {
     await Promise.all([this.recordings.start(), this.streams.start(), this.renders.start()]);
   }
 
-  /** After all rooms have ended: resolves when nothing of their components is left. */
+  /** After all rooms have ended: resolves when all components are closed. */
   async close(): Promise<void> {
     await Promise.all([this.recordings.close(), this.streams.close(), this.#sipUserAgents.close(), this.renders.close()]);
   }

@@ -1,4 +1,4 @@
-// Addresses as text: wildcards, loopback, brackets, and the port that a listening socket really got.
+// Address helpers: wildcards, loopback, brackets, and the actual port of a listening socket.
 import { BlockList, isIP } from 'node:net';
 
 const loopback = new BlockList();
@@ -14,13 +14,13 @@ export function isLoopbackAddress(ip: string): boolean {
   return inList(loopback, ip);
 }
 
-/** Whether `host[:port][/path]` is a name or an address that leads to the machine of whoever uses it (RFC 6761, section 6.3). */
+/** True if `host[:port][/path]` is a name or address that resolves to the local host (RFC 6761, section 6.3). */
 export function isLoopbackHost(text: string): boolean {
   const name = URL.parse(`http://${text}`)?.hostname.replace(/^\[|\]$|\.$/g, '') ?? '';
   return isLoopbackAddress(name) || name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Whether listening on it means all addresses of the machine. */
+/** True if listening on it means all addresses of the host. */
 export function isUnspecifiedAddress(ip: string): boolean {
   return inList(wildcards, ip);
 }
@@ -30,7 +30,7 @@ export function hostAndPort(host: string, port: number): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** An address of the configuration with the port that was really bound, where port 0 was asked for. */
+/** A configured address with the actual port of the listener, if port 0 was configured. */
 export function withActualPort(address: string, port: number): string {
   return address.endsWith(':0') ? `${address.slice(0, -1)}${port}` : address;
 }

@@ -1,4 +1,4 @@
-// The addresses that clients are told for media: known at start, or in a file that is written after the pod was placed.
+// Announced addresses for media: known at start, or read from a file that is written after the pod was scheduled.
 import { isIP } from 'node:net';
 import { readFileLimited } from './read-file.ts';
 import { ipOrHost } from './values.ts';
@@ -11,7 +11,7 @@ const resolveTimeoutMs = 5000;
 export type AnnouncedSource = { addresses: readonly string[] } | { file: string };
 export type Resolve = (name: string, deadline: number) => Promise<string[]>;
 
-/** One address per name: of the family that media listens on where there is one. */
+/** One address per name, preferably of the family of the listen address. */
 export async function resolveAddresses(names: readonly string[], listenIp: string, resolve: Resolve): Promise<string[]> {
   const family = isIP(listenIp);
   const found = await Promise.all(
@@ -26,7 +26,7 @@ export async function resolveAddresses(names: readonly string[], listenIp: strin
   return [...new Set(found)];
 }
 
-/** The announced addresses in force. With a file: none until it has content, and new ones when it changes. */
+/** The current announced addresses. With a file: none until it has content, and updated when it changes. */
 export class AnnouncedAddresses {
   readonly #source: AnnouncedSource;
   readonly #listenIp: string;
@@ -43,28 +43,28 @@ export class AnnouncedAddresses {
     this.#current = 'addresses' in webrtc.announced ? Object.freeze([...webrtc.announced.addresses]) : [];
   }
 
-  /** IP addresses, the first one is the address; empty until the file has content. */
+  /** IP addresses, the primary one first; empty until the file has content. */
   get current(): readonly string[] {
     return this.#current;
   }
 
-  /** Whether an address is known; the node is not ready before. */
+  /** True if an address is known. The node is not ready before. */
   get ready(): boolean {
     return this.#current.length > 0;
   }
 
-  /** Why the file's content cannot be used, while the last good stays in force. A missing or empty file is none. */
+  /** Why the content of the file is invalid, while the last valid one stays in effect. A missing or empty file is no error. */
   get error(): string | null {
     return this.#error;
   }
 
-  /** Calls the listener after each change; ends with the returned function. */
+  /** Calls the listener after each change. Returns a function that unsubscribes. */
   onChange(listener: (addresses: readonly string[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Reads the file now and whenever it changes, until close(). Without a file it does nothing. */
+  /** Reads the file now and after every change, until close(). Without a file it does nothing. */
   async watch(times?: WatchIntervals): Promise<void> {
     if (!('file' in this.#source) || this.#watcher) return;
     const { file } = this.#source;
@@ -88,7 +88,7 @@ export class AnnouncedAddresses {
     try {
       this.#take(await resolveAddresses(words, this.#listenIp, this.#resolve));
     } catch {
-      this.#error = `Expected the host names in ${file} to be known to DNS`;
+      this.#error = `Expected DNS to resolve the host names in ${file}`;
     }
   }
 

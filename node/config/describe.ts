@@ -1,11 +1,11 @@
-// The whole effective configuration as the start's log line and /health may show it: secrets only as set or unset.
+// Configuration summary for the start log line and /health: secrets only as set or unset.
 import type { Config } from '../config.ts';
 import type { ReloadableConfigView } from './reloadable-config.ts';
 
 const shown = (secret: unknown): 'set' | 'unset' =>
   secret === null || secret === undefined || (Array.isArray(secret) && secret.length === 0) ? 'unset' : 'set';
 
-/** Everything in force, without secrets. */
+/** The effective configuration without secrets. */
 export function describeConfig(config: Config, hot: ReloadableConfigView): Record<string, unknown> {
   const { apiTokens, secretKeys, iceServers, webhooks, s3, ...settings } = hot.current;
   return {
@@ -16,7 +16,7 @@ export function describeConfig(config: Config, hot: ReloadableConfigView): Recor
       apiTokens: apiTokens.map(({ name, scope }) => ({ name, scope, token: 'set' })),
       secretKeys: shown(secretKeys),
       iceServers: shown(iceServers),
-      // URLs of receivers often hold a key of their own.
+      // Receiver URLs often contain a key.
       webhooks: { ...webhooks, urls: shown(webhooks.urls), secrets: shown(webhooks.secrets) },
       s3: s3 && { ...s3, accessKeyId: shown(s3.accessKeyId), secretAccessKey: shown(s3.secretAccessKey) },
     },

@@ -1,4 +1,4 @@
-// Distribution: the rules of node names, strategies and ports (Erlang's, where it has one).
+// Distribution settings: rules for node names, strategies and ports, as in Erlang if it has such a rule.
 import { isIP } from 'node:net';
 import { deriveKey } from '../rooms/tokens/signing-keys.ts';
 import { isLoopbackAddress, isUnspecifiedAddress } from './addresses.ts';
@@ -15,11 +15,11 @@ export type DistConfig = {
   /** null: any free port. */
   ports: { min: number; max: number } | null;
   cookie: string;
-  /** Whether nodes are dialled that know Erlang's proof of the cookie only. */
+  /** Whether to dial nodes that only support the Erlang cookie proof. */
   dialsErlang: boolean;
-  /** Absolute paths of PEM files; `optional`: plain connections are taken as well. null: plain. */
+  /** Absolute paths of PEM files; `optional`: plain connections are also accepted. null: plain TCP. */
   tls: { caPath: string; certPath: string; keyPath: string; optional: boolean } | null;
-  /** Where distribution and EPMD listen; null: on all addresses. */
+  /** Listen address of distribution and EPMD; null: all addresses. */
   ip: string | null;
   tick: number;
 };
@@ -27,7 +27,7 @@ export type DistConfig = {
 export type DistInputs = { ip: string; routeAddress: () => Promise<string>; secretKey: string | undefined };
 
 const resolveTimeoutMs = 5000;
-/** The cookie that everybody knows: no secret. */
+/** The public default cookie, which is no secret. */
 export const publicCookie = 'svc_cookie';
 
 export async function readDist(reader: ConfigReader, system: ConfigSystem, inputs: DistInputs): Promise<DistConfig> {
@@ -42,7 +42,7 @@ export async function readDist(reader: ConfigReader, system: ConfigSystem, input
   const ip = reader.read('DIST_IP') ?? (enabled ? await defaultIp(reader, system, nodeName, isPublic) : '127.0.0.1');
   if (enabled && isPublic && !(ip !== null && isLoopbackAddress(ip)))
     reader.errors.push(
-      `Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set where the distribution is not on loopback alone (SVC_DIST_IP), got: the cookie that everybody knows`,
+      `Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set if the distribution listens beyond loopback (SVC_DIST_IP), got: the public default cookie`,
     );
   return {
     enabled,
@@ -58,7 +58,7 @@ export async function readDist(reader: ConfigReader, system: ConfigSystem, input
   };
 }
 
-/** Why a host is wrong for the mode of names; undefined where it is right. */
+/** Why a host is invalid for the name mode; undefined if it is valid. */
 export function hostNameError(mode: 'sname' | 'name', host: string): string | undefined {
   const full = host.includes('.') || isIP(host) !== 0;
   if (mode === 'sname' && full) return 'to have a host without a dot while SVC_DIST_MODE is sname';
@@ -82,7 +82,7 @@ function checkRules(reader: ConfigReader, nodeName: string | undefined): void {
   const byDns = reader.read('DIST_STRATEGY_NAME') === 'DNS';
   const fault = (name: 'DIST_MODE' | 'DIST_QUERY' | 'DIST_NODE_NAME' | 'DIST_NODES', expected: string, got: string) =>
     reader.errors.push(configErrorMessage(reader.nameOf(name), expected, got));
-  // Whether it was given, not whether it was right: a wrong one has its sentence already.
+  // Checks whether it is set, not whether it is valid: an invalid value already has its error.
   if (byDns && !reader.env.read('DIST_QUERY')) fault('DIST_QUERY', 'to be set with SVC_DIST_STRATEGY_NAME=DNS', 'nothing');
   if (byDns && mode === 'sname') {
     fault('DIST_MODE', 'to be name with SVC_DIST_STRATEGY_NAME=DNS', 'sname');
@@ -104,7 +104,7 @@ async function defaultNodeName(reader: ConfigReader, system: ConfigSystem, { ip,
   if (reader.read('DIST_MODE') === 'sname') return `svc@${short}`;
   if (hostNameError('name', hostname) === undefined) return `svc@${hostname}`;
   if (reader.read('DIST_ENABLED') && !reader.env.read('DIST_NODE_NAME')) {
-    const expected = 'to be set while SVC_DIST_MODE is name and the name of this machine has no dot';
+    const expected = 'to be set while SVC_DIST_MODE is name and the host name has no dot';
     reader.errors.push(configErrorMessage('SVC_DIST_NODE_NAME', expected, 'nothing'));
   }
   return `svc@${short}`;
@@ -117,21 +117,21 @@ async function ownAddress(reader: ConfigReader, ip: string, routeAddress: () => 
 }
 
 /**
- * In name mode the address that the own name stands for, so that nobody reaches EPMD at another; else null: all. With the cookie that
- * everybody knows (`closed`) the loopback address that the own name stands for, in both modes.
+ * In name mode the address of the local node name, so that EPMD is not reachable at other addresses; else null: all. With the public
+ * default cookie (`closed`) the loopback address of the local node name, in both modes.
  */
 async function defaultIp(reader: ConfigReader, system: ConfigSystem, nodeName: string, closed: boolean): Promise<string | null> {
   const byName = reader.read('DIST_MODE') === 'name';
   if (!byName && !closed) return null;
   const host = hostOf(nodeName);
   const addresses = isIP(host) !== 0 ? [host] : await system.resolve(host, resolveTimeoutMs).catch(() => []);
-  // Erlang's own nodes look there for EPMD: 127.0.0.1 before ::1.
+  // Erlang nodes connect to EPMD there: 127.0.0.1 before ::1.
   if (closed) return addresses.filter(isLoopbackAddress).toSorted((one, other) => isIP(one) - isIP(other))[0] ?? null;
   const local = new Set(system.localAddresses());
   const own = addresses.find((address) => local.has(address) || isLoopbackAddress(address));
   if (own !== undefined) return own;
   reader.warnings.push(
-    `The host of the node name ${nodeName} is not an address of this machine: distribution and EPMD listen on all (set SVC_DIST_IP)`,
+    `The host of the node name ${nodeName} is not a local address: distribution and EPMD listen on all addresses (set SVC_DIST_IP)`,
   );
   return null;
 }
@@ -143,7 +143,7 @@ function readPorts(reader: ConfigReader): DistConfig['ports'] {
   const given = [reader.env.read('DIST_MIN_PORT'), reader.env.read('DIST_MAX_PORT')].filter((each) => each !== undefined);
   if (given.length === 1) reader.errors.push(`Expected ${names} to be set both or neither, got only: ${given[0]?.name}`);
   if (min === undefined || max === undefined) return null;
-  if (min > max) reader.errors.push(`Expected ${names} to be a range that is not empty, got: ${min} to ${max}`);
+  if (min > max) reader.errors.push(`Expected ${names} to be a nonempty range, got: ${min} to ${max}`);
   return { min, max };
 }
 
@@ -160,7 +160,7 @@ async function readDistTls(reader: ConfigReader, system: ConfigSystem): Promise<
 
 function readCookie(reader: ConfigReader, enabled: boolean, { secretKey }: DistInputs): string {
   if (enabled && secretKey === undefined) {
-    reader.warnings.push('SVC_SECRET_KEY_BASE is not set: tokens of peers are good on this node only, and only until it ends');
+    reader.warnings.push('SVC_SECRET_KEY_BASE is not set: peer tokens are valid only on this node, and only until it ends');
   }
   const given = reader.read('DIST_COOKIE');
   if (given !== undefined) return given;

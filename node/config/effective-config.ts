@@ -1,16 +1,16 @@
-// The configuration in force, variable by variable and written as in the environment, with where each comes from; of secrets only that they are set.
+// Effective configuration: every variable as in the environment, with its source. Secrets are only shown as set.
 import type { Config } from '../config.ts';
 import type { ConfigSource, ConfigValue } from '../rooms/shapes/cluster-control.ts';
 import type { ReloadableConfig } from './reloadable-config.ts';
 import type { ReloadableSettings } from './settings.ts';
 import { type ReloadableName, type Row, reloadableRows, type StaticName, staticVariables } from './variables.ts';
 
-/** What stands for a secret that is set. */
+/** Placeholder of a secret that is set. */
 export const redactedValue = '***';
 
 type Value = ConfigValue['value'];
 
-/** `changed`: what came out otherwise than config says, e.g. a port that was free. */
+/** `changed`: actual values that differ from the configuration, for example the port for port 0. */
 export function effectiveConfig(config: Config, hot: ReloadableConfig, changed: Partial<Record<StaticName, Value>> = {}): ConfigValue[] {
   const cold = { ...coldValues(config), ...changed };
   const settings = hotValues(hot.current);

@@ -1,4 +1,4 @@
-// The reloadable settings as layers: defaults, then each file, then the environment; merged by name, checked, settled.
+// Layers of reloadable settings: defaults, files in order, environment; merged by name, validated, completed.
 import { isDeepStrictEqual } from 'node:util';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
@@ -7,9 +7,9 @@ import { configErrorMessage, parseText } from './reader.ts';
 import { type ApiToken, type FileSettings, fileSchema, type ReloadableSettings } from './settings.ts';
 import { type ReloadableVariable, reloadableRows } from './variables.ts';
 
-/** Checked settings of one source, and what is wrong with it. `paths`: the leaves that it sets; `refused`: those that do not count. */
+/** Validated settings of one source and its errors. `paths`: the leaves that it sets; `refused`: invalid leaves. */
 export type Layer = { settings: FileSettings; paths: readonly string[]; refused: readonly string[]; errors: readonly string[] };
-/** Something wrong with all layers together, at a name or all names below it. */
+/** An error of all layers together, at a name or all names below it. */
 export type CrossFieldError = { path: string; sentence: string };
 type Tree = { [name: string]: unknown };
 type Path = readonly PropertyKey[];
@@ -17,7 +17,7 @@ type Path = readonly PropertyKey[];
 const maxAliases = 50;
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The layer of a YAML file. Its values are shown in mistakes only where they cannot be secrets. */
+/** The layer of a YAML file. Errors contain its values only if they cannot be secrets. */
 export function fileLayer(name: string, bytes: Uint8Array): Layer {
   const parsed = parseYaml(bytes);
   if ('error' in parsed) return rejectedLayer([`Expected ${name} to be YAML, got: ${parsed.error}`]);
@@ -50,7 +50,7 @@ function envTree(rows: readonly (ReloadableVariable & { given: { text: string } 
   return tree;
 }
 
-/** The layer below all others. */
+/** The lowest layer. */
 export function defaultLayer(derived: { apiTokens: ApiToken[] | undefined; avMaxCpu: number }): FileSettings {
   const raw: Tree = { avMaxCpu: derived.avMaxCpu };
   for (const row of reloadableRows) if (row.default !== undefined) setAt(raw, row.path, envValue(row, row.default));
@@ -58,20 +58,20 @@ export function defaultLayer(derived: { apiTokens: ApiToken[] | undefined; avMax
   return fileSchema.parse(raw);
 }
 
-/** What the layers come to together, or what is wrong with the whole. */
+/** Merges the layers, or returns errors of the combination. */
 export function mergeLayers(layers: readonly FileSettings[]): { settings: ReloadableSettings } | { errors: CrossFieldError[] } {
   const merged = layers.reduce<FileSettings>((below, above) => mergeTrees(below, above) as FileSettings, {});
   const { s3 = {}, webhooks = {}, limits = {}, timeouts = {}, roomDefaults = {} } = merged;
   const errors: CrossFieldError[] = [];
   if (!merged.apiTokens) {
     const sentence =
-      'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP or SVC_HOST is not loopback, got: nothing';
+      'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set if SVC_IP or SVC_HOST is not loopback, got: nothing';
     errors.push({ path: 'apiTokens', sentence });
   }
   const { apiTokens = [], apiReadTokens = [] } = merged;
   if (apiReadTokens.some(({ token }) => apiTokens.some((other) => other.token === token && other.scope === 'admin'))) {
     const sentence =
-      'Expected SVC_SERVER_API_READ_TOKEN (apiReadTokens in files) to have no token that may do everything, got: one of SVC_SERVER_API_TOKEN (apiTokens)';
+      'Expected SVC_SERVER_API_READ_TOKEN (apiReadTokens in files) to have no admin token, got: one of SVC_SERVER_API_TOKEN (apiTokens)';
     errors.push({ path: 'apiReadTokens', sentence });
   }
   const { bucket, accessKeyId, secretAccessKey } = s3;
@@ -129,12 +129,12 @@ export function mergeLayers(layers: readonly FileSettings[]): { settings: Reload
   };
 }
 
-/** Whether a reload changed anything. */
+/** True if a reload changed nothing. */
 export function sameSettings(one: ReloadableSettings, other: ReloadableSettings): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/** Freezes a value and all that it holds. */
+/** Freezes a value recursively. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const each of Object.values(value)) deepFreeze(each);
@@ -146,7 +146,7 @@ function need<T>(value: T | undefined): T {
   return value;
 }
 
-/** The layer of a source of which nothing counts. */
+/** The layer of a rejected source. */
 export function rejectedLayer(errors: readonly string[]): Layer {
   return { settings: {}, paths: [], refused: [], errors: [...new Set(errors)] };
 }
@@ -164,7 +164,7 @@ function envValue(row: ReloadableVariable, text: string): unknown {
   }));
 }
 
-/** The parser's own messages quote the text, which may be a secret: only the place and its code are told. */
+/** Messages of the parser quote the text, which may be a secret. Only position and code are reported. */
 function parseYaml(bytes: Uint8Array): { value: unknown } | { error: string } {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -175,7 +175,7 @@ function parseYaml(bytes: Uint8Array): { value: unknown } | { error: string } {
     const { line, col } = lines.linePos(fault.pos[0]);
     return { error: `${fault.code} at line ${line}, column ${col}` };
   } catch (error) {
-    return { error: error instanceof TypeError ? 'bytes that are not UTF-8' : 'nesting or aliases beyond what is allowed' };
+    return { error: error instanceof TypeError ? 'bytes that are not UTF-8' : 'too deep nesting or too many aliases' };
   }
 }
 
@@ -183,7 +183,7 @@ function fileError(name: string, raw: unknown, issue: z.core.$ZodIssue): string 
   const path = pathText(issue.path);
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.map((key) => (path === '' ? key : `${path}.${key}`));
-    return configErrorMessage(name, 'to have only names that are known', keys.join(', '));
+    return configErrorMessage(name, 'to have only known names', keys.join(', '));
   }
   const got = valueAt(raw, issue.path);
   const row = reloadableRows.find((each) => each.path === rootText(issue.path));
@@ -212,7 +212,7 @@ function pathText(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** The path without what is inside a list. */
+/** The path without indexes and names inside a list. */
 function rootText(path: Path): string {
   return pathText(path).replace(/\[.*/, '');
 }

@@ -1,12 +1,12 @@
-// Reads a file of the configuration up to a bound.
+// File reader with a size limit, for files of the configuration.
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 export class FileTooLargeError extends Error {}
 
-/** All bytes of a file. @throws FileTooLargeError beyond `max` bytes; whatever open and read throw. */
+/** All bytes of a file. @throws FileTooLargeError beyond `max` bytes; errors of open and read. */
 export async function readFileLimited(path: string, max: number): Promise<Buffer> {
-  // Not blocking: a pipe without a writer must not hold up the start.
+  // Nonblocking: a pipe without a writer must not block the start.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!(await file.stat()).isFile()) throw new Error('not a file');

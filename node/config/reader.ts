@@ -1,9 +1,9 @@
-// Reads variables by their table and collects what is wrong with them: one sentence each, without secrets.
+// Variable reader: reads variables by their table and collects one error message per mistake, without secrets.
 
 import { type EnvEntry, type Environment, EnvReader } from '../env.ts';
 import { type Row, type StaticName, type StaticValue, staticVariables, type ValueFormat } from './variables.ts';
 
-/** Everything that is wrong with a configuration. The sentences never hold a secret. */
+/** All errors of a configuration. The messages never contain a secret. */
 export class ConfigError extends Error {
   readonly errors: readonly string[];
 
@@ -14,7 +14,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The text of a variable as the value that its schema checks; what cannot be read stays text, so that the schema refuses it. */
+/** Converts the text of a variable for its schema. Invalid text stays text, so that the schema rejects it. */
 export function parseText(valueFormat: ValueFormat, text: string): unknown {
   switch (valueFormat) {
     case 'text':
@@ -38,7 +38,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** `Expected X to be Y, got: Z`; secrets are not shown, nor is the user part of a URL. */
+/** `Expected X to be Y, got: Z`; secrets and the user part of a URL are not shown. */
 export function configErrorMessage(name: string, expected: string, got: string, secret = false): string {
   return `Expected ${name} ${expected}, got: ${secret ? 'a value that is not shown here' : showText(got)}`;
 }
@@ -59,7 +59,7 @@ export class ConfigReader {
     this.env = new EnvReader(env);
   }
 
-  /** The value of a variable or its default. Of a mistake it takes note and goes on with the default, so that all are found. */
+  /** The value of a variable or its default. After an error it continues with the default, so that all errors are found. */
   read<Name extends StaticName>(name: Name): StaticValue<Name> {
     if (!this.#values.has(name)) this.#values.set(name, this.#take(name));
     return this.#values.get(name) as StaticValue<Name>;
@@ -73,7 +73,7 @@ export class ConfigReader {
     return row.default === undefined ? undefined : staticVariables[name].schema.parse(parseText(row.form, row.default));
   }
 
-  /** The name under which a variable is set, for sentences; `SVC_X` where it is not. */
+  /** The name under which a variable is set, for messages; `SVC_X` if it is unset. */
   nameOf(name: StaticName): string {
     return this.env.read(name)?.name ?? `SVC_${name}`;
   }
@@ -81,7 +81,7 @@ export class ConfigReader {
   #check(name: StaticName, given: EnvEntry, row: Row): unknown {
     const result = staticVariables[name].schema.safeParse(parseText(row.form, given.text));
     if (result.success) return result.data;
-    const expected = result.error.issues[0]?.message ?? 'to be right';
+    const expected = result.error.issues[0]?.message ?? 'to be valid';
     this.errors.push(configErrorMessage(given.name, expected, given.text, row.secret));
     return undefined;
   }

@@ -1,4 +1,4 @@
-// The part of the configuration that can change while the node runs: read from files that are watched; the environment wins over them.
+// Reloadable configuration: settings from watched files that may change at runtime. The environment has precedence over them.
 import { createHash } from 'node:crypto';
 import type { EnvReader } from '../env.ts';
 import type { ConfigSource } from '../rooms/shapes/cluster-control.ts';
@@ -7,43 +7,43 @@ import { FileTooLargeError, readFileLimited } from './read-file.ts';
 import type { ApiToken, FileSettings, ReloadableSettings } from './settings.ts';
 import { FileWatcher, type WatchIntervals } from './watch.ts';
 
-/** Largest configuration file in bytes. */
+/** Maximum size of a configuration file in bytes. */
 export const maxFileBytes = 1024 * 1024;
 
-/** What those who only use the settings need of ReloadableConfig. */
+/** The part of ReloadableConfig for code that only reads settings. */
 export interface ReloadableConfigView {
-  /** The settings in force, frozen. */
+  /** The effective settings, frozen. */
   readonly current: ReloadableSettings;
-  /** Called after each change with the settings now in force; ends with the returned function. */
+  /** Calls the listener after each change with the effective settings. Returns a function that unsubscribes. */
   onChange(listener: (settings: ReloadableSettings) => void): () => void;
-  /** SHA-256 (hex) of the bytes in force of each file. */
+  /** SHA-256 (hex) of the effective content of each file. */
   files(): readonly { name: string; sha256: string }[];
-  /** Names in files that the environment wins over, e.g. `limits.maxRooms`. */
+  /** Names in files that the environment overrides, for example `limits.maxRooms`. */
   readonly shadowed: readonly string[];
-  /** Why a file was refused, while the last good state stays in force. */
+  /** Why a file was rejected, while the last valid state stays in effect. */
   readonly error: string | null;
 }
 
 export type ReloadableSources = {
   files: readonly string[];
   env: EnvReader;
-  /** Defaults that depend on the rest of the configuration. Without tokens here, somebody else has to give some. */
+  /** Defaults that depend on the rest of the configuration. Without tokens here, another source must have some. */
   derived: { apiTokens: ApiToken[] | undefined; avMaxCpu: number };
 };
-/** Hears of reloads, e.g. to log them: what was refused, or null where all is well again. */
+/** Observer of reloads, for example for logs: the error, or null once the configuration is valid again. */
 export type ReloadObserver = { reloaded: () => void; refused: (error: string) => void };
 
 type ReadFile = { name: string; sha256: string; layer: Layer };
 type State = { settings: ReloadableSettings; files: readonly ReadFile[]; shadowed: readonly string[] };
 
-/** Reads everything once. Mistakes are those of the environment, of each file and of the whole. */
+/** Reads all sources once. Errors are those of the environment, of each file and of the combination. */
 export async function loadReloadableConfig(sources: ReloadableSources): Promise<{ hot: ReloadableConfig } | { errors: string[] }> {
   const env = envLayer(sources.env);
   const below = defaultLayer(sources.derived);
   const files = await Promise.all(sources.files.map(readLayer));
   const state = combine(below, files, env);
   const single = [...env.errors, ...files.flatMap(({ layer }) => layer.errors)];
-  // What a refused source would have set is unknown: nothing is said of that.
+  // Settings of a rejected source are unknown, so the combination is not checked.
   const filesGood = files.every(({ layer }) => layer.errors.length === 0);
   const certain = ({ path }: CrossFieldError) => filesGood && !env.refused.some((each) => each.startsWith(path));
   const errors = 'errors' in state ? [...single, ...state.errors.filter(certain).map(({ sentence }) => sentence)] : single;
@@ -60,7 +60,7 @@ export class ReloadableConfig implements ReloadableConfigView {
   #watcher: FileWatcher | undefined;
   #observer: ReloadObserver | undefined;
 
-  /** Made by loadReloadableConfig. */
+  /** Created by loadReloadableConfig(). */
   constructor({ below, env, variables }: { below: FileSettings; env: Layer; variables: EnvReader }, state: State) {
     this.#below = below;
     this.#env = env;
@@ -72,7 +72,7 @@ export class ReloadableConfig implements ReloadableConfigView {
     return this.#state.settings;
   }
 
-  /** The API token that was made for this start; undefined as soon as any was given. */
+  /** The API token that was generated for this start; undefined as soon as one was configured. */
   get developmentToken(): string | undefined {
     return this.current.apiTokens.find((token) => token === this.#below.apiTokens?.[0])?.token;
   }
@@ -89,7 +89,7 @@ export class ReloadableConfig implements ReloadableConfigView {
     return this.#state.files.map(({ name, sha256 }) => ({ name, sha256 }));
   }
 
-  /** Where what is in force for a variable comes from: `name` without prefix, `path` its name in files where it has one. */
+  /** Source of the effective value of a variable: `name` without prefix, `path` its name in files, if any. */
   sourceOf(name: string, path?: string): ConfigSource {
     if (this.#variables.read(name)) return 'environment';
     return path !== undefined && this.#state.files.some(({ layer }) => layer.paths.includes(path)) ? 'file' : 'default';
@@ -100,7 +100,7 @@ export class ReloadableConfig implements ReloadableConfigView {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Follows the files until close(). Without files it does nothing. */
+  /** Watches the files until close(). Without files it does nothing. */
   watch(observer?: ReloadObserver, times?: WatchIntervals): void {
     if (this.#watcher || this.#state.files.length === 0) return;
     this.#observer = observer;
@@ -109,11 +109,11 @@ export class ReloadableConfig implements ReloadableConfigView {
       () => this.reload(),
       times,
     );
-    // What changed between the first reading and now.
+    // Finds changes since the first read.
     this.#watcher.check();
   }
 
-  /** Reads the files again now; returns when listeners have been told. A wrong file is no failure: see `error`. */
+  /** Reloads the files now; resolves after listeners were called. An invalid file is no failure: see `error`. */
   async reload(): Promise<void> {
     const before = this.#state.files;
     const read = await Promise.all(before.map(({ name }) => readLayer(name)));
@@ -124,7 +124,7 @@ export class ReloadableConfig implements ReloadableConfigView {
     else this.#take(state, errors);
   }
 
-  /** Ends watching. Idempotent; the settings stay readable. */
+  /** Stops watching. Idempotent; the settings stay readable. */
   async close(): Promise<void> {
     this.#listeners.clear();
     await this.#watcher?.close();

@@ -1,4 +1,4 @@
-// The part of the configuration that can change while the node runs: its names in files, its schema, its shape in force.
+// Reloadable settings: their names in files, schema, and effective shape.
 import { z } from 'zod';
 import type { LogLevel } from '../common/log.ts';
 import { isObjectPrefix, objectPrefixRule } from '../rooms/shapes/component-options.ts';
@@ -6,7 +6,7 @@ import { maxTimeout } from '../rooms/shapes/room-config.ts';
 import type { ComponentType } from '../rooms/shapes/views.ts';
 import * as value from './values.ts';
 
-/** Who may call the REST API. `read` may only GET. */
+/** A client of the REST API. Scope `read` allows only GET. */
 export type ApiToken = { name: string; token: string; scope: 'admin' | 'read' };
 /** W3C RTCIceServer. */
 export type IceServer = { urls: string | readonly string[]; username?: string | undefined; credential?: string | undefined };
@@ -19,19 +19,19 @@ export type S3Settings = {
   pathPrefix: string | null;
 };
 
-/** What is in force. Times are milliseconds, but for those of `roomDefaults`, which are seconds as on the wire. */
+/** Effective settings. Times are milliseconds, except those of `roomDefaults`, which are seconds as in REST. */
 export type ReloadableSettings = {
   apiTokens: readonly ApiToken[];
-  /** The first signs, all verify. Empty where unset: then keys are random and good on this node only. */
+  /** The first key signs, all verify. Empty if unset: then keys are random and valid on this node only. */
   secretKeys: readonly string[];
   componentsUsed: readonly ComponentType[];
   logLevel: LogLevel;
   /** Origins, or one `*`. */
   corsOrigins: readonly string[];
   iceServers: readonly IceServer[];
-  /** Whether what a request names may have a private address: S3 storages, registrars, and receivers of webhooks where they have no rule of their own. */
+  /** Whether requests may name private addresses: S3 storages, registrars, and webhook receivers without a separate rule. */
   allowPrivateAddresses: boolean;
-  /** All `secrets` sign, so that one can be changed for another. */
+  /** All `secrets` sign, for rotation. */
   webhooks: { urls: readonly string[]; secrets: readonly string[]; maxAge: number; allowPrivate: boolean };
   limits: {
     maxRooms: number | null;
@@ -40,14 +40,14 @@ export type ReloadableSettings = {
     /** Requests per second and client; null = no limit. */
     rateLimitApi: number | null;
     rateLimitSocket: number | null;
-    /** Bytes of the webhook spool. */
+    /** Maximum bytes of the webhook spool. */
     pendingMaxBytes: number;
-    /** Bytes of JSON of one message of a peer. */
+    /** Maximum bytes of JSON in one message of a peer. */
     dataMessageMaxBytes: number;
   };
   timeouts: {
     peerResumeWindow: number;
-    /** null = unset: what was uploaded goes after a day, the rest never. */
+    /** null = unset: uploaded recordings are deleted after a day, others never. */
     rawRecordingTtl: number | null;
   };
   /** Seconds; null = never. */
@@ -78,11 +78,11 @@ const iceServer = z
     (server) =>
       ![server.urls].flat().some((url) => url.startsWith('turn')) || (server.username !== undefined && server.credential !== undefined),
     {
-      error: 'to have username and credential where a URL is turn: or turns:',
+      error: 'to have username and credential if a URL is turn: or turns:',
     },
   );
 
-/** 0 and null are the same: never. */
+/** 0 and null both mean never. */
 const roomTimeout = value.integer(0, maxTimeout, 'a number of seconds').nullable();
 const perSecond = value.integer(1, 1_000_000).nullable();
 const cpu = 'to be a number of cores, 0 to 1024';
@@ -90,7 +90,7 @@ const objectKey = value.stringMatching(objectPrefixRule, isObjectPrefix);
 
 const readToken = apiToken.omit({ scope: true }).transform((token) => ({ ...token, scope: 'read' as const }));
 
-/** A configuration file. Every name may be left out; unknown names are refused. Times are seconds. */
+/** A configuration file. Every name is optional; unknown names are rejected. Times are seconds. */
 export const fileSchema = z.strictObject({
   apiTokens: value.listOf(apiToken, 100, 'to be a list of tokens').min(1, { error: 'to have at least one token' }).optional(),
   apiReadTokens: value.listOf(readToken, 100, 'to be a list of tokens').optional(),

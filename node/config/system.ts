@@ -1,4 +1,4 @@
-// What the configuration asks of the machine: names, addresses, cores, files. Handed in, so that tests decide it.
+// Config system: names, addresses, cores and files of the host. Injected, so that tests control it.
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
@@ -8,22 +8,22 @@ import { resolve as absolute, dirname, join } from 'node:path';
 
 export type ConfigSystem = {
   hostname: () => string;
-  /** Every IP address of this machine. */
+  /** Every IP address of the host. */
   localAddresses: () => string[];
-  /** The address from which this machine reaches others. */
+  /** The source address of the default route. */
   defaultRouteAddress: () => Promise<string>;
-  /** Cores that the process may use; a fraction where a cgroup says so. */
+  /** Cores that the process may use; a fraction if limited by a cgroup. */
   cores: () => Promise<number>;
   /** Addresses of a host name; fails after `deadline` milliseconds. */
   resolve: (name: string, deadline: number) => Promise<string[]>;
   gitCommit: () => Promise<string | undefined>;
-  /** Makes a directory where there is none; the code of what went wrong, e.g. EACCES. */
+  /** Creates a directory if it does not exist. Returns the error code of a failure, for example EACCES. */
   makeWritable: (folder: string) => Promise<string | undefined>;
-  /** Why a file cannot be read, e.g. ENOENT. */
+  /** Error code if a file cannot be read, for example ENOENT. */
   unreadable: (file: string) => Promise<string | undefined>;
 };
 
-/** The machine that this process runs on. */
+/** The host of this process. */
 export function localSystem(): ConfigSystem {
   return { hostname, localAddresses, defaultRouteAddress, cores, resolve, gitCommit, makeWritable, unreadable };
 }
@@ -33,7 +33,7 @@ function localAddresses(): string[] {
 }
 
 async function defaultRouteAddress(): Promise<string> {
-  // Addresses for documentation (RFC 5737, RFC 3849): connecting a UDP socket only asks for the route, nothing is sent.
+  // Addresses for documentation (RFC 5737, RFC 3849). Connecting a UDP socket only looks up the route; nothing is sent.
   const found = (await routeAddress('udp4', '192.0.2.1')) ?? (await routeAddress('udp6', '2001:db8::1'));
   return (
     found ?? localAddresses().find((address) => address !== '127.0.0.1' && address !== '::1' && !address.startsWith('fe80')) ?? '127.0.0.1'
@@ -57,10 +57,10 @@ async function cores(): Promise<number> {
   return Math.min(availableParallelism(), (await cgroupCores()) ?? Number.POSITIVE_INFINITY);
 }
 
-/** Cores that a cgroup allows, as containers see their own: `availableParallelism()` knows nothing of it. Undefined where it says nothing. */
+/** Cores that a cgroup allows, which `availableParallelism()` ignores. Undefined without a limit. */
 export async function cgroupCores(root = '/sys/fs/cgroup'): Promise<number | undefined> {
   const read = (name: string) => readFile(join(root, name), 'utf8').catch(() => '');
-  // Version 2 has `<quota> <period>` in one file, version 1 two files of microseconds.
+  // Version 2 has `<quota> <period>` in one file, version 1 two files with microseconds.
   const [quota, period] = (await read('cpu.max')).trim().split(' ');
   const limits = [
     Number(quota) / Number(period),
@@ -71,7 +71,7 @@ export async function cgroupCores(root = '/sys/fs/cgroup'): Promise<number | und
 
 async function resolve(name: string, deadline: number): Promise<string[]> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${deadline} ms`)), deadline);
+  const timer = setTimeout(() => reject(new Error(`no response within ${deadline} ms`)), deadline);
   try {
     const found = await Promise.race([lookup(name, { all: true }), late]);
     return found.map(({ address }) => address);
@@ -98,7 +98,7 @@ async function makeWritable(folder: string): Promise<string | undefined> {
   }
 }
 
-/** As `mkdir` with `recursive`, which never ends where it is answered ENOENT in a folder that exists, as in /proc. */
+/** Like `mkdir` with `recursive`, which never returns if it gets ENOENT in an existing folder, as in /proc. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);

@@ -1,4 +1,4 @@
-// Certificates: two files that belong together and can be read.
+// TLS settings: key and certificate files that must be set together and readable.
 import { resolve as resolvePath } from 'node:path';
 import { type ConfigReader, configErrorMessage } from './reader.ts';
 import type { ConfigSystem } from './system.ts';
@@ -10,7 +10,7 @@ export type TlsFiles = { keyPath: string; certPath: string };
 type KeyName = 'SSL_KEY_PATH' | 'WEBRTC_TURN_TLS_KEY_PATH' | 'DIST_TLS_KEY';
 type CertName = 'SSL_CERT_PATH' | 'WEBRTC_TURN_TLS_CERT_PATH' | 'DIST_TLS_CERT';
 
-/** null where neither is set. */
+/** null if neither is set. */
 export async function readTls(reader: ConfigReader, system: ConfigSystem, key: KeyName, cert: CertName): Promise<TlsFiles | null> {
   const keyPath = reader.read(key);
   const certPath = reader.read(cert);
@@ -24,7 +24,7 @@ export async function readTls(reader: ConfigReader, system: ConfigSystem, key: K
   return { keyPath: resolvePath(keyPath), certPath: resolvePath(certPath) };
 }
 
-/** The absolute path of one file; undefined where it is not set. */
+/** The absolute path of one file; undefined if it is not set. */
 export async function readableFile(reader: ConfigReader, system: ConfigSystem, name: 'DIST_TLS_CA'): Promise<string | undefined> {
   const path = reader.read(name);
   if (path === undefined) return undefined;
@@ -34,5 +34,5 @@ export async function readableFile(reader: ConfigReader, system: ConfigSystem, n
 
 async function checkReadable(reader: ConfigReader, system: ConfigSystem, name: StaticName, path: string): Promise<void> {
   const code = await system.unreadable(path);
-  if (code !== undefined) reader.errors.push(configErrorMessage(reader.nameOf(name), 'to be a file that can be read', `${path} (${code})`));
+  if (code !== undefined) reader.errors.push(configErrorMessage(reader.nameOf(name), 'to be a readable file', `${path} (${code})`));
 }

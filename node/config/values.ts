@@ -1,9 +1,9 @@
-// Schemas of single values of the configuration; every message completes the sentence `Expected <name> ...`.
+// Schemas of single configuration values. Every message completes the text `Expected <name> ...`.
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isHttpUrl } from '../rooms/shapes/room-config.ts';
 
-/** A text for which `test` holds. `expected` reads `to be ...`. */
+/** A text that passes `test`. `expected` reads `to be ...`. */
 export function stringMatching(expected: string, test: (text: string) => boolean) {
   return z.string({ error: expected }).refine((text) => text.length <= 4096 && test(text), { error: expected });
 }
@@ -22,20 +22,20 @@ export function listOf<Item extends z.ZodType>(item: Item, max: number, expected
 }
 
 export const boolean = z.boolean({ error: 'to be true or false' });
-/** 0 lets the system choose a free port, for tests. */
+/** 0 selects any free port, for tests. */
 export const listenPort = integer(0, 65_535, 'a port');
 export const port = integer(1, 65_535, 'a port');
 
-/** Seconds as they are written, milliseconds as they are used. At most about 24 days, which is as long as one timer can last. */
+/** Written as seconds, used as milliseconds. At most about 24 days, the limit of a timer. */
 export const seconds = (min: number, max = 2_147_483) => integer(min, max, 'a number of seconds').transform((value) => value * 1000);
 
 export const ipAddress = stringMatching('to be an IP address', (text) => isIP(text) !== 0);
 
 const label = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
-/** A host name (RFC 1123, section 2.1; underscores too, since container networks have them), not an address. */
+/** A host name (RFC 1123, section 2.1; with underscores, because container networks use them), not an address. */
 export function isHostName(text: string): boolean {
   const labels = text.replace(/\.$/, '').split('.');
-  // A last label of digits only is a mistyped IPv4 address: no top-level domain is.
+  // A last label of digits only is a mistyped IPv4 address, because no top-level domain is numeric.
   return text.length <= 253 && labels.every((each) => label.test(each)) && !/^\d+$/.test(labels.at(-1) ?? '');
 }
 
@@ -45,7 +45,7 @@ export const wildcardHost = stringMatching('to be an IP address, a host name, or
 );
 export const hostName = stringMatching('to be a host name', isHostName);
 
-/** `host[:port][/path]`, IPv6 in brackets: what is put behind `https://` as it is. */
+/** `host[:port][/path]`, IPv6 in brackets: appended to `https://` verbatim. */
 export function isAddress(text: string, withPath: boolean): boolean {
   const match = /^(?:\[([^\]]*)\]|([^:/[\]]*))(?::(\d{1,5}))?(\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?$/.exec(text);
   if (!match) return false;
@@ -77,21 +77,21 @@ export const origin = stringMatching('to be origins such as https://app.example,
 export const corsOrigin = stringMatching('to be * or origins such as https://app.example', (text) => text === '*' || isOrigin(text));
 
 export const filePath = stringMatching('to be a path', (text) => /^\P{Cc}+$/u.test(text));
-/** What fits into an `Authorization` header (RFC 9110, section 5.5). */
+/** Allowed characters of an `Authorization` header (RFC 9110, section 5.5). */
 export const bearerToken = stringMatching('to be visible ASCII characters without spaces, at most 1024', (text) =>
   /^[\x21-\x7e]{1,1024}$/.test(text),
 );
 export const secretText = stringMatching('to be text without spaces, at most 4096 characters', (text) => /^[^\s\p{Cc}]+$/u.test(text));
 
 const webhookSecretForm = 'to be whsec_ followed by the base64 of 24 to 64 bytes';
-/** Standard Webhooks' form of a symmetric secret: `whsec_` and the base64 of 24 to 64 bytes. */
+/** A symmetric secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. */
 const webhookSecret = stringMatching(webhookSecretForm, (text) => {
   const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
   if (base64 === undefined || base64.length % 4 !== 0) return false;
   const size = Buffer.from(base64, 'base64').length;
   return size >= 24 && size <= 64;
 });
-/** One secret, or several while one is changed for another. */
+/** One secret, or several during rotation. */
 export const webhookSecrets = z.union([webhookSecret.transform((secret) => [secret]), listOf(webhookSecret, 4, webhookSecretForm)], {
   error: webhookSecretForm,
 });
@@ -101,9 +101,9 @@ export const endpointUrl = stringMatching('to be an http or https URL without a 
   return isHttpUrl(text) && url?.username === '' && url.password === '' && url.search === '';
 });
 const portsForm = 'to be a port such as 5060, or a range of ports such as 5060-5063';
-/** Ports that are tried from a single one on. */
+/** Number of ports that are tried after a single first port. */
 const triedPorts = 200;
-/** `<from>-<to>`, or `<from>` for it and those that follow. */
+/** `<from>-<to>`, or `<from>` for this port and the following ones. */
 export const portOrRange = z.string({ error: portsForm }).transform((text, context) => {
   const [from, to] = (/^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? [])
     .slice(1)
@@ -113,14 +113,14 @@ export const portOrRange = z.string({ error: portsForm }).transform((text, conte
   context.addIssue({ code: 'custom', message: portsForm });
   return z.NEVER;
 });
-/** `<from>-<to>`, both ports. */
+/** `<from>-<to>`, both ports included. */
 export const portRange = z.string({ error: 'to be a range of ports such as 10000-10019' }).transform((text, context) => {
   const [from, to] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).slice(1).map(Number);
   if (from !== undefined && to !== undefined && from >= 1 && from <= to && to <= 65_535) return { min: from, max: to };
   context.addIssue({ code: 'custom', message: 'to be a range of ports such as 10000-10019, the first not above the second' });
   return z.NEVER;
 });
-/** Which origins may open sockets. */
+/** Origins that may open websockets. */
 export const checkOrigin = z.array(z.string()).transform((words, context): 'any' | 'same-host' | string[] => {
   if (words.length === 1 && words[0] === 'false') return 'any';
   if (words.length === 1 && words[0] === 'true') return 'same-host';
@@ -128,7 +128,7 @@ export const checkOrigin = z.array(z.string()).transform((words, context): 'any'
   context.addIssue({ code: 'custom', message: 'to be true, false or origins such as https://app.example, separated by spaces' });
   return z.NEVER;
 });
-/** `hops`: how many proxies at most, null as many as there are; `networks`: of which they must be, any where there is none. */
+/** `hops`: maximum number of proxies, null for any number; `networks`: networks of the proxies, empty for any network. */
 export const trustProxy = z.array(z.string()).transform((words, context): { hops: number | null; networks: string[] } => {
   if (words.length === 1 && words[0] === 'false') return { hops: 0, networks: [] };
   const counts = words.filter((word) => /^([1-9]|1[0-6])$/.test(word)).map(Number);

@@ -1,18 +1,18 @@
-// The table of every variable: how it is read, its default, what the image sets, its name in files, what it means.
+// Table of all variables: format, default, value in the image, name in files, and meaning.
 import { z } from 'zod';
 import * as value from './values.ts';
 
-/** How the text of a variable becomes a value: as it is, a number, true or false, words separated by spaces, JSON. */
+/** How the text of a variable becomes a value: unchanged, a number, true or false, words separated by spaces, JSON. */
 export type ValueFormat = 'text' | 'number' | 'flag' | 'words' | 'json';
 export type Row = {
   form: ValueFormat;
-  /** As it would be written in the environment. */
+  /** As written in the environment. */
   default?: string;
-  /** Where there is no fixed default: what is taken, in words. */
+  /** Description of the default, if it is not fixed. */
   derived?: string;
-  /** What the image sets. */
+  /** Value in the image. */
   image?: string;
-  /** Never shown, not in mistakes either. */
+  /** Never shown, not even in errors. */
   secret?: true;
   meaning: string;
 };
@@ -25,7 +25,7 @@ const milliseconds = value.integer(100, 86_400_000, 'a number of milliseconds');
 const number = 'number';
 const text = 'text';
 
-/** What is fixed while the node runs. */
+/** Static settings, which need a restart. */
 export const staticVariables = {
   IP: cold(value.ipAddress, {
     form: text,
@@ -245,7 +245,7 @@ export type StaticValue<Name extends StaticName> = (typeof staticVariables)[Name
   ? z.output<(typeof staticVariables)[Name]['schema']>
   : z.output<(typeof staticVariables)[Name]['schema']> | undefined;
 
-/** What can change while the node runs (R). Values are checked by the schema of files. `none` in the environment is `null` in a file. */
+/** Reloadable settings (R). Values are validated by the schema of files. `none` in the environment is `null` in a file. */
 export const reloadableVariables = {
   SERVER_API_TOKEN: {
     path: 'apiTokens',

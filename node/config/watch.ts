@@ -1,16 +1,16 @@
-// Watches files for new content, also where a symlink of a folder is swapped as Kubernetes does with ConfigMaps.
+// File watcher: detects new content, also if the symlink of a folder is replaced, as Kubernetes does for ConfigMaps.
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
 export type WatchIntervals = {
-  /** How long a folder must be quiet before its files are read, in milliseconds. */
+  /** Milliseconds without events in a folder before its files are read. */
   settle: number;
-  /** How often files are read anyway, since some file systems tell nothing. */
+  /** Interval in milliseconds of additional reads, because some file systems report no events. */
   poll: number;
 };
 export const watchIntervals: WatchIntervals = { settle: 100, poll: 10_000 };
 
-/** Calls `changed` after something happened in the folders of the files, and now and then anyway; never two calls at once. */
+/** Calls `changed` after events in the folders of the files, and regularly without events; never concurrently. */
 export class FileWatcher {
   readonly #changed: () => Promise<void>;
   readonly #times: WatchIntervals;
@@ -29,12 +29,12 @@ export class FileWatcher {
     this.#poll.unref();
   }
 
-  /** Calls `changed` now, or again right after the call that is under way. */
+  /** Calls `changed` now, or after the call in progress. */
   check(): void {
     this.#run();
   }
 
-  /** Ends watchers and timers; done when a call that is under way has returned. */
+  /** Stops watchers and timers; resolves after the call in progress returned. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#poll);
@@ -46,16 +46,16 @@ export class FileWatcher {
   #watch(folder: string): void {
     try {
       const watcher = watch(folder, { persistent: false }, () => this.#touched());
-      // A folder that cannot be watched (gone, no inotify left) still has the poll.
+      // A folder that cannot be watched (deleted, no inotify left) is still polled.
       watcher.on('error', () => watcher.close());
       this.#watchers.push(watcher);
     } catch {
-      // As above.
+      // See above.
     }
   }
 
   #touched(): void {
-    // From the first event on, not from the last: a folder that never rests must not put it off for ever.
+    // Counted from the first event, not from the last: a folder with continuous events must not delay it forever.
     if (this.#closed || this.#settle) return;
     this.#settle = setTimeout(() => {
       this.#settle = undefined;

@@ -1,4 +1,4 @@
-// Where media listens, what clients are told of it, and TURN.
+// WebRTC settings: listen address, announced addresses, and TURN.
 import { isIP } from 'node:net';
 import { isUnspecifiedAddress } from './addresses.ts';
 import { resolveAddresses } from './announced.ts';
@@ -7,21 +7,21 @@ import type { ConfigSystem } from './system.ts';
 import { readTls, type TlsFiles } from './tls.ts';
 
 export type WebrtcConfig = {
-  /** An IP address, also where a host name was given. */
+  /** An IP address, resolved if a host name was configured. */
   listenIp: string;
-  /** Addresses known at start, or the file that will hold them: AnnouncedAddresses (config/announced.ts) makes one thing of both. */
+  /** Addresses known at start, or the file that contains them. AnnouncedAddresses (config/announced.ts) combines both. */
   announced: { addresses: readonly string[] } | { file: string };
-  /** null: the first free block from 50000; else exactly this. */
+  /** null: the first free block from 50000; else exactly this port. */
   basePort: number | null;
   workers: number;
-  /** `relayIp`: address of this machine where TURN relays to media. */
+  /** `relayIp`: local address from which TURN relays to media. */
   turn: { enabled: boolean; port: number; tls: TurnTls | null; relayIp: string };
 };
 
-/** `host`: of clients' URLs, a leading `*` for the announced address; null: the host of HOST. */
+/** `host`: host of the URLs for clients, a leading `*` for the announced address; null: the host of HOST. */
 export type TurnTls = TlsFiles & { port: number; host: string | null };
 
-/** `tls`: what HTTP has. */
+/** `tls`: the TLS files of HTTP. */
 export type WebrtcInputs = { cores: number; routeAddress: () => Promise<string>; tls: TlsFiles | null };
 
 const resolveTimeoutMs = 5000;
@@ -49,7 +49,7 @@ async function readListenIp(reader: ConfigReader, system: ConfigSystem): Promise
   const addresses = await system.resolve(given, resolveTimeoutMs).catch(() => []);
   const found = addresses.find((address) => isIP(address) === 4) ?? addresses[0];
   if (found !== undefined) return found;
-  reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_TURN_LISTEN_IP'), 'to be a host name that is known to DNS', given));
+  reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_TURN_LISTEN_IP'), 'to be a host name that DNS resolves', given));
   return '127.0.0.1';
 }
 
@@ -70,9 +70,7 @@ async function readAnnounced(
   try {
     return { addresses: await resolveAddresses(names, listenIp, system.resolve) };
   } catch {
-    reader.errors.push(
-      configErrorMessage(reader.nameOf('WEBRTC_TURN_IP'), 'to have only host names that are known to DNS', names.join(' ')),
-    );
+    reader.errors.push(configErrorMessage(reader.nameOf('WEBRTC_TURN_IP'), 'to have only host names that DNS resolves', names.join(' ')));
     return { addresses: [] };
   }
 }
@@ -82,7 +80,7 @@ async function defaultAnnounced(reader: ConfigReader, listenIp: string, routeAdd
   const address = await routeAddress();
   if (!reader.env.read('WEBRTC_TURN_IP')) {
     reader.warnings.push(
-      `SVC_WEBRTC_TURN_IP is not set and media listens on all addresses: clients are told ${address}, which they may not reach`,
+      `SVC_WEBRTC_TURN_IP is not set and media listens on all addresses: clients receive ${address}, which they may not reach`,
     );
   }
   return address;

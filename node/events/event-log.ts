@@ -1,4 +1,4 @@
-// The events of this node's rooms in the order they happened: handed to whoever listens, the last of them kept for whoever was away.
+// Event log: events of local rooms in order, passed to listeners and kept for clients that reconnect.
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../common/log.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
@@ -7,13 +7,13 @@ import type { RoomEvent } from '../rooms/shapes/events.ts';
 export type EventLogOptions = {
   /** Name of this node. */
   node: string;
-  /** How many events are kept. */
+  /** Maximum number of kept events. */
   capacity?: number;
-  /** How many bytes of JSON they may have together. */
+  /** Maximum total bytes of JSON of the kept events. */
   bytes?: number;
 };
 
-/** A page has at most so many events and, from the second on, bytes of JSON. */
+/** A page has at most this many events and, from the second one on, bytes of JSON. */
 const pageEvents = 500;
 const pageBytes = 256 * 1024;
 
@@ -46,7 +46,7 @@ export class EventLog implements EventFeed {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A listener that fails is logged and never keeps the event from the others. */
+  /** A listener that throws is logged, and the others still receive the event. */
   publish(event: RoomEvent): void {
     this.#last += 1;
     const sourced: SourcedEvent = { source: this.source, index: this.#last, event };
@@ -55,7 +55,7 @@ export class EventLog implements EventFeed {
       try {
         listener(sourced);
       } catch (error) {
-        this.#log.error({ err: error, event: event.type }, 'a listener of events failed');
+        this.#log.error({ err: error, event: event.type }, 'event listener failed');
       }
     }
   }
@@ -68,10 +68,10 @@ export class EventLog implements EventFeed {
     return source === this.source ? this.after(index, limit) : undefined;
   }
 
-  /** A page of what followed this index. */
+  /** A page of events after this index. */
   after(index: number, limit: number = pageEvents): EventPage {
     const oldest = this.#last - this.#kept.size + 1;
-    // An index that was never given belongs to nobody's past: everything may be missing.
+    // An index that was never assigned belongs to another log: any event may be missing.
     const missing = index + 1 < oldest || index > this.#last;
     const from = index > this.#last ? oldest - 1 : Math.max(index, oldest - 1);
     const events: SourcedEvent[] = [];

@@ -1,4 +1,4 @@
-// The documents that a node serves, made once per path of SVC_HOST.
+// API documents: built once per path of SVC_HOST.
 import { createRequire } from 'node:module';
 import { JsonSchemas } from '../common/json-schemas.ts';
 import { roomEventSchema } from '../rooms/shapes/events.ts';
@@ -26,7 +26,7 @@ export class ApiDocuments {
 
   readonly page = (): { html: string; policy: string } => this.#make().page;
 
-  /** Undefined where there is none. */
+  /** Undefined if there is no such document. */
   readonly asyncapi = (): string | undefined => {
     this.#asyncapiText ??= this.#asyncapi && JSON.stringify(this.#asyncapi());
     return this.#asyncapiText;

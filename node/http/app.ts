@@ -1,4 +1,4 @@
-// The express application: headers of every answer, the table of routes, the console, and one shape for everything that fails.
+// Express application: common response headers, the route table, the console, and one shape for all errors.
 import { randomUUID } from 'node:crypto';
 import type { Express, NextFunction, Request } from 'express';
 import express from 'express';
@@ -32,17 +32,17 @@ export type AppOptions = {
   addresses: () => readonly string[];
   /** Requests per second of one client, and of one token; undefined: no limit. */
   rateLimit: () => number | undefined;
-  /** Whether `path` is that of a websocket. */
+  /** True if `path` is the path of a websocket. */
   isSocket: (path: string) => boolean;
-  /** Whether connections are being given up. */
+  /** True while the server is closing its connections. */
   closing: () => boolean;
-  /** Called when a request is over. */
+  /** Called when a request has ended. */
   answered: () => void;
   observe: ((observation: RequestObservation) => void) | undefined;
 };
 
 const headerEntries = Object.entries(securityHeaders);
-/** Probes come from the machine itself and must not starve. */
+/** Probes run on the local host and must not be rate limited. */
 const unlimited = new Set(['/livez', '/readyz']);
 
 export function createApp(options: AppOptions): Express {
@@ -95,7 +95,7 @@ function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Requ
     sendFailure(response, new ServiceError('bad_request', 'The request has no host header'), options.log);
     return;
   }
-  // What another node sends on was counted there.
+  // Requests proxied by another node were counted there.
   const counted = forwarded === undefined && !unlimited.has(request.path);
   const refusal = counted ? options.clientLimit.refusal(networkOf(trace.client)) : undefined;
   if (refusal) sendFailure(response, refusal, options.log);
@@ -121,7 +121,7 @@ function refuseMethod(request: Request, response: TracedResponse, methods: strin
 
 function refusePath(options: AppOptions, request: Request, response: TracedResponse): void {
   const error = options.isSocket(request.path)
-    ? new ServiceError('bad_request', 'This address takes websocket connections only')
+    ? new ServiceError('bad_request', 'This address accepts only websocket connections')
     : new ServiceError('not_found', nothingHere);
   sendFailure(response, error, options.log);
 }

@@ -1,4 +1,4 @@
-// The page at /docs: the OpenAPI document in readable form, one file, no script, nothing from elsewhere.
+// Page at /docs: the OpenAPI document as one HTML file without scripts and external resources.
 import { createHash } from 'node:crypto';
 import type { JsonSchema } from '../common/json-schemas.ts';
 import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
@@ -13,7 +13,7 @@ code,pre{font:.85rem/1.45 ui-monospace,monospace}pre{overflow:auto;padding:.5rem
 table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.2rem .5rem .2rem 0}
 `;
 
-/** The page and the `content-security-policy` that lets its style, and nothing else, be used. */
+/** The page, and a `content-security-policy` that allows only its style. */
 export function docsPage(document: OpenApiDocument): { html: string; policy: string } {
   const hash = createHash('sha256').update(style).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'`;

@@ -1,4 +1,4 @@
-// The health of a node as GET /health shows it.
+// Health view: the response of GET /health.
 import { z } from 'zod';
 import { configFilesSchema } from '../rooms/shapes/cluster-control.ts';
 
@@ -6,10 +6,10 @@ export const healthViewSchema = z
   .object({
     status: z.enum(['UP', 'STARTING', 'DRAINING', 'DEGRADED']).meta({
       description:
-        '`STARTING` until the node is ready, `DRAINING` once it takes no new rooms, `DEGRADED` while no media worker runs or the disk is full or cannot be written to. The HTTP status is 200 all the same: `/readyz` decides.',
+        '`STARTING` until the node is ready, `DRAINING` once it accepts no new rooms, `DEGRADED` while no media worker runs or the disk is full or not writable. The HTTP status is always 200; use `/readyz` for readiness.',
     }),
-    reason: z.string().nullable().meta({ description: 'Why the status is not `UP`, in words.' }),
-    uptime: z.number().int().nonnegative().meta({ description: 'Seconds since the node started.' }),
+    reason: z.string().nullable().meta({ description: 'Why the status is not `UP`, as a message.' }),
+    uptime: z.number().int().nonnegative().meta({ description: 'Seconds since the start of the node.' }),
     version: z.string(),
     gitCommit: z.string(),
     distribution: z.object({
@@ -19,17 +19,17 @@ export const healthViewSchema = z
         .number()
         .int()
         .nonnegative()
-        .meta({ description: 'Nodes of the cluster with this one; 0 while distribution is off.' }),
+        .meta({ description: 'Number of nodes in the cluster including this one; 0 while distribution is off.' }),
     }),
-    state: z.enum(['accepting', 'draining', 'terminating']).meta({ description: 'Whether the node takes new rooms.' }),
+    state: z.enum(['accepting', 'draining', 'terminating']).meta({ description: 'Whether the node accepts new rooms.' }),
     load: z
       .object({
         rooms: z.number().int().nonnegative(),
         connectedPeers: z.number().int().nonnegative(),
         forwardedTracks: z.number().int().nonnegative(),
       })
-      .meta({ description: 'What lives on this node alone: whoever may end it wants to know.' }),
+      .meta({ description: 'Load of this node alone: what ends if the node ends.' }),
     config: configFilesSchema,
   })
-  .meta({ id: 'Health', description: 'Health of the node that answered.' });
+  .meta({ id: 'Health', description: 'Health of the node that received the request.' });
 export type HealthView = z.infer<typeof healthViewSchema>;

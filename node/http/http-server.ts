@@ -1,4 +1,4 @@
-// The HTTP server of a node: REST, documents, console and the door of the websockets, on one port.
+// HTTP server: REST, documents, console and websocket upgrades on one port.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -26,7 +26,7 @@ import { rawError } from './responses.ts';
 import { SocketByteCounter, type SocketBytes } from './socket-traffic.ts';
 import { readTlsPair, type TlsFiles, watchTlsPair } from './tls-files.ts';
 
-/** `client`: IP address, behind trusted proxies that of who asked them. */
+/** `client`: IP address of the client, resolved behind trusted proxies. */
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer, client: string) => void;
 
 export type HttpOptions = {
@@ -38,48 +38,48 @@ export type HttpOptions = {
   viewerTokens: ViewerTokens;
   webhooks: WebhookAdmin;
   ip: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
-  /** SVC_HOST: `host[:port][/path]`. Every route answers under that path too. */
+  /** SVC_HOST: `host[:port][/path]`. Every route is also served under that path. */
   host: () => string;
-  /** Read again when the files change. */
+  /** Reloaded when the files change. */
   tls?: TlsFiles | undefined;
   apiTokens: ApiTokens;
   signedCalls: SignedCalls;
   /** `['*']`: any. */
   corsOrigins: () => readonly string[];
-  /** Which node sends a request on for which client; undefined for everybody who is none. `path` as it was signed. */
+  /** The node and client of a proxied request; undefined for requests that no node sent. `path`: as signed. */
   forwardedBy?: ForwardedBy | undefined;
-  /** Whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   trustProxy: TrustedProxies;
   health: () => Promise<HealthView>;
   ready: () => boolean;
-  /** SVC_HOST of the other nodes, which the console may open websockets to. */
+  /** SVC_HOST of the other nodes, to which the console may open websockets. */
   otherAddresses?: (() => readonly string[]) | undefined;
-  /** Folder of the built console; without it `/` has nothing. */
+  /** Folder of the built console; without it `/` returns 404. */
   consoleDir?: string | undefined;
   consoleSession: () => ConsoleSession;
-  /** Who takes websockets at a path (without query and without the path of SVC_HOST). */
+  /** The handler of websockets at a path (without query and without the path of SVC_HOST). */
   upgrade: (path: string) => UpgradeHandler | undefined;
   documents?: { asyncapi: () => object };
   /** Requests per second of one client, and of one token; undefined: no limit. */
   rateLimit?: () => number | undefined;
-  /** Told of every request, for metrics. */
+  /** Called for every request, for metrics. */
   observe?: (observation: RequestObservation) => void;
   timeouts?: Partial<HttpTimeouts>;
 };
 
 /**
- * Milliseconds. `headers` and `request`: until these must have arrived whole; `keepAlive`: how long a connection without a request is kept;
- * `stalled`: how long one on which nothing moves; `check` and `watch`: how often time limits and TLS files are looked at.
+ * Milliseconds. `headers` and `request`: timeouts until these are complete; `keepAlive`: idle timeout of connections; `stalled`: timeout of
+ * connections without transfer; `check` and `watch`: intervals of timeout checks and of checks of the TLS files.
  */
 export type HttpTimeouts = { headers: number; request: number; keepAlive: number; stalled: number; check: number; watch: number };
-/** keepAlive outlasts the 60 s that proxies commonly keep connections, so that they never use one that we are closing. */
+/** keepAlive is longer than the usual 60 s of proxies, so that they never use a connection that is being closed. */
 const defaultTimeouts: HttpTimeouts = { headers: 10_000, request: 30_000, keepAlive: 65_000, stalled: 120_000, check: 2_000, watch: 1_000 };
 
 export class HttpServer {
   readonly port: number;
-  /** `ip:port` as it is listened on, IPv6 in brackets. */
+  /** `ip:port` of the listener, IPv6 in brackets. */
   readonly address: string;
   readonly #server: Server;
   readonly #stopWatching: () => void;
@@ -95,7 +95,7 @@ export class HttpServer {
     this.#stopWatching = stopWatching;
   }
 
-  /** Listens. @throws Error with one sentence where the address cannot be had or the TLS files cannot be used. */
+  /** Starts listening. @throws Error with a message if the address is not available or the TLS files are invalid. */
   static async start(options: HttpOptions): Promise<HttpServer> {
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
     let self: HttpServer | undefined;
@@ -116,7 +116,7 @@ export class HttpServer {
     const listener: RequestListener = (request, response) => {
       const path = prefix();
       if (request.url === path && path !== '') {
-        // So that what the page refers to is found below it.
+        // Relative URLs of the page must resolve below this path.
         response.writeHead(308, { location: `${path}/`, 'content-length': 0 }).end();
         return;
       }
@@ -127,21 +127,21 @@ export class HttpServer {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       upgrade(options, { prefix: prefix(), client: clientAddress(request) }, request, socket, head),
     );
-    // RFC 9110, section 10.1.1: what we do not know may be ignored; without a listener Node answers in another shape.
+    // RFC 9110, section 10.1.1: unknown expectations may be ignored. Without a listener Node.js responds in another shape.
     server.on('checkExpectation', listener);
     server.on('clientError', refuseUnreadable);
     server.timeout = timeouts.stalled;
     const traffic = new SocketByteCounter();
     traffic.watch(server);
     await listen(server, options.ip, options.port);
-    // E.g. no file descriptor left for a new connection: the others live on.
+    // For example no file descriptor is left for a new connection. Existing connections continue.
     server.on('error', (error) => options.log.error({ err: error }, 'HTTP server error'));
     const stopWatching = options.tls ? watchTls(server, options.tls, options.log, timeouts.watch) : () => {};
     self = new HttpServer(server, traffic, stopWatching);
     return self;
   }
 
-  /** Bytes over its connections since the start, websockets included. */
+  /** Bytes over all connections since the start, including websockets. */
   get traffic(): SocketBytes {
     return this.#traffic.read();
   }
@@ -150,13 +150,16 @@ export class HttpServer {
     return this.#closing !== undefined;
   }
 
-  /** A request is over: while closing, its connection is of no further use. */
+  /** A request has ended. While closing, its connection is not needed any more. */
   answered(): void {
-    // A moment later, when the connection counts as idle.
+    // One turn later, when the connection counts as idle.
     if (this.isClosing) setImmediate(() => this.#server.closeIdleConnections());
   }
 
-  /** Takes no new connections, lets requests finish, and cuts what is left after `deadline` milliseconds. Websockets are not its own and stay. */
+  /**
+   * Accepts no new connections, lets requests finish, and closes the remaining ones after `deadline` milliseconds. Websockets stay open,
+   * since they have other owners.
+   */
   close(deadline: number): Promise<void> {
     this.#closing ??= this.#close(deadline);
     return this.#closing;
@@ -176,7 +179,7 @@ function createListener(options: HttpOptions, timeouts: HttpTimeouts, listener: 
     requestTimeout: timeouts.request,
     keepAliveTimeout: timeouts.keepAlive,
     connectionsCheckingInterval: timeouts.check,
-    // The application answers that itself, in our shape.
+    // The application responds to that in our shape.
     requireHostHeader: false,
     shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
   };
@@ -220,7 +223,7 @@ function upgrade(
   socket.end(rawError('not_found', 'There is no websocket at this address'), () => socket.destroy());
 }
 
-/** What Node's parser refuses before there is a request (RFC 9110, section 15.5). */
+/** Requests that the parser of Node.js rejects (RFC 9110, section 15.5). */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made from the table of routes and their zod schemas.
+// OpenAPI 3.1 document, generated from the route table and its zod schemas.
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue } from '../common/errors.ts';
 import { type JsonSchema, JsonSchemas } from '../common/json-schemas.ts';
@@ -19,12 +19,12 @@ export type OpenApiDocument = {
 const errorCodes = Object.keys(errorCatalogue) as ErrorCode[];
 export const errorSchema = z
   .object({
-    errors: z.string().meta({ description: 'One sentence for people.' }),
-    code: z.enum(errorCodes as [ErrorCode, ...ErrorCode[]]).meta({ description: 'Stable, for programs.' }),
+    errors: z.string().meta({ description: 'Human-readable message.' }),
+    code: z.enum(errorCodes as [ErrorCode, ...ErrorCode[]]).meta({ description: 'Stable code for programs.' }),
   })
-  .meta({ id: 'Error', description: 'The body of every answer to a request that failed.' });
+  .meta({ id: 'Error', description: 'Body of every error response.' });
 
-/** `path`: the path of SVC_HOST, '' where it has none. */
+/** `path`: the path of SVC_HOST, '' if it has none. */
 export function openApiDocument(routes: readonly Route[], info: { version: string; path: string }): OpenApiDocument {
   const schemas = new JsonSchemas('#/components/schemas/');
   const paths: OpenApiDocument['paths'] = {};
@@ -50,7 +50,7 @@ export function openApiDocument(routes: readonly Route[], info: { version: strin
           type: 'http',
           scheme: 'bearer',
           description:
-            'A token of SVC_SERVER_API_TOKEN or of the configuration files. One that may only read (SVC_SERVER_API_READ_TOKEN, or scope `read` in a file) is good for every GET, for the socket of events and, in this header, for content; all else answers 403 `read_only`.',
+            'A token of SVC_SERVER_API_TOKEN or of the configuration files. A read token (SVC_SERVER_API_READ_TOKEN, or scope `read` in a file) is valid for every GET, for the event websocket and, in this header, for content; other requests are rejected with 403 `read_only`.',
         },
       },
     },
@@ -116,7 +116,10 @@ function failures(codes: readonly ErrorCode[], error: JsonSchema): OpenApiOperat
   return Object.fromEntries(entries);
 }
 
-/** All errors of a route: its own, and those that follow from what it takes. A body is measured also where none is expected. */
+/**
+ * All errors of a route: its specific ones, and those that follow from its authentication, parameters and body. The body size is checked
+ * even if no body is expected.
+ */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(['bad_request', 'too_large', 'too_many_requests', 'internal', ...route.errors]);
   if (route.auth === 'token') codes.add('missing_token').add('invalid_token');

@@ -1,4 +1,4 @@
-// How files of streams are answered: for how long who may keep them, and playlists that carry a viewer's token.
+// Responses for HLS files: cache headers, and playlists that carry a viewer token.
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { ContentResponse } from '../rooms/shapes/content.ts';
@@ -9,21 +9,21 @@ import { wholeOf } from './whole-content.ts';
 
 const compress = promisify(gzip);
 
-/** Largest playlist that is changed on its way: that of days. */
+/** Maximum size of a playlist that is rewritten: a stream of several days. */
 const maxPlaylist = 32 * 1024 * 1024;
-/** Seconds for which what was kept of a stream may stay in caches: its segments never change, its playlist where an upload goes on. */
+/** Seconds that saved files of a stream may stay in caches. Segments never change; the playlist changes while an upload is in progress. */
 const keepFile = 24 * 3600;
 const keepPlaylist = 60;
 
-/** `cache-control` of a file of a recording; undefined where it may still grow. */
+/** `cache-control` of a file of a recording; undefined if the file may still grow. */
 export function recordingCacheControl(file: string): string | undefined {
   if (/^(segment-\d+\.m4s|init-[\w-]+\.mp4)$/.test(file)) return `max-age=${keepFile}, immutable`;
   return file.endsWith('.m3u8') ? `max-age=${keepPlaylist}` : undefined;
 }
 
 /**
- * The answer of a route. What came for a viewer's token, which is in the address, may be kept by shared caches until the token expires; what
- * came for an API token, which is in a header, by the client alone (RFC 9111, section 3.5). Other nodes get it as it is.
+ * Response of a content route. With a viewer token, which is part of the URL, shared caches may keep it until the token expires. With an
+ * API token, which is in a header, only the client may keep it (RFC 9111, section 3.5). Other nodes receive the original headers.
  */
 export function toResponse(content: ContentResponse, { viewer, forwarded }: Pick<RouteRequest, 'viewer' | 'forwarded'>): Answer {
   const { status, body, bytes } = content;
@@ -33,7 +33,7 @@ export function toResponse(content: ContentResponse, { viewer, forwarded }: Pick
   if (bytes) return { status, headers, bytes };
   if (body) return { status, headers, stream: body };
   if (status !== 416) return { status, headers };
-  return { status, headers, json: errorBody('range_not_satisfiable', 'The file has none of the bytes that were asked for') };
+  return { status, headers, json: errorBody('range_not_satisfiable', 'The file does not contain the requested range') };
 }
 
 function cachingFor(caching: string, viewer: RouteRequest['viewer']): string {
@@ -44,7 +44,7 @@ function cachingFor(caching: string, viewer: RouteRequest['viewer']): string {
   return `public, max-age=${Math.min(Number(age), left)}${rest}`;
 }
 
-/** A playlist of a file, with the token on its URIs, compressed where that is taken. */
+/** Reads a playlist, adds the viewer token to its URIs, and compresses it if the client accepts that. */
 export async function rewritePlaylist(content: ContentResponse, { viewer, acceptsGzip }: RouteRequest): Promise<ContentResponse> {
   const { status, body } = content;
   if (status !== 200 || !body) return content;

@@ -1,4 +1,4 @@
-// How answers and errors are written to the response.
+// Responses: writes results and errors to the response.
 import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,7 +8,7 @@ import { wwwAuthenticateHeader } from './middleware/auth.ts';
 import { PayloadTooLargeError } from './middleware/body.ts';
 import type { Answer } from './routes/route.ts';
 
-/** On every response; content for people overrides the policy. */
+/** Set on every response. HTML pages override the policy. */
 export const securityHeaders: Record<string, string> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -16,7 +16,7 @@ export const securityHeaders: Record<string, string> = {
   'cache-control': 'no-store',
 };
 
-/** At a path that no route and no page has. */
+/** Message for paths without a route or page. */
 export const nothingHere = 'There is nothing at this address';
 
 export function sendResponse(response: Response, answer: Answer): void {
@@ -35,13 +35,13 @@ export function sendResponse(response: Response, answer: Answer): void {
     .end(text);
 }
 
-/** What the answer varies by comes to what all answers do. */
+/** Appends to `vary`, because common middleware sets it too. */
 function putHeaders(response: Response, { vary, ...headers }: Record<string, string> = {}): void {
   response.setHeaders(new Map(Object.entries(headers)));
   if (vary !== undefined) response.vary(vary);
 }
 
-/** A body that comes from elsewhere. Where it breaks off, so does the connection: nobody must take what came for the whole. */
+/** Streams a body from elsewhere. If it fails, the connection is destroyed, so that no client takes the partial body for complete. */
 export async function sendStream(response: Response, answer: Answer, body: Readable): Promise<void> {
   putHeaders(response, answer.headers);
   response.writeHead(answer.status);
@@ -74,7 +74,7 @@ export function sendError(response: Response, error: ServiceError): void {
   sendResponse(response, { status: error.status, json: errorBody(error.code, error.message), headers });
 }
 
-/** What express or a library of its threw: those with a 4xx status are the caller's mistakes. */
+/** Converts errors of express and its libraries: those with a 4xx status are errors of the client. */
 export function toClientError(error: unknown): ServiceError | undefined {
   if (error instanceof URIError) return new ServiceError('bad_request', 'The path has malformed percent-encoding', { cause: error });
   if (typeof error !== 'object' || error === null || !('status' in error) || typeof error.status !== 'number') return undefined;
@@ -84,7 +84,7 @@ export function toClientError(error: unknown): ServiceError | undefined {
     : new ServiceError('bad_request', 'The path has malformed percent-encoding', { cause: error });
 }
 
-/** A whole response as text, for sockets that have no ServerResponse (errors of the parser, refused upgrades). */
+/** A whole response as text, for sockets without a ServerResponse (parser errors, rejected upgrades). */
 export function rawError(code: ErrorCode, sentence: string): string {
   const { status } = errorCatalogue[code];
   const body = JSON.stringify(errorBody(code, sentence));

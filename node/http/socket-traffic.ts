@@ -1,18 +1,18 @@
-// Bytes over the connections of a server, counted at the sockets themselves: headers, bodies, websockets and TLS.
+// Socket traffic: counts bytes at the TCP sockets of a server, including headers, bodies, websockets and TLS.
 import type { Server, Socket } from 'node:net';
 
-/** Bytes since the start, without the headers of TCP and IP; never less than before. */
+/** Bytes since the start, without TCP and IP headers. Never decreases. */
 export type SocketBytes = { received: number; sent: number };
 
 export class SocketByteCounter {
   readonly #living = new Set<Socket>();
-  /** Of connections that are over. */
+  /** Bytes of closed connections. */
   readonly #over: SocketBytes = { received: 0, sent: 0 };
   #last: SocketBytes = { received: 0, sent: 0 };
 
-  /** Counts what comes and goes over connections that the server takes from now on. */
+  /** Counts the connections that the server accepts from now on. */
   watch(server: Server): void {
-    // Under TLS too these are the sockets below it: what counts is what goes over the wire.
+    // With TLS these are the TCP sockets, so encrypted bytes are counted.
     server.on('connection', (socket: Socket) => {
       this.#living.add(socket);
       socket.once('close', () => {
@@ -23,14 +23,14 @@ export class SocketByteCounter {
     });
   }
 
-  /** True at this moment. */
+  /** Current values. */
   read(): SocketBytes {
     let { received, sent } = this.#over;
     for (const socket of this.#living) {
       received += socket.bytesRead;
       sent += socket.bytesWritten;
     }
-    // A socket counts what waits to be written, and takes it back when it is cut before that.
+    // A socket counts buffered data as written, and subtracts it if it is destroyed before.
     this.#last = { received: Math.max(received, this.#last.received), sent: Math.max(sent, this.#last.sent) };
     return this.#last;
   }

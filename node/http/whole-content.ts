@@ -1,8 +1,8 @@
-// A file that is needed as a whole before it is answered.
+// Whole content: reads a complete file before the response starts.
 import { ServiceError } from '../common/errors.ts';
 import type { ContentResponse } from '../rooms/shapes/content.ts';
 
-/** `most`: bytes. `what`: a subject. @throws ServiceError `unavailable` where it is larger, or breaks off */
+/** `most`: maximum bytes. `what`: subject of the error message. @throws ServiceError `unavailable` if it is larger or ends early */
 export async function wholeOf({ body, bytes }: ContentResponse, most: number, what: string): Promise<Buffer> {
   if (bytes) return bytes;
   const chunks: Buffer[] = [];
@@ -15,7 +15,7 @@ export async function wholeOf({ body, bytes }: ContentResponse, most: number, wh
     }
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause;
-    throw new ServiceError('unavailable', `${what} cannot be read to its end`, { cause });
+    throw new ServiceError('unavailable', `${what} could not be read completely`, { cause });
   }
   return Buffer.concat(chunks);
 }

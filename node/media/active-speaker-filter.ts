@@ -1,9 +1,9 @@
-// Who speaks in a room: the dominant speaker, or nobody after a while of silence.
+// Active speaker filter: the dominant speaker of a room, or none after a period of silence.
 
-/** Milliseconds of silence after which nobody speaks any more: pauses between words are shorter. */
+/** Silence in milliseconds after which no peer is the active speaker; longer than pauses between words. */
 export const silenceHoldTime = 1500;
 
-/** Decides from what the worker hears; calls back on changes only. */
+/** Evaluates audio events of the media worker; calls back on changes only. */
 export class ActiveSpeakerFilter {
   readonly #onChange: (peerId: string | null) => void;
   #current: string | null = null;
@@ -14,14 +14,14 @@ export class ActiveSpeakerFilter {
     this.#onChange = onChange;
   }
 
-  /** The dominant speaker is another one now. It is told once, not again when the same one speaks after silence. */
+  /** The dominant speaker changed. The worker reports it once, not again when the same peer speaks after silence. */
   dominates(peerId: string): void {
     this.#dominant = peerId;
     this.#stopTimer();
     this.#set(peerId);
   }
 
-  /** Somebody can be heard, the loudest first. */
+  /** Audible peers, loudest first. */
   hears(peerIds: readonly string[]): void {
     this.#stopTimer();
     if (this.#current !== null) return;
@@ -36,7 +36,7 @@ export class ActiveSpeakerFilter {
     }, silenceHoldTime);
   }
 
-  /** The peer has no audio any more. */
+  /** The peer has no audio track any more. */
   left(peerId: string): void {
     if (this.#dominant === peerId) this.#dominant = null;
     if (this.#current === peerId) this.#set(null);

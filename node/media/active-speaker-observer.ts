@@ -1,17 +1,17 @@
-// Listens to the audio of a room, to tell who speaks.
+// Active speaker observer: watches audio levels of a room to find the active speaker.
 import type { ActiveSpeakerObserver, AudioLevelObserver, Producer, Router } from 'mediasoup/types';
 import type { Log } from '../common/log.ts';
 import { ActiveSpeakerFilter } from './active-speaker-filter.ts';
 import type { WorkerProcess } from './worker/worker-process.ts';
 
-/** Milliseconds between two looks at the audio levels. */
+/** Interval between two measurements of the audio levels, in milliseconds. */
 const interval = 300;
 /** Loudness in dBov (RFC 6464) below which audio counts as silence. */
 const threshold = -60;
 
 type Observers = { speakers: ActiveSpeakerObserver; levels: AudioLevelObserver };
 
-/** Costs nothing until the first audio track. */
+/** Allocates nothing until the first audio track. */
 export class RoomActiveSpeaker {
   readonly #worker: WorkerProcess;
   readonly #log: Log;
@@ -25,7 +25,7 @@ export class RoomActiveSpeaker {
     this.#activeSpeakerFilter = new ActiveSpeakerFilter(onActiveSpeaker);
   }
 
-  /** Takes an audio track into account until it closes. Never fails: without it the room only does not know who speaks. */
+  /** Observes an audio track until it closes. Never fails: on error the room only has no active speaker. */
   async add(router: Router, producer: Producer, peerId: string): Promise<void> {
     this.#peers.set(producer.id, peerId);
     producer.observer.once('close', () => this.#remove(producer.id));
@@ -35,7 +35,7 @@ export class RoomActiveSpeaker {
       const options = { producerId: producer.id };
       await this.#worker.call('observe', Promise.all([speakers.addProducer(options), levels.addProducer(options)]));
     } catch (error) {
-      if (!producer.closed && !router.closed) this.#log.warn({ err: error }, 'active speaker cannot be observed');
+      if (!producer.closed && !router.closed) this.#log.warn({ err: error }, 'could not observe active speaker');
     }
   }
 

@@ -1,9 +1,9 @@
-// Where workers listen, and which addresses clients are told to reach them at.
+// Media addresses: listen addresses of media workers, and ICE candidates for clients.
 import type { IceCandidate, TransportListenInfo } from 'mediasoup/types';
 import { ServiceError } from '../common/errors.ts';
 import { wantedBuffer } from './worker/socket-buffers.ts';
 
-/** One UDP and one TCP port of the same number. */
+/** UDP and TCP on the same port number. */
 export function listenInfos(ip: string, port: number): TransportListenInfo[] {
   return [
     { protocol: 'udp', ip, port, recvBufferSize: wantedBuffer, sendBufferSize: wantedBuffer },
@@ -11,14 +11,14 @@ export function listenInfos(ip: string, port: number): TransportListenInfo[] {
   ];
 }
 
-/** Whether an address means all interfaces, so that it cannot be given to clients. */
+/** True if an address means all interfaces, so that it cannot be announced to clients. */
 export function isWildcard(ip: string): boolean {
   return ip === '0.0.0.0' || /^[0:]+$/.test(ip);
 }
 
 /**
- * The addresses that clients are told: those announced, else the one that is listened at.
- * @throws ServiceError `unavailable` where neither is known.
+ * Addresses for clients: the announced ones, else the listen address.
+ * @throws ServiceError `unavailable` if neither is known.
  */
 export function clientAddresses(listenIp: string, announced: readonly string[]): readonly string[] {
   if (announced.length > 0) return announced;
@@ -26,12 +26,12 @@ export function clientAddresses(listenIp: string, announced: readonly string[]):
   return [listenIp];
 }
 
-/** Steps between local preferences that mediasoup gives are 100 and more, so up to this many addresses keep priorities unique. */
+/** mediasoup's local preferences are at least 100 apart, so up to this many addresses keep priorities unique. */
 const maxAddresses = 64;
 
 /**
- * ICE candidates (RFC 8445, section 5.1) for each address, the first preferred. mediasoup's own have the address that it listens
- * at; they are only told to clients, the worker answers whatever arrives at its port.
+ * ICE candidates (RFC 8445, section 5.1) for each address, the preferred first. mediasoup's candidates contain its listen address.
+ * Candidates only inform clients: the worker accepts whatever arrives at its port.
  */
 export function candidatesFor(candidates: readonly IceCandidate[], addresses: readonly string[]): IceCandidate[] {
   return addresses.slice(0, maxAddresses).flatMap((address, index) =>

@@ -1,4 +1,4 @@
-// Which codecs a room takes, and what clients are told of them.
+// Codecs of a room, and the capabilities that clients get.
 import { parseScalabilityMode } from 'mediasoup';
 import type { RouterRtpCapabilities, RouterRtpCodecCapability, RtpParameters } from 'mediasoup/types';
 import type { VideoCodec } from '../rooms/shapes/views.ts';
@@ -11,7 +11,7 @@ const opus: RouterRtpCodecCapability = {
   parameters: { 'sprop-stereo': 1, useinbandfec: 1, usedtx: 1 },
 };
 const vp8: RouterRtpCodecCapability = { kind: 'video', mimeType: 'video/VP8', clockRate: 90000 };
-/** Constrained baseline (RFC 6184, section 8.1): the profile that every browser encodes and decodes. */
+/** Constrained baseline (RFC 6184, section 8.1): every browser encodes and decodes this profile. */
 const h264: RouterRtpCodecCapability = {
   kind: 'video',
   mimeType: 'video/H264',
@@ -21,27 +21,27 @@ const h264: RouterRtpCodecCapability = {
 const vp9: RouterRtpCodecCapability = { kind: 'video', mimeType: 'video/VP9', clockRate: 90000, parameters: { 'profile-id': 0 } };
 const av1: RouterRtpCodecCapability = { kind: 'video', mimeType: 'video/AV1', clockRate: 90000 };
 
-/** Codecs of a room, the preferred first. An enforced video codec is the only one. */
+/** Codecs of a room, the preferred first. An enforced video codec is the only video codec. */
 export function roomCodecs(videoCodec: VideoCodec | null): RouterRtpCodecCapability[] {
   if (videoCodec === 'vp8') return [opus, vp8];
   if (videoCodec === 'h264') return [opus, h264];
   return [opus, vp8, h264, vp9, av1];
 }
 
-/** With this extension negotiated, layers of simulcast stay where they are (mediasoup 3.25 and later with present browsers). */
+/** If this extension is negotiated, simulcast layers never switch (mediasoup 3.25 and later with current browsers). */
 const absCaptureTime = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time';
 
-/** Whether clients may use a header extension (RFC 8285) at all. */
+/** True if clients may use a header extension (RFC 8285). */
 export function isOfferedExtension(uri: string): boolean {
   return uri !== absCaptureTime;
 }
 
-/** A router's capabilities as clients get them. */
+/** Router capabilities as clients get them. */
 export function clientCapabilities(capabilities: RouterRtpCapabilities): RouterRtpCapabilities {
   return { ...capabilities, headerExtensions: capabilities.headerExtensions?.filter(({ uri }) => isOfferedExtension(uri)) };
 }
 
-/** What a published track is called: its codec in lower case, and whether receivers can choose among spatial layers. */
+/** Properties of a published track: its codec in lower case, and whether receivers can choose a spatial layer. */
 export function describeTrack(rtpParameters: RtpParameters): { encoding: string; simulcast: boolean } {
   const encodings = rtpParameters.encodings ?? [];
   const mimeType = rtpParameters.codecs[0]?.mimeType ?? '';

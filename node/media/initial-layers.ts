@@ -1,14 +1,14 @@
-// The layer at which a receiver of VP8 begins.
+// Initial layers of VP8 receivers: works around a mediasoup fault that drops the first key frame.
 import { parseScalabilityMode } from 'mediasoup';
 import type { Consumer, ConsumerLayers, Producer } from 'mediasoup/types';
 
 const lowest: ConsumerLayers = { spatialLayer: 0, temporalLayer: 0 };
 
 /**
- * mediasoup drops the key frame of VP8 that comes in one encoding of several temporal layers, where the receiver has no layer yet and aims
- * higher than the lowest: the frame is in layer 0, the current one is -1, and it is moved by SimulcastProducerStreamManager only, not by
- * SvcProducerStreamManager (VP8.cpp, PayloadDescriptorHandler::Process, 3.27.1). Pictures come by chance then, or never.
- * @returns the `preferredLayers` with which such a track is consumed, and a InitialLayerLimiter goes on; undefined: any will do
+ * mediasoup drops the VP8 key frame of a single encoding with several temporal layers if the receiver has no layer yet and prefers more
+ * than the lowest: the frame is in layer 0, the current layer is -1, and only SimulcastProducerStreamManager updates it,
+ * SvcProducerStreamManager does not (VP8.cpp, PayloadDescriptorHandler::Process, 3.27.1). Frames then arrive by chance or never.
+ * @returns the `preferredLayers` for consume(), to be followed by an InitialLayerLimiter; undefined: no limit is needed
  */
 export function initialLayers({ rtpParameters }: Producer): ConsumerLayers | undefined {
   const [encoding, ...others] = rtpParameters.encodings ?? [];
@@ -16,10 +16,10 @@ export function initialLayers({ rtpParameters }: Producer): ConsumerLayers | und
   return parseScalabilityMode(encoding.scalabilityMode).temporalLayers > 1 ? lowest : undefined;
 }
 
-/** Keeps the lowest layer until it arrives, then what is preferred; again whenever none is sent for a while. Lives as long as its consumer. */
+/** Prefers the lowest layer until it arrives, then the requested layers; again after each interruption. Lives as long as its consumer. */
 export class InitialLayerLimiter {
   readonly #set: (layers: ConsumerLayers) => Promise<void>;
-  /** At first all temporal layers. */
+  /** Initially all temporal layers. */
   #preferred: ConsumerLayers = { spatialLayer: 0 };
   #low = true;
 
@@ -29,7 +29,7 @@ export class InitialLayerLimiter {
       const low = layers === undefined;
       if (low === this.#low) return;
       this.#low = low;
-      // What fails now is gone with its track or its worker, which others tell.
+      // Fails only if the track or the worker has ended, which is reported elsewhere.
       set(low ? lowest : this.#preferred).catch(() => {});
     });
   }

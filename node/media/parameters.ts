@@ -1,4 +1,4 @@
-// Checks what clients send about their media before it reaches a worker: every field that is used, bounded; the rest is dropped.
+// Media parameters: validates client input before it reaches a media worker. Every used field is bounded, unknown fields are dropped.
 import type { DtlsParameters, RtpCapabilities, RtpHeaderExtensionUri, RtpParameters, SctpStreamParameters } from 'mediasoup/types';
 import type { z } from 'zod';
 import { ServiceError } from '../common/errors.ts';
@@ -12,8 +12,8 @@ import type { Kind } from '../rooms/shapes/views.ts';
 import { isOfferedExtension } from './codecs.ts';
 
 /**
- * RTP parameters of a track to be published: one codec (with its retransmissions, RFC 4588), no SSRC or RID twice.
- * `knownExtensions`: those that the room has; others are left out.
+ * RTP parameters of a track to publish: one codec (with its retransmissions, RFC 4588), no duplicate SSRC or RID. `knownExtensions`: header
+ * extensions of the room; others are removed.
  * @throws ServiceError `invalid_field`
  */
 export function checkRtpParameters(input: unknown, kind: Kind, knownExtensions: ReadonlySet<string>): RtpParameters {
@@ -23,26 +23,27 @@ export function checkRtpParameters(input: unknown, kind: Kind, knownExtensions: 
   const first = media[0];
   if (!first || isRtx(value.codecs[0]?.mimeType ?? '')) throw invalidParameter('rtpParameters.codecs must begin with a media codec');
   if (media.length > 1) throw invalidParameter('rtpParameters.codecs must name one codec, with or without its rtx');
-  if (value.codecs.length > 2) throw invalidParameter('rtpParameters.codecs names more than one rtx');
+  if (value.codecs.length > 2) throw invalidParameter('rtpParameters.codecs has more than one rtx');
   if (value.codecs.some(({ mimeType }) => !mimeType.toLowerCase().startsWith(`${kind}/`)))
     throw invalidParameter(`rtpParameters.codecs must be of kind ${kind}`);
   const rtx = value.codecs[1];
   if (rtx && rtx.parameters?.apt !== first.payloadType)
     throw invalidParameter('rtpParameters.codecs has an rtx whose apt is not the payload type of its codec');
-  if (rtx && rtx.payloadType === first.payloadType) throw invalidParameter('rtpParameters.codecs has a payload type twice');
+  if (rtx && rtx.payloadType === first.payloadType) throw invalidParameter('rtpParameters.codecs has a duplicate payload type');
   if (encodings.some(({ codecPayloadType }) => codecPayloadType !== undefined && codecPayloadType !== first.payloadType))
     throw invalidParameter('rtpParameters.encodings has a codecPayloadType that is not in codecs');
-  if (kind === 'audio' && encodings.length > 1) throw invalidParameter('rtpParameters.encodings of audio may have one entry only');
+  if (kind === 'audio' && encodings.length > 1)
+    throw invalidParameter('rtpParameters.encodings of audio must not have more than one entry');
   const ssrcs = encodings.flatMap(({ ssrc, rtx }) => [ssrc, rtx?.ssrc]);
-  if (hasTwice(ssrcs)) throw invalidParameter('rtpParameters.encodings has an ssrc twice');
-  if (hasTwice(encodings.map(({ rid }) => rid))) throw invalidParameter('rtpParameters.encodings has a rid twice');
+  if (hasTwice(ssrcs)) throw invalidParameter('rtpParameters.encodings has a duplicate ssrc');
+  if (hasTwice(encodings.map(({ rid }) => rid))) throw invalidParameter('rtpParameters.encodings has a duplicate rid');
   if (encodings.length > 1 && encodings.some(({ ssrc, rid }) => ssrc === undefined && rid === undefined))
     throw invalidParameter('rtpParameters.encodings must each have an ssrc or a rid');
   if (!/\/(vp9|av1)$/i.test(first.mimeType) && encodings.some(({ scalabilityMode = '' }) => /^[LS][2-9]/.test(scalabilityMode)))
-    throw invalidParameter('rtpParameters.encodings has a scalabilityMode with several spatial layers, which this codec has not');
+    throw invalidParameter('rtpParameters.encodings has a scalabilityMode with several spatial layers, which this codec does not support');
   const extensions = value.headerExtensions ?? [];
   if (hasTwice(extensions.map(({ id }) => id)) || hasTwice(extensions.map(({ uri }) => uri)))
-    throw invalidParameter('rtpParameters.headerExtensions has an id or a uri twice');
+    throw invalidParameter('rtpParameters.headerExtensions has a duplicate id or uri');
   const headerExtensions = extensions
     .filter(({ uri }) => knownExtensions.has(uri) && isOfferedExtension(uri))
     .map((extension) => ({ ...extension, uri: extension.uri as RtpHeaderExtensionUri }));
@@ -50,7 +51,7 @@ export function checkRtpParameters(input: unknown, kind: Kind, knownExtensions: 
 }
 
 /**
- * What a receiver can decode.
+ * RTP capabilities of a receiver.
  * @throws ServiceError `invalid_field`
  */
 export function checkRtpCapabilities(input: unknown): RtpCapabilities {
@@ -81,7 +82,7 @@ function check<Schema extends z.ZodType>(schema: Schema, name: string, input: un
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const path = (issue?.path ?? []).map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step).slice(0, 64)}`)).join('');
-  throw invalidParameter(`${name}${path} is not valid: ${(issue?.message ?? 'wrong value').replace(/\.$/, '')}`);
+  throw invalidParameter(`${name}${path} is invalid: ${(issue?.message ?? 'invalid value').replace(/\.$/, '')}`);
 }
 
 function isRtx(mimeType: string): boolean {

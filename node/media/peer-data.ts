@@ -1,4 +1,4 @@
-// Data channels of a peer: what it publishes and receives over SCTP (RFC 8831).
+// Data channels of a peer: data tracks that it publishes and receives over SCTP (RFC 8831).
 import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../common/errors.ts';
 import type { DataSubscription, PublishDataOptions } from '../rooms/interfaces.ts';
@@ -16,7 +16,7 @@ export type PeerDataOptions = {
   dataTracks: Map<string, DataProducer>;
 };
 
-/** Bytes of a data channel's label and protocol each; RFC 8832 allows 65535. */
+/** Maximum bytes of the label and of the protocol of a data channel; RFC 8832 allows 65535. */
 const maxLabelBytes = 1024;
 
 export class PeerData {
@@ -58,7 +58,7 @@ export class PeerData {
     const { transports, dataTracks } = this.#options;
     if (!dataTracks.has(dataTrackId)) throw noDataTrack(dataTrackId);
     const receiving = transports.get('recv');
-    if (!receiving) throw new ServiceError('not_found', 'The peer has no transport to receive over');
+    if (!receiving) throw new ServiceError('not_found', 'The peer has no receive transport');
     const transport = withSctp(receiving);
     const consumer = await this.#received.getOrMake(dataTrackId, () => this.#consume(transport, dataTrackId));
     const { sctpStreamParameters, label, protocol } = consumer;
@@ -85,7 +85,7 @@ export class PeerData {
 }
 
 function withSctp(transport: WebRtcTransport): WebRtcTransport {
-  if (!transport.sctpParameters) throw new ServiceError('conflict', `Transport ${transport.id} was made without SCTP`);
+  if (!transport.sctpParameters) throw new ServiceError('conflict', `Transport ${transport.id} has no SCTP`);
   return transport;
 }
 

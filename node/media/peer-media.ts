@@ -1,4 +1,4 @@
-// The media of one peer: what it publishes and what it receives.
+// Media of one peer: its published and received tracks.
 import type { Consumer, ConsumerLayers, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -27,7 +27,7 @@ import { stripUndefined } from './strip-undefined.ts';
 import type { WorkerProcess } from './worker/worker-process.ts';
 
 export type MediaPeerOptions = {
-  /** Of the peer. */
+  /** Log of the peer. */
   log: Log;
   worker: WorkerProcess;
   listener: PeerMediaListener;
@@ -44,10 +44,10 @@ export type MediaPeerOptions = {
 };
 
 type Stats = Awaited<ReturnType<PeerMedia['stats']>>;
-/** Largest index of a layer that a scalability mode can name. */
+/** Largest layer index of a scalability mode. */
 const maxLayer = 7;
 
-/** unpublish, unsubscribe and close ignore what is gone already; everything else names it in a ServiceError. */
+/** unpublish, unsubscribe and close ignore unknown ids; all other methods throw a ServiceError. */
 export class MediaPeer implements PeerMedia {
   readonly #options: MediaPeerOptions;
   readonly #transports: PeerTransports;
@@ -55,7 +55,7 @@ export class MediaPeer implements PeerMedia {
   readonly #published = new SingleFlight<Producer>(trackNotFoundError);
   readonly #received = new SingleFlight<Consumer>(trackNotFoundError);
   readonly #lowStarts = new WeakMap<Consumer, InitialLayerLimiter>();
-  /** A peer's capabilities stay the same object from join on: checked once. */
+  /** Caches validated capabilities: they stay the same object from join on. */
   readonly #capabilities = new WeakMap<WireObject, RtpCapabilities>();
   #closed = false;
 
@@ -112,7 +112,7 @@ export class MediaPeer implements PeerMedia {
     const producer = this.#options.tracks.get(trackId);
     if (!producer) throw trackNotFoundError(trackId);
     const transport = this.#transports.get('recv');
-    if (!transport) throw new ServiceError('not_found', 'The peer has no transport to receive over');
+    if (!transport) throw new ServiceError('not_found', 'The peer has no receive transport');
     const capabilities = this.#checkedCapabilities(rtpCapabilities);
     const router = await this.#options.router();
     if (!this.#received.has(trackId) && !router.canConsume({ producerId: trackId, rtpCapabilities: capabilities })) return undefined;
@@ -126,8 +126,8 @@ export class MediaPeer implements PeerMedia {
   }
 
   /**
-   * A receiver that is ready; mediasoup asks the publisher for a key frame at once. Where DTLS is not through yet that waits: the
-   * frame would be lost, and the next one would take a second (browsers send at most one in 300 ms, mediasoup asks again after 1 s).
+   * Resumes a ready receiver; mediasoup then requests a key frame. Waits for DTLS first: otherwise the frame would be lost, and the next
+   * one would take a second (browsers send at most one in 300 ms, mediasoup repeats its request after 1 s).
    */
   async resumeSubscription(trackId: string): Promise<void> {
     const consumer = await this.#find(this.#received, trackId);
@@ -139,7 +139,7 @@ export class MediaPeer implements PeerMedia {
     const resume = (state: string) => {
       if (state !== 'connected') return;
       transport.off('dtlsstatechange', resume);
-      // What fails now is gone with its track or its worker, which others tell.
+      // Fails only if the track or the worker has ended, which is reported elsewhere.
       if (!consumer.closed) this.#call(trackId, 'resume', () => consumer.resume()).catch(() => {});
     };
     transport.on('dtlsstatechange', resume);
@@ -215,7 +215,7 @@ export class MediaPeer implements PeerMedia {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    // First the transports: that ends all that goes over them in one message each.
+    // Closing the transports first ends all their tracks with one message each.
     this.#transports.close();
     this.#published.closeAll();
     this.#received.closeAll();
@@ -228,7 +228,7 @@ export class MediaPeer implements PeerMedia {
     const router = await this.#options.router();
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));
     const checked = checkRtpParameters(rtpParameters, kind, extensions);
-    // A key frame is wanted at once by whoever subscribes: no waiting for more requests to come together.
+    // New subscribers need a key frame at once: no delay to merge requests.
     const call = transport.produce({ id: trackId, kind, rtpParameters: checked, paused, keyFrameRequestDelay: 0 });
     const producer = await worker.call('publish', call, closeAfterTimeout).catch((error: unknown) => {
       throw transport.closed ? mediaClosedError() : toClientError(error, 'rtpParameters were');
@@ -256,7 +256,7 @@ export class MediaPeer implements PeerMedia {
       countForwarded(-1);
       this.#received.ended(trackId, consumer);
     });
-    // Where the track ended while this was made, the worker's word of it came before anybody could hear it.
+    // If the track ended meanwhile, the worker's notification arrived before there was a listener.
     if (!tracks.has(trackId)) consumer.close();
     if (preferredLayers)
       this.#lowStarts.set(consumer, new InitialLayerLimiter(consumer, (layers) => this.#setLayers(trackId, consumer, layers)));
@@ -292,7 +292,7 @@ export class MediaPeer implements PeerMedia {
     });
   }
 
-  /** A track that ends meanwhile is left out. */
+  /** Omits tracks that end meanwhile. */
   async #trackStats(tracks: [string, Producer | Consumer][]): Promise<Record<string, WireObject[]>> {
     const all = await Promise.all(
       tracks.map(async ([trackId, track]): Promise<[string, WireObject[]][]> => {
@@ -320,7 +320,7 @@ export class MediaPeer implements PeerMedia {
   }
 }
 
-/** What the work gives, without what gives nothing. */
+/** The results of all items, without undefined ones. */
 async function all<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value | undefined>): Promise<Value[]> {
   return (await Promise.all(items.map(work))).filter((value) => value !== undefined);
 }

@@ -1,4 +1,4 @@
-// The two WebRTC transports of a peer: one that it sends over, one that it receives over.
+// WebRTC transports of a peer: one to send and one to receive.
 import type { Router, WebRtcTransport } from 'mediasoup/types';
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -10,15 +10,17 @@ import { stripUndefined } from './strip-undefined.ts';
 import type { WorkerProcess } from './worker/worker-process.ts';
 import { tellWarningsOf } from './worker/worker-warnings.ts';
 
-/** Bit/s that a receiver is thought to have at first: enough for a large layer at once, few enough for a bad link. */
+/** Initial bandwidth estimate of a receiver in bit/s: enough for one large layer, low enough for slow links. */
 const initialAvailableOutgoingBitrate = 1_000_000;
 
-/** One message of a data channel, as browsers take it at most (RFC 8841), and what may wait for a slow receiver: it loses what is more. */
+/**
+ * Limit of one data channel message, as browsers support it (RFC 8841), and of the send buffer of a slow receiver, which loses the excess.
+ */
 const maxSctpMessageSize = 256 * 1024;
 const sctpSendBufferSize = 256 * 1024;
 
 export type PeerTransportsOptions = {
-  /** Of the peer. */
+  /** Log of the peer. */
   log: Log;
   worker: WorkerProcess;
   router: () => Promise<Router>;
@@ -30,7 +32,7 @@ export type PeerTransportsOptions = {
 export class PeerTransports {
   readonly #options: PeerTransportsOptions;
   readonly #transports = new Map<Direction, WebRtcTransport>();
-  /** The newest request per direction: what an older one makes is closed. */
+  /** The latest request per direction: transports of older requests are closed. */
   readonly #newest = new Map<Direction, symbol>();
   #closed = false;
 
@@ -57,8 +59,7 @@ export class PeerTransports {
       const bitrate = direction === 'send' ? maxIncomingBitrate() : undefined;
       if (bitrate !== undefined) await worker.call('limit bitrate', transport.setMaxIncomingBitrate(bitrate));
       if (this.#closed) throw mediaClosedError();
-      if (this.#newest.get(direction) !== request)
-        throw new ServiceError('conflict', `Another ${direction} transport took the place of this one`);
+      if (this.#newest.get(direction) !== request) throw new ServiceError('conflict', `Another ${direction} transport replaced this one`);
     } catch (error) {
       worker.closeTransport(transport);
       throw toWorkerError(error, mediaClosedError);
@@ -88,22 +89,22 @@ export class PeerTransports {
     return this.#transports.get(direction);
   }
 
-  /** @throws ServiceError `not_found`; `conflict` where it is of the other direction */
+  /** @throws ServiceError `not_found`; `conflict` if the transport has the other direction */
   byId(transportId: string, direction?: Direction): WebRtcTransport {
     for (const [each, transport] of this.#transports) {
       if (transport.id !== transportId) continue;
       if (direction === undefined || direction === each) return transport;
-      throw new ServiceError('conflict', `Transport ${transportId} is not one to ${direction} over`);
+      throw new ServiceError('conflict', `Transport ${transportId} is not a ${direction} transport`);
     }
     throw noTransport(transportId);
   }
 
-  /** Once connected, DTLS fails for one reason: the worker gave the transport up (its patch 0006). */
+  /** After the connection, DTLS fails only if the worker closed the transport (patch 0006). */
   #watch(transport: WebRtcTransport): void {
     let connected = false;
     transport.on('dtlsstatechange', (state) => {
       if (state === 'connected') connected = true;
-      if (state === 'failed' && connected && !this.#closed) this.#options.listener.failed('its packets broke its transport');
+      if (state === 'failed' && connected && !this.#closed) this.#options.listener.failed('transport failed after invalid packets');
     });
   }
 

@@ -1,18 +1,21 @@
-// The transport between a component and its room: plain RTP over loopback.
+// Plain transport: RTP over loopback between a component process and its room.
 import type { PlainTransport, Router } from 'mediasoup/types';
 import type { RtpAddress } from '../rooms/interfaces.ts';
 import { closeAfterTimeout, mediaClosedError, toWorkerError } from './media-error.ts';
 import type { WorkerProcess } from './worker/worker-process.ts';
 
-/** Components run on this machine: their RTP never leaves it. */
+/** Components run on this host, so their RTP never leaves it. */
 export const loopback = '127.0.0.1';
 
-/** Beside all that are configured or told: of SIP and its calls, node ports of Kubernetes, media workers from 50000. A worker on its own would take any from 10000 on. */
+/**
+ * Ports that no other part uses: SIP and its calls, node ports of Kubernetes, media workers from 50000. By default a worker would use any
+ * port from 10000 on.
+ */
 const portRange = { min: 33_000, max: 48_999 };
 
 /**
- * Made and connected to the component's own socket. Nothing is left where that fails.
- * @param assertOpen throws where whoever wanted it was closed meanwhile
+ * Creates the transport and connects it to the socket of the component. Closes it on failure.
+ * @param assertOpen throws if the owner was closed meanwhile
  * @throws ServiceError `unavailable`
  */
 export async function connectPlainTransport(
@@ -28,7 +31,7 @@ export async function connectPlainTransport(
     throw toWorkerError(error, mediaClosedError);
   });
   try {
-    // Without comedia the worker drops what comes from any other address.
+    // Without comedia the worker drops packets of any other address.
     await worker.call('connect', transport.connect({ ip, port }));
     assertOpen();
   } catch (error) {

@@ -1,4 +1,4 @@
-// Statistics that a worker is asked for: with a deadline, and nothing where what they are of has ended meanwhile.
+// Raw stats: requests statistics of a media worker with a timeout; undefined if the subject has ended meanwhile.
 import { isClosedError, mediaClosedError, toWorkerError } from './media-error.ts';
 import type { WorkerProcess } from './worker/worker-process.ts';
 

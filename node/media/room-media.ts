@@ -1,4 +1,4 @@
-// The media of one room: a router on one worker, made when it is first needed.
+// Media of one room: a router on one worker, created on first use.
 import type { DataProducer, Producer, Router } from 'mediasoup/types';
 import type { Log } from '../common/log.ts';
 import type { PeerMedia, PeerMediaListener, RoomMedia, RoomMediaOptions, RtpEgress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
@@ -13,7 +13,7 @@ import type { WorkerAssignment } from './worker/worker-slot.ts';
 export type MediaRoomOptions = RoomMediaOptions & {
   log: Log;
   place: WorkerAssignment;
-  /** Addresses that clients are told. @throws ServiceError where none is known yet */
+  /** Addresses for clients. @throws ServiceError if none is known yet */
   addresses: () => readonly string[];
   maxIncomingBitrate: () => number | undefined;
   relayIp: string | undefined;
@@ -95,7 +95,7 @@ export class MediaRoom implements RoomMedia {
     if (this.#closed) return;
     this.#closed = true;
     this.#audio.close();
-    // First the router: that ends all that peers have in one message. One that is still being made closes itself.
+    // Closing the router first ends all media of peers in one message. A router that is still being created closes itself.
     if (this.#opened) this.#options.place.worker.closeRouter(this.#opened);
     for (const peer of [...this.#peers]) peer.close();
     for (const input of [...this.#inputs]) input.close();
@@ -104,7 +104,7 @@ export class MediaRoom implements RoomMedia {
     this.#options.onClosed();
   }
 
-  /** Of its router, also of one that is gone; undefined where there was none. */
+  /** Id of its router, also after it closed; undefined if there was none. */
   get routerId(): string | undefined {
     return this.#opened?.id;
   }
@@ -120,7 +120,7 @@ export class MediaRoom implements RoomMedia {
     if (this.#closed) return Promise.reject(mediaClosedError());
     if (!this.#router) {
       const router = this.#createRouter();
-      // A next call may have more luck.
+      // Allows a retry by the next call.
       router.catch(() => {
         this.#router = undefined;
       });

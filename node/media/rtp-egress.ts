@@ -1,4 +1,4 @@
-// Media of a room that goes to a component as plain RTP over loopback.
+// RTP egress: sends media of a room to a component as plain RTP over loopback.
 import type { Consumer, PlainTransport, Producer, Router, RtpCapabilities } from 'mediasoup/types';
 import { ServiceError } from '../common/errors.ts';
 import type { EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
@@ -30,7 +30,7 @@ export class RtpEgressTransport implements RtpEgress {
 
   async connect(to: RtpAddress): Promise<RtpAddress> {
     this.#assertOpen();
-    if (this.#transport) throw new ServiceError('conflict', 'This output is connected already');
+    if (this.#transport) throw new ServiceError('conflict', 'This egress is already connected');
     const { worker, router } = this.#options;
     const transport = await connectPlainTransport(worker, router, to, () => this.#assertOpen());
     this.#transport = transport;
@@ -40,7 +40,7 @@ export class RtpEgressTransport implements RtpEgress {
   async subscribe(trackId: string): Promise<EgressTrack> {
     this.#assertOpen();
     const transport = this.#transport;
-    if (!transport) throw new ServiceError('conflict', 'This output is not connected');
+    if (!transport) throw new ServiceError('conflict', 'This egress is not connected');
     const router = await this.#options.router();
     const { kind, rtpParameters } = await this.#sent.getOrMake(trackId, () => this.#consume(transport, router, trackId));
     const [codec] = rtpParameters.codecs;
@@ -86,7 +86,7 @@ export class RtpEgressTransport implements RtpEgress {
       countForwarded(-1);
       this.#sent.ended(trackId, consumer);
     });
-    // Where the track ended while this was made, the worker's word of it came before anybody could hear it.
+    // If the track ended meanwhile, the worker's notification arrived before there was a listener.
     if (!tracks.has(trackId)) consumer.close();
     return consumer;
   }
@@ -96,7 +96,7 @@ export class RtpEgressTransport implements RtpEgress {
   }
 }
 
-/** Takes everything that the room has, without retransmissions: nothing is lost over loopback but what the room has lost itself. */
+/** Receives every codec of the room without retransmissions: loopback loses no packets. */
 function receiverOf(router: Router): RtpCapabilities {
   const { codecs = [] } = clientCapabilities(router.rtpCapabilities);
   return {

@@ -1,4 +1,4 @@
-// Media of a component that comes into a room as plain RTP over loopback.
+// RTP ingress: receives media of a component as plain RTP over loopback.
 import type { PlainTransport, Producer, Router } from 'mediasoup/types';
 import { ServiceError } from '../common/errors.ts';
 import type { RtpAddress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
@@ -31,7 +31,7 @@ export class RtpIngressTransport implements RtpIngress {
 
   async connect(from: RtpAddress): Promise<RtpAddress> {
     this.#assertOpen();
-    if (this.#transport) throw new ServiceError('conflict', 'This input is connected already');
+    if (this.#transport) throw new ServiceError('conflict', 'This ingress is already connected');
     const { worker, router } = this.#options;
     const transport = await connectPlainTransport(worker, router, from, () => this.#assertOpen());
     this.#transport = transport;
@@ -41,7 +41,7 @@ export class RtpIngressTransport implements RtpIngress {
   async publish({ trackId, kind, rtpParameters }: Parameters<RtpIngress['publish']>[0]): Promise<{ encoding: string; simulcast: boolean }> {
     this.#assertOpen();
     const transport = this.#transport;
-    if (!transport) throw new ServiceError('conflict', 'This input is not connected');
+    if (!transport) throw new ServiceError('conflict', 'This ingress is not connected');
     const { worker, tracks } = this.#options;
     const router = await this.#options.router();
     const extensions = new Set(router.rtpCapabilities.headerExtensions?.map(({ uri }) => uri));

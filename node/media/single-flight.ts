@@ -1,14 +1,15 @@
-// Things by id that take a moment to make: whoever asks twice gets the same one, whoever gives it up meanwhile leaves nothing.
+// Single flight: asynchronously created objects by id. Concurrent requests share one object; an object closed during its creation is
+// discarded.
 
 type Entry<Value> = { made: Promise<Value>; value: Value | undefined };
 type Closable = { readonly closed: boolean; close(): void };
 
-/** The promise is the value, so that two callers at once share one. */
+/** The promise is stored, so that concurrent callers share it. */
 export class SingleFlight<Value extends Closable> {
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #gone: (id: string) => Error;
 
-  /** `gone`: what a caller gets whose thing was given up before it was made. */
+  /** `gone`: creates the error for callers whose object was closed during its creation. */
   constructor(gone: (id: string) => Error) {
     this.#gone = gone;
   }
@@ -21,7 +22,7 @@ export class SingleFlight<Value extends Closable> {
     return this.#entries.has(id);
   }
 
-  /** Made by `make` unless it is there or on its way. A failure is forgotten. */
+  /** Returns the existing or pending object, else creates it with `make`. Failures are not cached. */
   getOrMake(id: string, make: () => Promise<Value>): Promise<Value> {
     const known = this.#entries.get(id);
     if (known) return known.made;
@@ -45,23 +46,23 @@ export class SingleFlight<Value extends Closable> {
     return entry.made;
   }
 
-  /** What is there or on its way. */
+  /** The existing or pending object. */
   get(id: string): Promise<Value> | undefined {
     return this.#entries.get(id)?.made;
   }
 
-  /** Those that are made. */
+  /** All completed objects. */
   made(): [string, Value][] {
     return [...this.#entries].flatMap(([id, { value }]) => (value === undefined ? [] : [[id, value] satisfies [string, Value]]));
   }
 
-  /** Forgets one that ended by itself; another one of the same id stays. */
+  /** Removes an object that ended; a newer one of the same id stays. */
   ended(id: string, value: Value): void {
     const entry = this.#entries.get(id);
     if (entry?.value === value) this.#entries.delete(id);
   }
 
-  /** Closes one, also one that is on its way. Unknown ids are ignored. */
+  /** Closes an object, also a pending one. Unknown ids are ignored. */
   close(id: string): void {
     const entry = this.#entries.get(id);
     this.#entries.delete(id);

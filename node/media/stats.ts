@@ -1,18 +1,18 @@
-// mediasoup's statistics in the words of rooms: bit/s, shares, milliseconds.
+// Media stats: converts mediasoup statistics to bit/s, loss fractions and milliseconds.
 import type { Consumer, ConsumerStat, MediaKind, Producer, ProducerStat, WebRtcTransport, WebRtcTransportStat } from 'mediasoup/types';
 import type { Direction } from '../rooms/interfaces.ts';
 import { type PublishedTrackStats, packetLoss, type ReceivedTrackStats, type TransportStats, worstQuality } from '../rooms/shapes/stats.ts';
 
 type Stream = Pick<ProducerStat, 'bitrate' | 'fractionLost' | 'jitter' | 'roundTripTime' | 'rid'>;
 
-/** A track as its publisher sends it. */
+/** A track as sent by its publisher. */
 export function publishedTrackStats(producer: Producer, stats: readonly ProducerStat[]): PublishedTrackStats {
   const streams = stats.filter(({ type }) => type === 'inbound-rtp');
   const encodings = streams.map((stream) => ({ rid: stream.rid ?? null, bitrate: Math.round(stream.bitrate), loss: lossOfStream(stream) }));
   return { ...figures(producer.id, producer.kind, streams, clockRateOf(producer)), encodings };
 }
 
-/** A track as one peer receives it: of the statistics the part that goes out, not that of its publisher. */
+/** A track as received by one peer: only the outbound part of the statistics. */
 export function receivedTrackStats(consumer: Consumer, stats: readonly (ConsumerStat | ProducerStat)[]): ReceivedTrackStats {
   const streams = stats.filter(({ type }) => type === 'outbound-rtp');
   const { currentLayers } = consumer;
@@ -20,7 +20,7 @@ export function receivedTrackStats(consumer: Consumer, stats: readonly (Consumer
   return { ...figures(consumer.producerId, consumer.kind, streams, clockRateOf(consumer)), layers };
 }
 
-/** `relayIp`: where the TURN server of this node sends from; undefined where it has none. */
+/** `relayIp`: source address of the TURN server of this node; undefined if there is none. */
 export function linkStats(
   direction: Direction,
   transport: WebRtcTransport,
@@ -57,7 +57,7 @@ function figures(trackId: string, kind: MediaKind, streams: readonly Stream[], c
       bitrate: stream.bitrate,
       loss: lossOfStream(stream),
       roundTrip: stream.roundTripTime !== undefined && stream.roundTripTime > 0 ? rounded(stream.roundTripTime) : null,
-      // In units of the RTP clock, as RTCP has it.
+      // RTCP reports jitter in units of the RTP clock.
       jitter: rounded((stream.jitter / clockRate) * 1000),
     }));
   return {
@@ -70,7 +70,7 @@ function figures(trackId: string, kind: MediaKind, streams: readonly Stream[], c
   };
 }
 
-/** RFC 3550, section 6.4.1: a fixed point number with the point at the left edge. */
+/** RFC 3550, section 6.4.1: a fixed-point number with the binary point at the left edge. */
 function lossOfStream({ fractionLost }: Pick<Stream, 'fractionLost'>): number {
   return Math.min(255, Math.max(0, fractionLost)) / 256;
 }

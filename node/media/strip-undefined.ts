@@ -1,7 +1,7 @@
-// mediasoup's objects as they go over the wire.
+// Wire objects: mediasoup objects as they are sent.
 import type { WireObject } from '../rooms/interfaces.ts';
 
-/** Without the fields that are undefined, which JSON would drop. */
+/** Removes undefined fields, as JSON would. */
 export function stripUndefined(object: object): WireObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));
 }

@@ -1,19 +1,19 @@
-// Bounds calls to workers in time: mediasoup's own channel waits for ever.
+// Timeouts of media worker requests: mediasoup's channel waits forever.
 import { setImmediate, setTimeout } from 'node:timers';
 import { ServiceError } from '../common/errors.ts';
 
-/** How long a worker may take to answer, in milliseconds. */
+/** Timeout of a worker request in milliseconds. */
 export const workerRequestTimeoutMs = 5000;
 
 export class WorkerTimeoutError extends ServiceError {
   constructor(what: string) {
-    super('unavailable', `The media worker did not answer in time (${what})`, { retryAfter: 1 });
+    super('unavailable', `The media worker did not respond in time (${what})`, { retryAfter: 1 });
     this.name = 'WorkerTimeoutError';
   }
 }
 
 /**
- * Waits for a call at most `deadline` milliseconds. What comes later is handed to `discard`, so that nothing is left behind.
+ * Waits for a call at most `deadline` milliseconds. A later result is passed to `discard`, so that it can be released.
  * @throws WorkerTimeoutError
  */
 export function withTimeout<Value>(
@@ -28,7 +28,7 @@ export function withTimeout<Value>(
       late = true;
       reject(new WorkerTimeoutError(what));
     };
-    // A process that was itself held up sees the timer first, the answer that waits in the pipe right after.
+    // If this process was blocked, the timer fires before the response pending in the pipe is read.
     const timer = setTimeout(() => setImmediate(() => setImmediate(expire)), deadline);
     call.then(
       (value) => {

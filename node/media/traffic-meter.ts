@@ -1,26 +1,26 @@
-// Bytes that clients sent and got over transports: read from the worker when asked for, and once more right before a transport ends.
+// Traffic meter: bytes sent and received over WebRTC transports, read on request and once before a transport closes.
 import { withTimeout } from './timeout.ts';
 
 /**
- * Bytes since the start, as payload of UDP and TCP: RTP, RTCP and DTLS with their headers; of STUN, which the worker does not count as
- * received, the answers. Never less than before.
+ * Bytes since the start, as payload of UDP and TCP: RTP, RTCP and DTLS with their headers. Of STUN only the responses, because the worker
+ * does not count received requests. Never decreases.
  */
 export type MediaTraffic = { received: number; sent: number };
 
-/** What is asked of a transport. */
+/** The used part of a transport. */
 export type MeteredTransport = { getStats(): Promise<readonly { bytesReceived: number; bytesSent: number }[]> };
-/** What was counted of a transport so far: a total grows by the difference. */
+/** Last counted values of a transport: totals grow by the difference. */
 type Reading = MediaTraffic & { group: object };
 
-/** Longest that a reading of all transports may take, in milliseconds; what is not there by then counts the next time. */
+/** Timeout of a reading of all transports, in milliseconds; late values count next time. */
 const readTimeoutMs = 2000;
 
 export class TrafficMeter {
   readonly #total: MediaTraffic = { received: 0, sent: 0 };
   readonly #living = new Map<MeteredTransport, Reading>();
-  /** Transports that live, by what they end with. */
+  /** Open transports by group (closed together). */
   readonly #groups = new Map<object, Set<MeteredTransport>>();
-  /** Last readings of transports that are over. */
+  /** Final readings of closed transports. */
   readonly #last = new Set<Promise<void>>();
   readonly #deadline: number;
 
@@ -34,7 +34,7 @@ export class TrafficMeter {
     this.#groups.set(group, transports.add(transport));
   }
 
-  /** To be called right before the transport is closed: the worker answers in order, so this reading is its last. Idempotent. */
+  /** Call it right before the transport is closed: the worker answers in order, so this reading is the last one. Idempotent. */
   leave(transport: MeteredTransport): void {
     const reading = this.#living.get(transport);
     if (!reading) return;
@@ -46,15 +46,15 @@ export class TrafficMeter {
     this.#last.add(last);
   }
 
-  /** leave() for all of a group. */
+  /** Calls leave() for all transports of a group. */
   leaveAll(group: object): void {
     for (const transport of [...(this.#groups.get(group) ?? [])]) this.leave(transport);
   }
 
-  /** True at this moment; after the deadline without an answer what is known. Never rejects. */
+  /** Current totals; after the timeout the last known ones. Never rejects. */
   async read(): Promise<MediaTraffic> {
     const readings = [...this.#living].map(([transport, reading]) => this.#read(transport, reading));
-    // A worker that does not answer is found out by those who need something of it.
+    // An unresponsive worker is detected elsewhere.
     await withTimeout(Promise.all([...readings, ...this.#last]), 'traffic', undefined, this.#deadline).catch(() => {});
     return { ...this.#total };
   }
@@ -63,7 +63,7 @@ export class TrafficMeter {
     try {
       const [stat] = await transport.getStats();
       if (!stat) return;
-      // Answers to two readings of one transport may be seen in any order.
+      // Responses to two readings of one transport may be processed in any order.
       const received = Math.max(stat.bytesReceived, reading.received);
       const sent = Math.max(stat.bytesSent, reading.sent);
       this.#total.received += received - reading.received;
@@ -71,7 +71,7 @@ export class TrafficMeter {
       reading.received = received;
       reading.sent = sent;
     } catch {
-      // The worker died, and with it what it counted since the last reading.
+      // The worker died; bytes since the last reading are lost.
     }
   }
 }

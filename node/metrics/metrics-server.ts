@@ -1,4 +1,4 @@
-// The metrics port: GET /metrics for Prometheus, nothing else, no authentication.
+// Metrics server: GET /metrics for Prometheus, without authentication.
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Log } from '../common/log.ts';
@@ -11,20 +11,20 @@ export class MetricsServer {
     this.#server = server;
   }
 
-  /** @throws Error with one sentence where the port cannot be had. */
+  /** @throws Error with a message if the port is not available. */
   static async start(options: { ip: string; port: number; metrics: Metrics; log: Log }): Promise<MetricsServer> {
     const { ip, port, metrics, log } = options;
     const server = createServer(
       { requestTimeout: 10_000, headersTimeout: 5_000, connectionsCheckingInterval: 5_000 },
       (request, response) => {
-        // Whatever else is asked for may be no address at all.
+        // The URL of other requests may be invalid, so it is not parsed.
         if (request.url?.split('?', 1)[0] !== '/metrics') return plain(response, 404, 'Metrics are at /metrics\n');
         if (request.method !== 'GET' && request.method !== 'HEAD') return plain(response, 405, 'Only GET is allowed here\n');
         metrics.text().then(
           (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(request.method === 'HEAD' ? undefined : text),
           (error: unknown) => {
-            log.error({ err: error }, 'metrics could not be collected');
-            plain(response, 500, 'Metrics could not be collected\n');
+            log.error({ err: error }, 'could not collect metrics');
+            plain(response, 500, 'Could not collect metrics\n');
           },
         );
       },

@@ -1,4 +1,4 @@
-// Prometheus metrics: what rooms, media and HTTP are at the moment of the scrape, and Node.js's own.
+// Prometheus metrics: rooms, media and HTTP at the time of the scrape, and metrics of Node.js.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RoomEvent } from '../rooms/shapes/events.ts';
 import { type ProcessUsage, processUsage } from './process-usage.ts';
@@ -8,14 +8,14 @@ export type RoomCounts = {
   rooms: number;
   peers: number;
   tracks: { audio: number; video: number };
-  /** By type; every type that there may be, so that its series is there from the start. */
+  /** By component type. Every possible type is included, so that its series exists from the start. */
   components: Readonly<Record<string, number>>;
 };
 export type WorkerCounters = { pid: number | undefined; rooms: number; forwardedTracks: number; restarts: number; hangs: number };
-/** Bytes since the start; never less than before. */
+/** Bytes since the start. Never decreases. */
 export type ByteCounts = { received: number; sent: number };
 
-/** Since the start, but for `pending` and `spoolBytes`, which are as they are now. Bytes are those of bodies. */
+/** Since the start, except `pending` and `spoolBytes`, which are current values. Bytes of bodies. */
 export type WebhookCounters = {
   delivered: number;
   retries: number;
@@ -26,28 +26,28 @@ export type WebhookCounters = {
   spoolBytes: number;
 };
 
-/** Since the start, but for `pending`, which is as it is now. Bytes are those of bodies that arrived. */
+/** Since the start, except `pending`, which is a current value. Bytes of uploaded bodies. */
 export type UploadCounters = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
 
-/** What is counted, asked for at each scrape. */
+/** Sources of the values, read at each scrape. */
 export type MetricsSource = {
   rooms: () => RoomCounts;
   forwardedTracks: () => number;
-  /** One entry per worker, in a lasting order. */
+  /** One entry per worker, in a stable order. */
   workers: () => readonly WorkerCounters[];
-  /** This node included. */
+  /** Including this node. */
   clusterNodes: () => number;
-  /** Bounded in time by whoever counts; never rejects. */
+  /** Must be bounded in time and never reject. */
   mediaTraffic: () => Promise<ByteCounts>;
   httpTraffic: () => ByteCounts;
   webhooks: () => WebhookCounters;
   uploads: () => UploadCounters;
 };
 
-/** A request that was answered. */
+/** A completed request. */
 export type RequestObservation = { route: string; method: string; status: number; duration: number };
 
-/** What one scrape is about. */
+/** Values of one scrape. */
 type Moment = {
   counts: RoomCounts;
   roomStats: readonly (readonly [roomId: string, figures: RoomSeriesStats])[];
@@ -57,11 +57,11 @@ type Moment = {
   webhooks: WebhookCounters;
   uploads: UploadCounters;
 };
-/** One value, or one per label. */
+/** One value, or one per label set. */
 type Samples = number | readonly (readonly [labels: Record<string, string>, value: number])[];
 type Sampled = { name: string; help: string; labels?: readonly string[]; read: (moment: Moment) => Samples };
 
-/** Of Node.js's own, gauges that have a counter's name, which Prometheus's own check objects to. The same is there by type. */
+/** Gauges of Node.js with names of counters, which the linter of Prometheus rejects. The same values exist by type. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export class Metrics {
@@ -73,7 +73,7 @@ export class Metrics {
 
   constructor(source: MetricsSource) {
     this.#source = source;
-    // A reading of the event loop's delay wakes the process: ten a second tell enough, the default hundred cost more than signaling does.
+    // Each sample of the event loop delay wakes the process. Ten per second are enough; the default of a hundred costs more than signaling.
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 100 });
     for (const name of misnamed) this.#registry.removeSingleMetric(name);
     this.#addNode();
@@ -100,7 +100,7 @@ export class Metrics {
     this.#requests.observe({ route, method, status: String(status) }, duration / 1000);
   }
 
-  /** Events of this node's own rooms, each once and in order. */
+  /** Events of local rooms, each once and in order. */
   roomEvent(event: RoomEvent): void {
     this.#rooms.take(event);
   }
@@ -108,7 +108,7 @@ export class Metrics {
   /** The text of one scrape. */
   async text(): Promise<string> {
     const source = this.#source;
-    // What takes time comes first: then the rest is true at one moment.
+    // Slow values first, so that all other values belong to the same time.
     const [media, usages] = await Promise.all([source.mediaTraffic(), usageByPid(source.workers())]);
     this.#moment = {
       counts: source.rooms(),
@@ -125,7 +125,7 @@ export class Metrics {
   #addNode(): void {
     const { forwardedTracks, clusterNodes } = this.#source;
     this.#gauge({ name: 'svc_rooms', help: 'Rooms on this node.', read: ({ counts }) => counts.rooms });
-    this.#gauge({ name: 'svc_peers', help: 'Peers that are connected to rooms of this node.', read: ({ counts }) => counts.peers });
+    this.#gauge({ name: 'svc_peers', help: 'Connected peers in rooms of this node.', read: ({ counts }) => counts.peers });
     this.#gauge({
       name: 'svc_components',
       help: 'Components of rooms of this node, by `type`.',
@@ -134,18 +134,18 @@ export class Metrics {
     });
     this.#gauge({
       name: 'svc_tracks',
-      help: 'Tracks that are published in rooms of this node, by `kind`.',
+      help: 'Published tracks in rooms of this node, by `kind`.',
       labels: ['kind'],
       read: ({ counts }) => Object.entries(counts.tracks).map(([kind, count]) => [{ kind }, count]),
     });
     this.#gauge({
       name: 'svc_forwarded_tracks',
-      help: 'Tracks that are forwarded to peers: one per track and receiver.',
+      help: 'Forwarded tracks: one per track and receiving peer.',
       read: forwardedTracks,
     });
     this.#gauge({
       name: 'svc_cluster_nodes',
-      help: 'Nodes of the cluster as this node sees it, itself included.',
+      help: 'Nodes of the cluster as seen by this node, including itself.',
       read: clusterNodes,
     });
   }
@@ -162,47 +162,43 @@ export class Metrics {
       labels: ['room_id'],
       read: ({ roomStats }) => roomStats.map(([roomId, figures]) => [{ room_id: roomId }, value(figures)]),
     });
-    this.#gauge(perRoom('svc_room_peers', 'Peers that are connected to the room', ({ peers }) => peers));
+    this.#gauge(perRoom('svc_room_peers', 'Connected peers of the room', ({ peers }) => peers));
     this.#gauge(
       perRoom(
         'svc_room_peer_time_total_seconds',
-        'How long peers have been connected to the room, in seconds, summed over peers; grows while the room lives',
+        'Total connection time of all peers of the room, in seconds; grows while the room is active',
         ({ peerTime }) => peerTime / 1000,
       ),
     );
-    this.#gauge(perRoom('svc_room_duration_seconds', 'How long the room has lived, in seconds', ({ duration }) => duration / 1000));
-    this.#counter(perRoom('svc_room_peer_connects_total', 'How often peers have connected to the room', ({ connects }) => connects));
+    this.#gauge(perRoom('svc_room_duration_seconds', 'Age of the room, in seconds', ({ duration }) => duration / 1000));
+    this.#counter(perRoom('svc_room_peer_connects_total', 'Connections of peers to the room', ({ connects }) => connects));
     this.#counter(
-      perRoom(
-        'svc_room_peer_disconnects_total',
-        'How often connected peers of the room have been disconnected, for whatever reason',
-        ({ disconnects }) => disconnects,
-      ),
+      perRoom('svc_room_peer_disconnects_total', 'Disconnections of peers from the room, for any reason', ({ disconnects }) => disconnects),
     );
-    this.#counter(perRoom('svc_room_peer_crashes_total', 'How often peers of the room have crashed', ({ crashes }) => crashes));
+    this.#counter(perRoom('svc_room_peer_crashes_total', 'Crashes of peers of the room', ({ crashes }) => crashes));
   }
 
-  /** Gauges by type: these names are given, and a counter's would have to end in `_total`. */
+  /** Gauges by type, because the names are public and those of counters must end in `_total`. */
   #addTraffic(): void {
     const since = 'since the node started';
     this.#gauge({
       name: 'svc_traffic_ingress_webrtc_total_bytes',
-      help: `Bytes received from peers over WebRTC ${since}, as payload of UDP and TCP, without requests of ICE; only grows.`,
+      help: `Bytes received from peers over WebRTC ${since}, as payload of UDP and TCP, without ICE requests; never decreases.`,
       read: ({ media }) => media.received,
     });
     this.#gauge({
       name: 'svc_traffic_egress_webrtc_total_bytes',
-      help: `Bytes sent to peers over WebRTC ${since}, as payload of UDP and TCP; only grows.`,
+      help: `Bytes sent to peers over WebRTC ${since}, as payload of UDP and TCP; never decreases.`,
       read: ({ media }) => media.sent,
     });
     this.#gauge({
       name: 'svc_traffic_ingress_http_total_bytes',
-      help: `Bytes received over HTTP connections ${since}, with headers, websockets and TLS; only grows.`,
+      help: `Bytes received over HTTP connections ${since}, with headers, websockets and TLS; never decreases.`,
       read: ({ http }) => http.received,
     });
     this.#gauge({
       name: 'svc_traffic_egress_http_total_bytes',
-      help: `Bytes sent over HTTP connections ${since}, with headers, websockets and TLS; only grows.`,
+      help: `Bytes sent over HTTP connections ${since}, with headers, websockets and TLS; never decreases.`,
       read: ({ http }) => http.sent,
     });
   }
@@ -210,7 +206,7 @@ export class Metrics {
   #addWorkers(): void {
     this.#gauge({
       name: 'svc_workers',
-      help: 'Media workers that run.',
+      help: 'Running media workers.',
       read: ({ workers }) => workers.filter(({ pid }) => pid !== undefined).length,
     });
     const perWorker = (name: string, help: string, value: (figures: WorkerCounters) => number): Sampled => ({
@@ -219,15 +215,11 @@ export class Metrics {
       labels: ['worker'],
       read: ({ workers }) => workers.map((figures, index) => [{ worker: String(index) }, value(figures)]),
     });
-    this.#gauge(perWorker('svc_worker_rooms', 'Rooms with their media on the media worker', ({ rooms }) => rooms));
-    this.#gauge(
-      perWorker('svc_worker_forwarded_tracks', 'Tracks that the media worker forwards', ({ forwardedTracks }) => forwardedTracks),
-    );
+    this.#gauge(perWorker('svc_worker_rooms', 'Rooms on the media worker', ({ rooms }) => rooms));
+    this.#gauge(perWorker('svc_worker_forwarded_tracks', 'Tracks forwarded by the media worker', ({ forwardedTracks }) => forwardedTracks));
+    this.#counter(perWorker('svc_worker_restarts_total', 'Restarts of the media worker after it died', ({ restarts }) => restarts));
     this.#counter(
-      perWorker('svc_worker_restarts_total', 'How often a media worker that had died was replaced', ({ restarts }) => restarts),
-    );
-    this.#counter(
-      perWorker('svc_worker_hangs_total', 'How often a media worker was killed because it did not answer for 6 s', ({ hangs }) => hangs),
+      perWorker('svc_worker_hangs_total', 'Kills of the media worker because it did not respond for 6 s', ({ hangs }) => hangs),
     );
     const usage = (name: string, help: string, value: (usage: ProcessUsage) => number): Sampled => ({
       name,
@@ -235,7 +227,7 @@ export class Metrics {
       labels: ['worker'],
       read: ({ workers }) => workers.flatMap(({ usage }, index) => (usage ? [[{ worker: String(index) }, value(usage)] as const] : [])),
     });
-    this.#counter(usage('svc_worker_cpu_seconds_total', 'CPU time of the media worker that runs, in seconds', ({ cpu }) => cpu));
+    this.#counter(usage('svc_worker_cpu_seconds_total', 'CPU time of the running media worker, in seconds', ({ cpu }) => cpu));
     this.#gauge(usage('svc_worker_resident_memory_bytes', 'Resident memory of the media worker, in bytes', ({ memory }) => memory));
   }
 
@@ -245,13 +237,13 @@ export class Metrics {
       help,
       read: ({ webhooks }) => value(webhooks),
     });
-    this.#counter(one('delivered_total', 'Webhooks that were taken by their receivers.', ({ delivered }) => delivered));
-    this.#counter(one('retries_total', 'Tries to deliver webhooks that failed and are repeated.', ({ retries }) => retries));
-    this.#counter(one('dead_letters_total', 'Webhooks that were given up.', ({ dead }) => dead));
-    this.#gauge(one('pending', 'Webhooks that are neither taken nor given up.', ({ pending }) => pending));
-    this.#gauge(one('pending_bytes', 'Bytes of webhooks that are neither taken nor given up.', ({ pendingBytes }) => pendingBytes));
-    this.#counter(one('spool_errors_total', 'Writes to the spool of webhooks that failed.', ({ spoolErrors }) => spoolErrors));
-    this.#gauge(one('spool_bytes', 'Bytes of the spool of webhooks on disk.', ({ spoolBytes }) => spoolBytes));
+    this.#counter(one('delivered_total', 'Webhooks delivered to their receivers.', ({ delivered }) => delivered));
+    this.#counter(one('retries_total', 'Failed webhook deliveries that are retried.', ({ retries }) => retries));
+    this.#counter(one('dead_letters_total', 'Webhooks that failed permanently.', ({ dead }) => dead));
+    this.#gauge(one('pending', 'Webhooks that are not delivered yet.', ({ pending }) => pending));
+    this.#gauge(one('pending_bytes', 'Bytes of webhooks that are not delivered yet.', ({ pendingBytes }) => pendingBytes));
+    this.#counter(one('spool_errors_total', 'Failed writes of the webhook spool.', ({ spoolErrors }) => spoolErrors));
+    this.#gauge(one('spool_bytes', 'Bytes of the webhook spool on disk.', ({ spoolBytes }) => spoolBytes));
   }
 
   #addUploads(): void {
@@ -260,15 +252,13 @@ export class Metrics {
       help,
       read: ({ uploads }) => value(uploads),
     });
-    this.#gauge(
-      one('s_pending', 'Recordings and streams that are not in S3 yet, those that are being made included.', ({ pending }) => pending),
-    );
-    this.#counter(one('s_done_total', 'Recordings and streams that went to S3, all of them.', ({ done }) => done));
+    this.#gauge(one('s_pending', 'Recordings and streams that are not in S3 yet, including those in progress.', ({ pending }) => pending));
+    this.#counter(one('s_done_total', 'Recordings and streams completely uploaded to S3.', ({ done }) => done));
     this.#counter(
       one('s_given_up_total', 'Recordings and streams that could not be uploaded; they stay on their node.', ({ givenUp }) => givenUp),
     );
-    this.#counter(one('_bytes_total', 'Bytes that went to S3.', ({ bytes }) => bytes));
-    this.#counter(one('_failures_total', 'Tries to upload something to S3 that failed and are repeated.', ({ failures }) => failures));
+    this.#counter(one('_bytes_total', 'Bytes uploaded to S3.', ({ bytes }) => bytes));
+    this.#counter(one('_failures_total', 'Failed uploads to S3 that are retried.', ({ failures }) => failures));
   }
 
   #gauge({ name, help, labels = [], read }: Sampled): void {
@@ -284,7 +274,7 @@ export class Metrics {
     });
   }
 
-  /** Read from what counts it, as gauges are. */
+  /** Read at each scrape, like gauges. */
   #counter({ name, help, labels = [], read }: Sampled): void {
     const counter: Counter = new Counter({
       name,
@@ -305,7 +295,7 @@ export class Metrics {
   }
 }
 
-/** Without workers that do not run. */
+/** Skips workers that are not running. */
 async function usageByPid(workers: readonly WorkerCounters[]): Promise<Map<number | undefined, ProcessUsage | undefined>> {
   const pids = workers.flatMap(({ pid }) => pid ?? []);
   return new Map(await Promise.all(pids.map(async (pid) => [pid, await processUsage(pid)] as const)));

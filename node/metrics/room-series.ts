@@ -1,12 +1,12 @@
-// What is counted per room, from the room's own events: every figure is as exact as these, whenever it is asked for.
+// Room series: per-room stats computed from room events, exact at any time.
 import type { RoomEvent } from '../rooms/shapes/events.ts';
 
-/** How long a room that ended is still told of, with zeros, in milliseconds. */
+/** Time for which an ended room is still reported, with zeros, in milliseconds. */
 const removedLifetime = 10 * 60_000;
-/** Of so many rooms that ended, the oldest go first: six series each make every scrape longer. */
+/** Maximum number of ended rooms; the oldest are dropped first, because each adds six series to every scrape. */
 const maxRemoved = 2_000;
 
-/** Times in milliseconds. `peerTime`: summed over peers, how long they have been connected. */
+/** Times in milliseconds. `peerTime`: connection time, summed over peers. */
 export type RoomSeriesStats = {
   peers: number;
   peerTime: number;
@@ -21,7 +21,7 @@ type LivingRoom = {
   openedAt: number;
   peers: number;
   peerTime: number;
-  /** Until when peerTime counts. */
+  /** Time up to which peerTime is computed. */
   countedAt: number;
   connects: number;
   disconnects: number;
@@ -33,21 +33,21 @@ const nothing: RoomSeriesStats = { peers: 0, peerTime: 0, duration: 0, connects:
 export class RoomSeries {
   readonly #now: () => number;
   readonly #living = new Map<string, LivingRoom>();
-  /** When rooms ended, by id, oldest first. */
+  /** End times of rooms by id, oldest first. */
   readonly #removed = new Map<string, number>();
   #crashed = 0;
 
-  /** `now`: a clock that never goes back, in milliseconds. */
+  /** `now`: monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** How many rooms have crashed. */
+  /** Number of crashed rooms. */
   get crashed(): number {
     return this.#crashed;
   }
 
-  /** Events of this node's own rooms, each once and in order. */
+  /** Events of local rooms, each once and in order. */
   take({ type, roomId, incarnation }: Pick<RoomEvent, 'type' | 'roomId' | 'incarnation'>): void {
     const now = this.#now();
     if (type === 'RoomCreated') {
@@ -83,7 +83,7 @@ export class RoomSeries {
     }
   }
 
-  /** Of rooms that live and, all zero, of those that ended less than ten minutes ago. */
+  /** Stats of active rooms and, all zero, of rooms that ended less than ten minutes ago. */
   *read(): Iterable<[roomId: string, figures: RoomSeriesStats]> {
     const now = this.#now();
     this.#prune(now);

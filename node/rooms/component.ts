@@ -1,4 +1,4 @@
-// A component of a room: its tracks as everybody sees them, and its runner, which ends once: finished, crashed or removed.
+// Component: its tracks as peers see them, and its runner. It ends exactly once: finished, crashed or removed.
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
@@ -12,20 +12,20 @@ import type { PublishedTrackStats } from './shapes/stats.ts';
 import type { ComponentView, TrackView } from './shapes/views.ts';
 import { Track } from './track.ts';
 
-/** What a component may use of its room: functions, never the room itself. */
+/** The parts of its room that a component may use: functions, never the room itself. */
 export type ComponentContext = {
   log: Log;
   room: RoomIdentity;
   media: RoomMedia;
   emit: (detail: RoomEventDetail) => void;
-  /** Tells all connected peers of the room. */
+  /** Notifies all connected peers of the room. */
   broadcast: (event: PeerEvent) => void;
-  /** What this component publishes changed: the peers' subscriptions follow. */
+  /** The component published or removed a track: the subscriptions of peers are updated. */
   offerChanged: (change: PublicationChange) => void;
-  /** What others publish in the room. */
+  /** Tracks that others publish in the room. */
   published: () => Iterable<Track>;
   nameOf: ComponentHost['nameOf'];
-  /** Takes the component out of the room's list. */
+  /** Removes the component from the room's list. */
   forget: (componentId: string) => void;
 };
 
@@ -39,12 +39,12 @@ export class Component {
   readonly #input: RtpIngress;
   readonly #outputs = new Set<RtpEgress>();
   readonly #runner: ComponentRunner;
-  /** Peers and components that it was told to receive (manual mode). */
+  /** Peers and components to receive from (manual mode). */
   readonly #origins = new Set<string>();
   #properties: ComponentView['properties'];
   #started = false;
   #ended = false;
-  /** Its end was told: nothing is told of it any more. */
+  /** Its end was announced: no further events are emitted. */
   #over = false;
   #closed: Promise<void> | undefined;
 
@@ -105,7 +105,7 @@ export class Component {
     return { id: this.id, type: this.type, state: this.#started ? 'running' : 'starting', tracks };
   }
 
-  /** Announces it and sets it to work. Where that fails it crashes. @throws ServiceError */
+  /** Announces the component and starts its runner. If that fails, the component crashes. @throws ServiceError */
   async start(): Promise<void> {
     this.#log.info('component added');
     this.#room.emit({ type: 'ComponentAdded', componentId: this.id });
@@ -116,19 +116,19 @@ export class Component {
       if (!this.#ended) this.#room.broadcast({ event: 'componentUpdated', data: { componentId: this.id, state: 'running' } });
       this.offerChanged();
     } catch (error) {
-      this.crash(error instanceof ServiceError ? error.message : 'It could not be started');
+      this.crash(error instanceof ServiceError ? error.message : 'Component could not be started');
       throw error;
     }
   }
 
-  /** @throws ServiceError `bad_request` where it makes none */
+  /** @throws ServiceError `bad_request` if this component type makes no calls */
   get calls(): PhoneCallRunner {
     const { calls } = this.#runner;
     if (!calls) throw new ServiceError('bad_request', `Component ${this.id} makes no phone calls: it is of type ${this.type}`);
     return calls;
   }
 
-  /** From here it also receives what these peers and components publish, now and later. @throws ServiceError `bad_request` */
+  /** From now on also receives what these peers and components publish, now and later. @throws ServiceError `bad_request` */
   subscribe(origins: readonly string[]): void {
     const { type, subscribeMode } = this.#prepared;
     if (subscribeMode === undefined) throw new ServiceError('bad_request', `Components of type ${type} receive no tracks`);
@@ -146,7 +146,7 @@ export class Component {
     if (this.#origins.size > 0) this.#properties = { ...this.#properties, origins: [...this.#origins] };
   }
 
-  /** Tracks of the room came or went. */
+  /** Tracks were added to or removed from the room. */
   offerChanged(): void {
     const { subscribeMode } = this.#prepared;
     if (!this.#started || this.#ended || subscribeMode === undefined) return;
@@ -157,7 +157,7 @@ export class Component {
     this.#runner.receive?.(tracks.map(({ id, origin, kind, encoding, metadata }) => ({ id, origin, kind, encoding, metadata })));
   }
 
-  /** Moderation: ends a track; the component goes on. */
+  /** Moderation: ends a track; the component continues. */
   removeTrack(trackId: string): void {
     const track = this.#require(trackId);
     this.#tracks.delete(trackId);
@@ -176,7 +176,7 @@ export class Component {
     this.#room.broadcast({ event: muted ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'server' } });
   }
 
-  /** What is measured of the tracks that it publishes; none once it has ended. */
+  /** Stats of its published tracks; empty once it has ended. */
   async figures(): Promise<PublishedTrackStats[]> {
     try {
       return await this.#input.figures();
@@ -186,7 +186,7 @@ export class Component {
     }
   }
 
-  /** Takes the component out of its room; resolves when nothing of it is left. Idempotent. */
+  /** Removes the component from its room; resolves when everything is released. Idempotent. */
   remove(reason: string): Promise<void> {
     return this.#end(() => {
       this.#log.info({ reason }, 'component removed');
@@ -194,7 +194,7 @@ export class Component {
     });
   }
 
-  /** Something of it failed for good. Idempotent. */
+  /** The component failed permanently. Idempotent. */
   crash(reason: string): void {
     void this.#end(() => {
       this.#log.error({ reason }, 'component crashed');
@@ -202,7 +202,7 @@ export class Component {
     });
   }
 
-  /** The room crashed: RoomCrashed says the rest. */
+  /** The room crashed: only RoomCrashed is emitted. */
   roomCrashed(): void {
     void this.#end(() => {});
   }
@@ -210,7 +210,7 @@ export class Component {
   async #publish({ kind, rtpParameters, metadata }: Parameters<ComponentHost['publish']>[0]): Promise<string> {
     const trackId = newId();
     const { encoding, simulcast } = await this.#input.publish({ trackId, kind, rtpParameters });
-    // The input was closed with the component, and the track with it.
+    // The component ended meanwhile, so its input and this track are closed.
     if (this.#ended) throw new ServiceError('component_not_found', `Component ${this.id} does not exist`);
     const track = new Track({ id: trackId, origin: { componentId: this.id }, kind, metadata, encoding, simulcast, paused: false });
     this.#tracks.set(trackId, track);
@@ -221,14 +221,14 @@ export class Component {
     return trackId;
   }
 
-  /** Its own metadata may name who is on the phone. */
+  /** Track metadata may contain phone numbers, so peers get the component type only. */
   #remoteTrack(track: Track): TrackView {
     return { ...track.view(), metadata: { source: this.type } };
   }
 
-  /** Of a track that is gone meanwhile nobody is told. */
+  /** Emits no event if the track has ended meanwhile. */
   #trackDropped(trackId: string, reason: string): void {
-    this.#log.warn({ track: trackId, reason }, 'a component goes on without a track');
+    this.#log.warn({ track: trackId, reason }, 'component dropped track');
     const track = [...this.#room.published()].find(({ id }) => id === trackId);
     if (track && !this.#over) this.#room.emit({ type: 'ComponentTrackDropped', componentId: this.id, track: track.view(), reason });
   }
@@ -256,7 +256,7 @@ export class Component {
   #end(announce: () => void): Promise<void> {
     if (this.#closed) return this.#closed;
     this.#ended = true;
-    this.#closed = this.#runner.close().catch((error: unknown) => this.#log.warn({ err: error }, 'a component did not end in order'));
+    this.#closed = this.#runner.close().catch((error: unknown) => this.#log.warn({ err: error }, 'could not close component cleanly'));
     for (const trackId of [...this.#tracks.keys()]) this.removeTrack(trackId);
     this.#input.close();
     for (const output of this.#outputs) output.close();

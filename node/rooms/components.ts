@@ -1,4 +1,4 @@
-// The components of one room: made one by one, each found again by its id or by the caller's own key.
+// Component list of a room: creates components one at a time per external id, and finds them by id or external id.
 import { ServiceError } from '../common/errors.ts';
 import { Component, type ComponentContext } from './component.ts';
 import type { ComponentFactory } from './interfaces.ts';
@@ -6,9 +6,9 @@ import type { ComponentOptions } from './shapes/room-config.ts';
 import type { ComponentType, VideoCodec } from './shapes/views.ts';
 import type { Track } from './track.ts';
 
-/** Kinds of which a room has one at most. */
+/** Types of which a room has at most one component. */
 const oncePerRoom: readonly ComponentType[] = ['hls', 'recording'];
-/** Most components that a room has at once. */
+/** Maximum number of components per room. */
 const maxComponents = 100;
 
 export type ComponentsOptions = {
@@ -22,9 +22,9 @@ export type AddedComponent = { component: Component; created: boolean };
 export class Components {
   readonly #options: ComponentsOptions;
   readonly #components = new Map<string, Component>();
-  /** Being made, by the caller's own key: whoever repeats it waits for the first. */
+  /** Creations in progress, by external id: a repeated request waits for the first. */
   readonly #byExternalId = new Map<string, Promise<Component>>();
-  /** Kinds of which one is being made. */
+  /** Types of components that are being created. */
   readonly #making: ComponentType[] = [];
   #closed = false;
 
@@ -52,7 +52,10 @@ export class Components {
     return undefined;
   }
 
-  /** A component with the `externalId` of another is that one. @throws ServiceError as of ComponentFactory.prepare, `room_full`, `room_ended` */
+  /**
+   * Returns the existing component if its `externalId` is repeated.
+   * @throws ServiceError as ComponentFactory.createSpec; `room_full`, `room_ended`
+   */
   async add(options: ComponentOptions): Promise<AddedComponent> {
     const { externalId } = options;
     if (externalId === undefined) return { component: await this.#make(options), created: true };
@@ -65,7 +68,7 @@ export class Components {
     return { component: await made, created: true };
   }
 
-  /** Tracks of the room came or went. */
+  /** Tracks were added to or removed from the room. */
   offerChanged(): void {
     for (const component of this.#components.values()) component.offerChanged();
   }
@@ -87,7 +90,7 @@ export class Components {
     }
     const { type } = options;
     if (oncePerRoom.includes(type) && (this.#making.includes(type) || [...this.all()].some((component) => component.type === type))) {
-      throw new ServiceError('bad_request', `Room ${roomId} has a component of type ${type} already`);
+      throw new ServiceError('bad_request', `Room ${roomId} already has a component of type ${type}`);
     }
     this.#making.push(type);
     try {

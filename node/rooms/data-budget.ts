@@ -1,17 +1,17 @@
-// How many bytes of messages a peer may send and a room may deliver, so that no room takes the node's time from the others.
+// Data budget: limits the bytes that a peer sends and a room delivers, so that no room starves the others of CPU time.
 import { TokenBucket } from '../common/token-bucket.ts';
 
-/** Largest messages a second that one peer may send, and that one room may deliver to all its peers together. */
+/** Messages of maximum size per second: sent by one peer, and delivered by one room to all its peers. */
 const perPeer = 16;
 const perRoom = 512;
-/** A smaller limit for one message makes nobody's budget smaller than messages of so many bytes. */
+/** Lower bound of the message size that the budget is computed with. */
 const minMessageBytes = 16 * 1024;
-/** Seconds' worth that may come at once. */
+/** Burst in seconds of the sustained rate. */
 const burst = 4;
-/** What one more receiver costs beside the bytes: a frame of its own and a call of the system. */
+/** Cost of each receiver in addition to the payload: one frame and one system call. */
 const bytesPerReceiver = 128;
 
-/** `maxBytes`: of one message. */
+/** `maxBytes`: limit of one message. */
 export class DataBudget {
   readonly #bucket: TokenBucket;
 
@@ -27,7 +27,7 @@ export class DataBudget {
     return new DataBudget(perRoom, maxBytes);
   }
 
-  /** Counts a message of so many bytes that goes to so many; false where it is too much. */
+  /** Charges a message of `bytes` bytes to `receivers` receivers; false if the budget is exceeded. */
   take(bytes: number, receivers: number): boolean {
     return this.#bucket.take((bytes + bytesPerReceiver) * receivers);
   }

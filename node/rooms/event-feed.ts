@@ -1,33 +1,33 @@
-// Events with their places: which node told them and as which of its events, so that whoever was away can take up where it was.
+// Event feed: events with their source node and index, so that a consumer can resume after a disconnect.
 import type { RoomEvent } from './shapes/events.ts';
 
-/** `source`: `<node name>#<boot id>`, one per start of a node; `index` counts its events, from 1. */
+/** `source`: `<node name>#<boot id>`, new at each start of a node. `index` numbers the events of a source from 1. */
 export type SourcedEvent = { source: string; index: number; event: RoomEvent };
 export type SourcedEventListener = (sourced: SourcedEvent) => void;
 
-/** By source: the index of the last event that was seen. */
+/** Index of the last event seen, by source. */
 export type EventCursor = Record<string, number>;
 
-/** Events of one source after the index `from`, up to and with `upTo`. */
+/** Events of one source after index `from`, up to and including `upTo`. */
 export type EventPage = {
   from: number;
   upTo: number;
   events: readonly SourcedEvent[];
-  /** Index of the source's newest event. */
+  /** Index of the newest event of the source. */
   last: number;
-  /** Events that were asked for are gone: `from` is later than was asked. */
+  /** Requested events are no longer stored: `from` is later than requested. */
   missing: boolean;
 };
 
 export interface EventFeed {
-  /** Every event from now on, in the order of its source. @returns a function that ends the subscription. */
+  /** Delivers every event from now on, in the order of its source. @returns a function that ends the subscription. */
   subscribe(listener: SourcedEventListener): () => void;
-  /** What has been told until now, for every source that can be asked. */
+  /** The index of the last event of every available source. */
   cursor(): EventCursor;
   /**
-   * The events of one source after an index, a page of them.
-   * @returns undefined where the source is not known or gone.
-   * @throws ServiceError `node_unreachable` where it did not answer.
+   * One page of the events of a source after an index.
+   * @returns undefined if the source is unknown or lost.
+   * @throws ServiceError `node_unreachable` if the node did not respond.
    */
   since(source: string, index: number, limit?: number): Promise<EventPage | undefined>;
 }

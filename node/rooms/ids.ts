@@ -1,4 +1,4 @@
-// Ids: what a caller may choose, and what we make where the caller chose nothing.
+// Ids: the pattern for ids that clients choose, and generators for all others.
 import { randomBytes, randomUUID } from 'node:crypto';
 
 /** Room and peer ids: alphanumeric characters, hyphens and underscores, 1 to 128 of them. */
@@ -18,8 +18,8 @@ let lastTime = 0;
 let lastRandom = 0n;
 
 /**
- * A new incarnation: a ULID (48 bits of milliseconds, 80 random bits, Crockford's base 32). Those made by one process
- * sort in the order they were made, also within a millisecond.
+ * A new incarnation: a ULID (48 bits of milliseconds, 80 random bits, Crockford's base 32). Incarnations of one process sort by creation,
+ * also within a millisecond.
  */
 export function newIncarnation(now: number = Date.now()): string {
   if (now > lastTime) {

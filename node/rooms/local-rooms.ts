@@ -1,4 +1,4 @@
-// The rooms of this node: RoomService where no other node is asked.
+// Local rooms: the RoomService of a single node, without cluster routing.
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
@@ -12,14 +12,14 @@ import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, R
 import type { RoomStats } from './shapes/stats.ts';
 import type { ComponentView, RoomView } from './shapes/views.ts';
 
-/** Reasons of rooms that nobody wanted to end. */
+/** End reasons caused by the node, not by a client. */
 const endsOfNode = new Set(['draining', 'shutdown']);
 
-/** How long a request for a room that ended is told so, instead of that it does not exist. */
+/** How long requests for an ended room get `room_ended` instead of `room_not_found`, in milliseconds. */
 const tombstoneLifetime = 10 * 60_000;
 const maxTombstones = 10_000;
 
-/** Defaults and limits of the node, in seconds where they are times; read whenever they apply. */
+/** Defaults and limits of the node, times in seconds; read on every use. */
 export type LocalLimits = RoomLimits & {
   maxRooms: number | null;
   peerDisconnectedTimeout: number | null;
@@ -31,13 +31,13 @@ export type LocalRoomsOptions = {
   log: Log;
   engine: MediaEngine;
   components: ComponentFactory;
-  /** Whether there are other nodes, at which rooms may be made again that end with this one. */
+  /** True if other nodes exist on which rooms of this node may be recreated. */
   clustered: boolean;
   /** SVC_HOST of this node. */
   address: () => string;
   limits: () => LocalLimits;
   signToken: (claims: { roomId: string; peerId: string }) => Promise<string>;
-  /** `room` as it is at the event, also at its last. */
+  /** `room`: its state at the time of the event. */
   onEvent: (event: RoomEvent, room: Pick<Room, 'config'>) => void;
 };
 
@@ -73,12 +73,12 @@ export class LocalRooms implements RoomService {
     return this.#rooms.get(roomId);
   }
 
-  /** A room of another node ended: who asks here is told so as well. */
+  /** A room of another node ended: requests on this node get `room_ended` too. */
   endedElsewhere(roomId: string, reason: string): void {
     if (!this.#rooms.has(roomId)) this.#rememberEnd(roomId, reason);
   }
 
-  /** Another node has a room of that id: an earlier end is over. */
+  /** Another node created a room with this id: forgets an earlier end. */
   madeElsewhere(roomId: string): void {
     this.#ended.delete(roomId);
   }
@@ -88,22 +88,23 @@ export class LocalRooms implements RoomService {
   }
 
   /**
-   * Why somebody who says to be that peer cannot be let in. `incarnation`: the room that it was in, which may have been lost with its node.
-   * `looking`: nodes may be there that this one could not find yet, and the room with them.
+   * The error for a peer that cannot be admitted.
+   * @param incarnation incarnation that the peer was in; it may have been lost with its node
+   * @param looking true if discovery is incomplete, so that another node may have the room
    */
   roomNotFoundError(roomId: string, peerId: string, incarnation: string | undefined, looking = false): ServiceError {
     const room = this.#rooms.get(roomId);
     if (looking && !room && !this.#ended.has(roomId))
-      return new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still looking for the others`, {
+      return new ServiceError('unavailable', `Room ${roomId} is not known yet: this node is still discovering other nodes`, {
         retryAfter: 1,
       });
     if (room && incarnation !== undefined && room.incarnation !== incarnation)
-      return new ServiceError('unavailable', `Room ${roomId} was made anew, and peer ${peerId} is not in it yet`);
+      return new ServiceError('unavailable', `Room ${roomId} was recreated; peer ${peerId} is not in it yet`);
     if (room || incarnation === undefined) return new ServiceError('peer_not_found', `Peer ${peerId} does not exist in room ${roomId}`);
     const why = this.#whyNone(roomId);
     if (!this.#options.clustered || !endsOfNode.has(this.#ended.get(roomId)?.reason ?? '')) return why;
-    // Nobody ended it: whoever was in it may wait for it to be made again.
-    return new ServiceError('room_not_found', `Room ${roomId} is not on this node any more`);
+    // The room ended with its node, so its peers may wait for it to be recreated.
+    return new ServiceError('room_not_found', `Room ${roomId} is no longer on this node`);
   }
 
   async createRoom(options: RoomOptions): Promise<CreatedRoom> {
@@ -119,7 +120,7 @@ export class LocalRooms implements RoomService {
 
   async listRooms(page: { limit?: number; cursor?: string }): Promise<RoomPage> {
     const after = page.cursor ?? '';
-    // Incarnations sort by time of creation, and so does the map.
+    // Incarnations and the map are both in order of creation.
     const rooms = [...this.#rooms.values()].filter((room) => room.incarnation > after);
     const shown = page.limit === undefined ? rooms : rooms.slice(0, page.limit);
     const last = shown.at(-1);
@@ -212,8 +213,8 @@ export class LocalRooms implements RoomService {
   }
 
   /**
-   * No new rooms from here; rooms without a connected peer end at once, the others with their last peer.
-   * Resolves when no room is left, or when it is called back.
+   * Stops accepting rooms. Rooms without a connected peer end at once, the others with their last peer. Resolves when no room is left, or
+   * when the drain is cancelled.
    */
   async drain(): Promise<void> {
     this.#accepting = false;
@@ -224,14 +225,14 @@ export class LocalRooms implements RoomService {
     await promise;
   }
 
-  /** Takes rooms again. */
+  /** Accepts rooms again. */
   cancelDrain(): void {
     this.#accepting = true;
     this.#draining?.resolve();
     this.#draining = undefined;
   }
 
-  /** Ends every room, since this node ends or is drained. */
+  /** Ends every room because the node shuts down or its drain deadline has passed. */
   close(reason: string): void {
     this.#accepting = false;
     for (const room of [...this.#rooms.values()]) this.#lose(room, reason);

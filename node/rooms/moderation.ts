@@ -1,24 +1,24 @@
-// What the server decided about the tracks of one peer: it holds where they are published again, as long as the peer is in its room.
+// Moderation: mutes and removals by the server. They also apply to republished tracks while the peer is in its room.
 import { ServiceError } from '../common/errors.ts';
 import type { Kind, Metadata } from './shapes/views.ts';
 import type { Track } from './track.ts';
 
-/** A track as its publisher names it: `key` where it says that two are the same, `metadata.source` (camera, screen) where it does not. */
+/** A track as named by its publisher: identified by `key` if set, otherwise matched by `metadata.source` (camera, screen). */
 export type TrackRef = { key: string | null; kind: Kind; metadata: Metadata | null };
 type Ended = { trackId: string; kind: Kind; source: string | null; muted: boolean; removed: boolean };
 
-/** Ended tracks that are remembered of a peer; those of which nothing was decided are forgotten first. */
+/** Maximum number of ended tracks kept per peer; tracks without a decision are dropped first. */
 const maxEnded = 200;
 const maxSource = 64;
 
-/** Lives as long as its peer, whose sessions and tracks come and go. */
+/** Lives as long as its peer, across sessions and tracks. */
 export class Moderation {
   /** By key, else by id; the oldest first. */
   readonly #ended = new Map<string, Ended>();
 
-  /** A track ended; `removed`: the server took it away. */
+  /** A track ended; `removed`: the server removed it. */
   ended({ id, key, kind, metadata, muted }: Track, removed: boolean): void {
-    // Without a key nobody can name it again.
+    // Without a key the track cannot be published again.
     if (key === null && !muted) return;
     const name = key ?? id;
     this.#ended.delete(name);
@@ -26,24 +26,24 @@ export class Moderation {
     if (this.#ended.size > maxEnded) this.#forgetOne();
   }
 
-  /** Whether a track that is about to be published is muted from its start. @throws ServiceError `track_not_found` where the server took it away */
+  /** True if a track must be muted when it is published. @throws ServiceError `track_not_found` if the server removed it */
   mutes(track: TrackRef): boolean {
     return this.#find(track)?.[1].muted ?? false;
   }
 
-  /** As mutes(): from here the track itself has what was decided. @throws ServiceError `track_not_found` */
+  /** Like mutes(), and hands the decision over to the published track. @throws ServiceError `track_not_found` */
   take(track: TrackRef): boolean {
     const found = this.#find(track);
     if (!found) return false;
     const [name, decided] = found;
     const { muted } = decided;
-    // Another track inherits the mute alone: a removal stays with the track that was taken away.
+    // A different track inherits only the mute; a removal stays with the removed track.
     if (decided.removed) decided.muted = false;
     else this.#ended.delete(name);
     return muted;
   }
 
-  /** Ends the mute of a track that is not published now. @returns whether it was muted. */
+  /** Ends the mute of an unpublished track. @returns true if it was muted */
   lift(trackId: string): boolean {
     for (const decided of this.#ended.values()) {
       if (decided.trackId !== trackId || !decided.muted) continue;
@@ -53,7 +53,7 @@ export class Moderation {
     return false;
   }
 
-  /** That very track; where it is none that is known here, one that ended muted and is of the same kind and source. */
+  /** The same track by key; if unknown, an ended muted track of the same kind and source. */
   #find({ key, kind, metadata }: TrackRef): [name: string, decided: Ended] | undefined {
     const known = key === null ? undefined : this.#ended.get(key);
     if (known?.removed) throw new ServiceError('track_not_found', `Track ${known.trackId} was removed by the server`);

@@ -1,16 +1,16 @@
-// A value that may be changed at any time, and is shown to others once a second at most.
+// Throttle: a value that changes at any time and is published at most once a second.
 import { Timer } from '../common/timer.ts';
 
-/** Milliseconds between two changes that are shown. */
+/** Minimum interval between two published changes, in milliseconds. */
 const interval = 1_000;
 
-/** A change is shown at once where the last is a second old; of those that come before that, the last is shown at the end of the second. */
+/** Publishes a change at once if the last one is a second old; otherwise only the latest value, at the end of that second. */
 export class Paced<Value> {
   readonly #show: (value: Value) => boolean;
   #waiting: { value: Value } | undefined;
   #timer: Timer | undefined;
 
-  /** `show` says whether it was a change at all. */
+  /** `show` returns whether the value changed. */
   constructor(show: (value: Value) => boolean) {
     this.#show = show;
   }
@@ -20,7 +20,7 @@ export class Paced<Value> {
     else this.#showNow(value);
   }
 
-  /** What waits is forgotten. */
+  /** Drops the pending value. */
   stop(): void {
     this.#timer?.stop();
     this.#timer = undefined;

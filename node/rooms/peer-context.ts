@@ -1,4 +1,4 @@
-// What a peer needs of the room that it is in.
+// Peer context: the parts of its room that a peer may use.
 import type { Log } from '../common/log.ts';
 import type { RoomMedia } from './interfaces.ts';
 import type { PublicationChange } from './publications.ts';
@@ -6,10 +6,10 @@ import type { RoomEventDetail } from './shapes/events.ts';
 import type { PeerEvent, RemoteComponent, RemotePeer, Target } from './shapes/peer-events.ts';
 import type { DataTrack, Track } from './track.ts';
 
-/** What is there already when a peer comes. */
+/** The state of the room when a peer connects. */
 export type Present = { peers: RemotePeer[]; components: RemoteComponent[]; activeSpeaker: string | null };
 
-/** What a peer may use of its room: functions, never the room itself. */
+/** The parts of its room that a peer may use: functions, never the room itself. */
 export type PeerContext = {
   roomId: string;
   incarnation: string;
@@ -17,19 +17,19 @@ export type PeerContext = {
   media: RoomMedia;
   emit: (detail: RoomEventDetail) => void;
   broadcast: (event: PeerEvent, target?: Target) => void;
-  /** Bytes of JSON that a message may have. */
+  /** Maximum size of a message, in bytes of JSON. */
   dataMaxBytes: () => number;
-  /** Counts a message towards what the room may deliver; false where that is too much. */
+  /** Charges a message to the data budget of the room; false if it is exceeded. */
   mayDeliver: (bytes: number, target: Target) => boolean;
-  /** What the other peers publish. */
+  /** Tracks and data tracks of the other peers. */
   visibleTo: (peerId: string) => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
-  /** The other peers that are connected, and the components, as a newcomer is told. */
+  /** The other connected peers and the components, for a peer that connects. */
   present: (peerId: string) => Present;
-  /** What this peer publishes changed: the others' subscriptions follow. */
+  /** The peer published or removed a track: the subscriptions of the others are updated. */
   offerChanged: (change: PublicationChange, peerId: string) => void;
-  /** The peer connected or disconnected (for the room's peerless purge). */
+  /** The peer connected or disconnected (restarts the peerless timeout of the room). */
   presenceChanged: () => void;
-  /** Takes the peer out of the room's list. */
+  /** Removes the peer from the room's list. */
   forget: (peerId: string) => void;
   maxTracks: () => number;
   /** Milliseconds after which a disconnected peer is removed; null = never. */

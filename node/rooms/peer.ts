@@ -1,4 +1,4 @@
-// A peer of a room: expected, connected or disconnected; what it publishes, receives and may do.
+// Peer: a participant of a room, connected or disconnected, with its publications, subscriptions and permissions.
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
@@ -31,13 +31,13 @@ export type PeerInit = {
 };
 export type JoinResult = Present & { permissions: Permissions; rtpCapabilities: WireObject };
 
-/** What exists only while the peer is connected. */
+/** State that exists only while the peer is connected. */
 type Session = { connection: PeerConnection; media: PeerMedia; publications: Publications; subscriptions: Subscriptions };
 
 export class Peer {
   readonly id: string;
   readonly roomId: string;
-  /** Of its room. */
+  /** Incarnation of its room. */
   readonly incarnation: string;
   readonly externalId: string | null;
   readonly #room: PeerContext;
@@ -78,7 +78,7 @@ export class Peer {
     return this.#session?.publications.dataTracks ?? [];
   }
 
-  /** Tracks that it publishes and receives. */
+  /** Number of tracks that it publishes and receives. */
   get trackCount(): number {
     return [...this.tracks].length + (this.subscriptions?.size ?? 0);
   }
@@ -87,7 +87,7 @@ export class Peer {
     return this.#session?.subscriptions;
   }
 
-  /** As people see it, where the application gives one. */
+  /** Display name: `name` of its metadata, or null. */
   get name(): string | null {
     const metadata = this.#metadata;
     const name = typeof metadata === 'object' && metadata !== null && 'name' in metadata ? metadata.name : undefined;
@@ -110,7 +110,7 @@ export class Peer {
     return { id: this.id, metadata: this.#metadata, tracks: [...this.tracks].map((track) => track.view()) };
   }
 
-  /** @throws ServiceError `conflict` where a connection is there already. */
+  /** @throws ServiceError `conflict` if the peer is already connected. */
   connect(connection: PeerConnection): void {
     if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
     if (this.#session) throw new ServiceError('conflict', `Peer ${this.id} is already connected`);
@@ -146,41 +146,44 @@ export class Peer {
     this.#room.presenceChanged();
   }
 
-  /** Media of its own to try the network with, which nobody in the room is told of. Whoever asked closes it. */
+  /** Separate media for a connectivity check, invisible to the room. The caller closes it. */
   openCheck(): PeerMedia {
     if (this.#gone) throw new ServiceError('peer_not_found', `Peer ${this.id} does not exist`);
     return this.#room.media.openPeer(this.id, { layersChanged: () => {}, failed: () => {} });
   }
 
-  /** How long a lost socket is waited for, in milliseconds: at most as long as the peer stays without one. `since`: that it was silent before. */
+  /**
+   * How long to wait for a lost socket to resume, in milliseconds: at most the disconnect timeout of the peer. `since`: time it was silent
+   * before.
+   */
   resumeWindow(most: number, since = 0): number {
     return Math.max(0, Math.min(most, (this.#room.disconnectedTimeout() ?? Number.POSITIVE_INFINITY) - since));
   }
 
-  /** How long its socket may be silent, in milliseconds: the other half of the time that the peer stays without one is left to come back. */
+  /** Idle timeout of its socket, in milliseconds: at most half the disconnect timeout, so that the other half remains for reconnecting. */
   pongTimeout(most: number): number {
     return Math.min(most, (this.#room.disconnectedTimeout() ?? Number.POSITIVE_INFINITY) / 2);
   }
 
-  /** The connection is gone for good: tracks go, the peer stays. `since`: milliseconds that its socket has been lost. Idempotent. */
+  /** The connection is lost permanently: tracks end, the peer stays. `since`: milliseconds since its socket was lost. Idempotent. */
   disconnect(since = 0): void {
     if (!this.#endSession()) return;
     this.#room.presenceChanged();
     this.#scheduleRemoval(since);
   }
 
-  /** Takes the peer out of its room. `reason` is told in PeerDeleted, `closeReason` to the peer. Idempotent. */
+  /** Removes the peer from its room. `reason` is part of PeerDeleted, `closeReason` is sent to the peer. Idempotent. */
   remove(reason: string, closeReason: CloseReason = closeReasons.peerRemoved): void {
     this.#leave(closeReason, () => this.#room.emit({ type: 'PeerDeleted', peerId: this.id, reason }));
   }
 
-  /** Something of this peer failed beyond repair. */
+  /** The session of the peer failed permanently. */
   crash(reason: string): void {
     this.#log.error({ reason }, 'peer crashed');
     this.#leave(closeReasons.internalError, () => this.#room.emit({ type: 'PeerCrashed', peerId: this.id, reason }));
   }
 
-  /** The room crashed: the connection ends with PeerDisconnected; RoomCrashed says the rest. */
+  /** The room crashed: the connection ends with PeerDisconnected, followed by RoomCrashed only. */
   roomCrashed(): void {
     this.#leave(closeReasons.internalError, () => {});
   }
@@ -202,7 +205,7 @@ export class Peer {
     const transport = await session.media.createTransport(direction, { sctp: options.sctp && this.#permissions.data });
     if (direction === 'recv') {
       session.subscriptions.transportCreated();
-      // The answer must be on the wire before what the transport brings.
+      // The response must be sent before events of the new transport.
       setImmediate(() => session === this.#session && session.subscriptions.update());
     }
     return transport;
@@ -256,7 +259,7 @@ export class Peer {
     await this.#live().subscriptions.setPriority(trackId, priority);
   }
 
-  /** Others see a change at once, and at most one a second: of what comes faster the last, at the end of the second. */
+  /** Other peers get a change at once, but at most one per second: of faster changes only the last, at the end of the second. */
   setMetadata(metadata: Metadata | null): void {
     this.#shownMetadata.set(metadata);
   }
@@ -289,10 +292,9 @@ export class Peer {
     const most = this.#room.dataMaxBytes();
     const bytes = Buffer.byteLength(JSON.stringify(data.payload));
     if (bytes > most) throw new ServiceError('too_large', `Expected payload to have at most ${most} bytes of JSON, got: ${bytes}`);
-    if (!this.#dataBudget.take(bytes, 1)) throw new ServiceError('too_many_requests', 'This peer sends more data than it may');
+    if (!this.#dataBudget.take(bytes, 1)) throw new ServiceError('too_many_requests', 'This peer exceeds its data rate limit');
     const target: Target = data.to ? { to: data.to, except: this.id } : { except: this.id };
-    if (!this.#room.mayDeliver(bytes, target))
-      throw new ServiceError('too_many_requests', 'The peers of this room send more data than a room may deliver');
+    if (!this.#room.mayDeliver(bytes, target)) throw new ServiceError('too_many_requests', 'The room exceeds its data delivery limit');
     this.#room.broadcast(event, target);
   }
 
@@ -300,7 +302,7 @@ export class Peer {
     return this.#live().media.stats();
   }
 
-  /** What is measured of its media; undefined while it is not connected. `most`: of the tracks that it receives. */
+  /** Stats of its media, for at most `most` received tracks; undefined while it is not connected. */
   async figures(most: number): Promise<PeerMediaStats | undefined> {
     const media = this.#session?.media;
     try {
@@ -311,12 +313,12 @@ export class Peer {
     }
   }
 
-  /** Tells the peer something; without a connection it is lost, as the next welcome says what holds then. */
+  /** Sends an event. Without a connection it is dropped: the next welcome contains the current state. */
   send(event: PeerEvent): void {
     this.#session?.connection.send(event);
   }
 
-  /** New permissions, in force at once: what is no longer permitted ends. */
+  /** Sets permissions, effective at once: tracks that are no longer permitted end. */
   setPermissions(permissions: Permissions): void {
     this.#permissions = permissions;
     this.send({ event: 'permissionsUpdated', data: { permissions } });
@@ -324,7 +326,7 @@ export class Peer {
     this.#session?.subscriptions.update();
   }
 
-  /** Moderation: ends a track; the publisher is told. */
+  /** Moderation: ends a track and notifies its publisher. */
   removeTrack(trackId: string): void {
     this.#live().publications.remove(trackId, false);
   }
@@ -333,7 +335,7 @@ export class Peer {
     await this.#live().publications.setMuted(trackId, muted);
   }
 
-  /** Ends the mute of a track that is not published now, and would start muted. @returns whether there was one. */
+  /** Ends the mute of an unpublished track that would start muted. @returns true if there was one */
   liftMute(trackId: string): boolean {
     return this.#moderation.lift(trackId);
   }
@@ -343,7 +345,7 @@ export class Peer {
     this.#scheduleRemoval();
   }
 
-  /** (Re)starts the time after which a peer that is not connected goes. */
+  /** (Re)starts the timeout after which a disconnected peer is removed. */
   #scheduleRemoval(since = 0): void {
     this.#removal?.stop();
     const timeout = this.#room.disconnectedTimeout();
@@ -356,7 +358,7 @@ export class Peer {
     return this.#session;
   }
 
-  /** @returns whether there was a session. */
+  /** @returns true if there was a session */
   #endSession(): boolean {
     const session = this.#session;
     if (!session) return false;

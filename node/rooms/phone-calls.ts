@@ -1,14 +1,14 @@
-// Phone calls of a component: what callers ask for and see, and what a runner that makes calls offers.
+// Phone calls of a component: request and view schemas, and the interface of a runner that makes calls.
 import { z } from 'zod';
 
 export const phoneNumberSchema = z
   .string({ error: 'to be a phone number' })
   .regex(/^\+?[0-9A-Za-z*#._-]{1,64}$/, 'to be a phone number: digits, *, #, or the name of an extension, at most 64 characters')
-  .meta({ description: 'Digits with or without a leading +, * and #, or the name of an extension.' });
+  .meta({ description: 'Digits with an optional leading +, * and #, or the name of an extension.' });
 
 export const phoneCallOptionsSchema = z
   .strictObject({ phoneNumber: phoneNumberSchema })
-  .meta({ id: 'CallOptions', description: 'Whom a sip component calls.' });
+  .meta({ id: 'CallOptions', description: 'Callee of a sip component.' });
 export type CallOptions = z.infer<typeof phoneCallOptionsSchema>;
 
 export const callDigitsSchema = z
@@ -16,13 +16,13 @@ export const callDigitsSchema = z
     digits: z
       .string()
       .regex(/^[0-9A-Da-d*#]{1,32}$/, 'to be 1 to 32 of 0-9, A-D, * and #')
-      .meta({ description: 'Sent one after the other (RFC 4733).' }),
+      .meta({ description: 'Sent in sequence (RFC 4733).' }),
   })
-  .meta({ id: 'CallDigits', description: 'Keys that are pressed in a call.' });
+  .meta({ id: 'CallDigits', description: 'DTMF digits to send in a call.' });
 
 const callFacts = {
   id: z.string(),
-  phoneNumber: z.string().meta({ description: 'Of the far side; `anonymous` where a caller does not show it.' }),
+  phoneNumber: z.string().meta({ description: 'Number of the remote party; `anonymous` if the caller withholds it.' }),
   direction: z.enum(['outgoing', 'incoming']),
 };
 export const callViewSchema = z
@@ -30,12 +30,12 @@ export const callViewSchema = z
   .meta({ id: 'Call', description: 'A phone call of a sip component.' });
 export type CallView = z.infer<typeof callViewSchema>;
 
-/** A call as events tell of it. */
+/** A call as events contain it. */
 export const eventCallSchema = z
   .object({
     ...callFacts,
-    status: z.int().optional().meta({ description: 'Status of the answer of SIP that ended it (RFC 3261, section 21).' }),
-    phrase: z.string().optional().meta({ description: 'The words that came with the status.' }),
+    status: z.int().optional().meta({ description: 'Status code of the SIP response that ended the call (RFC 3261, section 21).' }),
+    phrase: z.string().optional().meta({ description: 'Reason phrase of the status.' }),
   })
   .meta({ id: 'EventCall', description: 'The phone call that an event is about.' });
 export type EventCall = z.infer<typeof eventCallSchema>;
@@ -45,12 +45,14 @@ export type CallEvent =
   | { type: 'SipCallEnded'; call: EventCall; reason: string }
   | { type: 'SipDigitReceived'; call: EventCall; digit: string };
 
-/** What a runner offers that makes calls. Failures are ServiceErrors: `unavailable` where none can be made now, `call_not_found`, `conflict`. */
+/**
+ * A runner that makes phone calls. Failures are ServiceErrors: `unavailable` if no calls are possible now, `call_not_found`, `conflict`.
+ */
 export interface PhoneCallRunner {
-  /** Resolves when it is on its way. */
+  /** Resolves when the INVITE was sent. */
   start(phoneNumber: string): Promise<CallView>;
-  /** Resolves when it is being hung up. Without an id: all calls. */
+  /** Hangs up one call, or all calls if `callId` is omitted. Resolves when hanging up has started. */
   end(callId?: string): Promise<void>;
-  /** Resolves when they are sent. */
+  /** Resolves when all digits were sent. */
   sendDigits(callId: string, digits: string): Promise<void>;
 }

@@ -1,36 +1,36 @@
-// A client's socket that another node serves: what signaling hands to whoever carries the frames there.
+// Proxied socket: the WebSocket of a client, as signaling passes it to the module that proxies frames to another node.
 
-/** How a node closes sockets of which another one keeps, or may keep, the session (RFC 6455, section 7.4.1). */
+/** Close code for sockets whose session another node has or may take over (RFC 6455, section 7.4.1). */
 export const nodeGoingAway = { code: 1001, reason: 'Node going away: resume at another node' } as const;
 
 export type ProxiedSocketListener = {
   message: (text: string) => void;
-  /** The client is gone; `code` as in RFC 6455, section 7.4: 1006 where there was no closing handshake. Not called after close(). */
+  /** The client disconnected; `code` as in RFC 6455, section 7.4: 1006 without a closing handshake. Not called after close(). */
   lost: (code: number, reason: string) => void;
-  /** Pings go through to the client: how long it may be silent is known where its peer is. */
+  /** Pings are passed through to the client, because the owning node decides the idle timeout. */
   pong: () => void;
 };
 
 export type ProxiedSocket = {
-  /** The client's first frame as it came: the request that authenticates. */
+  /** The first frame of the client, verbatim: its authentication request. */
   first: string;
   /** IP address of the client. */
   address: string;
-  /** Bytes that wait for the client to take them. */
+  /** Bytes that are not yet sent to the client. */
   readonly bufferedBytes: number;
-  /** Frames that came before wait; where there are too many, the socket is closed. */
+  /** Starts delivery. Earlier frames are queued; if the queue is full, the socket is closed. */
   listen: (listener: ProxiedSocketListener) => void;
   send: (text: string) => void;
   ping: () => void;
-  /** Resolves when the client has taken most of what was sent, or is gone. */
+  /** Resolves when most of the sent data was written, or the client disconnected. */
   drained: () => Promise<void>;
   pause: () => void;
   resume: () => void;
-  /** `code`: one that may be sent. */
+  /** `code`: a close code that may be sent. */
   close: (code: number, reason: string) => void;
-  /** Resolves when the socket is gone, by whatever cause. */
+  /** Resolves when the socket is closed for any reason. */
   gone: Promise<void>;
 };
 
-/** @returns whether the socket is somebody else's now; false: no other node has the room. */
+/** @returns true if another node handles the socket; false: no other node has the room */
 export type ProxySocket = (roomId: string, socket: ProxiedSocket) => boolean | Promise<boolean>;

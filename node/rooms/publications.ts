@@ -1,4 +1,4 @@
-// What one connected peer publishes: its tracks and data, who paused them, and how many it may have.
+// Publications of one connected peer: its tracks and data tracks, their pause and mute states, and the track limit.
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
@@ -12,7 +12,7 @@ import { type DataTrack, Track } from './track.ts';
 
 export type PublishRequest = {
   transportId: string;
-  /** The same whenever the publisher publishes this track again. */
+  /** Stable name of the track across republishing. */
   key?: string | undefined;
   kind: Kind;
   rtpParameters: WireObject;
@@ -20,7 +20,7 @@ export type PublishRequest = {
   paused: boolean;
 };
 export type PublishDataRequest = { transportId: string; sctpStreamParameters: WireObject; label: string; protocol: string };
-/** A track or data track that came or went: the others' subscriptions follow. */
+/** A track or data track that was added or removed: the subscriptions of the others are updated. */
 export type PublicationChange = { added: boolean; trackId?: string; dataTrackId?: string };
 
 export type PublicationsOptions = {
@@ -28,10 +28,10 @@ export type PublicationsOptions = {
   enableSimulcast: boolean;
   log: Log;
   media: PeerMedia;
-  /** Outlives this session. */
+  /** Outlives the session. */
   moderation: Moderation;
   emit: (detail: RoomEventDetail) => void;
-  /** Tells all connected peers of the room but the one named. */
+  /** Notifies all connected peers of the room, except the given one. */
   broadcast: (event: PeerEvent, except?: string) => void;
   publicationChanged: (change: PublicationChange) => void;
   permissions: () => Permissions;
@@ -44,7 +44,7 @@ export class Publications {
   readonly #tracks = new Map<string, Track>();
   readonly #dataTracks = new Map<string, DataTrack>();
   readonly #shownMetadata = new Map<string, Paced<Metadata | null>>();
-  /** Requests in flight, so that they cannot pass the limit together. */
+  /** Requests in flight count too, so that concurrent requests cannot exceed the limit. */
   #pending = 0;
   #closed = false;
 
@@ -60,7 +60,10 @@ export class Publications {
     return this.#dataTracks.values();
   }
 
-  /** @throws ServiceError `forbidden`, `tracks_full`, `invalid_field`, `not_found`, `conflict`, `track_not_found` where the server took it away */
+  /**
+   * @throws ServiceError `forbidden`, `tracks_full`, `invalid_field`, `not_found`, `conflict`, `track_not_found` if the server removed the
+   * track
+   */
   async publish(request: PublishRequest): Promise<{ trackId: string; muted: boolean }> {
     const { peerId, media, moderation } = this.#options;
     const { transportId, kind, rtpParameters, paused } = request;
@@ -89,12 +92,12 @@ export class Publications {
     this.#options.emit({ type: 'TrackAdded', peerId, track: track.view() });
     this.#options.broadcast({ event: 'trackAdded', data: { peerId, track: track.view() } }, peerId);
     this.#options.publicationChanged({ added: true, trackId });
-    // The mute was lifted while the media was being made.
+    // The mute may have ended while the media was created.
     if (track.silent !== silent) await media.setPaused(trackId, track.silent);
     return { trackId, muted };
   }
 
-  /** `told`: the publisher knows already, so it is not told again; else the server took it away. */
+  /** `told`: the publisher requested it, so it is not notified; otherwise the server removed the track. */
   remove(trackId: string, told: boolean): void {
     const track = this.#require(trackId);
     const { peerId } = this.#options;
@@ -117,7 +120,7 @@ export class Publications {
     this.#options.broadcast({ event: paused ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'publisher' } }, this.#options.peerId);
   }
 
-  /** Moderation: the publisher is told and cannot undo a mute. */
+  /** Moderation: the publisher is notified and cannot undo a mute. */
   async setMuted(trackId: string, muted: boolean): Promise<void> {
     const track = this.#require(trackId);
     if (track.muted === muted) return;
@@ -126,7 +129,7 @@ export class Publications {
     this.#options.broadcast({ event: muted ? 'trackPaused' : 'trackResumed', data: { trackId, by: 'server' } });
   }
 
-  /** Shown as that of the peer itself: once a second at most. */
+  /** Published at most once per second, like the metadata of a peer. */
   setMetadata(trackId: string, metadata: Metadata | null): void {
     const track = this.#require(trackId);
     const shown = this.#shownMetadata.get(trackId) ?? new Paced((latest) => this.#showMetadata(track, latest));
@@ -164,13 +167,13 @@ export class Publications {
     this.#options.media.unpublishData(dataTrackId);
   }
 
-  /** Ends what is no longer permitted. */
+  /** Ends publications that are no longer permitted. */
   enforce(permissions: Permissions): void {
     for (const track of [...this.#tracks.values()]) if (!permissions.publish.includes(track.kind)) this.remove(track.id, false);
     if (!permissions.data) for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
   }
 
-  /** Ends everything that is published, but the session goes on (a new send transport replaces the old one). */
+  /** Ends all publications; the session continues (a new send transport replaces the old one). */
   clear(): void {
     for (const id of [...this.#tracks.keys()]) this.remove(id, true);
     for (const id of [...this.#dataTracks.keys()]) this.removeData(id);
@@ -190,7 +193,7 @@ export class Publications {
   #mayPublish(kind: Kind, key: string | null): void {
     if (this.#closed) throw new ServiceError('peer_not_found', `Peer ${this.#options.peerId} is not connected`);
     if (key !== null && [...this.#tracks.values()].some((track) => track.key === key))
-      throw new ServiceError('conflict', 'A track with this key is published already');
+      throw new ServiceError('conflict', 'A track with this key is already published');
     if (!this.#options.permissions().publish.includes(kind))
       throw new ServiceError('forbidden', `This peer is not permitted to publish ${kind}`);
   }

@@ -1,22 +1,22 @@
-// What REST asks of rooms: the same interface for one node and for a cluster. Every failure is a ServiceError.
+// Room service: the operations of the REST API, with one interface for a single node and for a cluster. Every failure is a ServiceError.
 import type { CallOptions, CallView } from './phone-calls.ts';
 import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './shapes/room-config.ts';
 import type { RoomStats } from './shapes/stats.ts';
 import type { ComponentView, PeerView, RoomView } from './shapes/views.ts';
 
-/** `address` is the SVC_HOST of the node that owns the room: `host[:port][/path]`. `created` is false where an `externalId` was repeated. */
+/** `address` is the SVC_HOST of the owning node: `host[:port][/path]`. `created` is false if an `externalId` was repeated. */
 export type CreatedRoom = { created: boolean; room: RoomView; address: string };
 export type FoundPeer = { peer: PeerView; address: string };
 export type CreatedPeer = FoundPeer & { created: boolean; token: string };
 export type CreatedComponent = { created: boolean; component: ComponentView };
-/** `cursor` is there while more follow. `incomplete` names nodes that did not answer. */
+/** `cursor` is present if more rooms follow. `incomplete` lists nodes that did not respond. */
 export type RoomPage = { rooms: RoomView[]; cursor?: string; incomplete: string[] };
 
 export interface RoomService {
   createRoom(options: RoomOptions): Promise<CreatedRoom>;
   listRooms(page: { limit?: number; cursor?: string }): Promise<RoomPage>;
   getRoom(roomId: string): Promise<RoomView>;
-  /** How its media goes; measured once a second at most. */
+  /** Media stats of a room; measured at most once per second. */
   getRoomStats(roomId: string): Promise<RoomStats>;
   patchRoom(roomId: string, patch: RoomPatch): Promise<RoomView>;
   deleteRoom(roomId: string): Promise<void>;
@@ -24,7 +24,7 @@ export interface RoomService {
   getPeer(roomId: string, peerId: string): Promise<FoundPeer>;
   patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<FoundPeer>;
   deletePeer(roomId: string, peerId: string): Promise<void>;
-  /** A fresh token for the peer; older ones stay good until they expire. */
+  /** A new token for the peer; older tokens stay valid until they expire. */
   renewPeerToken(roomId: string, peerId: string): Promise<string>;
   removeTrack(roomId: string, trackId: string): Promise<void>;
   setTrackMuted(roomId: string, trackId: string, muted: boolean): Promise<void>;
@@ -32,12 +32,12 @@ export interface RoomService {
   addComponent(roomId: string, options: ComponentOptions): Promise<CreatedComponent>;
   getComponent(roomId: string, componentId: string): Promise<ComponentView>;
   deleteComponent(roomId: string, componentId: string): Promise<void>;
-  /** A component in manual mode receives what these peers and components publish. */
+  /** Adds origins to a component in manual mode. */
   subscribeComponent(roomId: string, componentId: string, origins: readonly string[]): Promise<void>;
-  /** A component that makes phone calls makes one. */
+  /** Starts a phone call of a component. */
   startCall(roomId: string, componentId: string, options: CallOptions): Promise<CallView>;
-  /** Hangs up one call, or all of the component. */
+  /** Hangs up one call, or all calls of the component if `callId` is null. */
   endCalls(roomId: string, componentId: string, callId: string | null): Promise<void>;
-  /** Keys that are pressed in a call. */
+  /** Sends DTMF digits in a call. */
   sendDigits(roomId: string, componentId: string, callId: string, digits: string): Promise<void>;
 }

@@ -1,15 +1,15 @@
-// Measures the media of one room: once for all who ask within a second, and never so much of it that media suffers.
+// Stats collector: measures the media of one room, shares the result for at least a second and limits the load on the media worker.
 import type { Component } from './component.ts';
 import type { Peer } from './peer.ts';
 import { connectionQuality, type PeerStats, type RoomStats } from './shapes/stats.ts';
 
-/** Milliseconds that a measurement serves everybody; after one that took long, as many times longer as it takes to stay below a tenth. */
+/** Time that stats are reused, in milliseconds; after a slow measurement, long enough to spend less than a tenth of the time measuring. */
 const statsTtlMs = 1_000;
 const dutyDivisor = 10;
-/** Tracks that are measured at once, of the whole room; of each peer at least some. */
+/** Maximum number of tracks measured per room, and a minimum per peer. */
 const maxTracks = 1_000;
 const fewestOfPeer = 2;
-/** Peers that are asked at the same time. */
+/** Number of peers measured concurrently. */
 const atOnce = 16;
 
 type MeasuredPeer = Pick<Peer, 'id' | 'connected' | 'figures'>;
@@ -32,7 +32,7 @@ export class RoomStatsCollector {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** @throws ServiceError `unavailable` where the media worker does not answer in time */
+  /** @throws ServiceError `unavailable` if the media worker does not respond in time */
   read(): Promise<RoomStats> {
     if (this.#last && this.#now() < this.#last.until) return Promise.resolve(this.#last.stats);
     this.#running ??= this.#measure().finally(() => {

@@ -1,16 +1,16 @@
-// A room: its configuration, its peers and components, its events; it lives on one node and ends once.
+// Room: its configuration, peers, components and events. It lives on one node and ends once.
 //
-// The cascade of closes, written down once. What ends above ends everything below, in this order:
+// Order of cascading closes: a parent ends its children first.
 //   room ends (deleted, purged, drained)  -> each component: tracks (TrackRemoved), ComponentRemoved; then
 //                                            each peer: tracks (TrackRemoved), PeerDisconnected if connected, PeerDeleted,
 //                                            its connection closes with `Room stopped`; then media; RoomDeleted is last.
-//   room crashes (its media worker died)  -> each component: TrackRemoved; then each peer: TrackRemoved, PeerDisconnected, connection closes with
-//                                            `Internal server error`; then RoomCrashed, which stands for the PeerDeleted
-//                                            and ComponentRemoved of all.
+//   room crashes (its media worker died)  -> each component: TrackRemoved; then each peer: TrackRemoved, PeerDisconnected,
+//                                            its connection closes with `Internal server error`; then RoomCrashed, which
+//                                            replaces PeerDeleted and ComponentRemoved.
 //   peer removed (REST, timeout)          -> TrackRemoved, PeerDisconnected if connected, PeerDeleted, `Peer removed`.
-//   peer crashed (a fault in its session) -> TrackRemoved, PeerDisconnected, PeerCrashed, `Internal server error`.
+//   peer crashed (its session failed)     -> TrackRemoved, PeerDisconnected, PeerCrashed, `Internal server error`.
 //   component finished or removed         -> TrackRemoved, ComponentRemoved. crashed -> TrackRemoved, ComponentCrashed.
-//   connection lost for good              -> TrackRemoved, PeerDisconnected; the peer stays and may come back.
+//   connection lost permanently           -> TrackRemoved, PeerDisconnected; the peer stays and may reconnect.
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.
 import { ServiceError } from '../common/errors.ts';
@@ -30,7 +30,7 @@ import type { RoomStats } from './shapes/stats.ts';
 import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './shapes/views.ts';
 import type { DataTrack, Track } from './track.ts';
 
-/** Bounds that the node sets for every room; read whenever they apply, since they may change while rooms live. */
+/** Limits that the node sets for every room; read on every use, because they are reloadable. */
 export type RoomLimits = { maxPeersPerRoom: number; maxTracksPerPeer: number; dataMessageMaxBytes: number };
 
 export type RoomInit = {
@@ -42,14 +42,14 @@ export type RoomInit = {
   components: ComponentFactory;
   limits: () => RoomLimits;
   onEvent: RoomEventListener;
-  /** The room is over; called once, before its last event. `reason` as in the event. */
+  /** The room ended; called once, before its last event. `reason` as in the event. */
   onEnded: (reason: string) => void;
 };
 
-/** Whoever publishes a track, as moderation sees it. */
+/** The publisher of a track, for moderation. */
 export type TrackPublisher = { removeTrack(trackId: string): void; setMuted(trackId: string, muted: boolean): Promise<void> };
 
-/** What somebody who was just added has to connect, in milliseconds, before a room ends for want of peers. */
+/** Minimum time for a newly added peer to connect before the room ends as peerless, in milliseconds. */
 const peerGrace = 60_000;
 
 export class Room {
@@ -67,7 +67,7 @@ export class Room {
   #seq = 0;
   #activeSpeaker: string | null = null;
   #purge: Timer | undefined;
-  /** When it ends for want of peers, in milliseconds since 1970. */
+  /** When the room ends as peerless, in milliseconds since 1970. */
   #purgeAt = 0;
   #ended = false;
 
@@ -105,12 +105,12 @@ export class Room {
     this.#measure = new RoomStatsCollector({ roomId: this.id, peers: () => this.#peers.values(), components: () => this.components.all() });
   }
 
-  /** How its media goes. @throws ServiceError `unavailable` */
+  /** Media stats. @throws ServiceError `unavailable` */
   stats(): Promise<RoomStats> {
     return this.#measure.read();
   }
 
-  /** Once whoever made the room has put it where it is found: from here it is known. */
+  /** Emits RoomCreated; to be called once the room can be found. */
   announce(): void {
     this.#log.info({ incarnation: this.incarnation }, 'room created');
     this.#emit({ type: 'RoomCreated' });
@@ -168,13 +168,16 @@ export class Room {
     throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
   }
 
-  /** Mutes or unmutes for everybody; unmuted may also be a track that ended muted, before it is published again. @throws ServiceError `track_not_found` */
+  /**
+   * Mutes or unmutes a track for all receivers. Unmuting also works for a track that ended muted.
+   * @throws ServiceError `track_not_found`
+   */
   async setTrackMuted(trackId: string, muted: boolean): Promise<void> {
     if (!muted) for (const peer of this.#peers.values()) if (peer.liftMute(trackId)) return;
     await this.publisherOf(trackId).setMuted(trackId, muted);
   }
 
-  /** A peer with the `externalId` of another is that one. @throws ServiceError `room_full`, `already_exists` */
+  /** Returns the existing peer if its `externalId` is repeated. @throws ServiceError `room_full`, `already_exists` */
   addPeer(options: PeerOptions): { peer: Peer; created: boolean } {
     const { externalId } = options;
     const known = externalId === undefined ? undefined : [...this.#peers.values()].find((peer) => peer.externalId === externalId);
@@ -193,8 +196,8 @@ export class Room {
     this.#peers.set(id, peer);
     this.#emit({ type: 'PeerAdded', peerId: id, metadata: options.metadata ?? null });
     this.#graceForPeer();
-    // The first peer will need it; making it now takes its time out of the peer's way.
-    this.#media.rtpCapabilities().catch((error: unknown) => this.#log.debug({ err: error }, 'media of the room could not be prepared'));
+    // The first peer needs the router; creating it now saves that time when the peer connects.
+    this.#media.rtpCapabilities().catch((error: unknown) => this.#log.debug({ err: error }, 'could not prepare media of room'));
     return { peer, created: true };
   }
 
@@ -208,19 +211,19 @@ export class Room {
     return peer;
   }
 
-  /** @throws ServiceError `peer_not_found` where `to` names one that does not exist. */
+  /** @throws ServiceError `peer_not_found` if `to` contains an unknown peer. */
   sendData(data: RoomData): void {
     for (const peerId of data.to ?? []) this.peer(peerId);
     this.#broadcast({ event: 'data', data: { from: null, label: data.label, payload: data.payload } }, data.to ? { to: data.to } : {});
   }
 
-  /** What its peers and components publish. */
+  /** Tracks that its peers and components publish. */
   *tracks(): Iterable<Track> {
     yield* this.components.tracks();
     for (const peer of this.#peers.values()) yield* peer.tracks;
   }
 
-  /** `reason` is told in RoomDeleted, `closeReason` to the peers. Idempotent. */
+  /** `reason` is part of RoomDeleted, `closeReason` is sent to the peers. Idempotent. */
   close(reason: string, closeReason: CloseReason = closeReasons.roomStopped): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -289,7 +292,7 @@ export class Room {
     for (const peer of this.#receivers(target)) peer.send(event);
   }
 
-  /** The connected peers that are meant. */
+  /** The connected peers that a target selects. */
   *#receivers(target: Target): Iterable<Peer> {
     const to = target.to ? new Set(target.to) : undefined;
     for (const peer of this.#peers.values())
@@ -310,7 +313,7 @@ export class Room {
     this.#setup.onEvent(event);
   }
 
-  /** Runs only while nobody is connected. */
+  /** The timer runs only while no peer is connected. */
   #schedulePurge(): void {
     this.#purge?.stop();
     const timeout = seconds(this.#config.peerlessPurgeTimeout);
@@ -318,7 +321,10 @@ export class Room {
     this.#purgeIn(timeout);
   }
 
-  /** Whoever was just added gets a moment to connect; the clock is not set back, or adding a peer again and again would keep an empty room. */
+  /**
+   * A newly added peer gets time to connect. The timer is never moved back: otherwise adding peers repeatedly would keep an empty room
+   * alive.
+   */
   #graceForPeer(): void {
     const timeout = seconds(this.#config.peerlessPurgeTimeout);
     if (timeout === null || this.connectedPeers > 0) return;

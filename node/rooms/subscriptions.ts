@@ -1,4 +1,4 @@
-// What one connected peer receives: tracks and data of the others, by itself (auto) or when asked for (manual).
+// Subscriptions of one connected peer: tracks and data of the others, automatically (auto) or on request (manual).
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
@@ -10,15 +10,15 @@ export type SubscriptionsOptions = {
   log: Log;
   media: PeerMedia;
   send: (event: PeerEvent) => void;
-  /** Tracks and data that the other peers and the components of the room publish now. */
+  /** Current tracks and data tracks of the other peers and the components of the room. */
   published: () => { tracks: Iterable<Track>; dataTracks: Iterable<DataTrack> };
   allowed: () => boolean;
-  /** Data channels are for those alone who may have them both ways. */
+  /** Data channels require both the permission to send and to receive. */
   dataAllowed: () => boolean;
 };
 
 type Offer = Omit<Extract<PeerEvent, { event: 'trackSubscribed' }>['data'], 'following'>;
-/** Milliseconds that a track waits for others to be offered with, so that the peer negotiates once for all of them. */
+/** How long a track waits for others, in milliseconds, so that the peer negotiates once for all of them. */
 const gatherTime = 50;
 
 /** Lives as long as one session of a peer. */
@@ -26,13 +26,13 @@ export class Subscriptions {
   readonly #options: SubscriptionsOptions;
   readonly #tracks = new Map<string, Promise<void>>();
   readonly #dataTracks = new Map<string, Promise<void>>();
-  /** Tracks that the peer asked not to get; auto mode leaves them out. */
+  /** Tracks that the peer unsubscribed from; auto mode skips them. */
   readonly #declined = new Set<string>();
-  /** Tracks that are offered or about to be, whose receiver is not ready yet. */
+  /** Tracks announced or about to be, whose receiver is not ready yet. */
   readonly #unready = new Set<string>();
-  /** How many tracks the media worker is asked for. */
+  /** Number of pending requests to the media worker. */
   #asked = 0;
-  /** Ready to be offered, together with those that the worker is asked for. */
+  /** Subscriptions to announce, together with those still pending at the worker. */
   #offers: Offer[] = [];
   #gathering: Timer | undefined;
   #mode: 'auto' | 'manual' = 'auto';
@@ -43,18 +43,18 @@ export class Subscriptions {
     this.#options = options;
   }
 
-  /** Tracks that are received. */
+  /** Number of received tracks. */
   get size(): number {
     return this.#tracks.size;
   }
 
-  /** From here the peer can receive; in auto mode everything offered follows as soon as there is a transport. */
+  /** The peer can receive from now on; in auto mode all tracks follow once a transport exists. */
   join(rtpCapabilities: WireObject): void {
     this.#rtpCapabilities = rtpCapabilities;
     this.update();
   }
 
-  /** A new receive transport: what came over an older one is gone. update() brings it anew. */
+  /** A new receive transport: subscriptions of the old one are dropped. update() subscribes again. */
   transportCreated(): void {
     this.#forgetAll();
   }
@@ -64,7 +64,7 @@ export class Subscriptions {
     this.update();
   }
 
-  /** Brings what is received in line with what is offered, wanted and allowed. */
+  /** Synchronizes the subscriptions with publications, mode and permissions. */
   update(): void {
     if (this.#closed) return;
     const { allowed, dataAllowed, media } = this.#options;
@@ -82,7 +82,7 @@ export class Subscriptions {
   /** @throws ServiceError `track_not_found`, `forbidden`, `conflict` (before join or without a receive transport). */
   async subscribe(trackId: string): Promise<void> {
     if (!this.#options.allowed()) throw new ServiceError('forbidden', 'This peer is not permitted to subscribe');
-    if (!this.#ready) throw new ServiceError('conflict', 'Subscribing needs join and a transport of direction recv first');
+    if (!this.#ready) throw new ServiceError('conflict', 'Subscribing requires join and a transport of direction recv first');
     const track = [...this.#options.published().tracks].find((each) => each.id === trackId);
     if (!track) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
     this.#declined.delete(trackId);
@@ -97,7 +97,7 @@ export class Subscriptions {
     this.#options.media.unsubscribe(trackId);
   }
 
-  /** Ends the subscription of a track that went or may not be received any more, and says so. */
+  /** Ends the subscription of a track that ended or is no longer permitted, and notifies the peer. */
   drop(trackId: string): void {
     this.#declined.delete(trackId);
     if (!this.#forget(trackId)) return;
@@ -116,7 +116,7 @@ export class Subscriptions {
     await this.#resume(trackId);
   }
 
-  /** Those that are not subscribed any more are left out. */
+  /** Tracks that are no longer subscribed are skipped. */
   async allReady(trackIds: readonly string[]): Promise<void> {
     await Promise.all(trackIds.map((trackId) => this.#resume(trackId).catch((error: unknown) => this.#failed(error))));
   }
@@ -131,7 +131,7 @@ export class Subscriptions {
     await this.#options.media.setPriority(trackId, priority);
   }
 
-  /** The session ends; its media is closed by the peer. */
+  /** The session ended; the peer closes its media. */
   close(): void {
     this.#closed = true;
     this.#forgetAll();
@@ -177,7 +177,7 @@ export class Subscriptions {
     if (this.#unready.delete(trackId)) await this.#options.media.resumeSubscription(trackId);
   }
 
-  /** @returns whether there was such a track. */
+  /** @returns true if the track was subscribed */
   #forget(trackId: string): boolean {
     this.#unready.delete(trackId);
     this.#offers = this.#offers.filter((offer) => offer.trackId !== trackId);
@@ -201,17 +201,17 @@ export class Subscriptions {
     });
   }
 
-  /** A track that goes while it is being subscribed is no fault; everything else is worth a line. */
+  /** A track that ends while it is being subscribed is no failure; anything else is logged. */
   #inBackground(work: Promise<void>): void {
     work.catch((error: unknown) => this.#failed(error));
   }
 
   #failed(error: unknown): void {
-    if (!this.#closed) this.#options.log.debug({ err: error }, 'a track could not be subscribed');
+    if (!this.#closed) this.#options.log.debug({ err: error }, 'could not subscribe to track');
   }
 }
 
-/** The promise of the first caller serves all until it fails. */
+/** All concurrent callers share one promise until it fails. */
 function inFlight(map: Map<string, Promise<void>>, key: string, work: () => Promise<void>): Promise<void> {
   const running = map.get(key);
   if (running) return running;

@@ -1,12 +1,12 @@
-// A track that a peer or a component publishes: what others see of it, and who paused it.
+// Track: media that a peer or a component publishes, with its public view and its pause and mute states.
 import type { Kind, Metadata, TrackView } from './shapes/views.ts';
 
-/** Who publishes a track. */
+/** The publisher of a track. */
 export type TrackOrigin = { peerId: string } | { componentId: string };
 
 export type TrackOptions = {
   id: string;
-  /** What its publisher calls it, so that it is known again where it is published again. */
+  /** Name chosen by its publisher; identifies the track when it is published again. */
   key?: string | null;
   origin: TrackOrigin;
   kind: Kind;
@@ -42,12 +42,12 @@ export class Track {
     this.#simulcast = options.simulcast;
   }
 
-  /** Its codec in lower case, e.g. opus. */
+  /** Codec in lower case, for example opus. */
   get encoding(): string {
     return this.#encoding;
   }
 
-  /** Whether media of the track is stopped, by whomever. */
+  /** True if the media is stopped, by the publisher or the server. */
   get silent(): boolean {
     return this.paused || this.muted;
   }

@@ -1,4 +1,4 @@
-// The AsyncAPI 3.0 document of both websockets, made from the schemas that check their messages.
+// AsyncAPI 3.0 document of both websockets, generated from the schemas that validate their messages.
 import { z } from 'zod';
 import { JsonSchemas } from '../common/json-schemas.ts';
 import { peerEventSchema } from '../rooms/shapes/peer-events.ts';
@@ -30,12 +30,12 @@ const sockets: readonly SocketDescription[] = [
     address: peerSocketPath,
     description: [
       `Text frames of JSON. The first request authenticates, within ${defaultLimits.authenticationTimeout / 1000} s and ${defaultLimits.firstMessageBytes} bytes;`,
-      `later messages may have ${defaultLimits.messageBytes} bytes. Requests may be sent without waiting for answers; they are done in order,`,
-      'only ping is answered at once. Ids of requests grow within a session. A failed authenticate is answered with an error and closed with 4401.',
-      'Every frame that the server sends after the answer to authenticate counts, from 1, over all sockets of the session: ping {received}',
-      'acknowledges; authenticate {token, resume, received} on a new socket within the resume window gets what followed. The client then repeats',
-      'its requests above lastRequest (-1: none was handled). Every loss of a socket may be resumed, except after leave, the codes 1000, 1011 and 4409, and 1001 that asks to join again.',
-      'Frames that break RFC 6455 itself close with its own codes: 1002, 1008, 1009 above 1 MiB.',
+      `later messages may have ${defaultLimits.messageBytes} bytes. Requests may be sent without waiting for responses; they are processed in order,`,
+      'only ping is answered immediately. Request ids increase within a session. A failed authenticate gets an error response and closes with 4401.',
+      'Frames that the server sends after the response to authenticate are counted from 1 across all sockets of the session: ping {received}',
+      'acknowledges them; authenticate {token, resume, received} on a new socket within the resume window returns the following ones. The client repeats',
+      'its requests above lastRequest (-1: none was processed). Any lost socket may be resumed, except after leave, the codes 1000, 1011 and 4409, and 1001 that asks to join again.',
+      'Frames that violate RFC 6455 close with its codes: 1002, 1008, 1009 above 1 MiB.',
     ].join(' '),
     requests: requestSchemas,
     answers: responseSchemas,
@@ -46,7 +46,7 @@ const sockets: readonly SocketDescription[] = [
     name: 'server',
     address: serverSocketPath,
     description:
-      'Text frames of JSON. The first request authenticates with an API token (scope read is enough); after subscribe the events of rooms come as they happen.',
+      'Text frames of JSON. The first request authenticates with an API token (scope read is enough); after subscribe the events of rooms are sent as they occur.',
     requests: serverRequestSchemas,
     answers: serverResponseSchemas,
     events: { roomEvent: serverEventSchema },
@@ -54,7 +54,7 @@ const sockets: readonly SocketDescription[] = [
   },
 ];
 
-/** The document for a node at this `host[:port][/path]`. */
+/** The document for a node with this `host[:port][/path]`. */
 export function asyncApiDocument(options: { version: string; address: string }): JsonObject {
   const schemas = new JsonSchemas('#/components/schemas/');
   const slash = options.address.indexOf('/');
@@ -99,7 +99,7 @@ function messagesOf({ requests, answers, events }: SocketDescription, schemas: J
     messages[`${method}Answer`] = { name: method, payload: schemas.output(answer) };
   }
   const error = z.object({ id: z.int(), ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) });
-  messages.error = { name: 'error', title: 'Answer to a request that failed', payload: schemas.output(error) };
+  messages.error = { name: 'error', title: 'Response to a failed request', payload: schemas.output(error) };
   for (const [event, schema] of Object.entries(events)) messages[`${event}Event`] = { name: event, payload: schemas.output(schema) };
   return messages;
 }

@@ -1,4 +1,4 @@
-// Trying the network before entering: a transport of the room's media that nobody else gets to know of, for as long as its socket is open.
+// Connection checks: test the network of a client before it joins, with a media transport that no peer is notified of.
 
 import { Timer } from '../common/timer.ts';
 import type { Peer } from '../rooms/peer.ts';
@@ -11,7 +11,7 @@ export type ConnectionChecksOptions = {
   deadline: number;
 };
 
-/** One at a time per peer: a newer one ends the older. */
+/** One check at a time per peer: a newer one ends the older one. */
 export class ConnectionChecks {
   readonly #options: ConnectionChecksOptions;
   readonly #running = new Map<Peer, TextSocket>();
@@ -20,12 +20,12 @@ export class ConnectionChecks {
     this.#options = options;
   }
 
-  /** Checks under way. */
+  /** Number of running checks. */
   get size(): number {
     return this.#running.size;
   }
 
-  /** Answers with what to try; from then on the socket is only there to be closed. @throws ServiceError where there is no media */
+  /** Responds with the transport to test. After that the socket only waits to be closed. @throws ServiceError if there is no media */
   async start(socket: TextSocket, id: number, peer: Peer): Promise<TextSocketListener> {
     this.#running.get(peer)?.close('takenOver');
     this.#running.set(peer, socket);

@@ -1,14 +1,14 @@
-// One client's subscription to events: first what it missed, then what happens, none twice and none left out.
+// Event subscription of one client: sends missed events first, then live ones, without duplicates and gaps.
 import type { EventCursor, EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
 import { type EventType, isOfLostRoom } from '../rooms/shapes/events.ts';
 import type { ServerEvent } from './server-messages.ts';
 
-/** Live events that wait until the client has what it missed; beyond, it is too slow. */
+/** Maximum live events held until the client has received the missed ones. Beyond it the client is too slow. */
 const maxHeld = 10_000;
-/** Sources that are gone and stay in a client's cursor: their nodes may only be out of reach. */
+/** Maximum lost sources kept in a cursor: their nodes may only be unreachable. */
 const maxGone = 500;
 
-/** The text of a frame, made once for all clients and only where one wants it. */
+/** Text of a frame, serialized once for all clients, and only if a client needs it. */
 export class EventFrame {
   readonly sourced: SourcedEvent;
   #text: string | undefined;
@@ -27,14 +27,17 @@ export class EventFrame {
 export type SubscriptionOptions = {
   feed: EventFeed;
   types: ReadonlySet<EventType>;
-  /** undefined: those of all rooms. */
+  /** Undefined: all rooms. */
   rooms: ReadonlySet<string> | undefined;
   send: (text: string) => void;
-  /** So much waits for the client that no more of what it missed should be sent yet. */
+  /** True if too much data is buffered to send more of the missed events. */
   busy: () => boolean;
-  /** Resolves when the client has taken most of what was sent. */
+  /** Resolves when most of the buffered data was sent. */
   drained: () => Promise<void>;
-  /** It cannot go on. `tooSlow`: the client was; `sourceLost`: the node that was just asked is gone. Both may subscribe again. */
+  /**
+   * The subscription cannot continue. `tooSlow`: the client reads too slowly; `sourceLost`: the queried node was lost. Both may subscribe
+   * again.
+   */
   failed: (why: 'tooSlow' | 'sourceLost') => void;
 };
 
@@ -42,7 +45,7 @@ export type SubscriptionStart = { cursor: EventCursor; incomplete: string[] };
 
 export class EventSubscription {
   readonly #options: SubscriptionOptions;
-  /** By source: the last event that was sent or not wanted. */
+  /** By source: index of the last event that was sent or filtered out. */
   readonly #position = new Map<string, number>();
   readonly #backlog: { source: string; until: number }[] = [];
   #held: EventFrame[] | undefined;
@@ -59,13 +62,13 @@ export class EventSubscription {
     return Object.fromEntries([...gone, ...here]);
   }
 
-  /** From now on. */
+  /** Starts with live events. */
   startNow(): EventCursor {
     for (const [source, index] of Object.entries(this.#options.feed.cursor())) this.#position.set(source, index);
     return this.cursor;
   }
 
-  /** Finds out where to take up. What happens meanwhile waits for catchUp(). */
+  /** Determines the start position. Live events are held until catchUp(). */
   async startAt(cursor: EventCursor): Promise<SubscriptionStart> {
     const now = this.#options.feed.cursor();
     this.#held = [];
@@ -74,7 +77,7 @@ export class EventSubscription {
     return { cursor: this.cursor, incomplete: [...sources].filter((_, at) => !complete[at]).sort() };
   }
 
-  /** Sends what was missed, then what happened meanwhile; from then on events go out as they come. */
+  /** Sends the missed events, then the held ones. After that events are sent as they occur. */
   async catchUp(): Promise<void> {
     for (const { source, until } of this.#backlog.splice(0)) {
       if (!(await this.#sendUntil(source, until))) return;
@@ -93,18 +96,18 @@ export class EventSubscription {
     else this.#fail('tooSlow');
   }
 
-  /** Nothing is sent any more. */
+  /** Sends nothing more. */
   stop(): void {
     this.#stopped = true;
     this.#held = undefined;
   }
 
-  /** @returns whether everything since `from` will come. */
+  /** @returns true if all events since `from` are available. */
   async #take(source: string, from: number, until: number | undefined): Promise<boolean> {
     this.#position.set(source, from);
     if (until === undefined) return false;
     if (from === until) return true;
-    // More than this node has heard of may be right: the client heard it elsewhere, and the source itself knows.
+    // A position beyond the events known to this node may be valid: the client received them elsewhere, and the source can confirm it.
     const page = await this.#options.feed.since(source, from, 1).catch(() => undefined);
     if (!page || (page.missing && page.from < from)) {
       this.#position.set(source, until);
@@ -132,7 +135,7 @@ export class EventSubscription {
     return !this.#stopped;
   }
 
-  /** What was missed goes no faster than the client takes it. */
+  /** Missed events are sent only as fast as the client reads them. */
   async #deliverInTime(frame: EventFrame): Promise<void> {
     if (this.#stopped) return;
     if (this.#options.busy()) await this.#options.drained();
@@ -142,7 +145,7 @@ export class EventSubscription {
   #deliver(frame: EventFrame): void {
     const { types, rooms, send } = this.#options;
     const { source, index, event } = frame.sourced;
-    // What another node tells of a lost room has no place of its own.
+    // Events of a lost room, sent by another node, have no index in the source.
     if (!isOfLostRoom(event)) {
       if (index <= (this.#position.get(source) ?? 0)) return;
       this.#position.set(source, index);

@@ -1,14 +1,14 @@
-// Reading what clients send: JSON of bounded depth, in the envelope `{id, method, data}`.
+// Frame parser: reads JSON of bounded depth in the envelope `{id, method, data}`.
 import type { z } from 'zod';
 import { ServiceError } from '../common/errors.ts';
 import { validationMessage } from '../common/validation-messages.ts';
 import { requestSchema, type SocketResponse } from './messages.ts';
 
 export type Request = { id: number; method: string; data: Record<string, unknown> };
-/** `refusal`: an answer for a request that is well framed, but may not be looked into. */
+/** `refusal`: response to a request with a valid envelope whose data must not be parsed. */
 export type Frame = { request: Request; refusal?: SocketResponse };
 
-/** What a frame asks; undefined where it is no JSON or no request with an id and a method. */
+/** The request in a frame; undefined if it is not JSON or not a request with an id and a method. */
 export function parseRequest(text: string, maxDepth: number): Frame | undefined {
   const parsed = requestSchema.safeParse(parseJson(text));
   if (!parsed.success) return undefined;
@@ -21,7 +21,7 @@ export function parseRequest(text: string, maxDepth: number): Frame | undefined 
   };
 }
 
-/** Data of a request as its schema says. @throws ServiceError `invalid_field` with a sentence that names the field. */
+/** Validates the data of a request. @throws ServiceError `invalid_field` with a message that names the field. */
 export function parseData<Schema extends z.ZodType>(schema: Schema, data: unknown): z.output<Schema> {
   const parsed = schema.safeParse(data);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, data, 'data'));
@@ -40,7 +40,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Walks level by level, since recursion is what deep input attacks. */
+/** Iterates level by level, because deep input would overflow recursion. */
 function isDeeperThan(value: unknown, depth: number): boolean {
   let level: unknown[] = [value];
   for (let left = depth; level.length > 0; left -= 1) {

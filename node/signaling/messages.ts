@@ -1,4 +1,4 @@
-// The peer websocket's messages, one zod union per direction: they validate, give the types and make AsyncAPI.
+// Messages of the peer websocket: one zod union per direction for validation, types and AsyncAPI.
 import { z } from 'zod';
 import { mediaObjects } from '../rooms/shapes/media-objects.ts';
 import { peerEventSchema, remoteComponentSchema, remotePeerSchema } from '../rooms/shapes/peer-events.ts';
@@ -10,29 +10,29 @@ const trackId = id;
 const direction = z.enum(['send', 'recv']);
 const layer = z.number().int().min(0).max(7);
 
-/** Data of each request by its method. */
+/** Request data by method. */
 export const requestSchemas = {
   authenticate: z.strictObject({
     token: z.string().max(4096),
-    resume: z.string().max(128).optional().meta({ description: 'The sessionId of a session whose socket was lost.' }),
+    resume: z.string().max(128).optional().meta({ description: 'The sessionId of a session with a lost socket.' }),
     received: z.int().min(0).optional().meta({
       description:
-        'With resume: how many frames (answers and events) of the session have arrived, over all its sockets, answers to authenticate not counted; the server sends what follows them.',
+        'With resume: the number of frames (responses and events) received in the session over all its sockets, without responses to authenticate. The server sends the following ones.',
     }),
-    takeover: z.boolean().optional().meta({ description: 'Replace the socket that is connected as this peer now.' }),
+    takeover: z.boolean().optional().meta({ description: 'Replace the connected socket of this peer.' }),
     incarnation: z.string().max(64).optional().meta({
       description:
-        'With a session that was lost: the room that it was in. Where that very room is gone, but not ended, the refusal is `unavailable` or `room_not_found`: it may be made again.',
+        'For a lost session: the incarnation of its room. If that room was lost but has not ended, the error is `unavailable` or `room_not_found`, because it may be recreated.',
     }),
   }),
   checkConnection: z.strictObject({ token: z.string().max(4096) }).meta({
     description:
-      'In place of authenticate as the first request: nobody enters, nobody is told. The answer is what a transport needs to try ICE (RFC 8445) with; the socket is then only there to be closed, and so it is after half a minute.',
+      'Instead of authenticate as the first request: the peer does not join and other peers are not notified. The response contains the data of a transport for ICE checks (RFC 8445). The client then closes the socket; the server closes it after half a minute.',
   }),
   join: z.strictObject({ rtpCapabilities: mediaObjects.rtpCapabilities, metadata: metadataSchema.nullable().optional() }),
   createTransport: z.strictObject({ direction, sctp: z.boolean().default(false) }).meta({
     description:
-      'sctp: also for data channels. A peer that may not send data gets a transport without it; it then receives no data channels either.',
+      'sctp: also for data channels. A peer without the permission to send data gets a transport without SCTP and receives no data channels.',
   }),
   connectTransport: z.strictObject({ transportId, dtlsParameters: mediaObjects.dtlsParameters }),
   restartIce: z.strictObject({ transportId }),
@@ -43,7 +43,7 @@ export const requestSchemas = {
     metadata: metadataSchema.nullable().optional(),
     key: z.string().min(1).max(64).optional().meta({
       description:
-        'What the peer calls the track, the same whenever it publishes it again, e.g. with a new session: a mute by the server holds then, and what the server removed is refused (track_not_found). Without it a mute holds for the next track of its kind and `metadata.source`.',
+        'Name of the track, chosen by the peer and the same when it publishes the track again, for example in a new session: a mute by the server then persists, and a track removed by the server is rejected (track_not_found). Without it a mute persists for the next track of the same kind and `metadata.source`.',
     }),
     paused: z.boolean().default(false),
   }),
@@ -52,10 +52,10 @@ export const requestSchemas = {
   resumeTrack: z.strictObject({ trackId }),
   trackReady: z.strictObject({ trackId }).meta({
     description:
-      'The receiver of a trackSubscribed is ready: its media flows. Three of trackReady, setPreferredLayers and setPriority for each trackSubscribed do not count towards the rate of messages.',
+      'The receiver of a trackSubscribed is ready and its media starts. Three of trackReady, setPreferredLayers and setPriority for each trackSubscribed do not count toward the message rate limit.',
   }),
   tracksReady: z.strictObject({ trackIds: z.array(trackId).min(1).max(4096) }).meta({
-    description: 'trackReady for each of them; those that are gone meanwhile are left out. Nodes before 0.8 do not know it.',
+    description: 'trackReady for each of them; tracks that have ended meanwhile are ignored. Nodes before 0.8 do not support it.',
   }),
   subscribe: z.strictObject({ trackId }),
   unsubscribe: z.strictObject({ trackId }),
@@ -64,8 +64,8 @@ export const requestSchemas = {
   setPriority: z.strictObject({ trackId, priority: z.int().min(1).max(255) }),
   setPeerMetadata: z
     .strictObject({ metadata: metadataSchema.nullable() })
-    .meta({ description: 'The others see one change a second at most: of those that come faster the last, at the end of the second.' }),
-  setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }).meta({ description: 'As setPeerMetadata.' }),
+    .meta({ description: 'Other peers receive at most one change per second: of faster changes the last one, at the end of the second.' }),
+  setTrackMetadata: z.strictObject({ trackId, metadata: metadataSchema.nullable() }).meta({ description: 'Like setPeerMetadata.' }),
   publishData: z.strictObject({
     transportId,
     sctpStreamParameters: mediaObjects.sctpStreamParameters,
@@ -75,10 +75,10 @@ export const requestSchemas = {
   unpublishData: z.strictObject({ dataTrackId: id }),
   sendData: z.strictObject({ label: z.string().min(1).max(128), payload: jsonSchema, to: z.array(id).max(1000).optional() }).meta({
     description:
-      'A payload of at most 16 KiB of JSON, unless the node says otherwise (SVC_DATA_MESSAGE_MAX_BYTES): else too_large. A peer may send 16 of the largest messages a second, and its room deliver 512: else too_many_requests. Who does not read them in time loses them and is told how many: dataDropped.',
+      'A payload of at most 16 KiB of JSON, unless configured otherwise (SVC_DATA_MESSAGE_MAX_BYTES); larger ones get too_large. A peer may send 16 messages of maximum size per second, and its room deliver 512; beyond that: too_many_requests. Slow receivers lose messages and receive the number in dataDropped.',
   }),
   ping: z.strictObject({
-    received: z.int().min(0).optional().meta({ description: 'How many frames of the session have arrived: the server forgets them.' }),
+    received: z.int().min(0).optional().meta({ description: 'The number of received frames of the session: the server deletes them.' }),
   }),
   getStats: z.strictObject({}),
   leave: z.strictObject({}),
@@ -87,26 +87,26 @@ export type Method = keyof typeof requestSchemas;
 export type RequestData<M extends Method> = z.output<(typeof requestSchemas)[M]>;
 
 const empty = z.strictObject({});
-/** Data of the answer to each request. */
+/** Response data by method. */
 export const responseSchemas = {
   authenticate: z.object({
     sessionId: z.string(),
     resumed: z.boolean(),
     lastRequest: z.int().meta({
       description:
-        'Highest id of a request of this session that was taken, authenticate not counted; -1 where there was none. After a resume the client repeats those above it; answers to the others come by themselves.',
+        'Highest id of a request of this session that was accepted, authenticate not counted; -1 if there was none. After a resume the client repeats later requests; responses to the others are sent automatically.',
     }),
     peerId: z.string(),
     roomId: z.string(),
-    incarnation: z.string().meta({ description: 'The very room: another one of the same id has another.' }),
+    incarnation: z.string().meta({ description: 'Incarnation of the room: a recreated room with the same id has another one.' }),
     permissions: permissionsSchema,
     rtpCapabilities: mediaObjects.rtpCapabilities,
     iceServers: z.array(mediaObjects.iceServer),
     peers: z.array(remotePeerSchema),
     components: z.array(remoteComponentSchema),
-    activeSpeaker: z.string().nullable().meta({ description: 'Id of the peer who speaks just now; null: nobody.' }),
+    activeSpeaker: z.string().nullable().meta({ description: 'Id of the peer that is speaking; null: none.' }),
     svcAddress: z.string().meta({ description: 'Address of the node that owns the room: host[:port][/path].' }),
-    resumeWindow: z.int().meta({ description: 'Seconds that a lost socket may be resumed in.' }),
+    resumeWindow: z.int().meta({ description: 'Time in seconds during which a lost socket may be resumed.' }),
   }),
   checkConnection: z.object({
     roomId: z.string(),
@@ -119,7 +119,7 @@ export const responseSchemas = {
   restartIce: z.object({ iceParameters: mediaObjects.iceParameters }),
   publish: z.object({
     trackId: z.string(),
-    muted: z.boolean().meta({ description: 'Muted by the server from its start: it was before it was published again.' }),
+    muted: z.boolean().meta({ description: 'Muted by the server from its start, because it was muted before it was published again.' }),
   }),
   unpublish: empty,
   pauseTrack: empty,
@@ -146,7 +146,7 @@ export const responseSchemas = {
 } as const satisfies Record<Method, z.ZodType>;
 export type ResponseData<M extends Method> = z.output<(typeof responseSchemas)[M]>;
 
-/** The envelope of a request. Ids grow by one or more from request to request of a session. */
+/** Envelope of a request. Ids increase from request to request of a session. */
 export const requestSchema = z.strictObject({
   id: z.int().min(0),
   method: z.string().max(64),

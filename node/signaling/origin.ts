@@ -1,11 +1,11 @@
-// Which browser pages may open a socket: the Origin header (RFC 6454, section 7) against SVC_CHECK_ORIGIN.
+// Origin check: decides which browser pages may open a websocket, by the Origin header (RFC 6454, section 7) and SVC_CHECK_ORIGIN.
 
-/** `same-host`: the host that was asked, or the node's own address; a list: origins (`https://app.example.com`) or hosts. */
+/** `same-host`: the requested host, or the address of the node; a list: origins (`https://app.example.com`) or hosts. */
 export type OriginRule = 'any' | 'same-host' | readonly string[];
 
 /**
- * Whether a page of this origin may open a socket. Programs that are no browsers send no Origin: the token protects, not this.
- * `host` is the request's Host header, `address` the node's own `host[:port][/path]`.
+ * True if a page of this origin may open a socket. Clients other than browsers send no Origin; the token protects, not this check. `host`
+ * is the Host header of the request, `address` the `host[:port][/path]` of the node.
  */
 export function isAllowedOrigin(rule: OriginRule, origin: string | undefined, host: string | undefined, address: string): boolean {
   if (rule === 'any' || origin === undefined) return true;

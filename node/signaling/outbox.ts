@@ -1,20 +1,20 @@
-// The frames of a session that its client has not acknowledged: what a resumed session sends again.
+// Send queue: unacknowledged frames of a session, which are sent again after a resume.
 
 export type OutboxLimits = { unacknowledgedFrames: number; unacknowledgedBytes: number; unacknowledgedDataBytes: number };
 type Entry = { frame: Buffer; isData: boolean };
 
-/** So many frames that stand for messages that are gone may be kept for each that is not: they cost nothing but their place. */
+/** Maximum placeholders of dropped messages per kept frame. They cost almost no memory. */
 const placesPerFrame = 20;
 
 /**
- * Frames are counted from 1. Where a bound is reached, messages of peers go first, the oldest before the others: `placeholder` stands for each, so that
- * the count stays right. Then the oldest frames go: a session that needs them can no longer be resumed.
+ * Frames are counted from 1. If a limit is reached, the oldest messages of peers are dropped first, and `placeholder` replaces each, so
+ * that the numbering stays correct. Then the oldest frames are dropped, and a session that needs them cannot be resumed.
  */
 export class SendQueue {
   readonly #limits: OutboxLimits;
   readonly #placeholder: Buffer;
   #entries: Entry[] = [];
-  /** Numbers of the frames that are messages, the oldest first. */
+  /** Numbers of the frames that are messages of peers, oldest first. */
   #data: number[] = [];
   #bytes = 0;
   #dataBytes = 0;
@@ -26,7 +26,7 @@ export class SendQueue {
     this.#placeholder = placeholder;
   }
 
-  /** How many frames there have been. */
+  /** Number of frames so far. */
   get sent(): number {
     return this.#sent;
   }
@@ -47,19 +47,19 @@ export class SendQueue {
     if (this.#entries.length > unacknowledgedFrames * placesPerFrame) this.#drop(1);
   }
 
-  /** Forgets frames up to this one. A number beyond what was sent is not believed. */
+  /** Deletes frames up to this number. A number beyond the sent frames is ignored. */
   acknowledge(received: number): void {
     if (received > this.#sent) return;
     this.#drop(Math.max(0, received - this.#before));
   }
 
-  /** The frames after this one; undefined where some of them are gone or the number cannot be right. */
+  /** The frames after this number; undefined if some were dropped or the number is invalid. */
   after(received: number): readonly Buffer[] | undefined {
     if (received > this.#sent || received < this.#before) return undefined;
     return this.#entries.slice(received - this.#before).map(({ frame }) => frame);
   }
 
-  /** Number of the last frame that is forgotten. */
+  /** Number of the last deleted frame. */
   get #before(): number {
     return this.#sent - this.#entries.length;
   }
@@ -77,7 +77,7 @@ export class SendQueue {
     }
   }
 
-  /** Frames but for the places of those that are gone. */
+  /** Number of frames without placeholders. */
   get #frames(): number {
     return this.#entries.length - this.#places;
   }

@@ -1,4 +1,4 @@
-// The peer websocket: who comes in, which session they get, and what is told to all of them.
+// Peer websocket server: authenticates peers, assigns sessions, and sends notices to all of them.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError, toServiceError } from '../common/errors.ts';
@@ -25,29 +25,29 @@ export const peerSocketPath = '/socket/peer/websocket';
 export type PeerSocketsOptions = {
   log: Log;
   findPeer: (roomId: string, peerId: string) => Peer | undefined;
-  /** Why there is no such peer on this node. `incarnation`: the room that it was in, as it says. */
+  /** The error if there is no such peer on this node. `incarnation`: the room incarnation that the client was in. */
   whyMissing: (roomId: string, peerId: string, incarnation: string | undefined) => ServiceError;
-  /** Takes the socket of a peer that is not on this node to the node that has its room. */
+  /** Proxies the socket of a peer whose room is on another node. */
   forward?: ProxySocket | undefined;
-  /** The client's address where another node of the cluster forwards a socket to this one; undefined for everybody else. */
+  /** The address of the client if another node proxies the socket; otherwise undefined. */
   forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
   verifyToken: (token: string) => Promise<PeerClaims | undefined>;
   signToken: (peer: { roomId: string; peerId: string }) => Promise<string>;
   iceServers: (peer: Pick<Peer, 'id' | 'roomId'>) => Record<string, unknown>[];
   /** Seconds. */
   resumeWindow: () => number;
-  /** Messages a second and session; none where undefined or null. */
+  /** Messages per second and session; no limit if undefined or null. */
   rateLimit: () => number | null | undefined;
   checkOrigin: () => OriginRule;
-  /** The node's own `host[:port][/path]`. */
+  /** The `host[:port][/path]` of the node. */
   address: () => string;
   limits?: Partial<Limits>;
 };
 
-/** Units that a fresh session and a check of the network cost: both make media and tell others. */
+/** Cost of a fresh session and of a connection check: both create media transports and notify peers. */
 const entryCost = 10;
 
-/** `iceServers`: what the peer was told last, as text. */
+/** `iceServers`: text of the last sent value. */
 type Entry = { session: PeerSession; renewal: TokenRenewal; iceServers: string };
 
 export class PeerSockets {
@@ -56,7 +56,7 @@ export class PeerSockets {
   readonly #webSocketAcceptor: WebSocketAcceptor;
   readonly #checks: ConnectionChecks;
   readonly #entries = new Map<Peer, Entry>();
-  /** What each peer may ask for; it outlives its sessions, or a new one would be a new allowance. */
+  /** Request budget of each peer. It outlives the sessions, so that a new session does not reset it. */
   readonly #work = new WeakMap<Peer, TokenBucket>();
   #deadline: Date | null = null;
 
@@ -73,17 +73,17 @@ export class PeerSockets {
     });
   }
 
-  /** Sessions, those with a lost socket included. */
+  /** Number of sessions, including those with a lost socket. */
   get sessions(): number {
     return this.#entries.size;
   }
 
-  /** Peers that try their network now. */
+  /** Number of running connection checks. */
   get checks(): number {
     return this.#checks.size;
   }
 
-  /** Open sockets, those that have not authenticated included. */
+  /** Number of open sockets, including unauthenticated ones. */
   get sockets(): number {
     return this.#webSocketAcceptor.sockets;
   }
@@ -92,13 +92,13 @@ export class PeerSockets {
     this.#webSocketAcceptor.handleUpgrade(request, socket, head, client);
   }
 
-  /** Tells every peer, also those that come later, until when rooms of this node live; null: that was cancelled. */
+  /** Notifies every peer, also those that join later, of the drain deadline; null: the drain was cancelled. */
   drainingNotice(deadline: Date | null): void {
     this.#deadline = deadline;
     for (const { session } of this.#entries.values()) session.send(draining(deadline));
   }
 
-  /** Tells every peer its STUN and TURN servers, where they are others than it was told before. */
+  /** Sends the STUN and TURN servers to every peer for which they changed. */
   iceServersUpdated(): void {
     for (const [peer, entry] of this.#entries) {
       const iceServers = this.#options.iceServers(peer);
@@ -109,7 +109,7 @@ export class PeerSockets {
     }
   }
 
-  /** Ends every session and closes every socket with 1001; resolves when all are gone. Idempotent. */
+  /** Ends every session and closes every socket with 1001; resolves when all are closed. Idempotent. */
   async close(): Promise<void> {
     for (const { session } of [...this.#entries.values()]) session.end('goingAway');
     await this.#webSocketAcceptor.close();
@@ -147,7 +147,7 @@ export class PeerSockets {
       return await this.#enter(socket, id, peer, claims, data, clientAddress);
     } catch (error) {
       const answer = toServiceError(error);
-      if (answer.code === 'internal') this.#options.log.error({ err: error }, 'authentication of a peer failed');
+      if (answer.code === 'internal') this.#options.log.error({ err: error }, 'peer authentication failed');
       socket.send(JSON.stringify(errorResponse(id, answer)));
       socket.close(answer.code === 'internal' ? 'internalError' : 'unauthenticated');
       return undefined;
@@ -167,7 +167,7 @@ export class PeerSockets {
     return work;
   }
 
-  /** Once only: where nodes disagree about who has a room, its sockets must not go round in circles. */
+  /** At most one proxy hop: if nodes disagree about the owner of a room, its sockets must not loop. */
   async #forward(socket: TextSocket, text: string, roomId: string, clientAddress: ClientAddress): Promise<TextSocketListener | undefined> {
     if (!this.#options.forward || clientAddress.forwarded) return undefined;
     const { socket: forwarded, listener } = forwardedSocket(socket, text, clientAddress.address);
@@ -209,19 +209,19 @@ export class PeerSockets {
     return session.listener(socket);
   }
 
-  /** What the peer is told of its room. Where that fails, a fresh session is over and one that was resumed waits for the next socket. */
+  /** Sends the state of the room to the peer. If that fails, a fresh session ends and a resumed one waits for the next socket. */
   async #welcome(session: PeerSession, socket: TextSocket, resumed: boolean): ReturnType<Peer['welcome']> {
     try {
       return await session.peer.welcome();
     } catch (error) {
-      if (!(error instanceof ServiceError)) session.peer.crash('the room could not be entered');
+      if (!(error instanceof ServiceError)) session.peer.crash('could not join the room');
       session.release(socket);
       if (!resumed) session.end('goingAway');
       throw error;
     }
   }
 
-  /** A fresh session in place of an old one that is lost, or may be taken over. @throws ServiceError `conflict` */
+  /** Creates a fresh session if the old one is lost or may be taken over. @throws ServiceError `conflict` */
   #replace(old: Entry | undefined, peer: Peer, data: RequestData<'authenticate'>, clientAddress: ClientAddress): Entry {
     const own = old !== undefined && old.session.id === data.resume;
     if (old?.session.attached && !own && data.takeover !== true) throw new ServiceError('conflict', `Peer ${peer.id} is already connected`);

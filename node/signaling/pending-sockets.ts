@@ -1,12 +1,15 @@
-// Sockets that have not said who they are: bounded for each network and in all, and the oldest goes where one is too many.
+// Pending sockets: limits unauthenticated sockets per network and in total, and evicts the oldest.
 import { networkOf } from '../common/rate-limit.ts';
 
 export type PendingLimits = { total: number; perNetwork: number };
 
-/** Nobody is refused for the sockets of others: a newcomer takes the place of one of its own network, else of the network that has most. */
+/**
+ * No client is rejected because of sockets of other networks: a new socket evicts one of its own network, or else one of the network with
+ * most sockets.
+ */
 export class PendingSockets {
   readonly #limits: PendingLimits;
-  /** By network, each with its oldest first. */
+  /** By network, oldest first. */
   readonly #networks = new Map<string, Set<() => void>>();
   #size = 0;
 
@@ -19,17 +22,17 @@ export class PendingSockets {
   }
 
   /**
-   * Counts one more.
+   * Adds a socket.
    * @param address IP address of the client
-   * @param evict ends the socket, at once
-   * @returns to be called when it is pending no more; idempotent
+   * @param evict closes the socket immediately
+   * @returns a function to call when the socket is not pending any more; idempotent
    */
   add(address: string, evict: () => void): () => void {
     const network = networkOf(address);
     const own = this.#networks.get(network);
     if (own && own.size >= this.#limits.perNetwork) this.#evictOldest(own);
     else if (this.#size >= this.#limits.total) this.#evictOldest(this.#greediest());
-    // A key of its own for each, whatever function is given.
+    // A unique key, even if the same function is passed twice.
     const entry = () => evict();
     const sockets = this.#networks.get(network) ?? new Set();
     this.#networks.set(network, sockets.add(entry));
@@ -47,7 +50,7 @@ export class PendingSockets {
     return most;
   }
 
-  /** Who is evicted leaves, as whoever ends otherwise does. */
+  /** An evicted socket is removed like one that closes. */
   #evictOldest(sockets: Set<() => void>): void {
     sockets.values().next().value?.();
   }

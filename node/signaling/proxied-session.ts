@@ -1,8 +1,8 @@
-// A socket of this node as another one serves it: frames go through as they are, the limits of this node stay in force.
+// Proxied session: adapts a socket whose session is on another node. Frames pass unchanged, limits of this node still apply.
 import type { ProxiedSocket, ProxiedSocketListener } from '../rooms/proxied-socket.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 
-/** `listener` is to be told what comes; until the other side listens, it keeps that. The door bounds what comes so early. */
+/** `listener` receives the frames; they are held until the remote node listens. The acceptor bounds early frames. */
 export function forwardedSocket(
   socket: TextSocket,
   first: string,

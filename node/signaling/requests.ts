@@ -1,4 +1,4 @@
-// What each request of a peer does: one line of the protocol, one call of the domain.
+// Request handlers of peers: map each method of the protocol to one call of the domain.
 import { ServiceError } from '../common/errors.ts';
 import type { Peer } from '../rooms/peer.ts';
 import { parseData, type Request } from './frames.ts';
@@ -36,7 +36,7 @@ const handlers: Handlers = {
   getStats: (peer) => peer.stats(),
 };
 
-/** Units of what a peer may ask for (PeerSession), for requests that cost the node or the media worker more than others. */
+/** Cost in units (PeerSession) of requests that are more expensive for the node or the media worker. */
 const costs: { readonly [M in PeerMethod]?: (peer: Peer) => number } = {
   createTransport: () => 10,
   restartIce: () => 5,
@@ -44,7 +44,7 @@ const costs: { readonly [M in PeerMethod]?: (peer: Peer) => number } = {
   publishData: () => 5,
   setPeerMetadata: () => 5,
   setTrackMetadata: () => 5,
-  // Each track is a question of its own to the media worker.
+  // Each track needs a separate request to the media worker.
   getStats: (peer) => 10 + peer.trackCount / 8,
 };
 
@@ -52,12 +52,12 @@ export function costOf(peer: Peer, method: string): number {
   return isPeerMethod(method) ? (costs[method]?.(peer) ?? 0) : 0;
 }
 
-/** Whether it is what a client says of each track that it is offered. */
+/** True for requests that a client sends for each offered track. */
 export function answersOffer(method: string): boolean {
   return method === 'trackReady' || method === 'setPreferredLayers' || method === 'setPriority';
 }
 
-/** Does what a request asks. @throws ServiceError for an unknown method, bad data and what the domain refuses. */
+/** Executes a request. @throws ServiceError for an unknown method, invalid data and errors of the domain. */
 export async function handleRequest(peer: Peer, request: Request): Promise<Record<string, unknown>> {
   if (!isPeerMethod(request.method)) {
     throw new ServiceError('bad_request', `Unknown method: ${JSON.stringify(request.method)}`);
@@ -70,6 +70,6 @@ function isPeerMethod(method: string): method is PeerMethod {
 }
 
 function call<M extends PeerMethod>(method: M, peer: Peer, data: unknown): ResponseData<M> | Promise<ResponseData<M>> {
-  // The schema of a method has the method's own data as its output; TypeScript loses that through the generic index.
+  // The schema of a method returns its data type; TypeScript loses that through the generic index.
   return handlers[method](peer, parseData(requestSchemas[method], data) as RequestData<M>);
 }

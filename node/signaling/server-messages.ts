@@ -1,17 +1,17 @@
-// The server notification socket's messages: they validate, give the types and make AsyncAPI.
+// Messages of the server websocket, for validation, types and AsyncAPI.
 import { z } from 'zod';
 import { eventTypeSchema, roomEventSchema } from '../rooms/shapes/events.ts';
 
 const events = z
-  .union([z.literal('all'), z.array(eventTypeSchema).max(100)], { error: "to be 'all' or a list of kinds of events" })
-  .meta({ description: 'Kinds of events, or all of them.' });
-const rooms = z.array(z.string().max(128)).max(1000).meta({ description: 'Ids of rooms; those of all rooms where left out.' });
+  .union([z.literal('all'), z.array(eventTypeSchema).max(100)], { error: "to be 'all' or a list of event types" })
+  .meta({ description: 'Event types, or all of them.' });
+const rooms = z.array(z.string().max(128)).max(1000).meta({ description: 'Ids of rooms; default: all rooms.' });
 
-const cursor = z.record(z.string().max(600), z.int().min(0)).meta({ description: 'By source: the index of the last event that was seen.' });
-/** Sources that a cursor may name. */
+const cursor = z.record(z.string().max(600), z.int().min(0)).meta({ description: 'By source: the index of the last received event.' });
+/** Maximum number of sources in a cursor. */
 export const maxCursorSources = 1_000;
 
-/** Data of each request by its method. The envelope is that of the peer websocket. */
+/** Request data by method. The envelope is the same as on the peer websocket. */
 export const serverRequestSchemas = {
   authenticate: z.strictObject({ token: z.string().max(4096).meta({ description: 'An API token; scope read is enough.' }) }),
   subscribe: z
@@ -23,10 +23,10 @@ export const serverRequestSchemas = {
         .optional()
         .meta({
           description:
-            'Where to take up: what followed comes first, then what happens. A source that it does not name counts from its first event. Without it events come from now on.',
+            'Start position: missed events are sent first, then live ones. A source that is not listed starts at its first event. Without a cursor only live events are sent.',
         }),
     })
-    .meta({ description: 'Takes the place of an earlier subscription.' }),
+    .meta({ description: 'Replaces an earlier subscription.' }),
   unsubscribe: z.strictObject({}),
   ping: z.strictObject({}),
 } as const;
@@ -44,29 +44,28 @@ export const serverResponseSchemas = {
     events: z.array(eventTypeSchema),
     rooms: rooms.nullable(),
     cursor: cursor.meta({
-      description: 'Where the frames that follow take up. Set your cursor to it, and then, with every frame, cursor[source] to its index.',
+      description: 'Start position of the following frames. Set your cursor to it, and after every frame set cursor[source] to its index.',
     }),
     incomplete: z.array(z.string()).meta({
-      description: 'Sources whose events after the given cursor are gone, in part or all: look at the rooms themselves.',
+      description: 'Sources whose events after the given cursor were lost in part or completely: query the rooms instead.',
     }),
   }),
   unsubscribe: empty,
   ping: z.object({
     cursor: cursor.optional().meta({
-      description: 'While subscribed: everything wanted up to here has been sent, those events included that were not asked for.',
+      description: 'While subscribed: position up to which all requested events were sent, including events that were filtered out.',
     }),
   }),
 } as const satisfies Record<ServerMethod, z.ZodType>;
 export type ServerResponseData<M extends ServerMethod> = z.output<(typeof serverResponseSchemas)[M]>;
 
-/** What comes after subscribe. */
+/** Messages after subscribe. */
 export const serverEventSchema = z
   .object({
     event: z.literal('roomEvent'),
-    source: z.string().meta({ description: 'Which start of which node tells it: `<node>#<boot id>`.' }),
+    source: z.string().meta({ description: 'The node and start that emitted the event: `<node>#<boot id>`.' }),
     index: z.int().min(0).meta({
-      description:
-        'Its place among the events of the source; of a room that was lost with its node: the last that was heard of the source.',
+      description: 'Index of the event in its source; for a room lost with its node: the last index received from the source.',
     }),
     data: roomEventSchema,
   })

@@ -1,4 +1,4 @@
-// The server notification socket: holders of an API token get the events of rooms as they happen.
+// Server websocket: sends room events to clients with an API token.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../common/errors.ts';
@@ -19,7 +19,7 @@ import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
 
 export const serverSocketPath = '/socket/server/websocket';
 
-/** Clients that get what they missed, at once; each has a page of events in memory. */
+/** Maximum clients that catch up at the same time, because each holds a page of events in memory. */
 const maxCatchingUp = 64;
 
 export type ServerSocketsOptions = {
@@ -27,10 +27,10 @@ export type ServerSocketsOptions = {
   apiTokens: ApiTokens;
   signedCalls: SignedCalls;
   events: EventFeed;
-  /** Messages a second and socket; none where undefined or null. */
+  /** Messages per second and socket; no limit if undefined or null. */
   rateLimit: () => number | null | undefined;
   checkOrigin: () => OriginRule;
-  /** The node's own `host[:port][/path]`. */
+  /** The `host[:port][/path]` of the node. */
   address: () => string;
   limits?: Partial<Limits>;
 };
@@ -70,14 +70,14 @@ export class ServerSockets {
     this.#webSocketAcceptor.handleUpgrade(request, socket, head, client);
   }
 
-  /** API tokens changed: sockets of those that are no longer good are closed. */
+  /** API tokens changed: closes sockets with invalid tokens. */
   tokensChanged(): void {
     for (const client of [...this.#clients]) {
       if (!this.#options.apiTokens.find(client.token)) this.#close(client, 'unauthenticated');
     }
   }
 
-  /** Closes every socket with 1001 and resolves when all are gone. Idempotent. */
+  /** Closes every socket with 1001 and resolves when all are closed. Idempotent. */
   async close(): Promise<void> {
     this.#unsubscribe();
     for (const client of this.#clients) this.#forget(client);
@@ -110,7 +110,7 @@ export class ServerSockets {
       return { message: (next) => this.#receive(client, next), lost: () => this.#forget(client) };
     } catch (error) {
       if (error instanceof ServiceError) socket.send(JSON.stringify(errorResponse(id, error)));
-      else this.#options.log.error({ err: error }, 'authentication of a server socket failed');
+      else this.#options.log.error({ err: error }, 'authentication of server socket failed');
       socket.close(closingOf(error));
       return undefined;
     }
@@ -143,7 +143,7 @@ export class ServerSockets {
         this.#send(client, errorResponse(request.id, error));
         return;
       }
-      this.#options.log.error({ err: error }, 'a request of a server socket failed');
+      this.#options.log.error({ err: error }, 'request of server socket failed');
       this.#close(client, 'internalError');
     }
   }
@@ -161,7 +161,7 @@ export class ServerSockets {
       failed: (why) => this.#close(client, why === 'tooSlow' ? 'tooSlow' : 'goingAway'),
     });
     if (cursor && this.#catchingUp >= maxCatchingUp) {
-      throw new ServiceError('unavailable', 'Too many clients are being told what they missed, try again', { retryAfter: 1 });
+      throw new ServiceError('unavailable', 'Too many clients are catching up, try again', { retryAfter: 1 });
     }
     client.subscription?.stop();
     client.subscription = subscription;
@@ -173,7 +173,7 @@ export class ServerSockets {
     this.#catchingUp += 1;
     try {
       const subscriptionStart = await subscription.startAt(cursor);
-      if (client.subscription !== subscription) throw new ServiceError('conflict', 'A later request took the place of this subscription');
+      if (client.subscription !== subscription) throw new ServiceError('conflict', 'A later request replaced this subscription');
       this.#send(client, { id: request.id, ok: true, data: { events: types, rooms: rooms ?? null, ...subscriptionStart } });
       await subscription.catchUp();
     } finally {
@@ -191,7 +191,7 @@ export class ServerSockets {
   }
 
   #sendText(client: Client, text: string): void {
-    // Half of what cuts the socket off: the closing frame shall still find a place.
+    // Half of the limit at which the socket is terminated, so that the close frame still fits.
     if (client.socket.bufferedBytes > this.#limits.bufferedBytes / 2) {
       this.#close(client, 'tooSlow');
       return;
@@ -219,7 +219,7 @@ function closingOf(error: unknown): 'unauthenticated' | 'tooFast' | 'internalErr
 function handle(client: Client, request: Request): ServerResponseData<Exclude<ServerMethod, 'subscribe'>> {
   switch (request.method) {
     case 'authenticate':
-      throw new ServiceError('conflict', 'This socket has authenticated already');
+      throw new ServiceError('conflict', 'This socket is already authenticated');
     case 'unsubscribe':
       parseData(serverRequestSchemas.unsubscribe, request.data);
       client.subscription?.stop();

@@ -1,4 +1,4 @@
-// The session of one peer: requests in order, answers and events counted, over one socket after another.
+// Peer session: processes requests in order and numbers responses and events, across successive sockets.
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
@@ -19,13 +19,13 @@ import { answerFrame, eventFrame } from './wire-frames.ts';
 export type SessionOptions = {
   log: Log;
   limits: Limits;
-  /** Messages a second. */
+  /** Messages per second. */
   rateLimit: () => number | null | undefined;
-  /** What requests cost is taken from it; the peer's, whichever session it has. */
+  /** Request budget, shared by all sessions of the peer. */
   work: TokenBucket;
-  /** Seconds that a lost socket may be resumed in. */
+  /** Seconds during which a lost socket may be resumed. */
   resumeWindow: () => number;
-  /** The session is over, by whatever cause; called once. */
+  /** Called once when the session has ended, for any reason. */
   ended: () => void;
 };
 
@@ -38,8 +38,8 @@ const namesOfReasons: Record<CloseReason, CloseCodeName> = {
 };
 
 /**
- * attached -> lost -> attached ... -> ended. Ended by leave, by a close with code 1000, by the domain, by a newer session,
- * or when no socket came within the resume window; then it holds nothing and the peer is disconnected.
+ * State: attached -> lost -> attached ... -> ended. It ends by leave, by a close with code 1000, by the domain, by a newer session, or at
+ * the end of the resume window. An ended session holds no resources, and the peer is disconnected.
  */
 export class PeerSession implements PeerConnection {
   readonly id = randomBytes(18).toString('base64url');
@@ -48,21 +48,21 @@ export class PeerSession implements PeerConnection {
   readonly #sendQueue: SendQueue;
   readonly #bucket: TokenBucket;
   #socket: TextSocket | undefined;
-  /** Frames wait in the outbox alone until the socket has had its answer to authenticate. */
+  /** False until the socket received the response to authenticate. Until then frames are only queued. */
   #live = false;
   #window: Timer | undefined;
   #waiting: { request: Request; refusal: SocketResponse | undefined; bytes: number; free: boolean }[] = [];
   #waitingBytes = 0;
   #waitingFree = 0;
-  /** Requests that may answer what the server offered: how many of them there are is not the client's choice. */
+  /** Requests that answer offers of the server. Their number is not chosen by the client. */
   #freeAnswers = 0;
   #working = false;
-  /** Until requests before have been paid for. */
+  /** Delay until the cost of previous requests is paid. */
   #pause: { timer: Timer; over: () => void } | undefined;
-  /** Messages that the socket did not take in time and that it was not told of yet. */
+  /** Messages dropped because of a slow socket and not reported to it yet. */
   #dropped = 0;
   #lastRequest = -1;
-  /** Requests up to here came before the last resume: what the client repeats of them was done already. */
+  /** Requests up to this id arrived before the last resume. If the client repeats them, they are not executed again. */
   #repeated = -1;
   #ended = false;
 
@@ -77,22 +77,22 @@ export class PeerSession implements PeerConnection {
     return this.#ended;
   }
 
-  /** Whether a socket is there, as far as anybody knows. */
+  /** True if a socket is attached and not known to be lost. */
   get attached(): boolean {
     return this.#socket !== undefined;
   }
 
-  /** How long a socket that is lost now may be resumed, in milliseconds. */
+  /** Time during which a socket lost now may be resumed, in milliseconds. */
   get resumeWindow(): number {
     return this.peer.resumeWindow(this.#options.resumeWindow() * 1_000);
   }
 
-  /** Whether everything that follows this frame is still here. */
+  /** True if all frames after this one are still queued. */
   canResume(received: number): boolean {
     return !this.#ended && this.#sendQueue.after(received) !== undefined;
   }
 
-  /** Takes this socket in place of any other; frames flow after start(). */
+  /** Replaces the socket. Frames are sent after start(). */
   attach(socket: TextSocket): void {
     this.#window?.stop();
     this.#live = false;
@@ -105,17 +105,17 @@ export class PeerSession implements PeerConnection {
     return this.#socket === socket;
   }
 
-  /** The number for the answer to authenticate: what came up to here is done or will be, and its answers follow. */
+  /** The value of lastRequest in the response to authenticate: requests up to it were accepted, and their responses follow. */
   get lastRequest(): number {
     return this.#lastRequest;
   }
 
-  /** Sends the answer to authenticate, then the frames that follow `received`, then everything as it comes. */
+  /** Sends the response to authenticate, then the frames after `received`, then live frames. */
   start(answer: SocketResponse, received: number): void {
     const frames = this.#sendQueue.after(received);
     const socket = this.#socket;
     if (!socket) return;
-    // The bound was reached since canResume(): the client asks again and gets a fresh session.
+    // A limit was reached after canResume(): the client retries and gets a fresh session.
     if (!frames) {
       this.#cut(socket);
       return;
@@ -127,12 +127,12 @@ export class PeerSession implements PeerConnection {
     this.#live = this.#socket === socket;
   }
 
-  /** Lets the socket go without closing it: this one will not be used, the next may be. */
+  /** Detaches the socket without closing it: this one will not be used, but the next one may be. */
   release(socket: TextSocket): void {
     this.#socketLost(socket, 1006);
   }
 
-  /** What listens to the socket that is attached now. */
+  /** Listener of the attached socket. */
   listener(socket: TextSocket): TextSocketListener {
     return {
       message: (text, bytes) => {
@@ -142,7 +142,7 @@ export class PeerSession implements PeerConnection {
     };
   }
 
-  /** Messages of peers that the socket does not take in time are lost: nobody else's, and never the session. */
+  /** Messages of peers that the socket does not read in time are dropped, without effect on other peers and the session. */
   send(event: PeerEvent): void {
     const { freeAnswers, freeAnswersPerOffer } = this.#options.limits;
     if (event.event === 'trackSubscribed') this.#freeAnswers = Math.min(this.#freeAnswers + freeAnswersPerOffer, freeAnswers);
@@ -160,7 +160,7 @@ export class PeerSession implements PeerConnection {
     this.end(namesOfReasons[reason]);
   }
 
-  /** Ends the session: its socket closes, the peer disconnects. `lostSince`: milliseconds without a socket. Idempotent. */
+  /** Ends the session: closes its socket and disconnects the peer. `lostSince`: milliseconds without a socket. Idempotent. */
   end(name: CloseCodeName, lostSince = 0): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -222,7 +222,7 @@ export class PeerSession implements PeerConnection {
       return;
     }
     this.#lastRequest = request.id;
-    // Answered out of turn: it says that the connection lives, however long the request before it takes.
+    // Answered out of order: it shows that the connection is alive, regardless of slow requests before it.
     if (request.method === 'ping' && !frame.refusal) {
       this.#ping(request);
       return;
@@ -258,7 +258,7 @@ export class PeerSession implements PeerConnection {
     await this.#pay(costOf(this.peer, request.method));
     if (this.#ended) return;
     try {
-      if (request.method === 'authenticate') throw new ServiceError('conflict', 'This socket has authenticated already');
+      if (request.method === 'authenticate') throw new ServiceError('conflict', 'This socket is already authenticated');
       if (request.method === 'leave') return this.#leave(request);
       this.#answer({ id: request.id, ok: true, data: await handleRequest(this.peer, request) });
     } catch (error) {
@@ -266,7 +266,7 @@ export class PeerSession implements PeerConnection {
     }
   }
 
-  /** Requests that cost more than the peer has left wait, and those behind them: nobody honest is refused. */
+  /** Requests that exceed the budget wait together with the following ones, so that no honest client is rejected. */
   async #pay(cost: number): Promise<void> {
     const delay = cost === 0 ? 0 : this.#options.work.charge(cost);
     if (delay === 0) return;
@@ -288,8 +288,8 @@ export class PeerSession implements PeerConnection {
       this.#answer(errorResponse(id, error));
       return;
     }
-    this.#options.log.error({ err: error }, 'a request of a peer failed');
-    this.peer.crash('a request failed unexpectedly');
+    this.#options.log.error({ err: error }, 'request of peer failed');
+    this.peer.crash('request failed unexpectedly');
   }
 
   #cut(socket: TextSocket): void {

@@ -1,27 +1,24 @@
-// One websocket as both kinds of sockets use it: text frames of bounded size, a watch over its life, closing by our table.
+// Text socket: common base of both websocket types, with bounded text frames, pings, and closing by our code table.
 import { isUtf8 } from 'node:buffer';
 import type { RawData, WebSocket } from 'ws';
 import { type CloseCodeName, closeCodes } from './close-codes.ts';
 import type { Limits } from './limits.ts';
 
-/** What drained() waits for: so little may still be waiting for the network, in bytes. */
+/** Buffer size in bytes at which drained() resolves. */
 const lowWater = 64 * 1024;
 
 export type TextSocketListener = {
   /** One text frame; `bytes` is its size. */
   message: (text: string, bytes: number) => void;
   /**
-   * The socket is gone, for whatever reason but our own close(); at most once. `code` as in RFC 6455, section 7.4: 1006 where there was no
-   * closing handshake. `silentFor`: milliseconds that it has answered no ping, where it is cut for that; else 0.
+   * The socket closed for any reason other than our close(); called at most once. `code` as in RFC 6455, section 7.4: 1006 without a
+   * closing handshake. `silentFor`: milliseconds without a pong if it was terminated for that; else 0.
    */
   lost: (code: number, reason: string, silentFor: number) => void;
   pong?: () => void;
 };
 
-/**
- * Owns a websocket and its timers. After close(), terminate() or the loss of the socket nothing is told any more and
- * nothing is sent.
- */
+/** Owns a websocket and its timers. After close(), terminate() or the loss of the socket it sends and reports nothing. */
 export class TextSocket {
   readonly #socket: WebSocket;
   readonly #limits: Limits;
@@ -33,7 +30,7 @@ export class TextSocket {
   #pongTimeout: number;
   #life: NodeJS.Timeout | undefined;
   #heardAt = performance.now();
-  /** Whether a ping has no answer yet. */
+  /** True while a ping has no pong. */
   #asked = false;
   #drainWaiters: (() => void)[] = [];
 
@@ -50,7 +47,7 @@ export class TextSocket {
       this.#listener.pong?.();
     });
     socket.on('message', (data, binary) => this.#onMessage(data, binary));
-    // An error (a bad frame, one above ws's limit, a reset) is followed by `close`, which is what counts.
+    // An error (invalid frame, limit of ws, reset) is always followed by `close`, which is handled.
     socket.on('error', () => {});
     this.#gone = new Promise((resolve) => {
       socket.on('close', (code, reason) => {
@@ -66,7 +63,7 @@ export class TextSocket {
     return this.#open;
   }
 
-  /** Resolves when the socket is gone. */
+  /** Resolves when the socket is closed. */
   get gone(): Promise<void> {
     return this.#gone;
   }
@@ -79,24 +76,24 @@ export class TextSocket {
     this.#listener = listener;
   }
 
-  /** From now on it may answer no ping for so many milliseconds; two go in that time. */
+  /** Sets the maximum time without a pong in milliseconds. Two pings are sent during that time. */
   watch(pongTimeout: number): void {
     this.#pongTimeout = pongTimeout;
     this.#heardAt = performance.now();
     this.#checkIn(pongTimeout / 2);
   }
 
-  /** A pong is told to the listener. */
+  /** A pong is reported to the listener. */
   ping(): void {
     if (this.#open) this.#socket.ping();
   }
 
-  /** Takes messages up to this size from now on. */
+  /** Sets the maximum size of messages. */
   allow(maxBytes: number): void {
     this.#maxBytes = maxBytes;
   }
 
-  /** Sends a frame. Where the other side does not read, the socket is cut and reported as lost. */
+  /** Sends a frame. If the remote does not read, the socket is terminated and reported as lost. */
   send(frame: string | Buffer): void {
     if (!this.#open) return;
     this.#socket.send(frame, { binary: false }, () => {
@@ -105,13 +102,13 @@ export class TextSocket {
     if (this.#socket.bufferedAmount > this.#limits.bufferedBytes) this.#cut();
   }
 
-  /** Resolves when the network has taken what was sent, but for a little, or the socket is gone. */
+  /** Resolves when the send buffer is almost empty or the socket is closed. */
   drained(): Promise<void> {
     if (!this.#open || this.#socket.bufferedAmount <= lowWater) return Promise.resolve();
     return new Promise((resolve) => this.#drainWaiters.push(resolve));
   }
 
-  /** Reads nothing until resume(): the client's own sending stops when the network is full. */
+  /** Stops reading until resume(): TCP backpressure then stops the client. */
   pause(): void {
     if (this.#open) this.#socket.pause();
   }
@@ -125,17 +122,17 @@ export class TextSocket {
     this.closeAs(code, reason);
   }
 
-  /** Closes as another node did: `code` one that may be sent (RFC 6455, section 7.4). */
+  /** Closes with the code of another node, which must be sendable (RFC 6455, section 7.4). */
   closeAs(code: number, reason: string): void {
     if (!this.#open) return;
     this.#end();
     this.#socket.close(code, reason);
-    // The answer to the closing frame must be read.
+    // The response to the close frame must be read.
     this.#socket.resume();
     this.#closing = setTimeout(() => this.#socket.terminate(), this.#limits.closeTimeout);
   }
 
-  /** Ends the connection at once, also while a close() is still waiting for the other side. */
+  /** Closes the connection immediately, even while a close() waits for the remote. */
   terminate(): void {
     this.#end();
     this.#socket.terminate();
@@ -154,7 +151,7 @@ export class TextSocket {
     this.#listener.message(data.toString('utf8'), data.length);
   }
 
-  /** Closes because of what came, and says that the socket is lost: what hangs on it may be resumed. */
+  /** Closes because of an invalid message and reports the socket as lost: its session may be resumed. */
   refuse(name: CloseCodeName): void {
     this.close(name);
     this.#listener.lost(closeCodes[name].code, '', 0);
@@ -162,7 +159,7 @@ export class TextSocket {
 
   #checkIn(delay: number): void {
     clearTimeout(this.#life);
-    // Answers that came while this process was busy are read before.
+    // Pongs that arrived while this process was busy are read first.
     this.#life = setTimeout(() => setImmediate(() => this.#checkLife()), delay);
   }
 

@@ -1,14 +1,14 @@
-// A peer's token is renewed before it expires, so that a client that was here for days can still come back.
+// Token renewal: renews the token of a peer before it expires, so that a client can reconnect even after days.
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import type { PeerClaims } from '../rooms/tokens/peer-tokens.ts';
 
-/** Least time before the expiry, in milliseconds, for tokens that live long enough. */
+/** Minimum time before expiry in milliseconds, for tokens with a long validity. */
 const margin = 10 * 60 * 1000;
-/** Between attempts, in milliseconds, where signing failed or tokens live very short. */
+/** Delay between attempts in milliseconds, if signing failed or tokens have a very short validity. */
 const minDelayMs = 1_000;
 
-/** Milliseconds until a token that lives this long should be renewed: at 80 % of it or 10 minutes before its end, whichever is later. */
+/** Milliseconds until a token with this remaining validity is renewed: at 80 % of it or 10 minutes before its end, whichever is later. */
 export function renewalDelay(remaining: number): number {
   return Math.max(minDelayMs, remaining * 0.8, remaining - margin);
 }
@@ -20,7 +20,7 @@ export type TokenRenewalOptions = {
   renewed: (token: string) => void;
 };
 
-/** Owns one timer; stop() ends it for good. */
+/** Owns one timer; stop() is final. */
 export class TokenRenewal {
   readonly #options: TokenRenewalOptions;
   #timer: Timer | undefined;
@@ -30,7 +30,7 @@ export class TokenRenewal {
     this.#options = options;
   }
 
-  /** Starts anew with the token that the peer holds now. */
+  /** Restarts with the current token of the peer. */
   schedule(claims: PeerClaims): void {
     this.#timer?.stop();
     if (this.#stopped) return;
@@ -51,7 +51,7 @@ export class TokenRenewal {
       renewed(token);
       if (next) this.schedule(next);
     } catch (error) {
-      log.error({ err: error }, 'could not renew a peer token');
+      log.error({ err: error }, 'could not renew peer token');
       if (claims.expiresAt > Date.now()) this.schedule(claims);
     }
   }

@@ -1,4 +1,4 @@
-// Where websockets come in: origin, number and time of those that have not said who they are, and what they may send until then.
+// WebSocket acceptor: checks the origin, limits number, time and bytes of unauthenticated sockets, and authenticates them.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -7,7 +7,7 @@ import { isAllowedOrigin, type OriginRule } from './origin.ts';
 import { PendingSockets } from './pending-sockets.ts';
 import { TextSocket, type TextSocketListener } from './text-socket.ts';
 
-/** Where a socket comes from. `address`: the client's, also where another node `forwarded` the socket. */
+/** Origin of a socket. `address`: address of the client, also if another node `forwarded` the socket. */
 export type ClientAddress = { address: string; forwarded: boolean };
 
 export type WebSocketAcceptorOptions = {
@@ -15,18 +15,18 @@ export type WebSocketAcceptorOptions = {
   checkOrigin: () => OriginRule;
   address: () => string;
   /**
-   * Looks at the first message. Resolves with who listens from now on, or with undefined where it has closed the socket.
-   * What comes meanwhile waits and is handed to the listener in order.
+   * Processes the first message. Resolves with the listener of later messages, or with undefined if it closed the socket. Messages that
+   * arrive meanwhile are held and passed to the listener in order.
    */
   authenticate: (socket: TextSocket, text: string, clientAddress: ClientAddress) => Promise<TextSocketListener | undefined>;
-  /** The client's address where another node of the cluster forwards the socket. */
+  /** The address of the client if another node proxies the socket. */
   forwardedFor?: ((request: IncomingMessage) => string | undefined) | undefined;
 };
 
-/** Bytes that frame a message in front of its payload (RFC 6455, section 5.2). */
+/** Maximum size of a frame header (RFC 6455, section 5.2). */
 const frameHeaderBytes = 14;
 
-/** Owns every socket that came through it, until close(). */
+/** Owns every accepted socket until close(). */
 export class WebSocketAcceptor {
   readonly #options: WebSocketAcceptorOptions;
   readonly #server: WebSocketServer;
@@ -43,7 +43,7 @@ export class WebSocketAcceptor {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: options.limits.payloadBytes,
-      // TextSocket looks itself, so that the code is ours.
+      // TextSocket validates UTF-8, so that the close code is ours.
       skipUTF8Validation: true,
     });
   }
@@ -52,22 +52,23 @@ export class WebSocketAcceptor {
     return this.#sockets.size;
   }
 
-  /** `address`: the client's, where a proxy stands between. */
+  /** `address`: address of the client, resolved behind proxies. */
   handleUpgrade(request: IncomingMessage, raw: Duplex, head: Buffer, address?: string): void {
     if (this.#closed) {
-      rejectUpgrade(raw, 503, 'unavailable', 'This node is going away');
+      rejectUpgrade(raw, 503, 'unavailable', 'This node is shutting down');
       return;
     }
     const { origin, host } = request.headers;
     if (!isAllowedOrigin(this.#options.checkOrigin(), origin, host, this.#options.address())) {
-      rejectUpgrade(raw, 403, 'forbidden', 'This origin may not open a socket here');
+      rejectUpgrade(raw, 403, 'forbidden', 'This origin may not open a websocket');
       return;
     }
     const client = this.#options.forwardedFor?.(request);
     const caller = { address: client ?? address ?? request.socket.remoteAddress ?? '', forwarded: client !== undefined };
     this.#server.handleUpgrade(request, raw, head, (webSocket) => {
       const { limits } = this.#options;
-      // Counted before ws joins the parts of a message, so that nobody unknown makes us keep more than the first message may have.
+      // Counted before ws joins the fragments of a message, so that an unauthenticated client cannot make us buffer more than the limit of
+      // the first message.
       let bytes = 0;
       const watch = (chunk: Buffer) => {
         bytes += chunk.length;
@@ -84,7 +85,7 @@ export class WebSocketAcceptor {
       }, limits.authenticationTimeout);
       const leave = this.#pending.add(caller.address, () => {
         socket.refuse('authenticationTimeout');
-        // At once, or those who never answer the closing frame would be as many again.
+        // Immediately, because clients that never answer the close frame could otherwise double the number.
         socket.terminate();
         leave();
       });
@@ -108,7 +109,7 @@ export class WebSocketAcceptor {
     });
   }
 
-  /** Closes every socket with 1001 and resolves when all are gone. Idempotent. */
+  /** Closes every socket with 1001 and resolves when all are closed. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const socket of this.#sockets) socket.close('goingAway');
@@ -140,7 +141,7 @@ export class WebSocketAcceptor {
   }
 }
 
-/** Answers an upgrade over plain HTTP, in the shape of every other error of the node. */
+/** Responds to an upgrade over plain HTTP, in the shape of all other errors. */
 export function rejectUpgrade(raw: Duplex, status: 403 | 404 | 503, code: string, message: string): void {
   const body = JSON.stringify({ errors: message, code });
   const names = { 403: 'Forbidden', 404: 'Not Found', 503: 'Service Unavailable' };

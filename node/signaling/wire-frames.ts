@@ -1,8 +1,8 @@
-// Frames as they go to the wire: a broadcast is made text once, however many get it.
+// Wire frames: serializes a broadcast once for all its receivers.
 import type { PeerEvent } from '../rooms/shapes/peer-events.ts';
 import type { SocketResponse } from './messages.ts';
 
-/** An event is the same object for all whom it is told, and nobody changes it. */
+/** All receivers of an event get the same immutable object. */
 const made = new WeakMap<PeerEvent, Buffer>();
 
 export function answerFrame(answer: SocketResponse): Buffer {

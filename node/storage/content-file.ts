@@ -1,15 +1,15 @@
-// A file as the answer to a request for it: whole, a range of it, or nothing but its headers.
+// Content file: responds to a request for a file with the whole file, a range, or headers only.
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { ContentResponse } from '../rooms/shapes/content.ts';
 import { type FileRequest, planFileResponse } from './file-response.ts';
 
-/** Bytes that are read ahead of each client. */
+/** Bytes read ahead for each client. */
 const readAhead = 256 * 1024;
 
-/** @returns undefined where there is no file that can be read under this real path. */
+/** @returns undefined if there is no readable file at this real path. */
 export async function openContentFile(path: string): Promise<FileHandle | undefined> {
-  // NONBLOCK: opening a pipe would wait for who writes to it. NOFOLLOW: the path was real a moment ago.
+  // NONBLOCK: opening a pipe would wait for its writer. NOFOLLOW: the resolved path must not have become a link.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(path, flags).catch(ignoreMissing);
   if (!handle || (await handle.stat()).isFile()) return handle;
@@ -17,7 +17,7 @@ export async function openContentFile(path: string): Promise<FileHandle | undefi
   return undefined;
 }
 
-/** Takes the handle over. `more`: headers of the answer beside those of the file. */
+/** Takes ownership of the handle. `more`: headers in addition to those of the file. */
 export async function openFileResponse(
   handle: FileHandle,
   request: FileRequest,
@@ -37,7 +37,7 @@ export async function openFileResponse(
   }
 }
 
-/** It went away in between, or is a socket, or a link. */
+/** The file was deleted meanwhile, or is a socket or link. */
 export function ignoreMissing(error: unknown): undefined {
   if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
   throw error;

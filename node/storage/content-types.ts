@@ -1,4 +1,4 @@
-// The media type of a file by its name.
+// Content types: the media type of a file by its name.
 import { extname } from 'node:path';
 
 const types: Record<string, string> = {

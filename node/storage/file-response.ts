@@ -1,4 +1,4 @@
-// What a request for a file is answered with, wherever its bytes are: status, headers, and which of them.
+// File response: status, headers and byte range of the response for a file, independent of where it is stored.
 import type { ContentRequest } from '../rooms/shapes/content.ts';
 import { contentTypeOf } from './content-types.ts';
 import { type ByteRange, readRange } from './ranges.ts';
@@ -6,10 +6,10 @@ import { type ByteRange, readRange } from './ranges.ts';
 export type FileRequest = Pick<ContentRequest, 'file' | 'method' | 'range' | 'ifRange'>;
 /** `modified`: milliseconds since 1970. */
 export type FileMetadata = { size: number; modified: number; etag: string };
-/** `bytes`: undefined where the answer has no body. */
+/** `bytes`: undefined if the response has no body. */
 export type FileResponse = { status: number; headers: Record<string, string>; bytes: ByteRange | undefined };
 
-/** `more`: headers of the answer beside those of the file. */
+/** `more`: headers in addition to those of the file. */
 export function planFileResponse(
   { size, modified: time, etag }: FileMetadata,
   request: FileRequest,

@@ -1,4 +1,4 @@
-// What this node has for viewers: streams that are made here, and recordings on its disk, `<resources>/recordings/<id>/`, files right in them.
+// Local content: HLS streams of this node, and recordings on its disk (`<resources>/recordings/<id>/`, without subfolders).
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../common/errors.ts';
@@ -14,7 +14,7 @@ import { ignoreMissing, openContentFile, openFileResponse } from './content-file
 import { resolveFileInside, resolveWithoutLinks } from './safe-paths.ts';
 
 const recordings = 'recordings';
-/** Most recordings that are listed. */
+/** Maximum number of listed recordings. */
 const maxListed = 100_000;
 
 export class LocalContent implements ContentService {
@@ -22,14 +22,14 @@ export class LocalContent implements ContentService {
   readonly #streams: LiveStreams | undefined;
   readonly #isRunning: (recordingId: string) => boolean;
 
-  /** `resources`: absolute path of the resources directory. `isRunning`: whether this recording is being made here. */
+  /** `resources`: absolute path of the resources directory. `isRunning`: true while the recording is written on this node. */
   constructor(resources: string, isRunning: (recordingId: string) => boolean = () => false, streams?: LiveStreams) {
     this.#resources = resources;
     this.#streams = streams;
     this.#isRunning = isRunning;
   }
 
-  /** Whether anything is here under this name. Never throws for a name. */
+  /** True if this node has content under this name. Never throws because of the name. */
   async has(kind: ContentKind, folder: string): Promise<boolean> {
     if (kind === 'hls') return this.#streams?.has(folder) ?? false;
     const path = await this.#folder(folder).catch(() => undefined);
@@ -41,12 +41,12 @@ export class LocalContent implements ContentService {
     const inside = await this.#folder(request.folder);
     const path = inside === undefined ? undefined : await resolveFileInside(inside, request.file);
     const handle = path === undefined ? undefined : await openContentFile(path);
-    if (!handle) throw new ServiceError('not_found', `There is no file ${request.file} of recording ${request.folder}`);
+    if (!handle) throw new ServiceError('not_found', `Recording ${request.folder} has no file ${request.file}`);
     return openFileResponse(handle, request);
   }
 
   #openStream(request: ContentRequest): Promise<ContentResponse> {
-    if (!this.#streams) throw new ServiceError('not_found', `There is no stream of room ${request.folder}`);
+    if (!this.#streams) throw new ServiceError('not_found', `Room ${request.folder} has no stream`);
     return this.#streams.open(request);
   }
 
@@ -60,11 +60,11 @@ export class LocalContent implements ContentService {
   async deleteRecording(id: string): Promise<void> {
     const path = await this.#folder(id);
     if (path === undefined) throw new ServiceError('not_found', `Recording ${id} does not exist`);
-    if (this.#isRunning(id)) throw new ServiceError('conflict', `Recording ${id} is being made: it can be deleted once it has ended`);
+    if (this.#isRunning(id)) throw new ServiceError('conflict', `Recording ${id} is in progress: it can be deleted once it has ended`);
     await rm(path, { recursive: true, force: true });
   }
 
-  /** The folder itself may be no link: it would show what is another room's. */
+  /** The folder must not be a link: it could expose content of another room. */
   async #folder(id: string): Promise<string | undefined> {
     const path = await resolveWithoutLinks(join(this.#resources, recordings), id);
     return path !== undefined && (await stat(path)).isDirectory() ? path : undefined;

@@ -1,6 +1,6 @@
-// The same for many, some at once.
+// Concurrent map: applies an async function to many items with limited concurrency.
 
-/** @returns results in order. @throws what one of them throws, then or later */
+/** @returns results in order. @throws the first error */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   atOnce: number,

@@ -1,4 +1,4 @@
-// What is on this node's disk, as the cluster uses it: what is removed here is not uploaded any more.
+// Node content: content on the disk of this node, as the cluster uses it. Deleting a recording also cancels its upload.
 import type { ContentKind, ContentRequest, ContentResponse, ContentService } from '../rooms/shapes/content.ts';
 import type { RecordingList, RecordingSummary } from '../rooms/shapes/recordings.ts';
 import type { LocalContent } from './local-content.ts';
@@ -9,7 +9,7 @@ export type NodeContentOptions = {
   resources: string;
   local: LocalContent;
   uploads: { discard(id: string): void };
-  /** What works on files of a recording. */
+  /** Renders that use files of a recording. */
   renders: { discard(id: string): Promise<void> };
 };
 
@@ -38,9 +38,9 @@ export class NodeContent implements ContentService, RecordingList {
   }
 
   async deleteRecording(id: string): Promise<void> {
-    // Before the upload: what is rendered would go up. It leaves alone what is being made.
+    // Before the upload is cancelled, because a finished render would restart it. A recording in progress is not affected.
     await this.#options.renders.discard(id);
-    // Before the files: an upload whose files are gone would be one that failed.
+    // Before the files are deleted, because an upload without files counts as failed.
     this.#options.uploads.discard(id);
     await this.#options.local.deleteRecording(id);
   }

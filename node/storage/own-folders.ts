@@ -1,4 +1,4 @@
-// Which folders of a bucket are recordings of ours: others may share it. Each of ours has a marker object before it has anything else.
+// Own folders: identifies our recordings in a bucket that may be shared. Each has a marker object, which is written first.
 import { text } from 'node:stream/consumers';
 import { maxReport } from '../rooms/shapes/recording-report.ts';
 import { mapConcurrent } from './map-concurrent.ts';
@@ -10,17 +10,17 @@ import { listChunks, parseChunk } from './uploads/chunks.ts';
 /** `<room>-<start time>`. */
 const archivedId = /^[A-Za-z0-9_-]{1,128}-\d{8}T\d{9}Z$/;
 const markers = '.mediarooms/';
-/** Folders that are looked into at once. */
+/** Folders inspected concurrently. */
 const looksAtOnce = 16;
-/** Ids that are remembered. */
+/** Maximum number of cached ids. */
 const maxKnown = 50_000;
 
-/** Name of the object that says that the folder is ours. It is empty. */
+/** Name of the empty object that marks a folder as ours. */
 export function markerOf(id: string): string {
   return `${markers}${id}`;
 }
 
-/** All fail with StorageError. Times are milliseconds for one call. */
+/** All methods fail with StorageError. Times are milliseconds per request. */
 export class OwnFolders {
   readonly #store: S3Store;
   readonly #deadline: number;
@@ -54,10 +54,13 @@ export class OwnFolders {
     this.#known.delete(id);
   }
 
-  /** Of releases up to 0.7.0, which made no markers: the report names the folder, or there are pieces as only we name them. It gets a marker now. */
+  /**
+   * Releases up to 0.7.0 created no markers. A folder is ours if its report names it, or it has chunks with our names. It then gets a
+   * marker.
+   */
   async #adopt(id: string, signal: AbortSignal): Promise<boolean> {
     if (!(await this.#isNamedByReport(id, signal)) && !(await this.#hasPieces(id, signal))) return false;
-    // Keys that only read will do: then it is looked into once by each process.
+    // Read-only keys are sufficient: then each process inspects the folder once.
     await this.#store.putText(markerOf(id), '', signal).catch(() => {});
     this.#remember(id);
     return true;

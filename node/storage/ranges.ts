@@ -1,11 +1,11 @@
-// Which bytes of a file a request asks for (RFC 9110, section 14).
+// Byte ranges of requests (RFC 9110, section 14).
 
-/** First and last byte, both with. */
+/** First and last byte, both inclusive. */
 export type ByteRange = { start: number; end: number };
 
 /**
- * The range of a Range header. @returns 'whole' where there is none, several, or one that is no byte range: those may be ignored;
- * 'unsatisfiable' where it has no byte of the file.
+ * The range of a Range header. @returns 'whole' if there is none, several, or one with another unit, because these may be ignored;
+ * 'unsatisfiable' if the file does not contain it.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/i.exec(header?.trim() ?? '');

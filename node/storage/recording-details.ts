@@ -1,4 +1,4 @@
-// The recordings on this node's disk as lists show them, by their reports.
+// Recording details: summaries of recordings on this node for lists, from their reports.
 import { join } from 'node:path';
 import { latestRecordingIds, maxRecordingDetails, type RecordingSummary, recordingSummarySchema } from '../rooms/shapes/recordings.ts';
 import { mapConcurrent } from './map-concurrent.ts';
@@ -6,7 +6,7 @@ import { readReportFile } from './report-file.ts';
 
 const reportsAtOnce = 16;
 
-/** `resources`: absolute path of the resources directory. Those without a report that can be read are left out. */
+/** `resources`: absolute path of the resources directory. Recordings without a readable report are skipped. */
 export async function recordingDetails(resources: string, ids: readonly string[]): Promise<RecordingSummary[]> {
   const found = await mapConcurrent(latestRecordingIds(ids, maxRecordingDetails), reportsAtOnce, async (id) => {
     const report = await readReportFile(join(resources, 'recordings', id));

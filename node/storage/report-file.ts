@@ -1,4 +1,4 @@
-// report.json of a folder that is kept: written whole or not at all, with what has become of its upload.
+// Report file: reads and atomically writes report.json of a folder, including the state of its upload.
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ export const reportName = 'report.json';
 export const reportFileSchema = z.record(z.string(), z.unknown());
 export type ReportFile = z.infer<typeof reportFileSchema>;
 
-/** All of it or nothing, whenever the process ends. */
+/** Atomic, even if the process ends at any time. */
 export async function writeReportFile(folder: string, report: object): Promise<void> {
   const temporary = join(folder, `.${reportName}`);
   await writeFile(temporary, reportText(report), { mode: 0o640 });
@@ -20,7 +20,7 @@ export function reportText(report: object): string {
   return `${JSON.stringify(report, null, 2)}\n`;
 }
 
-/** @returns undefined where there is none, or none that can be read. */
+/** @returns undefined if there is no readable report. */
 export async function readReportFile(folder: string): Promise<ReportFile | undefined> {
   try {
     return reportFileSchema.parse(JSON.parse(await readFile(join(folder, reportName), 'utf8')));
@@ -29,10 +29,10 @@ export async function readReportFile(folder: string): Promise<ReportFile | undef
   }
 }
 
-/** What is being changed, by folder: of two who do it at once, one would take back what the other said. */
+/** Updates in progress by folder. Concurrent updates would overwrite each other. */
 const changing = new Map<string, Promise<void>>();
 
-/** Of a folder that is as it is to be. Nothing where there is no report. @throws Error where the disk refuses */
+/** For finished folders. Does nothing if there is no report. @throws Error of the disk */
 export async function updateReportFile(folder: string, change: (report: ReportFile) => ReportFile): Promise<void> {
   const before = changing.get(folder) ?? Promise.resolve();
   const changed = before.then(async () => {
@@ -52,7 +52,7 @@ export function writeUploadState(folder: string, upload: UploadState): Promise<v
   return updateReportFile(folder, (report) => ({ ...report, upload }));
 }
 
-/** Of a folder that has one more file, or another: that all is up is not true any more. */
+/** For a folder with a new or changed file: the upload is not complete any more. */
 export function markUploadPending(report: ReportFile): ReportFile {
   const { state } = (report.upload ?? {}) as Partial<UploadState>;
   return state === 'done' ? { ...report, upload: { state: 'pending' } } : report;

@@ -1,4 +1,4 @@
-// Recordings in the node's own S3 storage, read where no node has them: files, and what is there of files that never became whole.
+// S3 archive: serves recordings from the S3 storage of the node if no node has them, including files that were uploaded only in chunks.
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -17,12 +17,12 @@ import { StorageError } from './s3/s3-errors.ts';
 import type { S3Store } from './s3/s3-store.ts';
 import { concatenatedChunks, listChunks, parseChunk } from './uploads/chunks.ts';
 
-/** Milliseconds for S3 to answer, to remove what a recording has, and for a body to rest, e.g. because its reader does. */
+/** Milliseconds for a response of S3, for the deletion of a recording, and for a stalled body, for example because its reader is slow. */
 const responseTimeoutMs = 5000;
 const removeTimeoutMs = 60_000;
 const idleTimeoutMs = 10 * 60_000;
 const maxSockets = 500;
-/** Reports that are read for one list: the newest; and how many at once. */
+/** Maximum number of reports read for a list (the newest), and their concurrency. */
 const maxReports = 200;
 const reportsAtOnce = 16;
 
@@ -32,7 +32,7 @@ export class S3Archive implements RecordingArchive, RenderSource {
   readonly #store: NodeS3Store;
   readonly #own = new WeakMap<S3Store, OwnFolders>();
 
-  /** `place`: the storage as it is configured now. */
+  /** `place`: the current storage. */
   constructor(place: () => S3Target | null) {
     this.#store = new NodeS3Store(place, { idle: idleTimeoutMs, maxSockets });
   }
@@ -95,7 +95,7 @@ export class S3Archive implements RecordingArchive, RenderSource {
       if (!(await own.has(id, signal))) return false;
       const names = (await store.list(`${id}/`, signal, responseTimeoutMs)).map(({ name }) => name);
       await store.abortUploads(`${id}/`, signal);
-      // The marker last: what could not be removed is still ours.
+      // The marker last: objects that could not be deleted are still ours.
       await store.remove(names, signal);
       await store.remove([markerOf(id)], signal);
       own.forget(id);
@@ -126,7 +126,7 @@ async function piecesOf(store: S3Store, id: string, file: string, signal: AbortS
   return concatenatedChunks(objects.flatMap((object) => ({ ...object, offset: parseChunk(object.name)?.offset ?? -1 })));
 }
 
-/** The first piece is asked for at once, so that what is wrong is an answer and no broken body. */
+/** The first chunk is requested immediately, so that an error becomes an error response and not a broken body. */
 async function bodyOf(
   store: S3Store,
   pieces: readonly Piece[],
@@ -155,13 +155,13 @@ async function readObject(store: S3Store, name: string, signal: AbortSignal): Pr
   return text(await store.read(name, { start: 0, end: maxReport - 1 }, signal, responseTimeoutMs));
 }
 
-/** Failures of S3 as what callers see. */
+/** Converts errors of S3 to errors for clients. */
 async function spoken<Result>(run: () => Promise<Result>, what = 'read'): Promise<Result> {
   try {
     return await run();
   } catch (error) {
-    if (error instanceof StorageError && error.fault === 'missing') throw new ServiceError('not_found', 'It is not there any more');
-    const why = error instanceof StorageError ? error.message : 'S3 did not answer in time';
+    if (error instanceof StorageError && error.fault === 'missing') throw new ServiceError('not_found', 'The file does not exist any more');
+    const why = error instanceof StorageError ? error.message : 'S3 did not respond in time';
     throw new ServiceError('unavailable', `The recordings in S3 cannot be ${what}: ${why}`, { cause: error, retryAfter: 5 });
   }
 }

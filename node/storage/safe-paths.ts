@@ -1,18 +1,18 @@
-// Names from outside become paths below a folder, or nothing: resolved by real path, so that no link leads out either.
+// Safe paths: resolve untrusted names below a folder by real path, so that no link leads out of it.
 import { realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { ServiceError } from '../common/errors.ts';
 
-/** What the file system says of names that lead nowhere. */
+/** Error codes for paths that do not exist. */
 const nowhere = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
 
 /**
- * The real path of what has this name right in a folder, which may be a link that stays in the folder.
- * @returns undefined where there is nothing.
- * @throws ServiceError `bad_request` for what is no plain name, and for a link that leaves the folder.
+ * The real path of an entry of a folder. It may be a link that stays in the folder.
+ * @returns undefined if it does not exist.
+ * @throws ServiceError `bad_request` if it is no plain name, or a link that leaves the folder.
  */
 export async function resolveFileInside(folder: string, name: string): Promise<string | undefined> {
-  if (!isPlainName(name)) throw new ServiceError('bad_request', 'Names of files may not contain slashes and may not be . or ..');
+  if (!isPlainName(name)) throw new ServiceError('bad_request', 'File names must not contain slashes and must not be . or ..');
   const base = await realPathOf(folder);
   if (base === undefined) return undefined;
   const path = await realPathOf(join(base, name));
@@ -23,8 +23,8 @@ export async function resolveFileInside(folder: string, name: string): Promise<s
 }
 
 /**
- * As findInside, for a path of plain names.
- * @throws ServiceError `bad_request` for everything else, and for links that leave the folder.
+ * Like resolveFileInside(), for a path of plain names.
+ * @throws ServiceError `bad_request` for other paths, and for links that leave the folder.
  */
 export async function resolvePathInside(folder: string, path: string): Promise<string | undefined> {
   const names = path.split('/');
@@ -38,7 +38,7 @@ export async function resolvePathInside(folder: string, path: string): Promise<s
   return real;
 }
 
-/** As findInside, for what may be no link at all. */
+/** Like resolveFileInside(), but rejects links. */
 export async function resolveWithoutLinks(folder: string, name: string): Promise<string | undefined> {
   const path = await resolveFileInside(folder, name);
   const base = await realPathOf(folder);
@@ -46,7 +46,7 @@ export async function resolveWithoutLinks(folder: string, name: string): Promise
   throw new ServiceError('bad_request', 'This name leads out of its folder');
 }
 
-/** One step of a path that stays where it is. */
+/** A path segment that does not change the folder. */
 export function isPlainName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name);
 }

@@ -1,20 +1,20 @@
-// The configuration of coturn: where it listens, and that it relays to the media address of this node only (coturn cannot filter by port).
+// coturn configuration: listen addresses, and relaying to the media address of this node only (coturn cannot filter by port).
 
 export type CoturnSettings = {
   listenIp: string;
   port: number;
   tls: { port: number; keyPath: string; certPath: string } | undefined;
-  /** Where relayed sockets are bound, and the only address that they may send to: that of the node's media. */
+  /** Address for relay sockets, and the only destination address: the media address of the node. */
   mediaIp: string;
-  /** Shared with the node only: it makes credentials of it. */
+  /** Shared only with the node, which creates credentials with it. */
   secret: string;
-  /** A folder of its own that it may write to. */
+  /** A dedicated writable folder. */
   folder: string;
 };
 
 export const realm = 'mediarooms';
 
-/** The text of turnserver.conf(5). It holds the secret: to be written for the owner's eyes only. */
+/** The text of turnserver.conf(5). It contains the secret, so the file must be readable by its owner only. */
 export function coturnConfig({ listenIp, port, tls, mediaIp, secret, folder }: CoturnSettings): string {
   const lines = [
     `listening-ip=${listenIp}`,
@@ -27,9 +27,9 @@ export function coturnConfig({ listenIp, port, tls, mediaIp, secret, folder }: C
     'use-auth-secret',
     `static-auth-secret=${secret}`,
     'stale-nonce=600',
-    // A peer needs one allocation per transport and protocol; more is somebody trying.
+    // A peer needs one allocation per transport and protocol. More are an attack.
     'user-quota=16',
-    // Half of the ports that it relays from, so that relays never take all that the host has.
+    // Half of the relay ports, so that relays never exhaust the ports of the host.
     'total-quota=8192',
     'no-tcp-relay',
     'no-multicast-peers',

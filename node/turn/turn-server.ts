@@ -1,4 +1,4 @@
-// TURN (RFC 8656) beside the node: a coturn of its own, started, watched and ended with it.
+// TURN server (RFC 8656): supervises a coturn process next to the node.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -19,19 +19,19 @@ export type TurnServerOptions = {
   listenIp: string;
   port: number;
   tls: { port: number; keyPath: string; certPath: string } | undefined;
-  /** The address of this node's media: relayed to, and nothing else. */
+  /** Media address of the node, the only relay destination. */
   mediaIp: string;
-  /** Where clients reach this node: an IP address, and for TLS the host name of the certificate. */
+  /** Public address of the node: an IP address, or the host name of the certificate for TLS. */
   address: () => string | undefined;
   tlsHost: (address: string) => string;
-  /** Credentials are to be given out anew. */
+  /** Credentials must be renewed. */
   onRenew: () => void;
 };
 
 /** W3C RTCIceServer. */
 export type TurnIceServer = { urls: string[]; username: string; credential: string };
 
-/** Lifetime of credentials in milliseconds, at least; they end with an hour. */
+/** Minimum lifetime of credentials in milliseconds. They expire at a full hour. */
 export const credentialLifetime = 24 * 60 * 60 * 1000;
 
 const startTimeoutMs = 5_000;
@@ -56,7 +56,7 @@ export class TurnServer {
     this.#folder = folder;
   }
 
-  /** Resolves when it listens. @throws Error with one sentence; nothing is left running then. */
+  /** Resolves when coturn is listening. @throws Error with a message; coturn is stopped then. */
   static async start(options: TurnServerOptions): Promise<TurnServer> {
     const server = new TurnServer(options, await mkdtemp(join(tmpdir(), 'mediarooms-turn-')));
     try {
@@ -73,12 +73,12 @@ export class TurnServer {
     return server;
   }
 
-  /** Process id of coturn; undefined while there is none. */
+  /** Process id of coturn; undefined if it is not running. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** For one user, who has one name for an hour at least, and one quota; nothing while nobody knows where clients reach this node. */
+  /** For one user, whose name is stable for at least an hour and has one quota; empty while the public address of the node is unknown. */
   iceServers(user: string): TurnIceServer[] {
     const { address, port, tls, tlsHost } = this.#options;
     const host = address();
@@ -89,7 +89,7 @@ export class TurnServer {
     return [{ urls, ...turnCredential(this.#secret, user, nextHour(Date.now() + credentialLifetime)) }];
   }
 
-  /** Ends coturn. Idempotent. */
+  /** Stops coturn. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#renewal?.stop();
@@ -141,11 +141,11 @@ export class TurnServer {
       const missing = why.includes('ENOENT') || why.includes('code 127') || why.includes('turnserver: No such file');
       throw new Error(
         missing
-          ? 'SVC_WEBRTC_TURN_ENABLED needs the program turnserver (Debian package coturn), which is not here'
+          ? 'SVC_WEBRTC_TURN_ENABLED needs the program turnserver (Debian package coturn), which is not installed'
           : `coturn could not listen on ${listenIp} port ${port}: ${why}`,
       );
     }
-    this.#log.info({ pid: child.pid, ip: listenIp, port }, 'TURN listens');
+    this.#log.info({ pid: child.pid, ip: listenIp, port }, 'TURN server listening');
     void failed.then((reason) => this.#ended(reason));
   }
 
@@ -157,12 +157,12 @@ export class TurnServer {
       if ((await accepts(host, port)) && (!tls || (await accepts(host, tls.port)))) return undefined;
       await sleep(20);
     }
-    return `no answer within ${startTimeoutMs} ms`;
+    return `no response within ${startTimeoutMs} ms`;
   }
 
   #ended(reason: string): void {
     if (this.#closed) return;
-    this.#log.error({ reason }, 'coturn ended; it is started again');
+    this.#log.error({ reason }, 'coturn exited, restarting');
     this.#renewal?.stop();
     this.#renewal = new Timer(restartDelay, () => {
       if (this.#closed) return;
@@ -181,7 +181,7 @@ export class TurnServer {
     });
   }
 
-  /** coturn reads its certificate again at SIGUSR2. */
+  /** coturn reloads its certificate on SIGUSR2. */
   #watchCertificate(): void {
     const { tls } = this.#options;
     if (!tls || this.#closed) return;
@@ -201,7 +201,7 @@ function nextHour(time: number): number {
   return Math.ceil(time / 3_600_000) * 3_600_000;
 }
 
-/** coturn goes on without a port that it cannot have, so that is found out before. @throws Error with one sentence */
+/** coturn continues without a port that is in use, so ports are checked first. @throws Error with a message */
 async function mustBeFree(host: string, port: number): Promise<void> {
   const server = createServer();
   server.listen(port, host);

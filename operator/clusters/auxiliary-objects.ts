@@ -1,22 +1,22 @@
-// The small objects beside the pods of a MediaCluster: who they are, how many may go, and who scrapes them.
+// ServiceAccount, PodDisruptionBudget and ServiceMonitor of a MediaCluster.
 import type { ClusterContext } from './cluster-context.ts';
 import type { PodDisruptionBudget, ServiceAccount, ServiceMonitor } from './manifests.ts';
 import { label, namesOf, podSelector } from './names.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
 
-/** Media nodes ask nothing of the API server. */
+/** Media nodes do not use the Kubernetes API. */
 export function serviceAccount(cluster: StoredCluster): ServiceAccount {
   const metadata = ownedMeta(cluster, namesOf(cluster.metadata.name).serviceAccount);
   return { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false };
 }
 
-/** More than a cluster ever has. */
+/** More pods than a cluster can have. */
 const allOfThem = 1000;
 
 /**
- * No busy pod may be evicted; one that is not ready may. `maxUnavailable: 0` would say the same, but is counted from `spec.replicas` of the
- * MediaCluster (its scale subresource): too few while the operator scales, or while a new pod stands beside an old one, and a busy pod would
- * go. A number of pods is counted from the pods themselves.
+ * Forbids the eviction of busy pods; pods that are not ready may be evicted. `maxUnavailable: 0` does not work: it is computed from
+ * `spec.replicas` of the MediaCluster (its scale subresource), which is too low during scaling and rollouts, so a busy pod would be
+ * evicted. An absolute `minAvailable` is computed from the pods themselves.
  */
 export function disruptionBudget(cluster: StoredCluster): PodDisruptionBudget {
   return {
@@ -31,7 +31,7 @@ export function disruptionBudget(cluster: StoredCluster): PodDisruptionBudget {
   };
 }
 
-/** Scrapes all pods through the headless Service; undefined where none is wanted or the kind does not exist. */
+/** Scrapes all pods through the headless Service; undefined if disabled or if the API server does not support ServiceMonitors. */
 export function serviceMonitor(cluster: StoredCluster, facts: Pick<ClusterContext, 'serviceMonitors'>): ServiceMonitor | undefined {
   const wanted = cluster.spec.monitoring?.serviceMonitor;
   if (wanted === undefined || !facts.serviceMonitors) return undefined;

@@ -1,4 +1,4 @@
-// What the pure functions of a MediaCluster are told of the world, and the problems that they tell back.
+// Inputs of the pure functions of a MediaCluster, and the problems that they return.
 
 /** Data of a Secret as text, by key. */
 export type SecretData = Readonly<Record<string, string>>;
@@ -6,31 +6,31 @@ export type SecretData = Readonly<Record<string, string>>;
 export type IpFamily = 'IPv4' | 'IPv6';
 export type PortRange = { from: number; to: number };
 
-/** What is the same for all nodes of a cluster. */
+/** Inputs that are the same for all nodes of a cluster. */
 export type ClusterContext = {
-  /** Image of the media node of the operator's version, for clusters that name none. */
+  /** Default image of media nodes, for clusters without spec.image. */
   image: string;
   /** Domain of the Kubernetes cluster, mostly `cluster.local`. */
   clusterDomain: string;
-  /** Family of the addresses of Services and pods: that of the headless Service's `spec.ipFamilies[0]`; IPv4 where left out. */
+  /** Address family of Services and pods: the first of `spec.ipFamilies` of the headless Service; IPv4 if omitted. */
   ipFamily?: IpFamily;
-  /** Range of node ports of the API server, where a refusal told it (`portRangeOf`); else 30000-32767. */
+  /** Node port range of the API server, learned from a rejected Service (`portRangeOf`); 30000-32767 if unknown. */
   nodePortRange?: PortRange;
-  /** Media ports of the pods that exist (`mediaPortsOf`), which may be of an older spec: what reaches them stays open. */
+  /** Media ports of existing pods (`mediaPortsOf`). They may be of an older spec and must stay reachable. */
   livePorts?: readonly PortRange[];
-  /** Whether the API server knows ServiceMonitors, and routes of the Gateway API. */
+  /** Whether the API server supports ServiceMonitors and HTTPRoutes of the Gateway API. */
   serviceMonitors: boolean;
   httpRoutes?: boolean;
-  /** The Secrets of `secretNames(cluster)` that exist, by name. */
+  /** The existing Secrets of `secretNames(cluster)`, by name. */
   secrets: ReadonlyMap<string, SecretData>;
 };
 
-/** What one index needs to become a pod. */
+/** Inputs for the pod of one index. */
 export type PodSlot = {
   index: number;
   /** First port of its block. */
   basePort: number;
 };
 
-/** Something that a person should know: a reason in one word and a sentence. Never holds a secret. */
+/** A problem for a condition: reason and message. Never contains a secret. */
 export type ConditionProblem = { reason: string; message: string };

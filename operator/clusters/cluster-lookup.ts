@@ -1,4 +1,4 @@
-// What the Room controller asks about MediaClusters, answered from the copies of reflectors.
+// MediaCluster lookups of the Room controller, answered from reflector caches.
 import { isControlledBy, type Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
 import type { ClusterAccess, ClusterNode, Refusal } from '../rooms/cluster-access.ts';
@@ -24,15 +24,15 @@ export class ClusterLookup implements ClusterAccess {
     if (name !== undefined) {
       const cluster = this.#stores.mediaClusters.get(`${namespace}/${name}`);
       if (cluster) return { cluster };
-      return { reason: 'ClusterNotFound', message: `There is no MediaCluster "${name}" in the namespace "${namespace}".` };
+      return { reason: 'ClusterNotFound', message: `Namespace "${namespace}" has no MediaCluster "${name}".` };
     }
     const all = this.#stores.mediaClusters.list().filter((each) => each.metadata.namespace === namespace);
     const [only] = all;
-    if (!only) return { reason: 'ClusterNotFound', message: `There is no MediaCluster in the namespace "${namespace}".` };
+    if (!only) return { reason: 'ClusterNotFound', message: `Namespace "${namespace}" has no MediaCluster.` };
     if (all.length === 1) return { cluster: only };
     return {
       reason: 'ClusterNotNamed',
-      message: `The namespace "${namespace}" has ${all.length} MediaClusters: spec.clusterRef.name must say which one is meant.`,
+      message: `Namespace "${namespace}" has ${all.length} MediaClusters: set spec.clusterRef.name to select one.`,
     };
   }
 

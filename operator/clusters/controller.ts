@@ -1,4 +1,4 @@
-// The MediaCluster controller: its parts put together, and which change of which object makes it look at which cluster.
+// MediaCluster controller: composes its parts and maps changes of objects to the clusters to reconcile.
 import { randomBytes as nodeRandomBytes } from 'node:crypto';
 import type { KubeClient } from '../kube/client.ts';
 import { Controller } from '../kube/controller.ts';
@@ -25,17 +25,17 @@ import { SharedResources } from './shared-resources.ts';
 export type ClusterControllerOptions = {
   client: KubeClient;
   stores: ClusterStores;
-  /** Makes a client of a node's REST API; its calls should end within 2 s. */
+  /** Creates a client of the REST API of a node; its requests should end within 2 s. */
   nodeCalls: NodeApiFactory;
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
   metrics?: ControllerObserver & QueueObserver;
-  /** Image of media nodes of clusters that name none. */
+  /** Default image of media nodes. */
   image: string;
   /** Default `cluster.local`. */
   clusterDomain?: string;
   workers?: number;
-  /** Deadline of one look at a cluster in milliseconds. */
+  /** Timeout of one reconcile in milliseconds. */
   timeoutMs?: number;
   /** Monotonic milliseconds. */
   now?: () => number;
@@ -46,7 +46,7 @@ export type ClusterControllerOptions = {
 };
 
 export class ClusterController {
-  /** For the Room controller. */
+  /** MediaCluster lookups for the Room controller. */
   readonly access: ClusterLookup;
   readonly #queue: WorkQueue;
   readonly #controller: Controller;
@@ -101,7 +101,7 @@ export class ClusterController {
     });
   }
 
-  /** When a media node on the host answered last, in monotonic milliseconds. */
+  /** Time of the last response of a media node on that Kubernetes node, in monotonic milliseconds. */
   #heardAt(host: string): number | undefined {
     const times = this.#stores.pods
       .list()
@@ -109,11 +109,11 @@ export class ClusterController {
     return times.length > 0 ? Math.max(...times) : undefined;
   }
 
-  /** To be called for each change of an object of the stores; `old` as the reflector gives it. */
+  /** Must be called for each change of an object of the stores; `old` as the reflector passes it. */
   changed(object: Stored<KubeObject>, old?: Stored<KubeObject>): void {
     if (object.kind === 'MediaCluster') {
       this.#owners.add(object);
-      // Its own status is written by ourselves.
+      // Status changes are our own writes.
       if (!old || old.metadata.generation !== object.metadata.generation || old.metadata.uid !== object.metadata.uid)
         this.#queue.add(keyOf(object), 'high');
       return;
@@ -133,12 +133,12 @@ export class ClusterController {
     else this.#about(object);
   }
 
-  /** At every cluster: something changed that is of all of them. */
+  /** Enqueues all clusters after a change that affects all of them. */
   lookAgain(): void {
     for (const cluster of this.#stores.mediaClusters.list()) this.#queue.add(keyOf(cluster));
   }
 
-  /** Until the signal aborts; the stores must be synced. */
+  /** Runs until the signal aborts; the stores must be synced. */
   async run(signal: AbortSignal): Promise<void> {
     for (const cluster of this.#stores.mediaClusters.list()) this.#owners.add(cluster);
     this.lookAgain();
@@ -150,7 +150,7 @@ export class ClusterController {
     }
   }
 
-  /** Instead of `run`: one look at every cluster; the stores must be synced. @returns what failed, by key */
+  /** Reconciles every cluster once, instead of `run`; the stores must be synced. @returns errors by key */
   async once(signal: AbortSignal): Promise<Map<string, unknown>> {
     const failures = new Map<string, unknown>();
     try {

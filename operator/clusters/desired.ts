@@ -1,4 +1,4 @@
-// What there is to be for a MediaCluster: all of its objects, from its spec and what is known of the world. Pure.
+// Desired objects of a MediaCluster, computed from its spec and the observed context. Pure.
 import { disruptionBudget, serviceAccount, serviceMonitor } from './auxiliary-objects.ts';
 import type { ClusterContext, ConditionProblem, PodSlot } from './cluster-context.ts';
 import type { ClusterObject, Service } from './manifests.ts';
@@ -10,7 +10,7 @@ import { apiService, mediaService, nodeService, nodesService } from './network/s
 import type { StoredCluster } from './owned.ts';
 import { persistentVolumeClaim } from './pods/storage.ts';
 
-/** Objects of the cluster as a whole, but for its Secrets and configuration (generated-secrets.ts, config-files.ts), in the order to apply. */
+/** Shared objects of the cluster, without Secrets and configuration (generated-secrets.ts, config-files.ts), in the order to apply. */
 export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): ClusterObject[] {
   return [
     serviceAccount(cluster),
@@ -24,7 +24,7 @@ export function sharedObjects(cluster: StoredCluster, facts: ClusterContext): Cl
   ];
 }
 
-/** Objects that one pod needs before it. `media` apart, since the API server may refuse its node ports (ports.ts). */
+/** Objects that must exist before a pod. `media` is separate, because the API server may reject its node ports (ports.ts). */
 export function slotObjects(cluster: StoredCluster, podSlot: PodSlot): { media: Service | undefined; others: ClusterObject[] } {
   return {
     media: mediaService(cluster, podSlot),
@@ -32,7 +32,7 @@ export function slotObjects(cluster: StoredCluster, podSlot: PodSlot): { media: 
   };
 }
 
-/** What is wrong with a spec that the API server could not see, besides its Secrets. The cluster runs all the same. */
+/** Problems of a valid spec, except those of Secrets. The cluster runs despite them. */
 export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext, 'serviceMonitors' | 'httpRoutes'>): ConditionProblem[] {
   const { spec } = cluster;
   const problems: ConditionProblem[] = [];
@@ -40,19 +40,22 @@ export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext,
   if (spec.config?.componentsUsed?.includes('recording') && spec.storage?.persistentVolumeClaim === undefined && !uploads)
     problems.push({
       reason: 'RecordingsNotKept',
-      message: 'recordings are on an emptyDir and there is no config.s3: they are lost with their pod',
+      message: 'recordings are stored on an emptyDir without config.s3; they are lost with their pod',
     });
   if (spec.monitoring?.serviceMonitor !== undefined && !facts.serviceMonitors)
     problems.push({
       reason: 'NoServiceMonitors',
-      message: 'monitoring.serviceMonitor has no effect: the API server does not know that kind',
+      message: 'monitoring.serviceMonitor has no effect, because the API server does not support ServiceMonitors',
     });
   if (spec.gateway !== undefined && facts.httpRoutes !== true)
-    problems.push({ reason: 'NoHttpRoutes', message: 'gateway has no effect: the API server does not know routes of the Gateway API' });
+    problems.push({
+      reason: 'NoHttpRoutes',
+      message: 'gateway has no effect, because the API server does not support HTTPRoutes of the Gateway API',
+    });
   if (exposureOf(spec) !== 'nodePort' && fixedPortBlock(spec, spec.maxReplicas) === undefined)
     problems.push({
       reason: 'TooFewPorts',
-      message: 'media.ports has fewer ports than maxReplicas and one pod more need: pods of the last indexes cannot be made',
+      message: 'media.ports has fewer ports than maxReplicas + 1 pods need; pods of the last indexes cannot be created',
     });
   return problems;
 }

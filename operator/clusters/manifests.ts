@@ -1,7 +1,7 @@
-// The Kubernetes objects that a MediaCluster is made of, as far as the operator writes their fields.
+// Types of the Kubernetes objects of a MediaCluster, limited to the fields that the operator writes.
 import type { KubeObject, OwnerReference } from '../kube/objects.ts';
 
-/** What every object of a cluster has. */
+/** Metadata of every object of a cluster. */
 export type OwnedMeta = {
   name: string;
   namespace: string;
@@ -11,7 +11,7 @@ export type OwnedMeta = {
 };
 type Owned<Kind extends string, Body> = KubeObject & { kind: Kind; metadata: OwnedMeta } & Body;
 export type Selector = Record<string, string>;
-/** A part that is given to us as it is, or that the API server checks. */
+/** A field that is passed through unchanged or validated by the API server. */
 export type RawObject = Readonly<Record<string, unknown>>;
 
 export type ServicePort = {
@@ -136,7 +136,7 @@ export type PodSpec = {
 };
 export type Pod = Owned<'Pod', { spec: PodSpec }>;
 
-/** Everything but Pods that the operator applies for a cluster. */
+/** Every object except Pods that the operator applies for a cluster. */
 export type ClusterObject =
   | Service
   | ConfigMap

@@ -1,40 +1,40 @@
-// Names, labels, ports and paths of everything that the operator makes for a MediaCluster.
+// Names, labels, ports and paths of the objects of a MediaCluster.
 import { apiGroup } from '../../crds/types.ts';
 import type { MediaCluster } from '../objects.ts';
 
 export const nodePorts = { http: 8080, metrics: 9568, epmd: 4369, dist: 9000 } as const;
 
-/** The user and group of the node image. */
+/** User and group of the node image. */
 export const nodeUser = 10_001;
 
 export const label = {
   cluster: `${apiGroup}/cluster`,
   index: `${apiGroup}/index`,
-  /** On pods with connected peers: what the PodDisruptionBudget selects. */
+  /** On pods with connected peers; the PodDisruptionBudget selects it. */
   busy: `${apiGroup}/busy`,
-  /** On Services: what each is for (`api`, `nodes`, `node` or `media`). */
+  /** On Services: their purpose (`api`, `nodes`, `node` or `media`). */
   service: `${apiGroup}/service`,
 } as const;
 
 export const annotation = {
-  /** Of a pod: hash of all whose change needs a new pod. */
+  /** On pods: hash of all inputs whose change requires a new pod. */
   templateHash: `${apiGroup}/template-hash`,
-  /** Of a pod: addresses that clients get for media, as SVC_WEBRTC_TURN_IP_FILE holds them. */
+  /** On pods: media addresses for clients, as in SVC_WEBRTC_TURN_IP_FILE. */
   mediaAddress: `${apiGroup}/media-address`,
-  /** Of a pod: hash of the configuration files. A change makes the kubelet refresh the mounted files at once. */
+  /** On pods: hash of the configuration files. A change makes the kubelet refresh the mounted files immediately. */
   configHash: `${apiGroup}/config-hash`,
-  /** Of a pod: why it is being emptied and until when its rooms may live. */
+  /** On pods: reason and deadline of the drain. */
   drain: `${apiGroup}/drain`,
-  /** Of a pod: `signed` where its node knows signed calls; of a MediaCluster: `bearer` where its nodes do not. */
+  /** On pods: `signed` if the node supports signed requests; on MediaClusters: `bearer` if its nodes do not. */
   calls: `${apiGroup}/calls`,
-  /** Of the Secret of keys: which rotation they are of, and since when. */
+  /** On the Secret of keys: generation and start of the rotation. */
   keyRotation: `${apiGroup}/key-rotation`,
 } as const;
 
 export const container = 'node';
 export const configKey = 'config.yaml';
 export const secretsKey = 'secrets.yaml';
-/** Of the Secret of certificates, as `kubernetes.io/tls` and cert-manager name them. `authorityKey` is mounted nowhere. */
+/** Keys of the Secret of certificates, named as `kubernetes.io/tls` and cert-manager name them. `authorityKey` is never mounted. */
 export const certificateKeys = { authorities: 'ca.crt', authorityKey: 'ca.key', certificate: 'tls.crt', key: 'tls.key' } as const;
 export const mounts = {
   config: '/etc/mediarooms/config',
@@ -44,7 +44,7 @@ export const mounts = {
   dist: '/etc/mediarooms/dist',
   resources: '/var/lib/mediarooms',
 } as const;
-/** Paths in the pod, as /health tells them. */
+/** Paths in the pod, as /health reports them. */
 export const paths = {
   config: `${mounts.config}/${configKey}`,
   secrets: `${mounts.secrets}/${secretsKey}`,
@@ -56,15 +56,15 @@ export const paths = {
   distKey: `${mounts.dist}/${certificateKeys.key}`,
 } as const;
 
-/** Names of the objects of the cluster `name`; all in its namespace. */
+/** Names of the objects of the cluster `name`, all in its namespace. */
 export function namesOf(name: string) {
   return {
     api: name,
     nodes: `${name}-nodes`,
     pod: (index: number) => `${name}-${index}`,
-    /** Service of a pod's HTTP. */
+    /** Service of the HTTP port of a pod. */
     node: (index: number) => `${name}-${index}`,
-    /** Service of a pod's media, where the exposure has one. */
+    /** Service of the media ports of a pod, if the exposure needs it. */
     media: (index: number) => `${name}-${index}-media`,
     claim: (index: number) => `${name}-${index}`,
     config: `${name}-config`,
@@ -76,18 +76,18 @@ export function namesOf(name: string) {
     disruptionBudget: `${name}-busy`,
     networkPolicy: name,
     ingress: name,
-    /** Parts of them: one has room for few paths. */
+    /** HTTPRoutes are split, because a route has few rules. */
     httpRoute: (part: number) => (part === 0 ? name : `${name}-routes-${part}`),
     serviceMonitor: name,
   } as const;
 }
 
-/** What selects the pods of the cluster in its namespace. */
+/** Label selector of the pods of the cluster in its namespace. */
 export function podSelector(name: string): Record<string, string> {
   return { 'app.kubernetes.io/name': 'mediarooms', 'app.kubernetes.io/component': 'node', [label.cluster]: name };
 }
 
-/** The same as text, for `status.selector` and label selectors of requests. */
+/** The selector as text, for `status.selector` and requests. */
 export function selectorText(selector: Record<string, string>): string {
   return Object.entries(selector)
     .map(([key, value]) => `${key}=${value}`)
@@ -104,15 +104,15 @@ export function commonLabels(name: string): Record<string, string> {
   };
 }
 
-/** The index of a pod, Service or claim of a cluster, from its label. */
+/** Index of a pod, Service or claim of a cluster, from its label. */
 export function indexOf(object: { metadata: { labels?: Record<string, string> } }): number | undefined {
   const text = object.metadata.labels?.[label.index];
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
 }
 
 /**
- * How many indexes a cluster may use: one more than its most nodes, since a new pod is made before an old one goes. Ingress paths exist
- * for all of them.
+ * Number of indexes of a cluster: one more than the maximum of nodes, because a rollout creates the new pod before it removes the old
+ * one. Ingress paths exist for all of them.
  */
 export function indexCount(cluster: MediaCluster): number {
   return cluster.spec.maxReplicas + 1;

@@ -1,4 +1,4 @@
-// What the controller reads of stored objects, and where it reads them: the copies that reflectors keep.
+// Types of stored objects that the controller reads, and of the reflector caches.
 import type { KubeObject, Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
 import type { Host } from './pods/hosts.ts';
@@ -27,14 +27,14 @@ export type ObservedService = KubeObject & {
   status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } };
 };
 
-/** A reflector, as far as its copies are read. Keys are `namespace/name`. */
+/** Read access to the cache of a reflector. Keys are `namespace/name`. */
 export type Store<T extends KubeObject> = {
   get: (key: string) => Stored<T> | undefined;
   list: () => Stored<T>[];
   readonly synced: boolean;
 };
 
-/** Secrets must be watched whole; of other kinds those with the label `app.kubernetes.io/managed-by=mediarooms-operator` are enough. */
+/** Secrets must be watched completely; other kinds with the label `app.kubernetes.io/managed-by=mediarooms-operator` only. */
 export type ClusterStores = {
   mediaClusters: Store<MediaCluster>;
   pods: Store<ObservedPod>;
@@ -46,9 +46,9 @@ export type ClusterStores = {
   podDisruptionBudgets: Store<KubeObject>;
   networkPolicies: Store<KubeObject>;
   ingresses: Store<KubeObject>;
-  /** These two are undefined as long as the API server does not know the kind. */
+  /** Both are undefined while the API server does not support the kind. */
   httpRoutes?: Store<KubeObject> | undefined;
   serviceMonitors: Store<KubeObject> | undefined;
-  /** Undefined without the permission to read Nodes. */
+  /** Undefined without permission to read Nodes. */
   nodes: Store<Host> | undefined;
 };

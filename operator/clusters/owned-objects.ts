@@ -1,4 +1,4 @@
-// Writing the objects of MediaClusters: applied when something differs, never over a stranger's, removed when no longer wanted.
+// Writer of the objects of MediaClusters: applies differences, never changes foreign objects, deletes objects no longer desired.
 import { createHash } from 'node:crypto';
 import type { ApplyResult, KubeClient } from '../kube/client.ts';
 import { isUnavailable, KubeError } from '../kube/http/kube-error.ts';
@@ -22,9 +22,9 @@ const kinds = {
   ServiceMonitor: 'serviceMonitors',
 } as const satisfies Record<ClusterObject['kind'], keyof ClusterStores & keyof typeof resources>;
 
-/** How long our own answer counts for more than the copies, which may lag behind, in milliseconds. */
+/** How long the response to a write takes precedence over a possibly stale cache, in milliseconds. */
 const cacheLagMs = 5_000;
-/** How long what the API server refused is left alone, unless it changes, in milliseconds. */
+/** How long a rejected object is not retried unless it changes, in milliseconds. */
 const refusalPause = 30_000;
 
 type Known = { uid: string; hash: string; print: string; at: number; object: Stored };
@@ -45,9 +45,9 @@ export class OwnedObjects {
   }
 
   /**
-   * Makes the object be as it is wanted: asks the API server only where it differs from what was applied last, or where somebody changed it.
-   * @returns a problem where it is somebody else's or the API server refuses it
-   * @throws KubeError where the API server cannot be asked
+   * Applies an object, only if it differs from what was applied last or if it was changed since.
+   * @returns a problem if the object is foreign or rejected by the API server
+   * @throws KubeError if the API server is unavailable
    */
   async apply(
     client: Client,
@@ -65,7 +65,7 @@ export class OwnedObjects {
     const refused = this.#refused.get(key);
     if (refused?.hash === hash && this.#now() - refused.at < refusalPause) return { problem: refused.problem };
     const resource = resources[kinds[object.kind]];
-    // One that lacks our labels is not among the copies.
+    // An object without our labels is not in the caches.
     const there = copy ?? (await client.find(resource, object.metadata));
     if (there && !isControlledBy(there, cluster.metadata.uid)) return { problem: notOurs(object) };
     try {
@@ -76,13 +76,13 @@ export class OwnedObjects {
       return { stored };
     } catch (error) {
       if (!(error instanceof KubeError) || error.status === 0 || error.status === 409 || isUnavailable(error)) throw error;
-      const problem = { reason: 'ObjectRefused', message: `the ${object.kind} "${object.metadata.name}" was refused: ${error.message}` };
+      const problem = { reason: 'ObjectRefused', message: `${object.kind} "${object.metadata.name}" was rejected: ${error.message}` };
       this.#refused.set(key, { hash, at: this.#now(), problem });
       return { problem, error };
     }
   }
 
-  /** Everything of these kinds that the cluster owns and that is not among the wanted names (`Kind name`) is removed. */
+  /** Deletes owned objects of the pruned kinds that are not among the desired names (`Kind name`). */
   async prune(client: Client, cluster: StoredCluster, wanted: ReadonlySet<string>): Promise<string[]> {
     const removed: string[] = [];
     for (const kind of prunedKinds) {
@@ -96,7 +96,7 @@ export class OwnedObjects {
     return removed;
   }
 
-  /** Nothing is remembered of a cluster that is gone. */
+  /** Drops the state of a deleted cluster. */
   forget(namespace: string, uid: string): void {
     for (const [key, known] of this.#known) if (known.uid === uid) this.#known.delete(key);
     for (const key of this.#refused.keys()) if (key.includes(` ${namespace}/`)) this.#refused.delete(key);
@@ -108,11 +108,12 @@ export class OwnedObjects {
 }
 
 /**
- * Made Secrets stay, since what they hold cannot be made again; claims stay, since recordings are on them. Both go with their MediaCluster.
+ * Generated Secrets are kept, because their content cannot be recreated; claims are kept, because they contain recordings. Both are
+ * deleted with their MediaCluster.
  */
 const prunedKinds = ['Service', 'NetworkPolicy', 'Ingress', 'HTTPRoute', 'ServiceMonitor'] as const;
 
-/** Whether an object is the cluster's and wanted no more. */
+/** Whether the cluster owns an object that is not desired any more. */
 export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, wanted: ReadonlySet<string>): boolean {
   return (
     object.metadata.deletionTimestamp === undefined &&
@@ -122,7 +123,7 @@ export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, 
 }
 
 function notOurs({ kind, metadata }: ClusterObject): ConditionProblem {
-  const message = `the ${kind} "${metadata.name}" exists already and belongs to somebody else: it is left as it is`;
+  const message = `${kind} "${metadata.name}" already exists and is not controlled by this MediaCluster; it was not changed`;
   return { reason: 'NotOurs', message };
 }
 
@@ -130,7 +131,7 @@ function digest(value: unknown): string {
   return createHash('sha256').update(stableJson(value)).digest('base64');
 }
 
-/** Of what a person may have changed: not of status and of what the API server counts. */
+/** Fingerprint of the fields that a user may have changed, without status and server-managed metadata. */
 function printOf(object: Stored): string {
   const { status, metadata, ...rest } = object as Stored & { status?: unknown };
   const { labels, annotations, ownerReferences } = metadata;

@@ -1,4 +1,4 @@
-// Metadata of what the operator makes for a MediaCluster.
+// Metadata of the objects that the operator creates for a MediaCluster.
 import { controllerReference, type Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
 import type { OwnedMeta } from './manifests.ts';
@@ -8,7 +8,7 @@ export type StoredCluster = Stored<MediaCluster>;
 
 type More = { labels?: Record<string, string>; annotations?: Record<string, string> | undefined; index?: number };
 
-/** Metadata of an object of the cluster: owned by it, with its labels, which win over `more`. */
+/** Metadata of an object of the cluster: owner reference and labels, which take precedence over `more`. */
 export function ownedMeta(cluster: StoredCluster, name: string, more: More = {}): OwnedMeta {
   const annotations = more.annotations ?? {};
   return {
@@ -26,6 +26,6 @@ export function ownedMeta(cluster: StoredCluster, name: string, more: More = {})
 
 export function namespaceOf(cluster: StoredCluster): string {
   const { namespace } = cluster.metadata;
-  if (namespace === undefined) throw new Error('a MediaCluster without a namespace');
+  if (namespace === undefined) throw new Error('A MediaCluster has no namespace');
   return namespace;
 }

@@ -1,4 +1,4 @@
-// One look at one MediaCluster: what is missing is made, what is too much goes, and the status says how it stands.
+// One reconcile of a MediaCluster: creates missing objects, deletes surplus ones and writes the status.
 import type { MediaClusterStatus } from '../../crds/types.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { KubeError } from '../kube/http/kube-error.ts';
@@ -18,9 +18,9 @@ import type { SharedResources, SharedResourcesResult } from './shared-resources.
 import { configState } from './status/config-state.ts';
 import { statusOf, withStableCounters } from './status/status.ts';
 
-/** Milliseconds between two looks, usually and while something is under way. */
+/** Requeue interval in milliseconds: normally, and while changes are in progress. */
 const looks = { usual: 5_000, quick: 1_000 };
-/** Numbers that only count are written this often at most, in milliseconds. */
+/** Minimum interval between status writes that only change counters, in milliseconds. */
 const countingPause = 10_000;
 
 export type ReconcilerOptions = {
@@ -47,7 +47,7 @@ export class ClusterReconciler {
 
   async reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | undefined> {
     const cluster = this.#options.stores.mediaClusters.get(key);
-    // The garbage collector ends what a deleted cluster owned; its pods have their own time to end.
+    // The garbage collector deletes objects owned by a deleted cluster; its pods have their grace period.
     if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return this.#forget(key);
     const remembered = this.#remember(key, cluster);
     const client = this.#options.client.scoped({ signal });
@@ -74,7 +74,7 @@ export class ClusterReconciler {
     return { requeueAfterMs: after };
   }
 
-  /** One look that begins by asking the nodes, since nothing was heard of them before. */
+  /** One reconcile that polls the nodes first, because no reports exist yet. */
   async once(key: string, signal: AbortSignal): Promise<void> {
     const { stores, fleet } = this.#options;
     const cluster = stores.mediaClusters.get(key);
@@ -116,7 +116,7 @@ export class ClusterReconciler {
     remembered: Remembered,
   ): Promise<void> {
     const { metadata, spec } = cluster;
-    // They are asked right now: what is not known yet would only be told to be taken back.
+    // A poll is in progress: a status without it would be corrected immediately.
     if (state.seen.some(({ facts }) => facts.unasked)) return;
     const full = statusOf({
       cluster,
@@ -137,13 +137,13 @@ export class ClusterReconciler {
       const written = await writeStatus(client, resources.mediaClusters, cluster, status);
       if (written && counts) remembered.countedAt = now;
     } catch (error) {
-      // It is gone, or another one has its name: the next look sees which.
+      // It was deleted or replaced by another object of that name; the next reconcile sees which.
       if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) throw error;
     }
   }
 }
 
-/** Where not even the headless Service could be made. */
+/** State if even the headless Service could not be created. */
 function nothingSeen({ spec, status }: StoredCluster): FleetState {
   return { seen: [], desired: spec.replicas ?? status?.desiredReplicas ?? 1, progress: [], problems: [] };
 }

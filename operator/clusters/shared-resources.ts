@@ -1,4 +1,4 @@
-// What pods stand on: Secrets, configuration files and the objects of the cluster as a whole.
+// Shared resources of the pods of a cluster: Secrets, configuration files and cluster-wide objects.
 import type { KubeClient } from '../kube/client.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { ClusterContext, ConditionProblem, IpFamily, PortRange } from './cluster-context.ts';
@@ -22,7 +22,7 @@ export type SharedResourcesOptions = {
   recorder: Pick<EventRecorder, 'emit'>;
   image: string;
   clusterDomain: string;
-  /** Which optional kinds the API server knows: it may come to know more. */
+  /** Optional kinds that the API server supports; they may appear later. */
   stores: Pick<ClusterStores, 'serviceMonitors' | 'httpRoutes'>;
 };
 
@@ -31,9 +31,9 @@ export type SharedResourcesResult = {
   files: Files;
   rotation: RotationState;
   problems: ConditionProblem[];
-  /** Names (`Kind name`) of what there is to be. */
+  /** Names (`Kind name`) of the desired objects. */
   wanted: Set<string>;
-  /** Whether what pods read once at their start is there: the family of addresses, which the headless Service tells, and the made Secrets. */
+  /** Whether the inputs that pods read at startup exist: the address family of the headless Service and the generated Secrets. */
   ready: boolean;
 };
 
@@ -44,7 +44,7 @@ export class SharedResources {
     this.#options = options;
   }
 
-  /** `confirmed`: whether every node has these files in force. @throws KubeError where the API server cannot be asked */
+  /** `confirmed`: whether all nodes have loaded these files. @throws KubeError if the API server is unavailable */
   async reconcile(
     client: Client,
     cluster: StoredCluster,
@@ -54,7 +54,7 @@ export class SharedResources {
     const { secrets, recorder, stores, image, clusterDomain, slots } = this.#options;
     const made = await secrets.make(client, cluster);
     if (made.length > 0)
-      recorder.emit(cluster, 'Normal', 'SecretsMade', 'Create', `Made ${made.map((name) => `Secret ${name}`).join(' and ')}.`);
+      recorder.emit(cluster, 'Normal', 'SecretsMade', 'Create', `Created ${made.map((name) => `Secret ${name}`).join(' and ')}.`);
     const certified = await secrets.certify(client, cluster);
     if (certified !== undefined) recorder.emit(cluster, 'Normal', 'CertificatesMade', 'Certify', certified);
     const before = configFiles(cluster, { secrets: secrets.read(cluster) });
@@ -74,7 +74,7 @@ export class SharedResources {
     const problems = [...specProblems(cluster, facts), ...('problems' in files ? files.problems : [])];
     if (rotation.problem) problems.push(rotation.problem);
     const wanted = new Set<string>();
-    // Before all else, so that pods find what they mount.
+    // First, because pods mount them.
     if (!('problems' in files)) await this.#apply(client, cluster, configObjects(cluster, files), wanted, problems);
     const applied = await this.#apply(client, cluster, sharedObjects(cluster, facts), wanted, problems);
     const headless = applied.get(`Service ${namesOf(cluster.metadata.name).nodes}`) as ObservedService | undefined;

@@ -1,6 +1,6 @@
-// JSON whose text depends on the content only, for hashes.
+// JSON text that depends on the content only, for hashes.
 
-/** JSON with the keys of every object in order. */
+/** JSON with sorted keys in every object. */
 export function stableJson(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)

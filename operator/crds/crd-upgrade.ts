@@ -1,4 +1,4 @@
-// What is to be done about a CustomResourceDefinition: pure decisions.
+// CRD upgrade: decides how to handle an installed CustomResourceDefinition. Pure.
 import { versionAnnotation } from '../../crds/crd-manifests.ts';
 import type { KubeObject, Stored } from '../kube/objects.ts';
 
@@ -6,23 +6,23 @@ type DefinitionCondition = { type: string; status: string; reason?: string; mess
 export type Definition = KubeObject & { spec?: unknown; status?: { conditions?: DefinitionCondition[] } };
 
 export type UpgradeDecision =
-  /** There is none. */
+  /** It does not exist. */
   | 'create'
-  /** It is older than ours, or says no version: not of an operator. */
+  /** It is older, or has no version because no operator created it. */
   | 'replace'
-  /** It is ours. */
+  /** Same version. */
   | 'keep'
-  /** It is of a younger operator, which knows what it does. */
+  /** It belongs to a newer operator. */
   | 'newer'
   /** It is being deleted, with every resource of its kind. */
   | 'wait';
 
-/** The version of the release that a definition is of; undefined where it says none. */
+/** Release version of a CRD; undefined if it has none. */
 export function versionOf(definition: KubeObject): string | undefined {
   return definition.metadata.annotations?.[versionAnnotation];
 }
 
-/** Negative where `one` is older, by the order of Semantic Versioning 2.0.0, 11; what is no version is older than all. */
+/** Negative if `one` is older, by section 11 of Semantic Versioning 2.0.0; an invalid version is older than all. */
 export function compareVersions(one: string | undefined, other: string | undefined): number {
   const [first, second] = [orderOf(one), orderOf(other)];
   const differences = first.numbers.map((number, place) => number - (second.numbers[place] ?? 0));
@@ -31,7 +31,7 @@ export function compareVersions(one: string | undefined, other: string | undefin
 
 const naturally = new Intl.Collator('en', { numeric: true });
 
-/** `before`: what stands behind the hyphen of a version that comes before its release. */
+/** `before`: the pre-release identifiers, after the hyphen. */
 function orderOf(version = ''): { numbers: number[]; before: string } {
   const [, major, minor, patch, before = ''] = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?$/.exec(version) ?? [];
   if (major === undefined) return { numbers: [-1, 0, 0, 0], before: '' };
@@ -46,11 +46,11 @@ export function decideUpgrade(installed: Stored<Definition> | undefined, ours: D
   return difference === 0 ? 'keep' : 'newer';
 }
 
-/** Why a definition does not work yet, in a sentence; undefined where it does. */
+/** Why a CRD is not established, as a message; undefined if it is. */
 export function notEstablishedReason(definition: Definition): string | undefined {
   const conditions = definition.status?.conditions ?? [];
   const refused = conditions.find(({ type, status }) => type === 'NamesAccepted' && status === 'False');
-  if (refused) return `its names are refused: ${refused.message ?? refused.reason ?? 'another kind has them'}`;
+  if (refused) return `its names were rejected: ${refused.message ?? refused.reason ?? 'another kind has them'}`;
   if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined;
   return 'the API server has not established it yet';
 }

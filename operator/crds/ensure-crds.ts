@@ -1,4 +1,4 @@
-// The operator's start: the definitions of our two kinds are there, not older than ours, and served.
+// Startup step of the operator: ensures that both CRDs exist, are not outdated and are served.
 import { mediaClusterDefinition, roomDefinition } from '../../crds/crd-manifests.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isAlreadyExists, isConflict, isForbidden, isUnavailable, KubeError } from '../kube/http/kube-error.ts';
@@ -9,16 +9,16 @@ import { type Definition, decideUpgrade, notEstablishedReason, versionOf } from 
 export type EnsureOptions = {
   client: Pick<KubeClient, 'get' | 'create' | 'apply' | 'serves'>;
   log: Log;
-  /** Whether definitions may be made and replaced; else they only must be there. */
+  /** Whether CRDs may be created and upgraded; otherwise they only must exist. */
   apply: boolean;
-  /** Writes of the client are rehearsed: nothing comes of them, so nothing is waited for. */
+  /** The client only performs dry runs, so there is no result to wait for. */
   dryRun?: boolean;
   /** Ends the wait: `sleep` rejects with its reason. */
   signal: AbortSignal;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Milliseconds, e.g. `performance.now`. */
   now: () => number;
-  /** Milliseconds until it gives up. */
+  /** Timeout in milliseconds. */
   timeoutMs?: number;
 };
 
@@ -28,12 +28,12 @@ const kinds = [
 ] as const;
 const pollMs = 250;
 
-/** The operator cannot start, for a reason that people have to remove. */
+/** The operator cannot start until a user fixes the cause. */
 export class CrdError extends Error {
   override readonly name = 'CrdError';
 }
 
-/** @throws CrdError with what stands in the way; the reason of the signal */
+/** @throws CrdError with the cause; the reason of the signal */
 export async function ensureCrds(options: EnsureOptions): Promise<void> {
   const until = options.now() + (options.timeoutMs ?? 60_000);
   for (const kind of kinds) await ensure(kind, options, until);
@@ -49,28 +49,28 @@ async function ensure(kind: Kind, options: EnsureOptions, until: number): Promis
     try {
       const why = await step(kind, options);
       if (why === undefined) return;
-      problem = `The definition ${name} does not work: ${why}`;
+      problem = `CRD ${name} is not usable: ${why}`;
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      problem = `The definition ${name} does not work: ${error.message}`;
+      problem = `CRD ${name} is not usable: ${error.message}`;
       if (isForbidden(error)) {
-        // An API server that starts refuses everybody until it has read its rules. What it refuses once it has told what it serves is meant.
+        // A starting API server rejects all requests until it has loaded its RBAC rules. A rejection counts only after discovery succeeded.
         const served = await servesNow(kind, options);
         if (served && letIn) return withoutPermission(kind, options);
         letIn = served !== undefined;
         if (served === false)
-          problem = `The kind ${kind.resource.kind} is not installed, and this operator may not install it (${error.message}): kubectl apply -f crds/`;
+          problem = `The CRD of kind ${kind.resource.kind} is not installed, and this operator has no permission to install it (${error.message}): kubectl apply -f crds/`;
       }
-      // A conflict: another operator was faster, so look again.
+      // After a conflict with another operator the CRD is read again.
       else if (!isConflict(error) && !isAlreadyExists(error) && !isUnavailable(error))
-        throw new CrdError(`The API server refuses the definition ${name}: ${error.message}`, { cause: error });
+        throw new CrdError(`The API server rejected CRD ${name}: ${error.message}`, { cause: error });
     }
     if (options.now() >= until) throw new CrdError(problem);
     await options.sleep(pollMs, options.signal);
   }
 }
 
-/** One look, and what follows from it. @returns why it has to be looked at again; undefined when all is well */
+/** One attempt. @returns why another attempt is needed; undefined if the CRD is usable */
 async function step({ resource, ours }: Kind, options: EnsureOptions): Promise<string | undefined> {
   const { client, log } = options;
   const { name } = ours.metadata;
@@ -80,30 +80,30 @@ async function step({ resource, ours }: Kind, options: EnsureOptions): Promise<s
   if (upgradeDecision === 'wait') return 'it is being deleted';
   const versions = { definition: name, version: versionOf(ours), ...(installed && { installed: versionOf(installed) }) };
   if (upgradeDecision === 'create' && !options.apply)
-    return 'it is not installed, and this operator may not install it: kubectl apply -f crds/';
+    return 'it is not installed, and this operator has no permission to install it: kubectl apply -f crds/';
   if (upgradeDecision === 'create') {
-    // Not applied, since that would take the place of one that a younger operator makes at this moment.
+    // Created, not applied: an apply would overwrite the CRD that a newer operator may create concurrently.
     await client.create(definitions, ours);
     if (options.dryRun) return undefined;
-    log.info(versions, 'Definition made');
+    log.info(versions, 'CRD created');
     return 'the API server has not established it yet';
   }
   if (upgradeDecision === 'replace' && options.apply) {
     const { resourceVersion } = installed?.metadata ?? {};
     await client.apply<Definition>(definitions, { ...ours, metadata: { ...ours.metadata, ...(resourceVersion && { resourceVersion }) } });
     if (options.dryRun) return undefined;
-    log.info(versions, 'Definition replaced, which was older');
+    log.info(versions, 'CRD upgraded');
     return 'the API server has not established it yet';
   }
   const why = notEstablishedReason(installed ?? ours);
   if (why !== undefined) return why;
   if (!(await client.serves(resource))) return 'the API server does not serve it yet';
-  if (upgradeDecision === 'replace') log.warn(versions, 'The installed definition is older, and this operator may not replace it');
-  if (upgradeDecision === 'newer') log.info(versions, 'The installed definition is newer and stays');
+  if (upgradeDecision === 'replace') log.warn(versions, 'CRD outdated, operator lacks permission to upgrade it');
+  if (upgradeDecision === 'newer') log.info(versions, 'installed CRD is newer, keeping it');
   return undefined;
 }
 
-/** Whether the API server knows the kind; undefined where it does not say now. */
+/** Whether the API server supports the kind; undefined if discovery is unavailable. */
 async function servesNow({ resource }: Kind, { client }: EnsureOptions): Promise<boolean | undefined> {
   try {
     return await client.serves(resource);
@@ -113,10 +113,7 @@ async function servesNow({ resource }: Kind, { client }: EnsureOptions): Promise
   }
 }
 
-/** Without the right to read definitions the kinds may still be there. */
+/** Without permission to read CRDs the kinds may still exist. */
 function withoutPermission({ ours }: Kind, { log }: EnsureOptions): void {
-  log.warn(
-    { definition: ours.metadata.name },
-    'This operator may not look after the definition of its kind; whether the installed one is old is not known',
-  );
+  log.warn({ definition: ours.metadata.name }, 'no permission to read CRDs, cannot check their version');
 }

@@ -1,4 +1,4 @@
-// What rehearsed writes would change, put together object by object, and shown as `kubectl diff` shows it.
+// Planned changes: collects the effects of dry-run writes per object and prints them like `kubectl diff`.
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import type { Change, DryRunState } from '../kube/dry-run-client.ts';
@@ -6,11 +6,11 @@ import type { KubeError } from '../kube/http/kube-error.ts';
 import { type KubeObject, keyOf, type Stored } from '../kube/objects.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** An object as far as it was rehearsed: each write is answered as if it were the only one. */
+/** An object before and after its dry-run writes. The API server answers each write as if it were the only one. */
 type PlannedWrite = { before: Stored | undefined; after: Stored | undefined };
 type Json = { readonly [field: string]: unknown };
 
-/** What the API server counts or notes: nothing that anybody wants. The last one holds the whole object again, a Secret's values too. */
+/** Server-managed metadata. lastApplied contains the whole object again, including the values of a Secret. */
 const counted = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields'];
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -27,7 +27,7 @@ export class PlannedChanges implements DryRunState {
     else known.after = known.after && before && after ? (applyMergePatch(known.after, before, after) as Stored) : after;
   };
 
-  /** A pod whose ServiceAccount was made by the rehearsal too is refused by what admits pods. */
+  /** Admission rejects a pod whose ServiceAccount exists only in the dry run. */
   readonly excuse = (refusal: KubeError, object: KubeObject): Stored | undefined => {
     const account = /serviceaccount "([^"]+)" not found/.exec(refusal.message)?.[1];
     if (refusal.status !== 403 || object.kind !== 'Pod' || account === undefined) return undefined;
@@ -35,12 +35,12 @@ export class PlannedChanges implements DryRunState {
     return { ...object, metadata: { ...object.metadata, uid: `rehearsed-${object.metadata.name}`, resourceVersion: '' } };
   };
 
-  /** Something that no object shows, in words that begin with `would`; what is about the same stays together, in its order. */
+  /** Adds an action without an object, as a message that begins with `would`. Messages about the same object stay together, in order. */
   readonly act = (sentence: string, about: string): void => {
     this.#actions.push({ sentence, about });
   };
 
-  /** What would be done; empty where nothing would. */
+  /** The planned changes; empty if there are none. */
   text(): string {
     const diffs = [...this.#objects]
       .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -52,7 +52,7 @@ export class PlannedChanges implements DryRunState {
 
 function diffOf(title: string, before: Stored | undefined, after: Stored | undefined): string {
   const [old, fresh] = shown(before, after);
-  const names = { before: before ? title : '/dev/null', after: `${title} (rehearsed)` };
+  const names = { before: before ? title : '/dev/null', after: `${title} (dry run)` };
   return isDeepStrictEqual(old, fresh) ? '' : unifiedDiff(names, textOf(old), textOf(fresh));
 }
 
@@ -60,7 +60,7 @@ function textOf(object: unknown): string {
   return object === undefined ? '' : stringify(object, { lineWidth: 0, sortMapEntries: true });
 }
 
-/** Both without what is only counted; of a Secret's values only whether they change. */
+/** Drops server-managed metadata; values of a Secret are replaced by whether they change. */
 function shown(before: Stored | undefined, after: Stored | undefined): [unknown, unknown] {
   return [clean(before, after, '(before)'), clean(after, before, '(after)')];
 }
@@ -84,7 +84,7 @@ function clean(object: Stored | undefined, other: Stored | undefined, when: stri
   };
 }
 
-/** `base` with what is different between the two others; arrays as a whole. */
+/** Applies the difference of `before` and `after` to `base`; arrays are replaced as a whole. */
 export function applyMergePatch(base: unknown, before: unknown, after: unknown): unknown {
   if (isDeepStrictEqual(before, after)) return base;
   if (!isJson(base) || !isJson(before) || !isJson(after)) return after;

@@ -1,4 +1,4 @@
-// What would be told to media nodes: said instead of done, and then taken for done, so that what follows from it is rehearsed as well.
+// Dry run of requests to media nodes: prints them and simulates their results, so that dependent steps are included.
 import type { NodeApiFactory } from '../clusters/pods/node-poll.ts';
 import { keyOf } from '../kube/objects.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
@@ -6,11 +6,11 @@ import type { ActContext, NodeAction } from '../rooms/act.ts';
 
 type Say = (sentence: string, about: string) => void;
 
-/** What only a node can say, as a status shows it. */
-const unknownYet = '(known once it is made)';
+/** Placeholder in a status for values that only a node can assign. */
+const unknownYet = '(known after creation)';
 const hour = 3_600;
 
-/** Of a MediaCluster: its nodes are asked, and not told. */
+/** For MediaClusters: nodes are read, and changes are only printed. */
 export function dryRunNodeCalls(say: Say): (make: NodeApiFactory) => NodeApiFactory {
   return (make) => (target) => {
     const calls = make(target);
@@ -18,12 +18,12 @@ export function dryRunNodeCalls(say: Say): (make: NodeApiFactory) => NodeApiFact
       health: (signal) => calls.health(signal),
       resetBackoff: () => calls.resetBackoff(),
       drain: async (node, seconds) => say(`would drain media node ${node}${seconds === undefined ? '' : ` within ${seconds} s`}`, node),
-      cancelDrain: async (node) => say(`would call media node ${node} back from its drain`, node),
+      cancelDrain: async (node) => say(`would cancel the drain of media node ${node}`, node),
     };
   };
 }
 
-/** Of a Room. */
+/** For Rooms. */
 export function dryRunActions(tell: Say): (context: ActContext, action: NodeAction) => void {
   return (context, action) => {
     const { state, link, cluster } = context;
@@ -40,7 +40,7 @@ export function dryRunActions(tell: Say): (context: ActContext, action: NodeActi
     switch (action.type) {
       case 'create': {
         if (nodes.length === 0) {
-          const message = `MediaCluster ${cluster} has no ready node that takes rooms.`;
+          const message = `MediaCluster ${cluster} has no ready node that accepts rooms.`;
           state.fate = { kind: 'retryable', reason: 'NoReadyNode', message };
           return;
         }
@@ -106,7 +106,7 @@ export function dryRunActions(tell: Say): (context: ActContext, action: NodeActi
 const nothing = { components: [], peers: [], config: undefined };
 const unlimited = { maxPeers: null, webhookUrl: null, peerlessPurgeTimeout: null, peerDisconnectedTimeout: null };
 
-/** Stands for a token that no node made: of the right age, and good for nothing. */
+/** Placeholder of a token from a node: correct times, invalid signature. */
 function madeUp(now: Date): string {
   const iat = Math.floor(now.getTime() / 1000);
   return `.${Buffer.from(JSON.stringify({ iat, exp: iat + 24 * hour })).toString('base64url')}.`;

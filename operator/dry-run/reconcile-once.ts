@@ -1,4 +1,4 @@
-// `--once`: one look at everything, with every write only rehearsed by the API server and every call to a node only told.
+// `--once`: reconciles everything once. Writes are dry runs of the API server, requests to nodes are only printed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assemble } from '../assemble.ts';
 import type { OperatorConfig } from '../config.ts';
@@ -10,12 +10,12 @@ import { OperatorMetrics } from '../metrics/operator-metrics.ts';
 import { PlannedChanges } from './changes.ts';
 import { dryRunActions, dryRunNodeCalls } from './nodes.ts';
 
-/** Longest that all of it may take, that an API server is waited for, and that everything may take to be listed. */
+/** Timeouts of the whole dry run, of the API server and of the initial lists. */
 const deadline = 300_000;
 const timeoutMs = 5_000;
 const syncTimeoutMs = 60_000;
 
-/** Tells what would be done, a difference per object; empty where nothing would. @throws Error where something could not be looked at */
+/** The planned changes as diffs per object; empty if there are none. @throws Error if an object could not be reconciled */
 export async function reconcileOnce(client: KubeClient, config: OperatorConfig, log: Log): Promise<string> {
   const plannedChanges = new PlannedChanges();
   const ending = new AbortController();
@@ -33,7 +33,7 @@ export async function reconcileOnce(client: KubeClient, config: OperatorConfig, 
     now: () => performance.now(),
   });
   const served = (await reading.serves(resources.rooms)) && (await reading.serves(resources.mediaClusters));
-  // Without its kinds there is nothing to look at.
+  // Without the CRDs there is nothing to reconcile.
   if (!served) return plannedChanges.text();
   const { stores, rooms, clusters } = await assemble({
     config,
@@ -53,7 +53,7 @@ export async function reconcileOnce(client: KubeClient, config: OperatorConfig, 
     if (failures.length > 0) throw new Error(failures.map(([key, error]) => `${key}: ${sentenceOf(error)}`).join('\n'));
     return plannedChanges.text();
   } finally {
-    ending.abort(new Error('the rehearsal ends'));
+    ending.abort(new Error('the dry run has ended'));
     await running;
   }
 }

@@ -1,12 +1,12 @@
-// The difference of two texts as `diff -u` shows it; pure.
+// Unified diff of two texts, like `diff -u`. Pure.
 
 const context = 3;
-/** Texts that differ in more lines than this are shown as all gone and all new: nobody reads such a difference, and finding it takes long. */
+/** Limit of edits. Texts with more differences are shown as completely replaced, because the search would take long. */
 const maxEdits = 1_000;
 
 type Line = { mark: ' ' | '-' | '+'; text: string };
 
-/** Empty where the texts are the same. The names stand in the first two lines. */
+/** Empty if the texts are equal. The names are in the first two lines. */
 export function unifiedDiff(names: { before: string; after: string }, before: string, after: string): string {
   const lines = edits(linesOf(before), linesOf(after));
   const shown = new Set<number>();
@@ -34,7 +34,7 @@ export function unifiedDiff(names: { before: string; after: string }, before: st
   return [`--- ${names.before}`, `+++ ${names.after}`, ...hunks, ''].join('\n');
 }
 
-/** A range of nothing stands behind the line before it. */
+/** An empty range has the number of the line before it. */
 function range(start: number, count: number): string {
   return `${count === 0 ? start - 1 : start},${count}`;
 }
@@ -59,7 +59,7 @@ function edits(before: readonly string[], after: readonly string[]): Line[] {
   return [...before.map((text) => ({ mark: '-', text }) as const), ...after.map((text) => ({ mark: '+', text }) as const)];
 }
 
-/** How far in the old text the next step on that diagonal begins. */
+/** Position in the old text at which the next step on that diagonal begins. */
 function reached(furthest: ReadonlyMap<number, number>, diagonal: number, steps: number): number {
   const [below, above] = [furthest.get(diagonal - 1) ?? -1, furthest.get(diagonal + 1) ?? -1];
   return diagonal === -steps || (diagonal !== steps && below < above) ? above : below + 1;

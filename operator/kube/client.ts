@@ -1,4 +1,4 @@
-// Calls to the API server: raw JSON both ways, each with a deadline, repeated where that does no harm.
+// Kubernetes client: JSON requests to the API server with timeouts, and retries if they are safe.
 import type { Log } from '../log.ts';
 import { type DryRunState, dryRunClient } from './dry-run-client.ts';
 import { ApiServerConnection } from './http/api-server-connection.ts';
@@ -23,62 +23,62 @@ import type { CallObservation } from './observer.ts';
 import { readWatch } from './watch.ts';
 
 export type ConnectOptions = {
-  /** Path of a kubeconfig; without it the Pod's service account is used. */
+  /** Path of a kubeconfig; without it the service account of the Pod is used. */
   kubeconfig?: string | undefined;
   log: Log;
   userAgent: string;
-  /** Deadline of each call, its repetitions included; of each page of a list. */
+  /** Timeout of each request including its retries, and of each page of a list. */
   timeoutMs: number;
   fieldManager: string;
   observe?: (call: CallObservation) => void;
   random?: () => number;
 };
 
-/** Which object; `namespace` stays out for kinds that have none. */
+/** Reference to an object; `namespace` is omitted for cluster-scoped kinds. */
 export type ObjectRef = { namespace?: string | undefined; name: string };
 export type ListOptions = { namespace?: string | undefined; labelSelector?: string | undefined; fieldSelector?: string | undefined };
 export type ApplyOptions = { subresource?: 'status'; dryRun?: boolean; fieldManager?: string };
 export type DeleteOptions = { uid?: string; resourceVersion?: string; gracePeriodSeconds?: number };
-/** What to send is free of the type of what is stored: it says the fields that are ours. */
+/** Objects to apply are not typed as stored objects, because they contain only our fields. */
 export type ApplyResult = KubeObject & { [field: string]: unknown };
 export type MergePatch = { metadata?: Record<string, unknown>; spec?: unknown; status?: unknown; [field: string]: unknown };
 
 export type WatchOptions = ListOptions & {
   resourceVersion: string;
-  /** A watch that says nothing for so long has stalled; more than the 60 s between bookmarks. */
+  /** Idle timeout of a watch; more than the 60 s between bookmarks. */
   idleMs: number;
 };
 
-/** Narrows a client: see KubeClient.scoped. */
+/** Restricts a client, see KubeClient.scoped. */
 export type Scope = {
-  /** Ends every call of the scope. */
+  /** Aborts every request of the scope. */
   signal?: AbortSignal;
   timeoutMs?: number;
-  /** Asked before each attempt of a write; `false` refuses it with reason 'NotLeader'. */
+  /** Checked before each attempt of a write; `false` rejects it with reason 'NotLeader'. */
   mayWrite?: () => boolean;
-  /** Passes by the queue of calls, for what must not wait behind others: the Lease. */
+  /** Bypasses the request queue, for requests that must not wait: the Lease. */
   urgent?: boolean;
-  /** Writes are only rehearsed: the API server checks them and stores nothing, and this is told what they would change. */
+  /** Writes are dry runs: the API server validates them without storing, and the planned changes are reported here. */
   dryRun?: DryRunState;
 };
 
 const pageSize = 500;
-/** Lists that expire between two pages are begun anew so often. */
+/** How often a list is restarted that expires between two pages. */
 const maxListings = 3;
-/** Calls at a time, watches aside; and how many may wait for their turn. */
+/** Concurrent requests without watches, and the length of their queue. */
 const atOnce = 32;
 const maxQueued = 20_000;
 
-/** What all scopes of a client share. */
+/** State that all scopes of a client share. */
 type Shared = {
   options: ConnectOptions;
   transport: Transport;
   gate: Semaphore;
   random: () => number;
-  /** Whether the last attempt found no API server, and who wants to know when one is back. */
+  /** Whether the last attempt failed to reach the API server, and listeners for its return. */
   reach: { lost: boolean; listeners: Set<() => void> };
 };
-/** A scope and those around it. */
+/** The combined restrictions of a scope and its parents. */
 type Limits = {
   signals: readonly AbortSignal[];
   timeoutMs: number;
@@ -88,7 +88,7 @@ type Limits = {
 };
 type Sent = Request & { repeatable: boolean; observedAs: CallObservation['verb'] };
 
-/** One per process; all of its methods reject with KubeError, or with the reason of a scope's signal. */
+/** One per process. All methods reject with KubeError or with the reason of a scope's signal. */
 export class KubeClient {
   readonly #shared: Shared;
   readonly #limits: Limits;
@@ -98,7 +98,7 @@ export class KubeClient {
     this.#limits = limits;
   }
 
-  /** Reads the configuration; asks nothing yet. @throws KubeError 'NoCredentials' */
+  /** Reads the configuration without a request. @throws KubeError 'NoCredentials' */
   static async connect(options: ConnectOptions): Promise<KubeClient> {
     const apiServerConnection = ApiServerConnection.load(options.kubeconfig);
     const transport = new Transport(apiServerConnection, options.userAgent);
@@ -113,7 +113,7 @@ export class KubeClient {
     return new KubeClient(shared, { signals: [], timeoutMs: options.timeoutMs, mayWrite: [], urgent: false, dryRun: undefined });
   }
 
-  /** The same connections under narrower conditions, added to those there are: a reconcile's deadline, a leader's term. */
+  /** The same connections with additional restrictions, such as the timeout of a reconcile or the term of a leader. */
   scoped(scope: Scope): KubeClient {
     const { signals, timeoutMs, mayWrite, urgent, dryRun } = this.#limits;
     return new KubeClient(this.#shared, {
@@ -125,7 +125,7 @@ export class KubeClient {
     });
   }
 
-  /** `undefined` where there is none of that name. @throws KubeError 'NotServed' where the kind is not known */
+  /** `undefined` if the object does not exist. @throws KubeError 'NotServed' if the kind is not supported */
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<Stored<T> | undefined> {
     const call = { verb: 'get', resource, ...ref };
     const send = this.#send({ call, observedAs: 'get', method: 'GET', path: objectPath(resource, ref), repeatable: true });
@@ -133,12 +133,12 @@ export class KubeClient {
     return json === undefined ? undefined : readObject<T>(call, json);
   }
 
-  /** As get, by a list of one: whoever watches a kind may list it, and needs no other permission for this. */
+  /** Like get, but as a list with a field selector, so that the permission to list is sufficient. */
   async find<T extends KubeObject = KubeObject>(resource: Resource, { namespace, name }: ObjectRef): Promise<Stored<T> | undefined> {
     return (await this.list<T>(resource, { namespace, fieldSelector: `metadata.name=${name}` })).items[0];
   }
 
-  /** All of them, asked for in pages of 500. */
+  /** All objects, in pages of 500. */
   async list<T extends KubeObject = KubeObject>(
     resource: Resource,
     options: ListOptions = {},
@@ -169,8 +169,8 @@ export class KubeClient {
   }
 
   /**
-   * Server-side apply with force; an unknown field is refused. A `metadata.resourceVersion` in it is a precondition (409 Conflict), and
-   * so is a `metadata.uid` (422 Invalid for another object, 409 for none), though /status takes no notice of uids.
+   * Server-side apply with force; unknown fields are rejected. `metadata.resourceVersion` is a precondition (409 Conflict), and so is
+   * `metadata.uid` (422 Invalid for another object, 409 if none exists), except for /status, which ignores uids.
    */
   async apply<T extends KubeObject = KubeObject>(resource: Resource, object: ApplyResult, options: ApplyOptions = {}): Promise<Stored<T>> {
     const { name, namespace } = object.metadata;
@@ -187,14 +187,14 @@ export class KubeClient {
         ...(options.dryRun && { dryRun: 'All' }),
       },
       body: object,
-      // JSON is YAML: https://kubernetes.io/docs/reference/using-api/server-side-apply/
+      // JSON is valid YAML: https://kubernetes.io/docs/reference/using-api/server-side-apply/
       contentType: 'application/apply-patch+yaml',
       repeatable: true,
     });
     return options.dryRun || this.#limits.dryRun ? readDryRun<T>(call, json) : readObject<T>(call, json);
   }
 
-  /** JSON merge patch; with `metadata.resourceVersion` only where nobody changed it since. `undefined` where the object is gone. */
+  /** JSON merge patch; with `metadata.resourceVersion` only if unchanged since. `undefined` if the object does not exist. */
   async patch<T extends KubeObject = KubeObject>(
     resource: Resource,
     ref: ObjectRef,
@@ -216,7 +216,7 @@ export class KubeClient {
     return json === undefined ? undefined : readObject<T>(call, json);
   }
 
-  /** What it owns goes after it. `false` where it was gone, or another one has its name by now (`uid`). @throws KubeError 'Conflict' */
+  /** Deletes dependents in the background. `false` if it does not exist or has another `uid`. @throws KubeError 'Conflict' */
   async delete(resource: Resource, ref: ObjectRef, options: DeleteOptions = {}): Promise<boolean> {
     const { uid, resourceVersion, gracePeriodSeconds } = options;
     const send = this.#write({
@@ -243,11 +243,11 @@ export class KubeClient {
     }
   }
 
-  /** Resolves when the API server ended the watch in good order. For the reflector. */
+  /** Resolves when the API server ended the watch normally. For the reflector. */
   async watch(resource: Resource, options: WatchOptions, onEvent: (event: WatchEvent) => void): Promise<void> {
     const { namespace, labelSelector, fieldSelector, resourceVersion, idleMs } = options;
     const call = { verb: 'watch', resource, namespace };
-    // As client-go does: watches that began together do not end together.
+    // Random as in client-go, so that watches that began together do not end together.
     const timeoutSeconds = Math.floor(300 * (1 + this.#shared.random()));
     const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, resourceVersion, labelSelector, fieldSelector };
     const request: Request = { call, method: 'GET', path: collectionPath(resource, namespace), query };
@@ -262,7 +262,7 @@ export class KubeClient {
     await readWatch({ call, open, signals: this.#limits.signals, idleMs, onEvent });
   }
 
-  /** Whether the operator's own account may do it. */
+  /** Whether the account of the operator has the permission. */
   async can(verb: string, resource: Resource, namespace?: string, subresource?: string): Promise<boolean> {
     const attributes = { verb, group: groupOf(resource), resource: resource.plural, namespace, subresource };
     const kind = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' };
@@ -278,7 +278,7 @@ export class KubeClient {
     return isAllowed(json);
   }
 
-  /** Whether the API server knows the kind. */
+  /** Whether the API server supports the kind. */
   async serves(resource: Resource): Promise<boolean> {
     const call = { verb: 'discover', resource };
     try {
@@ -289,14 +289,14 @@ export class KubeClient {
     }
   }
 
-  /** Calls back when an attempt of any call finds the API server after others found none. Gives what ends that. */
+  /** Calls the listener when an attempt reaches the API server after attempts that did not. Returns the unsubscribe function. */
   onReachable(listener: () => void): () => void {
     const { listeners } = this.#shared.reach;
     listeners.add(listener);
     return () => listeners.delete(listener);
   }
 
-  /** Ends every connection; calls under way fail. */
+  /** Closes every connection; running requests fail. */
   close(): Promise<void> {
     return this.#shared.transport.close();
   }
@@ -320,7 +320,7 @@ export class KubeClient {
     return dryRun ? dryRunClient(request, dryRun, this, (dry) => this.#send(dry)) : this.#send(request);
   }
 
-  /** The answer of the first attempt that has one; within one deadline, waits included. */
+  /** The response of the first successful attempt, within one deadline including delays. */
   async #send(request: Sent): Promise<unknown> {
     const { gate, transport, random } = this.#shared;
     const deadline = this.#deadline(request.call, this.#limits.signals);
@@ -335,7 +335,7 @@ export class KubeClient {
           return await (this.#limits.urgent ? send() : gate.through(signal, send));
         } catch (error) {
           const wait = retryDelay(error, { attempt, repeatable: request.repeatable, random });
-          // A wait beyond the deadline would only hide what went wrong.
+          // A delay beyond the deadline would only hide the cause.
           if (wait === undefined || wait > deadline.left || !(await sleep(wait, signal))) throw signal.aborted ? signal.reason : error;
         }
       }
@@ -346,13 +346,17 @@ export class KubeClient {
 
   #deadline(requestInfo: RequestInfo, signals: readonly AbortSignal[]): Deadline {
     const ms = this.#limits.timeoutMs;
-    const message = `The API server did not answer within ${ms} ms (${describeRequest(requestInfo)}).`;
+    const message = `The API server did not respond within ${ms} ms (${describeRequest(requestInfo)}).`;
     return new Deadline(ms, () => new KubeError({ status: 0, reason: 'Timeout', message }), signals);
   }
 
   #mayWrite({ call, method }: Request): void {
     if (method === 'GET' || this.#limits.mayWrite.every((may) => may())) return;
-    throw new KubeError({ status: 0, reason: 'NotLeader', message: `This process does not lead any more: no ${describeRequest(call)}.` });
+    throw new KubeError({
+      status: 0,
+      reason: 'NotLeader',
+      message: `This process is not the leader any more; rejected ${describeRequest(call)}.`,
+    });
   }
 
   async #observed<R>(verb: CallObservation['verb'], request: Request, attempt: number, send: () => Promise<R>): Promise<R> {
@@ -364,8 +368,8 @@ export class KubeClient {
     } catch (error) {
       status = error instanceof KubeError ? error.status : 0;
       if (isUnreachable(error)) this.#shared.reach.lost = true;
-      const said = error instanceof KubeError ? error.message : 'ended by its caller';
-      options.log.debug({ call: describeRequest(request.call), status, attempt, error: said }, 'a call to the API server failed');
+      const said = error instanceof KubeError ? error.message : 'aborted by its caller';
+      options.log.debug({ call: describeRequest(request.call), status, attempt, error: said }, 'API server request failed');
       throw error;
     } finally {
       const { method, call } = request;
@@ -383,7 +387,7 @@ export class KubeClient {
   }
 }
 
-/** `undefined` for what is not there; any other failure as it is. */
+/** `undefined` if not found; other failures are passed on. */
 async function orGone(sent: Promise<unknown>): Promise<unknown> {
   try {
     return await sent;

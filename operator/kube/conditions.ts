@@ -1,25 +1,25 @@
-// Conditions as the API conventions have them: one per type, and a time that moves only when the status does.
+// Conditions by the Kubernetes API conventions: one per type, and a transition time that changes only with the status.
 
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 export type Condition = {
   type: string;
   status: ConditionStatus;
-  /** One CamelCase word, for machines. */
+  /** One CamelCase word, for programs. */
   reason: string;
-  /** One sentence, for people. */
+  /** Message for people. */
   message: string;
-  /** The generation of the spec that this was found out about. */
+  /** Generation of the spec from which the condition was derived. */
   observedGeneration: number;
   /** RFC 3339, when `status` last changed. */
   lastTransitionTime: string;
 };
 
-/** The longest message and reason that the schema of metav1.Condition allows. */
+/** Limits of message and reason in the schema of metav1.Condition. */
 const maxMessageLength = 32_768;
 const maxReasonLength = 1024;
 
-/** The list with that condition set, in the order of types; `lastTransitionTime` stays where the status stays. */
+/** Sets a condition, in the order of types; keeps `lastTransitionTime` if the status is unchanged. */
 export function setCondition(list: readonly Condition[], next: Omit<Condition, 'lastTransitionTime'>, now: Date): Condition[] {
   const previous = list.find(({ type }) => type === next.type);
   const lastTransitionTime = previous?.status === next.status ? previous.lastTransitionTime : now.toISOString().replace(/\.\d+Z$/, 'Z');
@@ -40,7 +40,7 @@ export function isTrue(list: readonly Condition[] | undefined, type: string): bo
   return conditionOf(list, type)?.status === 'True';
 }
 
-/** At most so many UTF-16 units, never half of a character. */
+/** Truncates to a number of UTF-16 units without splitting a character. */
 function cut(text: string, longest: number): string {
   return text.length <= longest ? text : text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '');
 }

@@ -1,27 +1,27 @@
-// Workers that reconcile the keys of a queue, each with a deadline.
+// Controller: workers that reconcile the keys of a queue, each with a timeout.
 import type { Log } from '../log.ts';
 import { Deadline, sleep } from './http/deadline.ts';
 import { isConflict, isUnreachable, KubeError } from './http/kube-error.ts';
 import type { ControllerObserver, ReconcileResult } from './observer.ts';
 import type { Priority, WorkQueue } from './work-queue.ts';
 
-/** A failure that another try does not mend: the key waits for a change. */
+/** A failure that a retry cannot fix: the key waits for a change. */
 export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
-/** What a reconcile's signal aborts with at its deadline. */
+/** Abort reason of the signal of a reconcile at its deadline. */
 export class ReconcileTimeout extends Error {
   override readonly name = 'ReconcileTimeout';
 }
 
-/** `requeueAfterMs`: look again after that time, whether something changed or not. */
+/** `requeueAfterMs`: reconcile again after that time even without a change. */
 export type Reconciled = { requeueAfterMs?: number } | undefined;
 
 export type ControllerOptions = {
   name: string;
   workers: number;
-  /** Deadline of one reconcile; its signal aborts then. */
+  /** Timeout of one reconcile, after which its signal aborts. */
   timeoutMs: number;
   queue: WorkQueue;
   reconcile: (key: string, signal: AbortSignal) => Promise<Reconciled> | Promise<void>;
@@ -29,16 +29,16 @@ export type ControllerOptions = {
   metrics?: ControllerObserver;
 };
 
-/** How long all workers rest while the API server is away; then one of them tries one key. */
+/** Pause of all workers during an outage of the API server; then one worker tries one key. */
 const firstRestMs = 500;
 const maxPauseMs = 10_000;
-/** Errors of the program itself: what a panic is to Go. */
+/** Errors of the program itself, like a panic in Go. */
 const bugs = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError];
 
 export class Controller {
   readonly #options: ControllerOptions;
   #active = 0;
-  /** Reconciles in a row that found no API server, until when nobody tries, and whether somebody does. */
+  /** Consecutive reconciles that found no API server, the end of the pause, and whether a worker is trying. */
   #outage = { failures: 0, until: 0, tried: false };
 
   constructor(options: ControllerOptions) {
@@ -49,7 +49,7 @@ export class Controller {
     this.#options.queue.add(key, priority);
   }
 
-  /** Until the signal aborts (which ends reconciles too) or the queue is closed (which lets them finish), and every worker has ended. */
+  /** Runs until the signal aborts (which aborts reconciles) or the queue is closed (which lets them finish), and all workers have ended. */
   async run(signal: AbortSignal): Promise<void> {
     this.#count(0);
     await Promise.all(Array.from({ length: this.#options.workers }, () => this.#work(signal)));
@@ -79,7 +79,7 @@ export class Controller {
     const began = performance.now();
     let result: ReconcileResult = 'success';
     try {
-      // A reconcile that does not heed its signal keeps its worker: the key must not be worked on twice at once.
+      // A reconcile that ignores its signal keeps its worker, because a key must not be reconciled concurrently.
       const reconciled = await reconcile(key, deadline.signal);
       queue.forget(key);
       this.#outage.failures = 0;
@@ -100,21 +100,21 @@ export class Controller {
     const { name, queue, log, metrics } = this.#options;
     const ended = signal.aborted && !(signal.reason instanceof ReconcileTimeout);
     if (ended) {
-      // The lease is lost or the process ends: the key stays wanted, for whoever works next.
+      // The lease was lost or the process ends: the key stays queued for the next leader.
       queue.add(key);
       return 'error';
     }
     if (isUnreachable(error)) {
-      // It is no fault of the key: it is due again as soon as there is an API server, and until then few requests are made.
+      // The key is not the cause: it is retried when the API server is reachable, and few requests are sent until then.
       this.#beginRest();
       queue.addAfter(key, firstRestMs);
-      log.debug({ controller: name, key, error: (error as Error).message }, 'a reconcile found no API server');
+      log.debug({ controller: name, key, error: (error as Error).message }, 'reconcile found no API server');
       return 'error';
     }
     this.#outage.failures = 0;
     if (error instanceof TerminalError) {
       queue.forget(key);
-      log.warn({ controller: name, key, error: error.message }, 'a reconcile failed for good');
+      log.warn({ controller: name, key, error: error.message }, 'reconcile failed permanently');
       return 'terminal_error';
     }
     const panicked = !(error instanceof Error) || bugs.some((bug) => error instanceof bug);
@@ -123,22 +123,22 @@ export class Controller {
     const failures = queue.failures(key) + 1;
     const againInMs = Math.round(queue.addRateLimited(key, 'normal', atLeastMs));
     const told = panicked ? { err: error } : { error: error.message };
-    // Conflicts are everyday business.
+    // Conflicts are normal.
     const level = panicked ? 'error' : isConflict(error) ? 'debug' : 'warn';
-    log[level]({ controller: name, key, failures, againInMs, ...told }, 'a reconcile failed');
+    log[level]({ controller: name, key, failures, againInMs, ...told }, 'reconcile failed');
     return 'error';
   }
 
   #beginRest(): void {
     const now = performance.now();
-    // Workers that fail together make one failure.
+    // Workers that fail together count as one failure.
     if (now < this.#outage.until) return;
     const { failures } = this.#outage;
     this.#outage.failures = failures + 1;
     this.#outage.until = now + Math.min(firstRestMs * 2 ** failures, maxPauseMs);
   }
 
-  /** Waits while the API server is away; says whether this worker is the one that tries whether it is back. */
+  /** Waits during an outage of the API server. @returns whether this worker probes it */
   async #rest(signal: AbortSignal): Promise<boolean> {
     const outage = this.#outage;
     while (outage.failures > 0 && !signal.aborted && !this.#options.queue.closed) {
@@ -147,7 +147,7 @@ export class Controller {
         outage.tried = true;
         return true;
       }
-      // In slices: the one that finds it back ends the rest of all.
+      // In slices, so that all workers continue soon after the probe succeeded.
       await sleep(Math.min(Math.max(left, 50), firstRestMs), signal);
     }
     return false;

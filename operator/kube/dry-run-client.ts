@@ -1,16 +1,16 @@
-// A write that is only rehearsed: the API server checks it in full and stores nothing, and somebody is told what it would change.
+// Dry-run client: the API server validates a write without storing it, and the planned change is reported.
 
 import { KubeError } from './http/kube-error.ts';
 import { type RequestInfo, readDryRun } from './http/responses.ts';
 import type { Request } from './http/transport.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
 
-/** What a write would change: the object as it is stored, and as it would be; `undefined` where there is none. */
+/** Planned change of a write: the stored and the resulting object; `undefined` if it does not exist. */
 export type Change = { resource: Resource; before: Stored | undefined; after: Stored | undefined };
 
 export type DryRunState = {
   tell: (change: Change) => void;
-  /** What a refused create would have made, where it is refused only because nothing was stored before it. */
+  /** Result of a rejected create, if it was rejected only because an earlier dry run stored no object. */
   excuse?: (refusal: KubeError, object: KubeObject) => Stored | undefined;
 };
 
@@ -20,7 +20,7 @@ type Looking = {
 };
 type ObjectRef = { namespace?: string | undefined; name: string };
 
-/** The API server's answer. @throws KubeError as the write itself would */
+/** The response of the API server. @throws KubeError as the write itself would */
 export async function dryRunClient<R extends Request>(
   request: R,
   dryRunState: DryRunState,
@@ -42,13 +42,13 @@ export async function dryRunClient<R extends Request>(
   }
 }
 
-/** With a body of options the API server takes no notice of those in the query. */
+/** The API server ignores options in the query if the body contains options. */
 function dry<R extends Request>(request: R): R {
   if (request.method === 'DELETE') return { ...request, body: { ...(request.body as object), dryRun: ['All'] } };
   return { ...request, query: { ...request.query, dryRun: 'All' } };
 }
 
-/** A Role lists what is in namespaces; of what is in none one may get what has a certain name. */
+/** A Role permits lists of namespaced kinds, and gets by name of cluster-scoped ones. */
 function storedNow({ resource, namespace, name = '' }: RequestInfo, looking: Looking): Promise<Stored | undefined> {
   return resource.namespaced ? looking.find(resource, { namespace, name }) : looking.get(resource, { name });
 }

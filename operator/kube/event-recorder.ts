@@ -1,4 +1,4 @@
-// Events for people (events.k8s.io/v1): told in the background, repetitions as series.
+// Recorder of Kubernetes Events (events.k8s.io/v1): writes in the background and aggregates repetitions as series.
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
 import { sleep } from './http/deadline.ts';
@@ -12,7 +12,7 @@ export type EventRecorderOptions = {
   client: Pick<KubeClient, 'create' | 'patch'>;
   /** `reportingController`, e.g. `mediarooms.dev/operator`. */
   controller: string;
-  /** `reportingInstance`: which process. */
+  /** `reportingInstance`: name of the process. */
   instance: string;
   log: Log;
   /** Wall clock in milliseconds. */
@@ -32,19 +32,19 @@ type KubeEvent = KubeObject & {
   regarding: { apiVersion: string; kind: string; name: string; namespace?: string | undefined; uid: string; resourceVersion: string };
   series?: Series;
 };
-/** One thing that happened, once or often. */
+/** One recorded event and its repetitions. */
 type Told = { event: KubeEvent; count: number; lastAt: number; written: number; writtenAt: number; waiting: boolean };
 
-/** What comes again within this time is the same event; as client-go has it. */
+/** A repetition within this time belongs to the same event, as in client-go. */
 const seriesMs = 6 * 60_000;
-/** A series is written at most so often. */
+/** Minimum interval between two writes of a series. */
 const betweenWritesMs = 30_000;
 const maxTracked = 4096;
 const maxQueued = 1000;
-/** Events at once, and how many per second after them. */
+/** Burst size, and events per second after it. */
 const burst = 100;
 const perSecond = 10;
-/** Bytes of a note, characters of a reason, an action and an instance: the API's bounds. */
+/** API limits: bytes of a note, characters of a reason, an action and an instance. */
 const maxNoteLength = 1024;
 const maxReasonLength = 128;
 const firstRetryMs = 1000;
@@ -72,18 +72,18 @@ export class EventRecorder {
     this.#filledAt = this.#now();
   }
 
-  /** Events that were never told, as too many waited or the API server refused them. */
+  /** Events that were not written, because too many waited or the API server rejected them. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Returns at once; what cannot be told is dropped and counted. `action` is what was done or tried, one CamelCase word. */
+  /** Returns immediately; an event that cannot be written is dropped and counted. `action`: the attempted action in CamelCase. */
   emit(regarding: Stored<KubeObject>, type: EventType, reason: string, action: string, note: string): void {
     if (this.#closing) return;
     const key = [regarding.metadata.uid, type, reason, action, note].join('\0');
     const now = this.#now();
     const known = this.#known.get(key);
-    // Put back at the end: the first of the map is the one that was longest not heard of.
+    // Reinserted at the end, so that the first entry of the map is the least recently used.
     this.#known.delete(key);
     if (known && now - known.lastAt < seriesMs) {
       this.#known.set(key, known);
@@ -100,7 +100,7 @@ export class EventRecorder {
     this.#work();
   }
 
-  /** Tells what is left, for at most 2 s. */
+  /** Writes the remaining events, for at most 2 s. */
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#later);
@@ -138,7 +138,7 @@ export class EventRecorder {
   #enqueue(told: Told): boolean {
     if (told.waiting) return true;
     if (this.#waiting.length >= maxQueued) {
-      this.#drop('too many events wait to be told', told.event);
+      this.#drop('too many events are waiting', told.event);
       return false;
     }
     told.waiting = true;
@@ -146,7 +146,7 @@ export class EventRecorder {
     return true;
   }
 
-  /** Looks through the series after that time; one look serves all. */
+  /** Checks the series after that time; one check serves all. */
   #wakeLater(ms: number): void {
     this.#later ??= setTimeout(
       () => {
@@ -186,7 +186,7 @@ export class EventRecorder {
         failures = 0;
       } catch (error) {
         if (isUnavailable(error) && !this.#closing) {
-          // The API server will be back, and people want to read what happened while it was away.
+          // The API server will return, and users want to read the events of its outage.
           await sleep(Math.min(firstRetryMs * 2 ** failures, maxRetryMs) * (0.5 + this.#random()), this.#end.signal);
           failures += 1;
           continue;
@@ -205,10 +205,10 @@ export class EventRecorder {
     const { name, namespace } = event.metadata;
     const patched = told.written > 0 && (await client.patch(resources.events, { namespace, name }, { series }));
     if (!patched) {
-      // Written before, and gone by now: events live for an hour.
+      // It was written but has expired: events live for an hour.
       if (told.written > 0)
         event.metadata = { ...event.metadata, name: this.#name(event.regarding.name, told.lastAt) } satisfies ObjectMeta;
-      // The API takes no series of one.
+      // The API rejects a series with one event.
       await client.create<KubeEvent>(resources.events, count > 1 ? { ...event, series } : event);
     }
     told.written = count;
@@ -218,7 +218,7 @@ export class EventRecorder {
   #drop(why: string, event: KubeEvent): void {
     this.#dropped += 1;
     const { reason, regarding } = event;
-    this.#options.log.debug({ reason, regarding: regarding.name, error: why, dropped: this.#dropped }, 'an event was dropped');
+    this.#options.log.debug({ reason, regarding: regarding.name, error: why, dropped: this.#dropped }, 'event dropped');
   }
 
   async #token(): Promise<void> {
@@ -232,12 +232,12 @@ export class EventRecorder {
   }
 }
 
-/** At most so many bytes as UTF-8, never half of a character. */
+/** Truncates to a number of UTF-8 bytes without splitting a character. */
 export function truncateUtf8(text: string, longest: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= longest) return text;
   let end = longest;
-  // The bytes of a character after its first begin with 10.
+  // Continuation bytes of a character begin with the bits 10.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return bytes.subarray(0, end).toString();
 }

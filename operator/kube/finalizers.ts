@@ -1,4 +1,4 @@
-// Finalizers, guarded by the resource version: a merge patch replaces the whole list, which others write too.
+// Finalizers, guarded by the resource version, because a merge patch replaces the whole shared list.
 import type { KubeClient } from './client.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
 
@@ -9,8 +9,8 @@ export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
 }
 
 /**
- * The object with the finalizer; asks the API server only where it is missing. `undefined`: the object is gone.
- * @throws KubeError reason 'Conflict' where the object changed meanwhile, 'Forbidden' where it is being deleted
+ * Adds the finalizer; sends a request only if it is missing. `undefined` if the object does not exist any more.
+ * @throws KubeError reason 'Conflict' if the object was changed concurrently, 'Forbidden' if it is being deleted
  */
 export async function addFinalizer<T extends KubeObject>(
   client: Patching,
@@ -22,7 +22,7 @@ export async function addFinalizer<T extends KubeObject>(
   return write(client, resource, object, [...(object.metadata.finalizers ?? []), finalizer]);
 }
 
-/** The object without the finalizer, or `undefined` where it is gone, as it is when this was the last one of a deleted object. */
+/** Removes the finalizer. `undefined` if the object does not exist any more, as after the last finalizer of a deleted object. */
 export async function removeFinalizer<T extends KubeObject>(
   client: Patching,
   resource: Resource,

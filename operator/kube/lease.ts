@@ -20,17 +20,17 @@ export type LeaderElectorOptions = {
   client: { scoped: (scope: Scope) => LeaseClient };
   namespace: string;
   name: string;
-  /** With what the lease is to go once nobody renews it; it is that of the last who took it. */
+  /** Owner of the Lease, with which it is deleted when no process renews it; set by the last leader. */
   owner?: OwnerReference | undefined;
-  /** Who we are; another one per process. */
+  /** Name of this process; unique. */
   identity: string;
-  /** How long others wait for our next sign of life. */
+  /** Validity of the Lease without renewal, in milliseconds. */
   leaseMs?: number;
-  /** We give up when no renewal succeeded for so long; shorter than `leaseMs`. */
+  /** Leadership ends if no renewal succeeded for this time; shorter than `leaseMs`. */
   renewMs?: number;
   retryMs?: number;
   log: Log;
-  /** A monotonic clock in milliseconds: by it alone a lease is judged, so that clocks may differ. */
+  /** Monotonic clock in milliseconds. Only the local clock judges the Lease, so clocks may differ. */
   now?: () => number;
   random?: () => number;
   onChange?: (leading: boolean) => void;
@@ -40,12 +40,12 @@ export class LeaderElector {
   readonly #options: Required<Omit<LeaderElectorOptions, 'client' | 'onChange' | 'owner'>> & Pick<LeaderElectorOptions, 'owner'>;
   readonly #client: LeaseClient;
   readonly #onChange: (leading: boolean) => void;
-  /** The record as it was last seen, and when we first saw it so. */
+  /** The record as last seen, and when it was first seen like that. */
   #seen: { record: string; at: number } | undefined;
-  /** When the renewal that succeeded last was begun. */
+  /** Start of the last successful renewal. */
   #renewedAt = Number.NEGATIVE_INFINITY;
   #leads = false;
-  /** What went wrong the last time. */
+  /** The last error message, to avoid repeated log lines. */
   #said = '';
 
   constructor(options: LeaderElectorOptions) {
@@ -53,21 +53,21 @@ export class LeaderElector {
     const defaults = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2000, now: () => performance.now(), random: Math.random };
     this.#options = { ...defaults, ...rest };
     this.#onChange = onChange;
-    // A call that hangs must leave time for another one before the lease is lost.
+    // A request that hangs must leave time for another attempt before the lease is lost.
     this.#client = client.scoped({ timeoutMs: this.#options.renewMs / 2, urgent: true });
   }
 
   /**
-   * Whether the lease is ours at this very moment, by our own clock: false also right after the process was frozen,
-   * before any timer could tell. For KubeClient.scoped's `mayWrite`.
+   * Whether the lease is valid now, by the local clock. It is false immediately after the process was frozen, before any timer fires. For
+   * `mayWrite` of KubeClient.scoped.
    */
   get leading(): boolean {
     return this.#leads && this.#options.now() - this.#renewedAt < this.#options.renewMs;
   }
 
   /**
-   * Waits for the lease, leads until `lead` ends, the signal aborts or the lease is lost, then gives the lease back.
-   * `lost` aborts in both of the latter cases; what `lead` rejects with is passed on.
+   * Acquires the lease, leads until `lead` ends, the signal aborts or the lease is lost, then releases the lease. `lost` aborts in the
+   * latter two cases; rejections of `lead` are passed on.
    * @returns why it ended
    */
   async run(signal: AbortSignal, lead: (lost: AbortSignal) => Promise<void>): Promise<'ended' | 'lost'> {
@@ -77,14 +77,14 @@ export class LeaderElector {
       if (this.#holds()) await this.#release();
       return 'ended';
     }
-    log.info({ lease: name, identity }, 'this process leads');
+    log.info({ lease: name, identity }, 'acquired leadership');
     this.#setLeads(true);
     const over = new AbortController();
     const renewing = this.#renew(over, signal);
     try {
       await lead(over.signal);
     } finally {
-      over.abort(new Error('leading has ended'));
+      over.abort(new Error('leadership has ended'));
       this.#setLeads(false);
       await renewing;
       if (this.#holds()) await this.#release();
@@ -92,7 +92,7 @@ export class LeaderElector {
     return over.signal.reason instanceof LeaseLost ? 'lost' : 'ended';
   }
 
-  /** Until `over` aborts; aborts it itself when the lease is lost or the signal says so. */
+  /** Renews until `over` aborts; aborts it when the lease is lost or the signal aborts. */
   async #renew(over: AbortController, signal: AbortSignal): Promise<void> {
     const { log, name, renewMs, retryMs } = this.#options;
     const end = () => over.abort(signal.reason);
@@ -105,25 +105,25 @@ export class LeaderElector {
       over.abort(new LeaseLost(why));
     };
     const check = () => {
-      if (!this.leading) lose('the lease could not be renewed in time: this process does not lead any more');
+      if (!this.leading) lose('lease was not renewed in time, leadership lost');
     };
-    // Apart from the calls: one that hangs must not hide that the time is over.
+    // A separate timer, because a hanging request must not hide an expired lease.
     const watch = setInterval(check, Math.min(retryMs / 4, 500));
     while (await sleep(retryMs, over.signal)) {
-      // After a time of being frozen others may have led meanwhile: what is over is not renewed.
+      // After a freeze another process may have led, so an expired lease is not renewed.
       check();
-      if (!over.signal.aborted && !(await this.#try()) && !this.#holds()) lose('another process took the lease');
+      if (!over.signal.aborted && !(await this.#try()) && !this.#holds()) lose('another process acquired the lease');
     }
     clearInterval(watch);
     signal.removeEventListener('abort', end);
   }
 
-  /** Whether, as far as was seen, the record names us. */
+  /** Whether the last seen record names this process. */
   #holds(): boolean {
     return this.#seen?.record.startsWith(`${this.#options.identity}|`) ?? false;
   }
 
-  /** Takes or renews the lease where it is free, over or ours; says whether it is ours now. */
+  /** Acquires or renews the lease if it is free, expired or ours. @returns whether it is ours now */
   async #try(): Promise<boolean> {
     const { namespace, name, identity, log, now } = this.#options;
     const begun = now();
@@ -139,16 +139,16 @@ export class LeaderElector {
         await this.#client.create<Lease>(resources.leases, { apiVersion, kind, metadata: { name, namespace, ...this.#owned() }, spec });
       }
       this.#see(spec, begun);
-      // Others count from when they see it, which is later.
+      // Others count from their first sight of the record, which is later.
       this.#renewedAt = begun;
       this.#said = '';
       return true;
     } catch (error) {
-      // Somebody was faster; or the API server is away: then the record stays what it was.
+      // Another process was faster, or the API server is unreachable and the record is unchanged.
       const beaten = isConflict(error) || isAlreadyExists(error);
       const { message } = error as Error;
-      // Each try of an outage says the same: once is enough.
-      log[beaten || message === this.#said ? 'debug' : 'warn']({ lease: name, identity, error: message }, 'the lease could not be had');
+      // Repeated attempts of an outage have the same message; it is logged once.
+      log[beaten || message === this.#said ? 'debug' : 'warn']({ lease: name, identity, error: message }, 'could not acquire lease');
       this.#said = message;
       return false;
     }
@@ -157,7 +157,7 @@ export class LeaderElector {
   #isFree(spec: LeaseSpec): boolean {
     const { identity, leaseMs, now } = this.#options;
     if (spec.holderIdentity === identity) return true;
-    // Who leads keeps what is its own, but takes nothing: in between somebody else had it.
+    // A leader renews but never acquires, because another process held the lease in between.
     if (this.#leads) return false;
     if (!spec.holderIdentity) return true;
     const lasts = spec.leaseDurationSeconds === undefined ? leaseMs : spec.leaseDurationSeconds * 1000;
@@ -198,10 +198,10 @@ export class LeaderElector {
     const { resourceVersion } = lease.metadata;
     const metadata = { resourceVersion, ...this.#owned() };
     const written = await this.#client.patch<Lease>(resources.leases, { namespace, name }, { metadata, spec });
-    if (!written) throw new Error('the lease was deleted meanwhile');
+    if (!written) throw new Error('The lease was deleted concurrently');
   }
 
-  /** So that the next one need not wait; without it the lease runs out by itself. */
+  /** Lets the next leader start immediately; otherwise the lease expires. */
   async #release(): Promise<void> {
     const { namespace, name, identity, log } = this.#options;
     this.#seen = undefined;
@@ -210,9 +210,9 @@ export class LeaderElector {
       const lease = await this.#client.get<Lease>(resources.leases, { namespace, name });
       if (lease?.spec?.holderIdentity !== identity) return;
       await this.#write(lease, { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(Date.now()) });
-      log.info({ lease: name, identity }, 'the lease is given back');
+      log.info({ lease: name, identity }, 'released lease');
     } catch (error) {
-      log.warn({ lease: name, identity, error: (error as Error).message }, 'the lease could not be given back');
+      log.warn({ lease: name, identity, error: (error as Error).message }, 'could not release lease');
     }
   }
 }

@@ -1,4 +1,4 @@
-// Times as Kubernetes' MicroTime wants them: RFC 3339 with six decimals.
+// MicroTime of Kubernetes: RFC 3339 with six decimals.
 
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');

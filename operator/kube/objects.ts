@@ -1,6 +1,6 @@
-// Kubernetes objects as the API gives them (raw JSON), and the kinds that the operator works with.
+// Kubernetes objects as raw JSON, and the kinds that the operator uses.
 
-/** What every object's metadata may say; times are RFC 3339 texts. */
+/** Metadata of an object; times are RFC 3339 texts. */
 export type ObjectMeta = {
   name: string;
   namespace?: string;
@@ -26,12 +26,12 @@ export type OwnerReference = {
 
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta };
 
-/** An object that came from the API server: what it always has. */
+/** An object from the API server, with the fields that it always has. */
 export type Stored<T extends KubeObject = KubeObject> = T & {
   metadata: ObjectMeta & { uid: string; resourceVersion: string };
 };
 
-/** Where a kind lives in the API. */
+/** A kind and its location in the API. */
 export type Resource = { apiVersion: string; kind: string; plural: string; namespaced: boolean };
 
 function namespaced(apiVersion: string, kind: string, plural: string): Resource {
@@ -64,28 +64,28 @@ export const resources = {
   },
 } as const satisfies Record<string, Resource>;
 
-/** `namespace/name`, or the name of what has no namespace: the key of stores and queues. */
+/** Key of stores and queues: `namespace/name`, or the name of a cluster-scoped object. */
 export function keyOf(object: KubeObject): string {
   return object.metadata.namespace === undefined ? object.metadata.name : `${object.metadata.namespace}/${object.metadata.name}`;
 }
 
-/** The reference by which `owner` controls what it is put into; the garbage collector follows it. */
+/** Controller reference to `owner`; the garbage collector follows it. */
 export function controllerReference(owner: Stored): OwnerReference {
   const { apiVersion, kind } = owner;
   return { apiVersion, kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** Who controls the object: one at most does. */
+/** The controlling owner; an object has at most one. */
 export function controllerOwner({ metadata }: KubeObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
-/** Whether the object is controlled by the one with that uid. */
+/** Whether the owner with that uid controls the object. */
 export function isControlledBy(object: KubeObject, uid: string): boolean {
   return controllerOwner(object)?.uid === uid;
 }
 
-/** Whether the object was controlled by one that had the kind and the name of `owner` before it: the garbage collector is about to take it. */
+/** Whether its controller had kind and name of `owner` but another uid: the garbage collector is about to delete the object. */
 export function isOrphanOf(object: KubeObject, owner: Stored): boolean {
   const before = controllerOwner(object);
   return before?.kind === owner.kind && before.name === owner.metadata.name && before.uid !== owner.metadata.uid;

@@ -1,30 +1,30 @@
-// What the kube layer tells of itself; the operator's metrics take it, tests may.
+// Observer interfaces of the kube layer, implemented by the metrics of the operator.
 
-/** One attempt of a call, a watch included (told when its answer began). */
+/** One attempt of a request; for a watch when its response began. */
 export type CallObservation = {
   verb: 'get' | 'list' | 'watch' | 'create' | 'apply' | 'patch' | 'delete';
   method: string;
   host: string;
-  /** The plural of the kind. */
+  /** Plural of the kind. */
   resource: string;
-  /** The HTTP status, or 0 where none came. */
+  /** HTTP status, or 0 without a response. */
   status: number;
-  /** Time to the answer in milliseconds. */
+  /** Time to the response in milliseconds. */
   ms: number;
-  /** 0 for the first attempt, 1 for its first repetition. */
+  /** 0 for the first attempt, 1 for the first retry. */
   attempt: number;
 };
 
 export type ReconcileResult = 'success' | 'error' | 'requeue_after' | 'terminal_error';
 
-/** Of one queue, by its name. */
+/** Events of one queue, by its name. */
 export type QueueObserver = {
   queueAdded: (queue: string) => void;
   queueRetried: (queue: string) => void;
-  /** `waitedMs`: how long the key stood in the queue. */
+  /** `waitedMs`: how long the key was queued. */
   queueTaken: (queue: string, waitedMs: number) => void;
   queueDone: (queue: string, workedMs: number) => void;
-  /** A key that found no place. */
+  /** A key was rejected because the queue was full. */
   queueRefused: (queue: string) => void;
 };
 
@@ -35,11 +35,11 @@ export type ControllerObserver = {
   workers: (controller: string, active: number, most: number) => void;
 };
 
-/** How a watch ended: by the server in good order; its connection broke or the server was busy; silence; its version is too old; anything else. */
+/** How a watch ended: normally; broken connection or busy server; idle; resource version expired; other failure. */
 export type WatchEnd = 'closed' | 'cut' | 'stalled' | 'expired' | 'failed';
 
 export type ReflectorObserver = {
   watchEnded: (resource: string, why: WatchEnd) => void;
-  /** Everything was listed, at the start or anew. */
+  /** A full list completed, at startup or later. */
   listed: (resource: string, objects: number) => void;
 };

@@ -1,10 +1,10 @@
-// From an owned object to the key of its owner: a map from the owner's uid, kept by whoever watches the owners.
+// Maps owned objects to the keys of their owners, by the uids of watched owners.
 import { controllerOwner, type KubeObject, keyOf, type Stored } from './objects.ts';
 
 export class OwnerKeys {
   readonly #keys = new Map<string, string>();
 
-  /** Call it for each change of an owner. */
+  /** Must be called for each change of an owner. */
   add(owner: Stored): void {
     this.#keys.set(owner.metadata.uid, keyOf(owner));
   }
@@ -13,7 +13,7 @@ export class OwnerKeys {
     this.#keys.delete(owner.metadata.uid);
   }
 
-  /** The key of the owner that controls the object; `undefined` where nobody known does. */
+  /** Key of the controlling owner; `undefined` if it is not known. */
   keyOfOwner(object: KubeObject): string | undefined {
     const controller = controllerOwner(object);
     return controller && this.#keys.get(controller.uid);

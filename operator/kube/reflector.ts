@@ -1,4 +1,4 @@
-// A copy of all objects of one kind, kept by list and watch, whatever happens to the connection.
+// Reflector: caches all objects of one kind by list and watch, across broken connections.
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
 import { sleep } from './http/deadline.ts';
@@ -10,17 +10,17 @@ import { type Indexes, Store } from './store.ts';
 export type ReflectorOptions<T extends KubeObject> = {
   client: Pick<KubeClient, 'scoped'>;
   resource: Resource;
-  /** None: all of them. */
+  /** Empty: all namespaces. */
   namespaces: readonly string[];
   labelSelector?: string;
   fieldSelector?: string;
   log: Log;
-  /** Also called by a resync, with the same object twice. Must only put keys into queues; what it throws is logged. */
+  /** Also called by a resync, with the same object twice. It must only enqueue keys; errors are logged. */
   onChange: (object: Stored<T>, old?: Stored<T>) => void;
   onDelete: (object: Stored<T>) => void;
-  /** Names of values to look objects up by: see `where`. */
+  /** Named indexes for lookups, see `where`. */
   indexes?: Indexes<T>;
-  /** Default 90 s: more than the 60 s between the API server's bookmarks. */
+  /** Default 90 s: more than the 60 s between bookmarks of the API server. */
   idleMs?: number;
   /** Without it there is no resync. */
   resyncMs?: number;
@@ -28,14 +28,14 @@ export type ReflectorOptions<T extends KubeObject> = {
   metrics?: ReflectorObserver;
 };
 
-/** As client-go's: first and longest wait, before jitter. */
+/** Minimum and maximum backoff before jitter, as in client-go. */
 const firstBackOffMs = 800;
 const maxBackoffMs = 30_000;
-/** Where the API server does answer, changes are not kept waiting so long. */
+/** Maximum backoff while the API server responds, so that changes are not delayed long. */
 const maxCutBackoffMs = 5000;
-/** A watch that lasted so long was a good one. */
+/** A watch of this duration resets the backoff. */
 const goodWatchMs = 5000;
-/** Failures in a row at one resource version, after which everything is listed anew. */
+/** Consecutive failures at one resource version, after which the reflector relists. */
 const maxFailures = 3;
 
 type Scope = { namespace: string | undefined; resourceVersion: string; listedAt: number; backOffMs: number; failures: number };
@@ -58,7 +58,7 @@ export class Reflector<T extends KubeObject> {
     this.#random = options.random ?? Math.random;
   }
 
-  /** Whether everything was listed once. */
+  /** Whether the first list is complete. */
   get synced(): boolean {
     return this.#unlisted.size === 0;
   }
@@ -67,19 +67,19 @@ export class Reflector<T extends KubeObject> {
     return this.#store.size;
   }
 
-  /** Milliseconds since the API server last said something, a bookmark at least each minute. */
+  /** Milliseconds since the last message of the API server; a bookmark arrives at least every minute. */
   get silence(): number {
     return performance.now() - this.#lastActivity;
   }
 
-  /** Until the signal aborts; never rejects. */
+  /** Runs until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const fresh = { resourceVersion: '', listedAt: 0, backOffMs: firstBackOffMs, failures: 0 };
     const scopes = this.#namespaces.map((namespace) => ({ namespace, ...fresh }));
     await Promise.all([...scopes.map((scope) => this.#follow(scope, signal)), this.#resync(signal)]);
   }
 
-  /** Resolves once everything was listed; rejects with the signal's reason. */
+  /** Resolves after the first list; rejects with the reason of the signal. */
   whenSynced(signal: AbortSignal): Promise<void> {
     if (this.synced) return Promise.resolve();
     if (signal.aborted) return Promise.reject(signal.reason);
@@ -96,7 +96,7 @@ export class Reflector<T extends KubeObject> {
     });
   }
 
-  /** By `namespace/name`, as keyOf gives it. */
+  /** By `namespace/name`, as keyOf returns it. */
   get(key: string): Stored<T> | undefined {
     return this.#store.get(key);
   }
@@ -105,7 +105,7 @@ export class Reflector<T extends KubeObject> {
     return this.#store.list();
   }
 
-  /** Those to which that index gives that value. @throws TypeError for an index that there is not */
+  /** Objects with that value of the index. @throws TypeError for an unknown index */
   where(index: string, value: string): Stored<T>[] {
     return this.#store.where(index, value);
   }
@@ -126,7 +126,7 @@ export class Reflector<T extends KubeObject> {
       }
       this.#options.metrics?.watchEnded(this.#options.resource.plural, end);
       const wait = Math.max(this.#backOff(scope, end, performance.now() - began), Math.min(askedMs, maxBackoffMs));
-      // What is back after an outage begins with short waits again.
+      // After an outage the backoff is reset.
       if (wait > 0 && (await this.#pause(client, wait, signal))) scope.backOffMs = firstBackOffMs;
     }
   }
@@ -135,21 +135,21 @@ export class Reflector<T extends KubeObject> {
     const { namespace, resourceVersion } = scope;
     const { resource, labelSelector, fieldSelector, idleMs = 90_000, log } = this.#options;
     await client.watch(resource, { namespace, resourceVersion, labelSelector, fieldSelector, idleMs }, (event) => {
-      if (scope.failures > 0) log.info({ resource: resource.plural, namespace, failures: scope.failures }, 'a watch is back');
+      if (scope.failures > 0) log.info({ resource: resource.plural, namespace, failures: scope.failures }, 'watch recovered');
       scope.failures = 0;
       scope.backOffMs = firstBackOffMs;
       this.#take(scope, event.type, event.object as Stored<T>);
     });
   }
 
-  /** How long to wait before the next watch: nothing after one that lasted, ever longer while they do not. */
+  /** Delay before the next watch: none after a long watch, growing after short ones. */
   #backOff(scope: Scope, end: WatchEnd, lasted: number): number {
     const good = lasted > goodWatchMs && end !== 'failed';
     if (good || end === 'stalled') {
       scope.backOffMs = firstBackOffMs;
       return 0;
     }
-    // The first time the list is behind it is made anew at once.
+    // The first expiry relists immediately.
     if (end === 'expired' && performance.now() - scope.listedAt > goodWatchMs) return 0;
     const most = end === 'failed' ? maxBackoffMs : maxCutBackoffMs;
     const wait = Math.min(scope.backOffMs * (1 + this.#random()), most);
@@ -157,7 +157,7 @@ export class Reflector<T extends KubeObject> {
     return wait;
   }
 
-  /** Says whether it was cut short, as another call found the API server back. */
+  /** @returns whether it was cut short because another request reached the API server */
   async #pause(client: KubeClient, ms: number, signal: AbortSignal): Promise<boolean> {
     const short = new AbortController();
     let back = false;
@@ -178,18 +178,18 @@ export class Reflector<T extends KubeObject> {
     const said = { resource: resource.plural, namespace: scope.namespace, error: error instanceof Error ? error.message : String(error) };
     const { status, reason } = error instanceof KubeError ? error : { status: 0, reason: 'BadAnswer' };
     if (status === 410) {
-      log.info(said, 'a watch is behind what the API server still knows: everything is listed anew');
+      log.info(said, 'resource version expired, relisting');
       scope.resourceVersion = '';
       return 'expired';
     }
     if (reason === 'Stalled') {
-      log.warn(said, 'a watch has stalled and is begun anew');
+      log.warn(said, 'watch stalled, restarting');
       return 'stalled';
     }
     scope.failures += 1;
-    log[scope.failures === 1 ? 'warn' : 'debug']({ ...said, failures: scope.failures }, 'a watch broke off');
+    log[scope.failures === 1 ? 'warn' : 'debug']({ ...said, failures: scope.failures }, 'watch failed');
     if (isUnreachable(error) || status === 429) return wasNeverSent(error) ? 'failed' : 'cut';
-    // What cannot be read stays where it is: a list goes around it.
+    // An unreadable event would be sent again; a relist skips it.
     if (scope.failures >= maxFailures) scope.resourceVersion = '';
     return 'failed';
   }
@@ -223,10 +223,10 @@ export class Reflector<T extends KubeObject> {
   }
 
   #change(object: Stored<T>): void {
-    // Who set which field is nothing to us, and as long as the object itself.
+    // managedFields are not used, and are as large as the object.
     delete (object.metadata as { managedFields?: unknown }).managedFields;
     const old = this.#store.set(object);
-    // One that was deleted and made again while nobody looked is two objects.
+    // An object recreated during a gap of the watch is a deletion and an addition.
     if (old && old.metadata.uid !== object.metadata.uid) this.#tell(() => this.#options.onDelete(old));
     this.#tell(() => this.#options.onChange(object, old?.metadata.uid === object.metadata.uid ? old : undefined));
   }
@@ -240,11 +240,11 @@ export class Reflector<T extends KubeObject> {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ err: error, resource: this.#options.resource.plural }, 'a change could not be handed on');
+      this.#options.log.error({ err: error, resource: this.#options.resource.plural }, 'change handler failed');
     }
   }
 
-  /** Everything once more now and then, from the copy: nothing is asked. */
+  /** Passes every cached object to onChange periodically, without requests. */
   async #resync(signal: AbortSignal): Promise<void> {
     const { resyncMs, onChange } = this.#options;
     if (resyncMs === undefined) return;

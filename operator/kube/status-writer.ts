@@ -1,19 +1,19 @@
-// The status of our own kinds, written only where it says something new.
+// Status writer of our kinds: writes only if the status changes.
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from './client.ts';
 import { isConflict, KubeError } from './http/kube-error.ts';
 import type { KubeObject, Resource, Stored } from './objects.ts';
 
-/** Its own field manager, so that applying the spec never takes the status away. */
+/** Separate field manager, so that applying the spec never removes the status. */
 export const statusManager = 'mediarooms-operator-status';
 
 type WithStatus = KubeObject & { status?: unknown };
 
 /**
- * Applies the whole status to the /status subresource; fields that are left out are removed. Says whether it was written.
- * What is known of the object may be old: then it is read again, as its uid must be the same (the API server itself takes no
- * notice of a uid there, and a status must not go to another object that has the name by now).
- * @throws KubeError 404 where the object is gone, 409 where another one has its name or it changes all the time
+ * Applies the whole status to the /status subresource; omitted fields are removed. @returns whether it was written
+ * If the known object is stale, it is read again and its uid is compared, because /status ignores uids and the status must not be written
+ * to a new object of the same name.
+ * @throws KubeError 404 if the object does not exist, 409 if it was replaced or changes continuously
  */
 export async function writeStatus<T extends WithStatus>(
   client: Pick<KubeClient, 'apply' | 'find'>,
@@ -24,7 +24,7 @@ export async function writeStatus<T extends WithStatus>(
   return (await applyStatus(client, resource, object, status)) !== undefined;
 }
 
-/** As writeStatus; gives the object as it is stored then, or `undefined` where there was nothing to write. */
+/** Like writeStatus, but returns the stored object, or `undefined` if there was no change. */
 export async function applyStatus<T extends WithStatus>(
   client: Pick<KubeClient, 'apply' | 'find'>,
   resource: Resource,
@@ -39,7 +39,8 @@ export async function applyStatus<T extends WithStatus>(
     if (!isConflict(error)) throw error;
     const { name, namespace, uid } = object.metadata;
     const now = await client.find<T>(resource, { namespace, name });
-    if (!now) throw new KubeError({ status: 404, reason: 'NotFound', message: `${resource.kind} ${namespace}/${name} is gone.` });
+    if (!now)
+      throw new KubeError({ status: 404, reason: 'NotFound', message: `${resource.kind} ${namespace}/${name} does not exist any more.` });
     if (now.metadata.uid !== uid) throw error;
     if (isDeepStrictEqual(wanted, now.status ?? {})) return undefined;
     return apply(client, resource, now, wanted);
@@ -58,7 +59,7 @@ function apply<T extends WithStatus>(
   return client.apply<T>(resource, { apiVersion, kind, metadata, status }, { subresource: 'status', fieldManager: statusManager });
 }
 
-/** As JSON has it: without properties that are `undefined`. */
+/** As JSON has it: without `undefined` properties. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -1,4 +1,4 @@
-// Objects of one kind by their key, and by what indexes say of them.
+// Store of objects of one kind, by key and by indexes.
 import { type KubeObject, keyOf, type Stored } from './objects.ts';
 
 export type Indexes<T extends KubeObject> = Readonly<Record<string, (object: Stored<T>) => readonly string[]>>;
@@ -6,7 +6,7 @@ export type Indexes<T extends KubeObject> = Readonly<Record<string, (object: Sto
 export class Store<T extends KubeObject> {
   readonly #objects = new Map<string, Stored<T>>();
   readonly #indexes: Indexes<T>;
-  /** For each index: the keys of the objects that have a value. */
+  /** Per index: keys of the objects by value. */
   readonly #keys = new Map<string, Map<string, Set<string>>>();
 
   constructor(indexes: Indexes<T>) {
@@ -26,14 +26,14 @@ export class Store<T extends KubeObject> {
     return [...this.#objects.values()];
   }
 
-  /** @throws TypeError for an index that there is not */
+  /** @throws TypeError for an unknown index */
   where(index: string, value: string): Stored<T>[] {
     const keys = this.#keys.get(index);
-    if (!keys) throw new TypeError(`there is no index '${index}'`);
+    if (!keys) throw new TypeError(`Unknown index '${index}'`);
     return [...(keys.get(value) ?? [])].flatMap((key) => this.#objects.get(key) ?? []);
   }
 
-  /** Gives what was there before. */
+  /** Returns the previous object. */
   set(object: Stored<T>): Stored<T> | undefined {
     const key = keyOf(object);
     const old = this.delete(key);

@@ -1,4 +1,4 @@
-// One watch: the events of a stream, as long as it says something.
+// Watch: reads the events of one stream with an idle timeout.
 import type { Readable } from 'node:stream';
 import { Deadline } from './http/deadline.ts';
 import { JsonLines } from './http/json-lines.ts';
@@ -6,10 +6,10 @@ import { KubeError } from './http/kube-error.ts';
 import { describeRequest, invalidResponse, type RequestInfo, readWatchEvent, type WatchEvent } from './http/responses.ts';
 import { toConnectionError } from './http/transport.ts';
 
-/** An object has at most 1.5 MB in etcd; with its escapes as JSON and the old managedFields it may be longer. */
+/** An object has at most 1.5 MB in etcd; JSON escapes and old managedFields make it longer. */
 const maxLineBytes = 16 * 2 ** 20;
 
-/** Resolves when the stream ends in good order. @throws KubeError: what an ERROR event says, 'Stalled', 'Unreachable', 'BadAnswer' */
+/** Resolves when the stream ends normally. @throws KubeError of an ERROR event, 'Stalled', 'Unreachable' or 'BadAnswer' */
 export async function readWatch(options: {
   call: RequestInfo;
   open: (signal: AbortSignal) => Promise<Readable>;
@@ -19,7 +19,7 @@ export async function readWatch(options: {
 }): Promise<void> {
   const { call, open, idleMs, onEvent } = options;
   const stalled = () =>
-    new KubeError({ status: 0, reason: 'Stalled', message: `The API server said nothing for ${idleMs} ms (${describeRequest(call)}).` });
+    new KubeError({ status: 0, reason: 'Stalled', message: `The API server sent nothing for ${idleMs} ms (${describeRequest(call)}).` });
   const idle = new Deadline(idleMs, stalled, options.signals);
   try {
     await follow(call, await open(idle.signal), idle, onEvent);
@@ -42,7 +42,7 @@ async function follow(requestInfo: RequestInfo, body: Readable, idle: Deadline, 
       if (done === true) return;
       idle.refresh();
       for (const json of wellFormed(requestInfo, lines.take(value))) {
-        // What came before the end was asked for is not told after it.
+        // Events received before an abort are not delivered after it.
         idle.signal.throwIfAborted();
         onEvent(readWatchEvent(requestInfo, json));
       }
@@ -61,7 +61,7 @@ function* wellFormed(requestInfo: RequestInfo, values: Generator<unknown>): Gene
     } catch (error) {
       throw invalidResponse(
         requestInfo,
-        error instanceof RangeError ? `sent a watch event of more than ${maxLineBytes} bytes` : 'sent a line that is no JSON',
+        error instanceof RangeError ? `sent a watch event of more than ${maxLineBytes} bytes` : 'sent a line of invalid JSON',
       );
     }
     if (next.done === true) return;

@@ -1,4 +1,4 @@
-// Keys that want work: each once, never two workers on one key, failures later and later.
+// Work queue: deduplicates keys, never gives a key to two workers, and delays failed keys with backoff.
 import type { QueueObserver } from './observer.ts';
 
 export type Priority = 'high' | 'normal';
@@ -6,13 +6,13 @@ export type Priority = 'high' | 'normal';
 export type WorkQueueOptions = {
   name: string;
   metrics?: QueueObserver;
-  /** First wait of a key that failed; doubled each time. Default 5 ms. */
+  /** Initial backoff of a failed key, doubled each time. Default 5 ms. */
   baseMs?: number;
   /** Default 5 min. */
   capMs?: number;
-  /** Most keys that may wait. Default 100,000. */
+  /** Maximum queued keys. Default 100,000. */
   limit?: number;
-  /** A monotonic clock in milliseconds. */
+  /** Monotonic clock in milliseconds. */
   now?: () => number;
   random?: () => number;
 };
@@ -20,18 +20,18 @@ export type WorkQueueOptions = {
 type Wanted = { priority: Priority; since: number };
 type Delayed = { at: number; priority: Priority; timer: NodeJS.Timeout };
 
-/** After so many of high priority one of the others has its turn. */
+/** After this number of keys of high priority a key of normal priority is taken. */
 const maxHighInARow = 8;
 const maxTimerMs = 2 ** 31 - 1;
 
-/** The semantics of client-go's workqueue: what is added while it is worked on is worked on once more. */
+/** Semantics of the workqueue of client-go: a key added during its reconcile is reconciled again. */
 export class WorkQueue {
   readonly name: string;
   readonly #options: Required<Omit<WorkQueueOptions, 'metrics'>>;
   readonly #metrics: QueueObserver | undefined;
   readonly #high = new Map<string, Wanted>();
   readonly #normal = new Map<string, Wanted>();
-  /** Being worked on: since when, and whether it is wanted again. */
+  /** Keys being reconciled: since when, and whether they were added again. */
   readonly #working = new Map<string, { since: number; again?: Priority }>();
   readonly #delayed = new Map<string, Delayed>();
   readonly #failures = new Map<string, number>();
@@ -47,7 +47,7 @@ export class WorkQueue {
     this.#options = { ...defaults, ...rest };
   }
 
-  /** Keys that could be taken now. */
+  /** Keys that are ready to be taken. */
   get depth(): number {
     return this.#high.size + this.#normal.size;
   }
@@ -56,17 +56,17 @@ export class WorkQueue {
     return this.#closed;
   }
 
-  /** Keys that wait for their time. */
+  /** Delayed keys. */
   get delayed(): number {
     return this.#delayed.size;
   }
 
-  /** How long the keys that are worked on have been, in milliseconds. */
+  /** Milliseconds since the start of each running reconcile. */
   workTimes(): number[] {
     return [...this.#working.values()].map(({ since }) => this.#options.now() - since);
   }
 
-  /** A key that waits already may only gain priority. */
+  /** A queued key can only gain priority. */
   add(key: string, priority: Priority = 'normal'): void {
     if (this.#closed) return;
     const working = this.#working.get(key);
@@ -84,7 +84,7 @@ export class WorkQueue {
     this.#want(key, { priority, since: waiting?.since ?? this.#options.now() });
   }
 
-  /** Adds it after a time; the earliest of several wins. */
+  /** Adds a key after a delay; the earliest of several delays wins. */
   addAfter(key: string, ms: number, priority: Priority = 'normal'): void {
     if (this.#closed) return;
     if (!(ms > 0)) {
@@ -100,20 +100,20 @@ export class WorkQueue {
     this.#delayed.set(key, { at, priority, timer });
   }
 
-  /** Adds it after the key's own back-off, but not before `atLeastMs`; gives the wait. */
+  /** Adds a key after its backoff, but not before `atLeastMs`. @returns the delay */
   addRateLimited(key: string, priority: Priority = 'normal', atLeastMs = 0): number {
     const { baseMs, capMs, random } = this.#options;
     const failures = this.failures(key);
     this.#failures.set(key, failures + 1);
     const backOff = Math.min(baseMs * 2 ** Math.min(failures, 40), capMs);
-    // A quarter less at most: many keys that fail at once do not come back at once.
+    // Jitter of up to a quarter, so that keys that failed together do not return together.
     const ms = Math.max(atLeastMs, backOff * (1 - 0.25 * random()));
     this.#metrics?.queueRetried(this.name);
     this.addAfter(key, ms, priority);
     return ms;
   }
 
-  /** The key did well: its next failure waits shortly again. */
+  /** Resets the backoff of the key. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -122,7 +122,7 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** The next key; `undefined` when the queue is closed or the signal aborts. The taker calls `done`. */
+  /** The next key; `undefined` if the queue is closed or the signal aborts. The caller must call `done`. */
   take(signal: AbortSignal): Promise<string | undefined> {
     if (this.#closed || signal.aborted) return Promise.resolve(undefined);
     const key = this.#next();
@@ -147,7 +147,7 @@ export class WorkQueue {
     if (working.again !== undefined && !this.#closed) this.#want(key, { priority: working.again, since: this.#options.now() });
   }
 
-  /** Nothing is given out any more; workers end when what they do is done. */
+  /** No key is returned any more; workers end after their current key. */
   close(): void {
     this.#closed = true;
     for (const { timer } of this.#delayed.values()) clearTimeout(timer);
@@ -157,7 +157,7 @@ export class WorkQueue {
     for (const taker of [...this.#takers]) taker(undefined);
   }
 
-  /** A key that finds no place is lost until the next resync: counted, so that it is seen. */
+  /** A rejected key is lost until the next resync, so it is counted. */
   #isFull(size: number): boolean {
     if (size < this.#options.limit) return false;
     this.#metrics?.queueRefused(this.name);
@@ -188,7 +188,7 @@ export class WorkQueue {
     const entry = this.#delayed.get(key);
     if (!entry) return;
     this.#delayed.delete(key);
-    // Only a wait that is longer than a timer can be has something left.
+    // Only a delay longer than the maximum of a timer has time left.
     const left = entry.at - this.#options.now();
     if (left > 1000) this.addAfter(key, left, entry.priority);
     else this.add(key, entry.priority);

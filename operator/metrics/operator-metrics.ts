@@ -1,13 +1,13 @@
-// What the operator tells Prometheus, under controller-runtime's names: its dashboards and alerts fit.
+// Prometheus metrics of the operator, with the names of controller-runtime, so that its dashboards and alerts work.
 import { Counter, collectDefaultMetrics, exponentialBuckets, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallObservation, ControllerObserver, QueueObserver, ReconcileResult, ReflectorObserver, WatchEnd } from '../kube/observer.ts';
 
-/** What a queue says of itself at a scrape. */
+/** Sampled values of a queue. */
 type QueueStats = { name: string; depth: number; workTimes: () => number[] };
-/** What a reflector says of itself at a scrape: objects it holds, and milliseconds since it last heard something. */
+/** Sampled values of a reflector: number of cached objects, and milliseconds since the last message. */
 type ReflectorStats = { size: number; silence: number };
 type Labels = Record<string, string>;
-/** A gauge, or a counter kept elsewhere, that is read at each scrape. */
+/** A gauge, or a counter maintained elsewhere, that is read at each scrape. */
 export type Sampled = {
   name: string;
   help: string;
@@ -15,7 +15,7 @@ export type Sampled = {
   read: () => number | Iterable<readonly [labels: Labels, value: number]>;
 };
 
-/** Of Node.js's own, gauges that have a counter's name, which Prometheus's own check objects to. The same is there by type. */
+/** Gauges of Node.js with names of counters, which promtool rejects. Metrics by type contain the same values. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 const reconcileBuckets = [
@@ -25,67 +25,69 @@ const reconcileBuckets = [
 const queueBuckets = exponentialBuckets(10e-9, 10, 12);
 const callBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-/** Takes what the kube layer tells (operator/kube/observer.ts); times come in milliseconds. */
+/** Implements the observers of the kube layer (operator/kube/observer.ts); times are in milliseconds. */
 export class OperatorMetrics implements QueueObserver, ControllerObserver, ReflectorObserver {
   readonly #registry = new Registry();
   readonly #queues: QueueStats[] = [];
   readonly #reflectors: [resource: string, figures: ReflectorStats][] = [];
   readonly #controllers = new Set<string>();
 
-  readonly #requests = this.#counter('rest_client_requests_total', 'Calls to the API server.', ['code', 'method', 'host']);
+  readonly #requests = this.#counter('rest_client_requests_total', 'Requests to the API server.', ['code', 'method', 'host']);
   readonly #requestTime = this.#histogram(
     'rest_client_request_duration_seconds',
-    'Time to the answer of calls to the API server, in seconds.',
+    'Time to the response of requests to the API server, in seconds.',
     ['verb', 'host'],
     callBuckets,
   );
-  readonly #requestRetries = this.#counter('rest_client_request_retries_total', 'Calls to the API server that were repeated.', [
+  readonly #requestRetries = this.#counter('rest_client_request_retries_total', 'Retried requests to the API server.', [
     'code',
     'verb',
     'host',
   ]);
 
-  readonly #adds = this.#counter('workqueue_adds_total', 'Keys that were added to the queue.', ['name', 'controller']);
-  readonly #retries = this.#counter('workqueue_retries_total', 'Keys that were added again after a failure.', ['name', 'controller']);
-  readonly #refusals = this.#counter('mediarooms_operator_queue_refused_total', 'Keys that found no place in the queue.', ['name']);
+  readonly #adds = this.#counter('workqueue_adds_total', 'Keys added to the queue.', ['name', 'controller']);
+  readonly #retries = this.#counter('workqueue_retries_total', 'Keys added again after a failure.', ['name', 'controller']);
+  readonly #refusals = this.#counter('mediarooms_operator_queue_refused_total', 'Keys rejected because the queue was full.', ['name']);
   readonly #queueTime = this.#histogram(
     'workqueue_queue_duration_seconds',
-    'How long keys stood in the queue, in seconds.',
+    'Time that keys waited in the queue, in seconds.',
     ['name', 'controller'],
     queueBuckets,
   );
   readonly #workTime = this.#histogram(
     'workqueue_work_duration_seconds',
-    'How long keys were worked on, in seconds.',
+    'Time that keys were processed, in seconds.',
     ['name', 'controller'],
     queueBuckets,
   );
 
   readonly #reconciles = this.#counter('controller_runtime_reconcile_total', 'Reconciles.', ['controller', 'result']);
-  readonly #errors = this.#counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller']);
+  readonly #errors = this.#counter('controller_runtime_reconcile_errors_total', 'Failed reconciles.', ['controller']);
   readonly #terminal = this.#counter(
     'controller_runtime_terminal_reconcile_errors_total',
-    'Reconciles that failed and are not tried again until something changes.',
+    'Failed reconciles that are not retried until a change.',
     ['controller'],
   );
-  readonly #panics = this.#counter('controller_runtime_reconcile_panics_total', 'Reconciles that failed by an error of the program.', [
-    'controller',
-  ]);
-  readonly #timeouts = this.#counter('controller_runtime_reconcile_timeouts_total', 'Reconciles that went past their deadline.', [
+  readonly #panics = this.#counter(
+    'controller_runtime_reconcile_panics_total',
+    'Reconciles that failed because of an error in the program.',
+    ['controller'],
+  );
+  readonly #timeouts = this.#counter('controller_runtime_reconcile_timeouts_total', 'Reconciles that exceeded their deadline.', [
     'controller',
   ]);
   readonly #reconcileTime = this.#histogram(
     'controller_runtime_reconcile_time_seconds',
-    'How long reconciles took, in seconds.',
+    'Duration of reconciles, in seconds.',
     ['controller'],
     reconcileBuckets,
   );
   readonly #maxWorkers = this.#gauge('controller_runtime_max_concurrent_reconciles', 'Workers of the controller.', ['controller']);
-  readonly #activeWorkers = this.#gauge('controller_runtime_active_workers', 'Workers of the controller that work.', ['controller']);
+  readonly #activeWorkers = this.#gauge('controller_runtime_active_workers', 'Busy workers of the controller.', ['controller']);
 
-  readonly #leader = this.#gauge('leader_election_master_status', 'Whether this process leads.', ['name']);
-  readonly #watchEnds = this.#counter('mediarooms_operator_watch_ends_total', 'Watches that ended, by why.', ['resource', 'reason']);
-  readonly #lists = this.#counter('mediarooms_operator_lists_total', 'Times that everything was listed.', ['resource']);
+  readonly #leader = this.#gauge('leader_election_master_status', 'Whether this process is the leader.', ['name']);
+  readonly #watchEnds = this.#counter('mediarooms_operator_watch_ends_total', 'Ended watches, by reason.', ['resource', 'reason']);
+  readonly #lists = this.#counter('mediarooms_operator_lists_total', 'Full lists.', ['resource']);
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 100 });
@@ -119,7 +121,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
     });
   }
 
-  /** Its depth and unfinished work are read at each scrape from now on. */
+  /** Samples depth and unfinished work of the queue at each scrape. */
   addQueue(queue: QueueStats): void {
     this.#queues.push(queue);
     const labels = { name: queue.name, controller: queue.name };
@@ -128,7 +130,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
     this.#refusals.inc({ name: queue.name }, 0);
   }
 
-  /** Its objects and silence are read at each scrape from now on. */
+  /** Samples objects and silence of the reflector at each scrape. */
   addReflector(resource: string, figures: ReflectorStats): void {
     this.#reflectors.push([resource, figures]);
   }
@@ -194,7 +196,7 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
     this.#leader.set({ name }, leading ? 1 : 0);
   }
 
-  /** Series that are there from the start: a rate needs the zero before the first. */
+  /** Initializes the series, because a rate needs a zero before the first increment. */
   #begin(controller: string): void {
     this.#controllers.add(controller);
     for (const result of ['success', 'error', 'requeue', 'requeue_after']) this.#reconciles.inc({ controller, result }, 0);
@@ -206,16 +208,16 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
       this.#queues.map((queue) => [{ name: queue.name, controller: queue.name }, value(queue)] as const);
     const seconds = (times: readonly number[], all: (...times: number[]) => number) => all(0, ...times) / 1000;
     const labels = ['name', 'controller'];
-    this.sampled({ name: 'workqueue_depth', help: 'Keys that stand in the queue.', labels, read: each(({ depth }) => depth) });
+    this.sampled({ name: 'workqueue_depth', help: 'Keys in the queue.', labels, read: each(({ depth }) => depth) });
     this.sampled({
       name: 'workqueue_unfinished_work_seconds',
-      help: 'How long keys that are worked on have been, in seconds, summed.',
+      help: 'Sum of the processing times of running keys, in seconds.',
       labels,
       read: each((queue) => seconds(queue.workTimes(), (...times) => times.reduce((sum, time) => sum + time))),
     });
     this.sampled({
       name: 'workqueue_longest_running_processor_seconds',
-      help: 'How long the key that is worked on longest has been, in seconds.',
+      help: 'Longest processing time of a running key, in seconds.',
       labels,
       read: each((queue) => seconds(queue.workTimes(), Math.max)),
     });
@@ -226,10 +228,10 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
       this.#reflectors.map(([resource, figures]) => [{ resource }, value(figures)] as const);
     const labels = ['resource'];
     const objects = 'mediarooms_operator_cached_objects';
-    this.sampled({ name: objects, help: 'Objects of the kind that are known.', labels, read: each(({ size }) => size) });
+    this.sampled({ name: objects, help: 'Cached objects of the kind.', labels, read: each(({ size }) => size) });
     this.sampled({
       name: 'mediarooms_operator_watch_silence_seconds',
-      help: 'Time since the API server last said something about the kind, in seconds; a bookmark comes each minute.',
+      help: 'Time since the last message of the watch, in seconds; a bookmark arrives every minute.',
       labels,
       read: each(({ silence }) => silence / 1000),
     });

@@ -1,6 +1,6 @@
-// The body of an answer, read to its end or given up where it is too long.
+// Reads the body of a response up to a limit.
 
-/** @returns undefined where there are more bytes than that; the rest is not read then. */
+/** @returns undefined if the body is longer; the rest is not read. */
 export async function boundedText(response: Response, maxBytes: number): Promise<string | undefined> {
   if (!response.body) return '';
   const chunks: Uint8Array[] = [];

@@ -1,16 +1,16 @@
-// One connection to a node's notification socket: authenticates, subscribes, tells what comes, watches that the node is there.
+// Connection to the notification websocket of a node: authenticates, subscribes, delivers events and detects a dead connection.
 import { z } from 'zod';
 import { type NodeEvent, nodeEventSchema } from './schemas.ts';
 import { signedSocket } from './signature.ts';
 
-/** By source: the index of the last event that was seen. */
+/** Index of the last received event by source. */
 export type EventCursor = Record<string, number>;
 
-/** Until it is subscribed, in milliseconds. */
+/** Timeout until subscribed, in milliseconds. */
 const startTimeoutMs = 5_000;
 const pingIntervalMs = 15_000;
 const pongTimeoutMs = 10_000;
-/** Longest frame that is read, in UTF-16 units. */
+/** Maximum length of a frame, in UTF-16 units. */
 const maxFrame = 1024 * 1024;
 
 const cursorSchema = z.record(z.string().max(600), z.int().min(0));
@@ -27,16 +27,16 @@ export type EventSocketOptions = {
   /** `ws://host:port/socket/server/websocket` */
   url: string;
   token: string;
-  /** The token is not sent, but signs. */
+  /** The token is used for a signature, not sent. */
   signed: boolean;
-  /** Kinds of events. */
+  /** Event types. */
   types: readonly string[];
-  /** Where to take up; from now on where left out. */
+  /** Position to resume from; new events only if omitted. */
   cursor: EventCursor | undefined;
-  /** Subscribed. `complete`: nothing since the cursor is missing. */
+  /** Subscribed. `complete`: no event since the cursor is missing. */
   onSubscribed: (complete: boolean) => void;
   onEvent: (event: NodeEvent) => void;
-  /** What was seen by now. */
+  /** Position after the received events. */
   onCursor: (cursor: EventCursor) => void;
   pingIntervalMs?: number;
 };
@@ -60,7 +60,7 @@ export class EventSocket {
     this.#socket.addEventListener('error', () => this.close('it could not be reached'));
   }
 
-  /** Resolves with why it ended, a part of a sentence. */
+  /** Resolves with the reason of the end, as part of a message. */
   get ended(): Promise<string> {
     return this.#ended.promise;
   }
@@ -82,7 +82,7 @@ export class EventSocket {
   #receive(data: unknown): void {
     if (this.#over) return;
     if (typeof data !== 'string' || data.length > maxFrame) {
-      this.close('a frame was too long or no text');
+      this.close('a frame was too long or not text');
       return;
     }
     const frame = parse(data);
@@ -92,12 +92,12 @@ export class EventSocket {
       return;
     }
     const answer = answerSchema.safeParse(frame);
-    // Frames of kinds that only newer nodes send are none of ours.
+    // Frame types of newer nodes are ignored.
     if (answer.success) this.#answered(answer.data);
   }
 
   #take({ source, index, data }: z.infer<typeof nodeEventSchema>): void {
-    // A room that was lost with its node is told without a place of its own.
+    // The event of a room lost with its node has no index.
     if (data.seq !== undefined) this.#cursor[source] = index;
     this.#options.onEvent(data);
     this.#options.onCursor(this.#cursor);
@@ -106,7 +106,7 @@ export class EventSocket {
   #answered({ id, ok, error, data }: Answer): void {
     const { types, cursor, onSubscribed, onCursor } = this.#options;
     if (!ok) {
-      this.close(`it refused: ${error?.message ?? 'no reason given'}`);
+      this.close(`it was rejected: ${error?.message ?? 'no reason given'}`);
       return;
     }
     if (id === authenticate) {
@@ -121,13 +121,13 @@ export class EventSocket {
     if (id === subscribe) onSubscribed(cursor !== undefined && (data?.incomplete ?? []).length === 0);
   }
 
-  /** The next ping goes out after a while; no answer to it in time ends the connection. */
+  /** Sends a ping after a pause; a missing pong closes the connection. */
   #pingLater(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#nextPing += 1;
       this.#send(this.#nextPing, 'ping', {});
-      this.#timer = setTimeout(() => this.close(`it was silent for ${pongTimeoutMs / 1000} s`), pongTimeoutMs);
+      this.#timer = setTimeout(() => this.close(`it did not respond for ${pongTimeoutMs / 1000} s`), pongTimeoutMs);
     }, this.#options.pingIntervalMs ?? pingIntervalMs);
   }
 

@@ -1,4 +1,4 @@
-// One media node's REST API: every call with a deadline, every answer checked, a node that fails left alone for a while.
+// REST client of one media node, with timeouts, validation of responses and backoff after failures.
 import type { z } from 'zod';
 import { Deadline } from '../kube/http/deadline.ts';
 import { Semaphore } from '../kube/http/semaphore.ts';
@@ -28,41 +28,41 @@ import {
 } from './schemas.ts';
 import { signedRequest } from './signature.ts';
 
-/** Short enough that whoever waits for a node can say so within 5 s. */
+/** Short, so that the status reports an unreachable node within 5 s. */
 const defaultTimeoutMs = 4_000;
-/** A component starts a process of its own, which is given up after 15 s. */
+/** Adding a component starts a process, which has a timeout of 15 s. */
 const componentTimeoutMs = 20_000;
 const maxAnswerBytes = 64 * 1024 * 1024;
-/** Calls to one node at a time, and how many may wait for their turn. */
+/** Concurrent requests to one node, and the length of the queue. */
 const width = 16;
 const maxQueueLength = 10_000;
 const pageSize = 1_000;
 const firstBackOffMs = 250;
 const maxBackoffMs = 15_000;
-/** Failures of a connection that was kept open: the node may have closed it just then, so the call is made once more. */
+/** Errors of a kept-alive connection that the node may just have closed; the request is retried once. */
 const keptConnection = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
 export type NodeClientOptions = {
-  /** `http://host:port`, without a slash at the end. */
+  /** `http://host:port`, without a trailing slash. */
   url: string;
-  /** Asked for each call, so that it may rotate. */
+  /** Read for each request, because the token may rotate. */
   token: () => string | undefined;
-  /** The token is not sent, but signs each call; nodes before 0.8 do not know that. */
+  /** The token is used for a signature, not sent; nodes before 0.8 do not support that. */
   signed: boolean;
   timeoutMs?: number;
   maxBytes?: number;
   /** A monotonic clock in milliseconds. */
   now?: () => number;
   random?: () => number;
-  /** Calls that change something are refused with the code `read_only`. */
+  /** Requests that change something are rejected with the code `read_only`. */
   readOnly?: boolean;
-  /** Told of each call that came to an end; `status` 0 where there was no answer. */
+  /** Called for each finished request; `status` is 0 without a response. */
   observe?: (call: { method: string; status: number; ms: number }) => void;
 };
 
 type CallOptions = { body?: unknown; timeoutMs?: number; signal?: AbortSignal | undefined };
 
-/** All methods reject with NodeError. Calls that make something carry an externalId, so that repeating them makes it once. */
+/** All methods reject with NodeError. Create requests carry an externalId, so that a retry is idempotent. */
 export class NodeClient {
   readonly url: string;
   readonly signed: boolean;
@@ -79,12 +79,12 @@ export class NodeClient {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Milliseconds for which the node is left alone after its failures; 0 where it may be asked. */
+  /** Remaining backoff in milliseconds; 0 if a request may be sent. */
   get backOffMs(): number {
     return Math.max(0, this.#notBefore - this.#now());
   }
 
-  /** The node was heard of: it may be asked at once. */
+  /** Resets the backoff after a sign that the node is alive. */
   resetBackoff(): void {
     this.#failures = 0;
     this.#notBefore = 0;
@@ -94,7 +94,7 @@ export class NodeClient {
     return (await this.#call('GET', '/health', healthResponseSchema, { signal })).data;
   }
 
-  /** The rooms of the whole cluster. `incomplete`: nodes whose rooms are missing in it. */
+  /** Rooms of the whole cluster. `incomplete`: nodes whose rooms are missing. */
   async rooms(signal?: AbortSignal): Promise<{ rooms: NodeRoom[]; incomplete: string[] }> {
     const rooms: NodeRoom[] = [];
     const incomplete = new Set<string>();
@@ -103,13 +103,13 @@ export class NodeClient {
       const page: z.output<typeof roomPageSchema> = await this.#call('GET', `/room${query}`, roomPageSchema, { signal });
       rooms.push(...page.data);
       for (const node of page.incomplete) incomplete.add(node);
-      // A cursor that does not move would have no end.
+      // A cursor that does not advance would loop forever.
       cursor = page.cursor === cursor || page.data.length === 0 ? undefined : page.cursor;
     }
     return { rooms, incomplete: [...incomplete] };
   }
 
-  /** @throws NodeError `already_exists` where another room has the id, `no_node_accepts_rooms` */
+  /** @throws NodeError `already_exists` if another room has the id, `no_node_accepts_rooms` */
   async createRoom(room: RoomRequest, signal?: AbortSignal): Promise<{ room: NodeRoom; address: string }> {
     const { data } = await this.#call('POST', '/room', createdRoomSchema, { body: room, signal });
     return { room: data.room, address: data.svc_address };
@@ -129,7 +129,7 @@ export class NodeClient {
     await this.#call('DELETE', pathOf('room', roomId), undefined, { signal });
   }
 
-  /** `url`: address of the peer's socket without a scheme. @throws NodeError `already_exists`, `room_full` */
+  /** `url`: address of the websocket of the peer without a scheme. @throws NodeError `already_exists`, `room_full` */
   async addPeer(roomId: string, peer: PeerRequest, signal?: AbortSignal): Promise<{ peer: NodePeer; token: string; url: string }> {
     const { peerId, externalId, metadata, permissions } = peer;
     const body = { type: 'webrtc', peerId, externalId, options: { permissions }, ...(metadata !== undefined && { metadata }) };
@@ -151,12 +151,12 @@ export class NodeClient {
     await this.#call('DELETE', pathOf('room', roomId, 'peer', peerId), undefined, { signal });
   }
 
-  /** A fresh token; older ones stay good. */
+  /** A fresh token; older tokens stay valid. */
   async peerToken(roomId: string, peerId: string, signal?: AbortSignal): Promise<string> {
     return (await this.#call('POST', pathOf('room', roomId, 'peer', peerId, 'token'), peerTokenSchema, { signal })).data.token;
   }
 
-  /** @throws NodeError `bad_request`, `invalid_field`, `not_found`, `unavailable` with what is wrong with the component */
+  /** @throws NodeError `bad_request`, `invalid_field`, `not_found`, `unavailable` with the cause */
   async addComponent(roomId: string, component: ComponentRequest, signal?: AbortSignal): Promise<NodeComponent> {
     const options = { body: component, timeoutMs: componentTimeoutMs, signal };
     return (await this.#call('POST', pathOf('room', roomId, 'component'), createdComponentSchema, options)).data;
@@ -167,12 +167,12 @@ export class NodeClient {
     await this.#call('DELETE', pathOf('room', roomId, 'component', componentId), undefined, options);
   }
 
-  /** The nodes that this one is connected to, and itself. */
+  /** The node itself and the nodes to which it is connected. */
   async clusterNodes(signal?: AbortSignal): Promise<ClusterNodeView[]> {
     return (await this.#call('GET', '/cluster/nodes', clusterNodesSchema, { signal })).data;
   }
 
-  /** `deadline` in seconds; that of the node where left out. @throws NodeError `terminating` */
+  /** `deadline` in seconds; the default of the node if omitted. @throws NodeError `terminating` */
   async drain(node: string, deadline?: number, signal?: AbortSignal): Promise<void> {
     const body = deadline === undefined ? undefined : { deadline };
     await this.#call('POST', pathOf('cluster', 'nodes', node, 'drain'), undefined, { body, signal });
@@ -187,14 +187,18 @@ export class NodeClient {
   #call(method: string, path: string, schema: undefined, options: CallOptions): Promise<undefined>;
   async #call(method: string, path: string, schema: z.ZodType | undefined, options: CallOptions): Promise<unknown> {
     if (this.#options.readOnly && method !== 'GET')
-      throw new NodeError({ status: 0, code: 'read_only', sentence: `${this.url} is only looked at: no ${method} ${path}.` });
+      throw new NodeError({ status: 0, code: 'read_only', sentence: `${this.url} is read-only in this run; rejected ${method} ${path}.` });
     const text = await this.#inTurn(options.signal, () => this.#ask(method, path, options));
     if (!schema) return undefined;
     const parsed = schema.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
     const where = issue ? ` (${issue.path.join('.') || 'body'}: ${issue.message})` : '';
-    throw new NodeError({ status: 0, code: 'bad_answer', sentence: `${this.url} answered ${method} ${path} with something else${where}.` });
+    throw new NodeError({
+      status: 0,
+      code: 'bad_answer',
+      sentence: `${this.url} returned an invalid response to ${method} ${path}${where}.`,
+    });
   }
 
   #inTurn(signal: AbortSignal | undefined, work: () => Promise<string>): Promise<string> {
@@ -203,7 +207,7 @@ export class NodeClient {
       throw new NodeError({
         status: 0,
         code: 'aborted',
-        sentence: `The call to ${this.url} was ended before its turn came.`,
+        sentence: `The request to ${this.url} was aborted in the queue.`,
         cause: error,
       });
     });
@@ -211,15 +215,16 @@ export class NodeClient {
 
   async #ask(method: string, path: string, { body, timeoutMs, signal }: CallOptions): Promise<string> {
     const token = this.#options.token();
-    if (token === undefined) throw new NodeError({ status: 0, code: 'no_token', sentence: `There is no API token for ${this.url} yet.` });
+    if (token === undefined)
+      throw new NodeError({ status: 0, code: 'no_token', sentence: `No API token is available for ${this.url} yet.` });
     const wait = this.backOffMs;
     if (wait > 0) {
-      const sentence = `${this.url} did not answer ${this.#failures} times in a row and is asked again in ${Math.ceil(wait / 1000)} s.`;
+      const sentence = `${this.url} did not respond ${this.#failures} times in a row; next attempt in ${Math.ceil(wait / 1000)} s.`;
       throw new NodeError({ status: 0, code: 'backing_off', sentence, retryAfterMs: wait });
     }
     const started = this.#now();
     const ms = timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs;
-    const timeout = () => new NodeError({ status: 0, code: 'timeout', sentence: `${this.url} did not answer within ${ms / 1000} s.` });
+    const timeout = () => new NodeError({ status: 0, code: 'timeout', sentence: `${this.url} did not respond within ${ms / 1000} s.` });
     const deadline = new Deadline(ms, timeout, signal ? [signal] : []);
     let status = 0;
     try {
@@ -267,22 +272,27 @@ export class NodeClient {
       if (again || signal.aborted || !keptConnection.includes(codeOf(error))) throw error;
       return this.#fetch(method, path, token, body, signal, true);
     }
-    throw new NodeError({ status: 0, code: 'bad_answer', sentence: `${this.url} answered ${method} ${path} with more than is read.` });
+    throw new NodeError({
+      status: 0,
+      code: 'bad_answer',
+      sentence: `${this.url} returned a response to ${method} ${path} that exceeds the limit.`,
+    });
   }
 
   #refusalOf(answer: { status: number; headers: Headers; text: string }): NodeError {
     const refusal = refusalOf(this.url, answer);
     if (!this.signed || refusal.code !== 'missing_token') return refusal;
-    // Never on with the token itself: whoever sits between could have answered so.
-    const sentence = `${this.url} does not know signed calls: its image is older than 0.8 (docs/reference/operator.md, "Calls to the nodes").`;
+    // The token is never sent as a fallback, because a man in the middle could have sent this response.
+    const sentence = `${this.url} does not support signed requests: its image is older than 0.8 (docs/reference/operator.md, "Requests to the nodes").`;
     return new NodeError({ status: refusal.status, code: refusal.code, sentence });
   }
 
   #failureOf(error: unknown, signal: AbortSignal | undefined): NodeError {
     if (error instanceof NodeError) return error;
-    if (signal?.aborted) return new NodeError({ status: 0, code: 'aborted', sentence: `The call to ${this.url} was ended.`, cause: error });
+    if (signal?.aborted)
+      return new NodeError({ status: 0, code: 'aborted', sentence: `The request to ${this.url} was aborted.`, cause: error });
     const code = codeOf(error);
-    const sentence = `${this.url} cannot be reached${code === '' ? '' : ` (${code})`}.`;
+    const sentence = `${this.url} could not be reached${code === '' ? '' : ` (${code})`}.`;
     return new NodeError({ status: 0, code: 'unreachable', sentence, cause: error });
   }
 
@@ -302,8 +312,7 @@ function refusalOf(url: string, { status, headers, text }: { status: number; hea
   const refusal = errorResponseSchema.safeParse(parseJson(text));
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-  if (!refusal.success)
-    return new NodeError({ status, code: 'bad_answer', sentence: `${url} answered with status ${status}.`, retryAfterMs });
+  if (!refusal.success) return new NodeError({ status, code: 'bad_answer', sentence: `${url} returned status ${status}.`, retryAfterMs });
   return new NodeError({ status, code: refusal.data.code, sentence: refusal.data.errors, retryAfterMs });
 }
 
@@ -315,7 +324,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** fetch hides what happened in the cause of its error. */
+/** fetch wraps the system error in `cause`. */
 function codeOf(error: unknown): string {
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if ('code' in each && typeof each.code === 'string') return each.code;

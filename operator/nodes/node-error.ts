@@ -1,30 +1,30 @@
-// A call to a media node that failed.
+// NodeError: a failed request to a media node.
 
-/** Codes of ours, where the node gave none: its status is 0. */
+/** Codes of the client itself, with status 0. */
 export type ClientErrorCode =
-  /** No connection, or it broke before the answer was whole. */
+  /** No connection, or it broke before the response was complete. */
   | 'unreachable'
-  /** The call's deadline passed. */
+  /** The request timed out. */
   | 'timeout'
-  /** The caller's signal ended the call. */
+  /** The signal of the caller aborted the request. */
   | 'aborted'
-  /** The node failed a moment ago and is left alone for a while. */
+  /** The node failed recently and is in backoff. */
   | 'backing_off'
-  /** There is no API token to call with. */
+  /** No API token is available. */
   | 'no_token'
-  /** The client only looks. */
+  /** The client is read-only. */
   | 'read_only'
-  /** What was answered is not what a media node answers, or too long. */
+  /** The response is not valid for a media node, or too long. */
   | 'bad_answer';
 
-/** The message is the node's own sentence, or one of ours; it never holds a token. */
+/** The message is from the node or from the client; it never contains a token. */
 export class NodeError extends Error {
   override readonly name = 'NodeError';
-  /** The HTTP status, or 0 where the node gave none. */
+  /** HTTP status, or 0 without a response. */
   readonly status: number;
-  /** The stable code of the node's answer (docs/reference/errors.md), or one of ours. */
+  /** Stable code of the response of the node (docs/reference/errors.md), or one of the client. */
   readonly code: ClientErrorCode | (string & {});
-  /** How long the node asked to wait, in milliseconds. */
+  /** Retry-After of the node in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(options: { status: number; code: string; sentence: string; retryAfterMs?: number | undefined; cause?: unknown }) {
@@ -37,7 +37,7 @@ export class NodeError extends Error {
 
 const nothingKnown = new Set([401, 403, 408, 409, 429, 502, 503, 504]);
 
-/** Whether nothing was learned of what the call was about: the node or the owner of the room could not be asked, or not now. */
+/** Whether the state is unknown, because the node or the owner of the room was not available. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof NodeError)) return false;
   if (error.code === 'no_node_accepts_rooms' || error.code === 'room_full') return false;

@@ -1,4 +1,4 @@
-// The events of all rooms of a cluster, through the notification socket of any of its nodes; of another one when that breaks.
+// Event stream of all rooms of a cluster through the notification websocket of any node, with failover to another node.
 import { sleep } from '../kube/http/deadline.ts';
 import type { Log } from '../log.ts';
 import { type EventCursor, EventSocket } from './event-socket.ts';
@@ -6,22 +6,22 @@ import type { NodeEvent } from './schemas.ts';
 
 const firstBackOffMs = 200;
 const maxBackoffMs = 10_000;
-/** How soon to look again where there is no node to listen to. */
+/** Retry interval if no node is available. */
 const nobodyMs = 500;
-/** A connection that held so long counts as good: the next failure waits shortly again. */
+/** A connection of this duration resets the backoff. */
 const goodAfterMs = 30_000;
 
-/** `url`: `http://host:port`; `signed`: it gets no token, but a signature. */
+/** `url`: `http://host:port`; `signed`: a signature is sent instead of the token. */
 export type EventSource = { url: string; signed: boolean };
 
 export type NodeEventsOptions = {
-  /** Nodes to listen to, the best first; asked for each connection. */
+  /** Candidate nodes, best first; read for each connection. */
   nodes: () => readonly EventSource[];
   token: () => string | undefined;
-  /** Kinds of events. */
+  /** Event types. */
   types: readonly string[];
   onEvent: (event: NodeEvent) => void;
-  /** Events may be missing, at the start too: whoever listens looks at the rooms themselves. */
+  /** Events may be missing, also at the start: the listener must list the rooms. */
   onGap: () => void;
   log: Log;
   random?: () => number;
@@ -37,12 +37,12 @@ export class NodeEvents {
     this.#options = options;
   }
 
-  /** The node that tells the events now. */
+  /** The node of the current connection. */
   get connected(): string | undefined {
     return this.#connected;
   }
 
-  /** Until the signal aborts; never rejects. */
+  /** Runs until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, token, log, random = Math.random } = this.#options;
     for (let failures = 0; !signal.aborted; ) {
@@ -57,7 +57,7 @@ export class NodeEvents {
       const why = await this.#listen(source, key, signal);
       if (signal.aborted) return;
       if (performance.now() - started > goodAfterMs) failures = 0;
-      log.info({ node: source.url, why }, 'the socket of events ended');
+      log.info({ node: source.url, why }, 'event stream closed');
       failures += 1;
       const backOff = Math.min(firstBackOffMs * 2 ** Math.min(failures, 10), maxBackoffMs);
       await sleep(backOff * (0.5 + 0.5 * random()), signal);
@@ -74,7 +74,7 @@ export class NodeEvents {
       cursor: this.#cursor,
       onSubscribed: (complete) => {
         this.#connected = url;
-        log.debug({ node: url, complete }, 'listening to events');
+        log.debug({ node: url, complete }, 'event stream subscribed');
         if (!complete) onGap();
       },
       onEvent,

@@ -1,4 +1,4 @@
-// What the operator reads of a media node's answers: only what it uses, so that newer nodes are understood as well.
+// Schemas of responses of a media node. They contain only used fields, so that responses of newer nodes are accepted.
 import { z } from 'zod';
 
 const text = z.string().max(2048);
@@ -17,7 +17,7 @@ export const nodeComponentSchema = z.object({
   id: text,
   type: text,
   externalId: text.nullable().default(null),
-  /** Why nothing of it has gone to S3 for a while. */
+  /** Error of the uploads to S3, after repeated failures. */
   properties: z.object({ uploadProblem: text.nullish().catch(null) }).optional(),
 });
 export type NodeComponent = z.infer<typeof nodeComponentSchema>;
@@ -26,7 +26,7 @@ export const nodeRoomSchema = z.object({
   id: text,
   incarnation: text,
   externalId: text.nullable().default(null),
-  /** Timeouts in seconds; null = never, and no limit. */
+  /** Timeouts in seconds; null = never, or no limit. */
   config: z.object({
     maxPeers: setting,
     videoCodec: text.nullable().default(null),
@@ -38,7 +38,7 @@ export const nodeRoomSchema = z.object({
   peers: z.array(nodePeerSchema).max(1_000_000),
 });
 export type NodeRoom = z.infer<typeof nodeRoomSchema>;
-/** What of it may change while the room lives. */
+/** Settings that can change while the room exists. */
 export type NodeRoomConfig = Omit<NodeRoom['config'], 'videoCodec'>;
 
 export const createdRoomSchema = z.object({ data: z.object({ room: nodeRoomSchema, svc_address: text }) });
@@ -64,7 +64,7 @@ export const healthResponseSchema = z.object({
     version: text,
     state: nodeState,
     distribution: z.object({ enabled: z.boolean(), nodeStatus: text, nodesInCluster: count }),
-    /** What lives on the node itself. */
+    /** Load of the node itself. */
     load: z.object({ rooms: count, connectedPeers: count, forwardedTracks: count }),
     config: z.object({
       files: z.array(z.object({ name: text, sha256: text })).max(100),
@@ -92,7 +92,7 @@ export type ClusterNodeView = z.infer<typeof clusterNodesSchema>['data'][number]
 
 export const errorResponseSchema = z.object({ errors: z.string().max(65_536), code: z.string().max(128) });
 
-/** An event of a room, as the notification socket tells it. */
+/** An event of a room from the notification websocket. */
 export const nodeEventSchema = z.object({
   event: z.literal('roomEvent'),
   source: z.string().max(600),
@@ -112,7 +112,7 @@ export type NodeEvent = z.infer<typeof nodeEventSchema>['data'];
 
 export type NodePermissions = NodePeer['permissions'];
 
-/** Bodies of requests (docs of the REST API). */
+/** Request bodies of the REST API. */
 export type RoomRequest = { roomId: string; externalId: string; videoCodec: string | null } & NodeRoomConfig;
 export type PeerRequest = { peerId: string; externalId: string; metadata?: unknown; permissions: NodePermissions };
 export type ComponentRequest = { type: string; options: Record<string, unknown>; externalId: string };

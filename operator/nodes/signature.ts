@@ -1,17 +1,17 @@
-// How a call shows a node that its sender has the API token, without sending it (node/rooms/tokens/signed-calls.ts is the other end).
+// Request signatures: prove possession of the API token without sending it (verified by node/rooms/tokens/signed-calls.ts).
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** `url`: whole, of the pod itself; `body`: as it is sent, empty where there is none. */
+/** `url`: complete URL of the pod; `body`: as sent, or empty. */
 export type RequestToSign = { token: string; method: string; url: string; body: string };
 
-/** The header `authorization` of one request, good once. */
+/** Single-use `authorization` header of one request. */
 export function signedRequest({ token, method, url, body }: RequestToSign): string {
   const { host, pathname, search } = new URL(url);
   const hash = createHash('sha256').update(body).digest('base64url');
   return signed('request', { token, host }, [method, pathname + search, hash], [hash]);
 }
 
-/** What stands for the token in the request `authenticate` of one event socket, good once. */
+/** Single-use replacement of the token in the request `authenticate` of one event websocket. */
 export function signedSocket({ token, url }: { token: string; url: string }): string {
   return signed('socket', { token, host: new URL(url).host }, [], []);
 }

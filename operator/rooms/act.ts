@@ -1,4 +1,4 @@
-// Actions of the Room controller on nodes: each changes what is known of the room, so that the next decision sees it done.
+// Actions of the Room controller on nodes. Each updates the observed state, so that the next decision sees its result.
 
 import type { NodeClient } from '../nodes/node-client.ts';
 import { hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
@@ -15,7 +15,7 @@ export type ActContext = {
   memory: RoomCache;
   link: ClusterClient;
   cluster: string;
-  /** What refusals depend on: another one, and they are tried again. */
+  /** Cache key of rejections: they are retried when it changes. */
   stamp: string;
   fresh: Map<string, { token: string; url: string }>;
   signal: AbortSignal;
@@ -28,12 +28,12 @@ export type NodeAction = Exclude<
   { type: 'writeStatus' | 'finalize' | 'removeFinalizer' | 'writeSecret' | 'deleteSecret' | 'wait' }
 >;
 
-/** Peers and tokens asked for at a time. */
+/** Concurrent requests for peers and tokens. */
 const width = 8;
 const maxProbes = 3;
 const crashPauseMs = 10 * 60_000;
 
-/** Does it; what goes wrong is what is known afterwards. @throws what is neither a node's answer nor its silence */
+/** Performs the action; expected failures update the observed state. @throws other errors */
 export async function act(context: ActContext, action: NodeAction): Promise<void> {
   const { state } = context;
   try {
@@ -66,7 +66,7 @@ async function perform(context: ActContext, action: NodeAction): Promise<void> {
     case 'delete':
       await node.deleteRoom(roomId, signal).catch(ignoreMissing('room_not_found', 'room_ended'));
       state.fate = { kind: 'absent' };
-      // A request that made the room has been carried out.
+      // The room exists, so the create request is not pending any more.
       memory.createPendingUntil = Number.NEGATIVE_INFINITY;
       state.createPendingMs = 0;
       return;
@@ -98,20 +98,20 @@ async function perform(context: ActContext, action: NodeAction): Promise<void> {
   }
 }
 
-/** The room's own node, else any. */
+/** The owning node of the room, otherwise any node. */
 function nodeOf({ state, link, cluster }: ActContext): NodeClient {
   const name = state.fate.kind === 'present' ? state.fate.node : undefined;
   const owner = link.nodes().find(({ pod }) => pod === name);
   const node = owner ? link.clientOf(owner) : link.candidates()[0]?.client;
   if (node) return node;
-  throw new NodeError({ status: 0, code: 'unreachable', sentence: `MediaCluster ${cluster} has no node that could be asked.` });
+  throw new NodeError({ status: 0, code: 'unreachable', sentence: `MediaCluster ${cluster} has no node for this request.` });
 }
 
 async function create(context: ActContext, request: RoomRequest): Promise<ObservedRoom> {
   const { memory, link, cluster, signal, now } = context;
   const ready = link.candidates({ ready: true });
   if (ready.length === 0) {
-    const message = `MediaCluster ${cluster} has no ready node that takes rooms.`;
+    const message = `MediaCluster ${cluster} has no ready node that accepts rooms.`;
     return { kind: 'retryable', reason: 'NoReadyNode', message };
   }
   let failed: NodeError | undefined;
@@ -129,11 +129,11 @@ async function create(context: ActContext, request: RoomRequest): Promise<Observ
       }
       if (!isUnavailable(error)) return { kind: 'rejected', reason: 'RefusedByNode', message: `${error.message}.` };
       failed = error;
-      // Another try may be at another node; until then the status says what is waited for.
+      // The next attempt may use another node; until then the status reports the timeout.
       if (error.code === 'timeout') break;
     }
   }
-  return failed ? unreachable(failed) : { kind: 'unknown', reason: 'NodeUnreachable', message: 'No node could be asked.' };
+  return failed ? unreachable(failed) : { kind: 'unknown', reason: 'NodeUnreachable', message: 'No node could be reached.' };
 }
 
 async function patch({ state, memory, stamp, signal, now }: ActContext, node: NodeClient, { config }: Extract<Action, { type: 'patch' }>) {
@@ -142,7 +142,7 @@ async function patch({ state, memory, stamp, signal, now }: ActContext, node: No
     change(state, () => room);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    const why = { reason: 'ConfigRefused', message: `The node refused the configuration: ${error.message}.` };
+    const why = { reason: 'ConfigRefused', message: `The node rejected the configuration: ${error.message}.` };
     memory.config.set('config', why, stamp, now());
     state.refusedConfig = why;
   }
@@ -166,7 +166,7 @@ async function addComponent(context: ActContext, node: NodeClient, { name, revis
     const component = await node.addComponent(state.roomId, request, signal);
     change(state, (room) => ({ ...room, components: [...room.components.filter(({ id }) => id !== component.id), component] }));
   } catch (error) {
-    // A node that has no room for it says so with 503, as one that cannot be asked does.
+    // A node without capacity returns 503, like an unavailable node.
     if (!isRefusal(error) && !hasCode(error, 'unavailable', 'room_full')) throw error;
     refuse(error.status === 503 ? 'ComponentNotNow' : 'ComponentRefused', `${error.message}.`);
   }
@@ -206,12 +206,12 @@ async function freshToken(context: ActContext, node: NodeClient, peerId: string)
   }
 }
 
-/** Whoever found no place tries again once others came or went. */
+/** Peers rejected by a full room are retried when the number of peers changes. */
 export function peersCacheKey(stamp: string, observedRoom: ObservedRoom): string {
   return `${stamp}|${observedRoom.kind === 'present' ? observedRoom.room.peers.length : ''}`;
 }
 
-/** A token tells the node's clock, too. */
+/** The token also contains the clock of the node. */
 function keepToken({ fresh, memory, state }: ActContext, peerId: string, token: string, url: string): void {
   fresh.set(peerId, { token, url });
   const times = tokenTimes(token);
@@ -224,7 +224,7 @@ function change(state: Observed, to: (room: NodeRoom) => NodeRoom): void {
   if (state.fate.kind === 'present') state.fate = { ...state.fate, room: to(state.fate.room) };
 }
 
-/** The node understood, and will not. */
+/** The node processed the request and rejected it. */
 function isRefusal(error: unknown): error is NodeError {
   return error instanceof NodeError && error.status >= 400 && !isUnavailable(error) && !hasCode(error, 'room_not_found', 'room_ended');
 }
@@ -236,7 +236,7 @@ function ignoreMissing(...codes: string[]): (error: unknown) => undefined {
   };
 }
 
-/** So many at a time; after a failure no more are begun. @throws the first failure, once nothing is under way any more */
+/** Limits concurrency; after a failure no more items are started. @throws the first failure, after all running items have ended */
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
   const waiting = [...items];
   const failures: unknown[] = [];

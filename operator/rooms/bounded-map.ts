@@ -1,4 +1,4 @@
-// A map of bounded size: what was set first goes first.
+// BoundedMap: a map of bounded size that drops the oldest write.
 
 export class BoundedMap<K, V> {
   readonly #map = new Map<K, V>();

@@ -1,4 +1,4 @@
-// What the Room controller asks about MediaClusters: which one is meant, its nodes, how to get in, and where clients get in.
+// Interface of the Room controller to MediaClusters: lookup, nodes, token and public URLs.
 import type { Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
 
@@ -6,29 +6,29 @@ import type { MediaCluster } from '../objects.ts';
 export type ClusterNode = {
   /** Name of the pod. */
   pod: string;
-  /** Name of the Kubernetes node that it runs on. */
+  /** Name of its Kubernetes node. */
   host?: string;
-  /** Where the operator reaches its REST API: `http://<pod IP>:8080`, without a slash at the end. */
+  /** Base URL of its REST API for the operator: `http://<pod IP>:8080`, without a trailing slash. */
   url: string;
-  /** Calls to it are signed with the token, which is not sent. */
+  /** Requests to it are signed with the token, which is not sent. */
   signed: boolean;
   ready: boolean;
-  /** It is about to go: it has a deletionTimestamp. */
+  /** It has a deletionTimestamp. */
   terminating: boolean;
-  /** Nothing comes back from it: its host is lost. */
+  /** Its Kubernetes node is lost. */
   lost: boolean;
 };
 
-/** What stands in the way, for a condition: one word and one sentence. */
+/** Reason and message for a condition. */
 export type Refusal = { reason: string; message: string };
 
 export interface ClusterAccess {
   /** The MediaCluster of that name, or the only one of the namespace. */
   find(namespace: string, name: string | undefined): { cluster: Stored<MediaCluster> } | Refusal;
-  /** Its pods that exist and have an address. */
+  /** Its existing pods with an address. */
   nodes(namespace: string, cluster: string): ClusterNode[];
-  /** The operator's API token; read for every call, so that it may rotate. */
+  /** API token of the operator; read for every request, because it may rotate. */
   token(namespace: string, cluster: string): string | undefined;
-  /** How clients reach any node (`http[s]://host[:port][/path]`); undefined where they come to each node's own address, by http and ws. */
+  /** Base URL of any node for clients (`http[s]://host[:port][/path]`); undefined if clients use the address of each node (http and ws). */
   publicUrls(cluster: Stored<MediaCluster>): { api: string; secure: boolean } | undefined;
 }

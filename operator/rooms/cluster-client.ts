@@ -1,4 +1,4 @@
-// The connection to the nodes of one MediaCluster: whom to ask, their events, what ended lately, and a look at all rooms now and then.
+// Client of the nodes of one MediaCluster: selects nodes, receives events, caches recent ends and lists all rooms periodically.
 import { createHash } from 'node:crypto';
 import { sleep } from '../kube/http/deadline.ts';
 import type { Log } from '../log.ts';
@@ -14,10 +14,10 @@ const eventTypes = [
   ...['ComponentRemoved', 'ComponentCrashed'],
 ];
 const maxEnds = 50_000;
-/** The safety net below the events. */
+/** Interval of full lists, in case of missed events. */
 const defaultPollMs = 30_000;
 const tickMs = 1_000;
-/** The nodes are asked for their names and addresses this often at most. */
+/** Minimum interval between requests for names and addresses of the nodes. */
 const viewsIntervalMs = 1_000;
 
 export type ClusterClientOptions = {
@@ -25,15 +25,15 @@ export type ClusterClientOptions = {
   name: string;
   nodes: () => ClusterNode[];
   token: () => string | undefined;
-  /** Whether the MediaCluster is still there. */
+  /** Whether the MediaCluster still exists. */
   exists: () => boolean;
   onEvent: (event: NodeEvent) => void;
-  /** All rooms of the cluster, where every node told its own. */
+  /** All rooms of the cluster, from a complete list. */
   onListing: (rooms: readonly NodeRoom[]) => void;
   log: Log;
   random: () => number;
   pollMs?: number;
-  /** Nodes are never told to change anything. */
+  /** Requests to nodes never change anything. */
   readOnly?: boolean;
 };
 
@@ -44,16 +44,16 @@ export class ClusterClient {
   readonly #clients = new Map<string, NodeClient>();
   readonly #stop = new AbortController();
   readonly #roomEnds = new BoundedMap<string, string>(maxEnds);
-  /** Incarnations that a node told to be lost with another one. */
+  /** Incarnations that a node reported as lost with another node. */
   readonly #reportedLost = new BoundedMap<string, true>(maxEnds);
   readonly #componentEnds = new BoundedMap<string, ComponentEnd>(maxEnds);
   readonly #events: NodeEvents;
   readonly #running: Promise<unknown>;
-  /** By SVC_HOST: name of the media node. */
+  /** Names of media nodes by SVC_HOST. */
   #views = new Map<string, string>();
   #viewsAt = Number.NEGATIVE_INFINITY;
   #turn = 0;
-  /** Events may have been missed: the rooms themselves are looked at. */
+  /** Events may have been missed, so the rooms are listed. */
   #missed = false;
 
   constructor(options: ClusterClientOptions) {
@@ -73,7 +73,7 @@ export class ClusterClient {
     this.#running = Promise.all([this.#events.run(this.#stop.signal), this.#poll()]);
   }
 
-  /** The node that tells the events now. */
+  /** The node of the current event stream. */
   get listeningTo(): string | undefined {
     return this.#events.connected;
   }
@@ -82,17 +82,17 @@ export class ClusterClient {
     return this.#componentEnds.map;
   }
 
-  /** Why that very room ended, where it was heard. */
+  /** Why that incarnation ended, if an event reported it. */
   roomEnd(incarnation: string | undefined): string | undefined {
     return incarnation === undefined ? undefined : this.#roomEnds.map.get(incarnation);
   }
 
-  /** Whether some node told that very room to be lost with its node, which it may only not see. */
+  /** Whether a node reported that incarnation as lost with its node. The owner may still be alive behind a partition. */
   isReportedLost(incarnation: string | undefined): boolean {
     return incarnation !== undefined && this.#reportedLost.map.has(incarnation);
   }
 
-  /** Whether its MediaCluster is still there. */
+  /** Whether its MediaCluster still exists. */
   get exists(): boolean {
     return this.#options.exists();
   }
@@ -106,7 +106,7 @@ export class ClusterClient {
     return this.#options.nodes();
   }
 
-  /** Nodes to ask, those that are likely to answer first, in turn; `ready` leaves out those that are not or will not be. */
+  /** Candidate nodes, rotated, the most available first; `ready` excludes unready and terminating nodes. */
   candidates({ ready = false }: { ready?: boolean } = {}): Candidate[] {
     const nodes = this.nodes();
     this.#turn += 1;
@@ -118,7 +118,7 @@ export class ClusterClient {
 
   clientOf({ url, signed }: ClusterNode): NodeClient {
     const known = this.#clients.get(url);
-    // A pod may get the address of an older one.
+    // A pod may get the address of an older pod.
     if (known?.signed === signed) return known;
     for (const each of this.#clients.keys()) if (!this.nodes().some((node) => node.url === each)) this.#clients.delete(each);
     const { token, random, readOnly = false } = this.#options;
@@ -127,14 +127,14 @@ export class ClusterClient {
     return client;
   }
 
-  /** The pod behind an SVC_HOST, or at least the media node's name. */
+  /** The pod with an SVC_HOST, otherwise the name of the media node. */
   async nodeAt(address: string, signal: AbortSignal): Promise<string | undefined> {
     const nodes = this.nodes();
     const [only] = nodes;
     if (nodes.length === 1 && only) return only.pod;
     const direct = nodes.find(({ url }) => new URL(url).host === address);
     if (direct) return direct.pod;
-    // Behind an Ingress a new pod takes over the address of an old one, with its index.
+    // With an Ingress, a new pod takes over the address of the old pod with its index.
     if (this.#podAt(address) === undefined) await this.#lookAtNodes(signal);
     return this.#podAt(address) ?? this.#views.get(address);
   }
@@ -144,7 +144,7 @@ export class ClusterClient {
     return name === undefined ? undefined : this.podOf(name)?.pod;
   }
 
-  /** The pod of a media node: its name ends with the pod's address. */
+  /** The pod of a media node, whose name ends with the address of the pod. */
   podOf(mediaNode: string): ClusterNode | undefined {
     const host = mediaNode.slice(mediaNode.indexOf('@') + 1);
     const found = this.nodes().filter(({ url }) => new URL(url).hostname.replace(/^\[|\]$/g, '') === host);
@@ -160,14 +160,14 @@ export class ClusterClient {
         this.#views = new Map((await client.clusterNodes(signal)).map(({ address, name }) => [address, name]));
         return;
       } catch (error) {
-        this.#options.log.debug({ err: error }, 'a node did not tell the nodes of its cluster');
+        this.#options.log.debug({ err: error }, 'could not list nodes of cluster');
       }
     }
   }
 
   #heard(event: NodeEvent): void {
     const { type, incarnation, componentId, reason } = event;
-    // Of a room that is told to be lost with its node, the node itself is asked, which others may only not see.
+    // If a room is reported as lost with its node, that node must be asked, because the reporting node may only be disconnected from it.
     if (type === 'RoomDeleted') this.#roomEnds.set(incarnation, reason ?? 'deleted');
     if (type === 'RoomCrashed' && reason === 'node_lost') this.#reportedLost.set(incarnation, true);
     else if (type === 'RoomCrashed') this.#roomEnds.set(incarnation, 'crashed');
@@ -188,12 +188,12 @@ export class ClusterClient {
         this.#missed = !(await this.#list(signal));
         nextAt = performance.now() + pollMs * (0.9 + 0.2 * random());
       } catch (error) {
-        if (!signal.aborted) log.info({ err: error }, 'the rooms of a MediaCluster could not be listed');
+        if (!signal.aborted) log.info({ err: error }, 'could not list rooms');
       }
     }
   }
 
-  /** @returns whether every node told its rooms */
+  /** @returns whether the list is complete */
   async #list(signal: AbortSignal): Promise<boolean> {
     const [first] = this.candidates({ ready: true });
     if (!first) return false;
@@ -204,7 +204,7 @@ export class ClusterClient {
   }
 }
 
-/** What of a room a Room is about, in short: another digest says that it is to be looked at. */
+/** Hash of the relevant fields of a room: a change triggers a reconcile. */
 export function contentDigest({ incarnation, config, components, peers }: NodeRoom): string {
   const about = [
     incarnation,

@@ -1,4 +1,4 @@
-// The connections to the nodes of every MediaCluster that has Rooms.
+// Clients of the nodes of every MediaCluster that has Rooms.
 import type { Log } from '../log.ts';
 import type { NodeEvent, NodeRoom } from '../nodes/schemas.ts';
 import type { MediaCluster } from '../objects.ts';
@@ -28,11 +28,11 @@ export class ClusterClients {
     return this.#links.get(`${namespace}/${name}`);
   }
 
-  /** Begins to listen where nobody did. @throws Error once closed */
+  /** Creates the client if it does not exist. @throws Error once closed */
   open(namespace: string, name: string): ClusterClient {
     const known = this.get(namespace, name);
     if (known) return known;
-    if (this.#closed) throw new Error('the Room controller has ended');
+    if (this.#closed) throw new Error('The Room controller has ended');
     this.#endGone();
     const { access, log, random, pollMs, readOnly, onEvent, onListing } = this.#options;
     const link = new ClusterClient({
@@ -58,7 +58,7 @@ export class ClusterClients {
     this.#links.clear();
   }
 
-  /** Whoever asks for a new one has time to end those of MediaClusters that are gone. */
+  /** Closes clients of deleted MediaClusters; called when a new client is created. */
   #endGone(): void {
     for (const [key, link] of this.#links) {
       if (link.exists) continue;
@@ -68,7 +68,7 @@ export class ClusterClients {
   }
 }
 
-/** What refusals of a cluster's nodes depend on: its configuration, and whether that is in force. */
+/** Cache key of rejections of a cluster: its configuration and whether that is effective. */
 export function clusterCacheKey({ metadata, status }: MediaCluster): string {
   const synced = status?.conditions?.find(({ type }) => type === 'ConfigSynced');
   return [metadata.generation, status?.keyGeneration ?? 0, synced?.status, synced?.lastTransitionTime].join('|');

@@ -1,4 +1,4 @@
-// The Room controller: Rooms become rooms on nodes, and stay as they are declared.
+// Room controller: creates rooms on nodes for Rooms and keeps them as declared.
 import { Controller } from '../kube/controller.ts';
 import { controllerOwner, keyOf, type Stored } from '../kube/objects.ts';
 import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
@@ -18,13 +18,13 @@ export type RoomControllerOptions = RoomDeps & {
   metrics?: QueueObserver & ControllerObserver;
   workers?: number;
   random?: () => number;
-  /** How often all rooms of a cluster are looked at, beside its events. */
+  /** Interval of full lists of the rooms of a cluster, in addition to events. */
   pollMs?: number;
 };
 
 const defaultWorkers = 16;
 const timeoutMs = 60_000;
-/** A burst of events of one room is one look. */
+/** A burst of events of one room causes one reconcile. */
 const burstMs = 100;
 const maxBackOffMs = 60_000;
 
@@ -61,7 +61,7 @@ export class RoomController {
     });
   }
 
-  /** Until the signal aborts and every worker has ended. To be called once. */
+  /** Runs until the signal aborts and every worker has ended. Can be called once. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await this.#controller.run(signal);
@@ -71,7 +71,7 @@ export class RoomController {
     }
   }
 
-  /** Instead of `run`: one look at every Room, some at a time. @returns what failed, by key */
+  /** Reconciles every Room once, with limited concurrency, instead of `run`. @returns errors by key */
   async once(signal: AbortSignal): Promise<Map<string, unknown>> {
     const failures = new Map<string, unknown>();
     const keys = this.#options.rooms.list().map(keyOf);
@@ -114,26 +114,26 @@ export class RoomController {
   }
 
   secretDeleted(secret: Stored<Secret>): void {
-    // It may not have been looked at since it was written, and have been deleted while nobody watched: then it is told as it was written.
+    // The Secret may have been deleted before a reconcile saw it, so the pending write must be dropped here.
     const key = roomKeyOf(secret);
     if (key !== undefined) this.#memories.get(key)?.secret.gone(secret.metadata.uid);
     this.secretChanged(secret);
   }
 
-  /** A MediaCluster is there, is another, or is gone. */
+  /** A MediaCluster was added, changed or deleted. */
   clusterChanged(cluster: Stored<MediaCluster>, old?: Stored<MediaCluster>): void {
     if (old && clusterCacheKey(old) === clusterCacheKey(cluster)) return;
     const { namespace, name } = cluster.metadata;
     for (const room of this.#roomsOf(namespace)) {
-      // Those that name none may have another one now, or more than one to choose from.
+      // Rooms without clusterRef may now have another MediaCluster, or an ambiguous choice.
       if ((room.spec?.clusterRef?.name ?? name) === name) this.#queue.add(keyOf(room));
     }
   }
 
-  /** Pods of a MediaCluster came, went, or became ready: Rooms look for their node. */
+  /** Pods of a MediaCluster were added, removed or became ready: enqueues Rooms that wait or lost their node. */
   nodesChanged(namespace: string, cluster: string): void {
     const nodes = this.#options.access.nodes(namespace, cluster);
-    // One that is not ready may be on a host that is lost: its Rooms ask it, and others where it does not answer.
+    // A pod that is not ready may be on a lost Kubernetes node: its Rooms probe it, and other nodes if it does not respond.
     const living = new Set(nodes.filter(({ lost, ready }) => !lost && ready).map(({ pod }) => pod));
     for (const room of this.#roomsOf(namespace)) {
       const { phase, node, cluster: on } = room.status ?? {};
@@ -148,7 +148,7 @@ export class RoomController {
     return this.#options.rooms.list().filter(({ metadata }) => metadata.namespace === namespace);
   }
 
-  /** Those that want the same id may have it now. */
+  /** Other Rooms with the same id may be able to use it now. */
   #addSiblings(room: Stored<Room>): void {
     for (const other of this.#withId(room.metadata.namespace, roomIdOf(room))) {
       if (other.metadata.uid !== room.metadata.uid) this.#queue.add(keyOf(other));
@@ -189,13 +189,13 @@ export class RoomController {
   }
 }
 
-/** The Room that controls a Secret. */
+/** Key of the Room that controls a Secret. */
 function roomKeyOf(secret: Stored<Secret>): string | undefined {
   const owner = controllerOwner(secret);
   return owner?.kind === 'Room' ? `${secret.metadata.namespace}/${owner.name}` : undefined;
 }
 
-/** Whether all that changed is what the controller wrote itself: the status, and its finalizer. */
+/** Whether only the controller's own writes changed: the status and the finalizer. */
 function onlyToldOf(room: Stored<Room>, old: Stored<Room>): boolean {
   const [now, before] = [room.metadata, old.metadata];
   if (now.resourceVersion === before.resourceVersion || now.uid !== before.uid) return false;

@@ -1,4 +1,4 @@
-// The components that a Room declares, with what their Secrets say, ready to be asked of a node.
+// Desired components of a Room: declared options merged with the values of their Secrets.
 import { createHash, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { RoomSpec } from '../../crds/types.ts';
@@ -8,7 +8,7 @@ import { externalIdOf } from './desired.ts';
 
 export type Secret = KubeObject & { data?: Record<string, string>; type?: string };
 
-/** `problem`: why it cannot be asked for yet, one sentence. */
+/** `problem`: why it cannot be requested yet, as a message. */
 export type DesiredComponent = { name: string; type: string } & (
   | { revision: string; request: ComponentRequest }
   | { problem: { reason: string; message: string } }
@@ -19,11 +19,11 @@ type ComponentOptions = NonNullable<ComponentSpec['options']>;
 type Read = { values: Record<string, string>; salt: string };
 
 const derive = promisify<string, string, number, { N: number }, Buffer>(scrypt);
-/** Work for each guess at a Secret whose digest shows in ids; a few ms. */
+/** Cost of each guess at a Secret whose digest is visible in ids; a few ms. */
 const digestCost = 4096;
 const maxDigests = 10_000;
 
-/** Digests of what Secrets hold: slow to guess from, kept since they are slow to make. */
+/** Digests of Secret values: slow to guess, and cached because they are slow to compute. */
 export class SecretDigests {
   readonly #known = new Map<string, Promise<string>>();
 
@@ -39,7 +39,7 @@ export class SecretDigests {
   }
 }
 
-/** Names of the Secrets that the spec refers to; it may be older than the schema. */
+/** Names of the Secrets in the spec, which may be older than the schema. */
 export function secretNamesOf(spec: RoomSpec | undefined): string[] {
   if (!Array.isArray(spec?.components)) return [];
   return spec.components.flatMap((component: ComponentSpec | undefined) =>
@@ -47,7 +47,7 @@ export function secretNamesOf(spec: RoomSpec | undefined): string[] {
   );
 }
 
-/** @param secretOf the Secret of that name in the Room's namespace */
+/** @param secretOf returns the Secret of that name in the namespace of the Room */
 export function desiredComponents(
   spec: RoomSpec,
   uid: string,
@@ -70,7 +70,7 @@ async function wishOf(
     const read = readSecret(secretOf, s3.secretRef.name, ['accessKeyId', 'secretAccessKey']);
     if ('reason' in read) return { name, type, problem: read };
     const { secretRef: _, ...place } = s3;
-    // Recordings have always had their S3 storage under another name.
+    // For recordings the REST field of S3 storage is `credentials`.
     wanted[type === 'recording' ? 'credentials' : 's3'] = { ...place, ...read.values };
     secrets.push(await digests.of(read));
   }
@@ -106,7 +106,7 @@ function revisionOf(type: string, options: ComponentOptions, secrets: readonly s
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 
-/** With the properties of objects in order, so that the same options have the same text. */
+/** Sorts the properties of objects, so that equal options have equal text. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,13 +1,13 @@
-// What a Room asks of the nodes, in the nodes' words.
+// Desired state of a room: converts the spec of a Room to requests of the REST API.
 import { roomSpecSchema } from '../../crds/room.ts';
 import type { RoomSpec } from '../../crds/types.ts';
 import type { NodePermissions, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
 
-/** Timeouts in seconds of rooms that say nothing; null = never. */
+/** Default timeouts of rooms in seconds; null = never. */
 export type RoomDefaults = Pick<NodeRoomConfig, 'peerlessPurgeTimeout' | 'peerDisconnectedTimeout'>;
 
-/** Those of a node where the MediaCluster says nothing (docs/reference/configuration.md). */
+/** Defaults of a node if the MediaCluster sets none (docs/reference/configuration.md). */
 const nodeDefaults: RoomDefaults = { peerlessPurgeTimeout: null, peerDisconnectedTimeout: 120 };
 
 export function defaultsOf({ spec }: Pick<MediaCluster, 'spec'>): RoomDefaults {
@@ -18,24 +18,23 @@ export function defaultsOf({ spec }: Pick<MediaCluster, 'spec'>): RoomDefaults {
   };
 }
 
-/** Also of a Room that does not hold to the schema. */
+/** Accepts a Room that does not match the schema. */
 export function roomIdOf({ spec, metadata }: Room): string {
   return typeof spec?.roomId === 'string' ? spec.roomId : metadata.name;
 }
 
 const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** Reads the spec of a Room that may be older than the schema and its rules. */
+/** Parses the spec of a Room, which may be older than the schema and its rules. */
 export function readSpec(room: Room): { spec: RoomSpec } | { sentence: string } {
   const parsed = roomSpecSchema.safeParse(room.spec ?? {});
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const where = ['spec', ...(issue?.path ?? [])].join('.');
-    return { sentence: `${where} does not hold to the definition of Room: ${issue?.message ?? 'it is invalid'}.` };
+    return { sentence: `${where} does not match the CRD: ${issue?.message ?? 'it is invalid'}.` };
   }
   const spec = parsed.data;
-  if (!idPattern.test(roomIdOf(room)))
-    return { sentence: `A room cannot have the id ${roomIdOf(room)}: spec.roomId must name another one.` };
+  if (!idPattern.test(roomIdOf(room))) return { sentence: `${roomIdOf(room)} is not a valid room id; set spec.roomId.` };
   const double = doubleName(spec.peers) ?? doubleName(spec.components);
   return double === undefined ? { spec } : { sentence: `The name ${double} is declared twice.` };
 }
@@ -54,7 +53,7 @@ export function configOf(spec: RoomSpec, defaults: RoomDefaults): NodeRoomConfig
   };
 }
 
-/** The fields in which they differ, as they should be; undefined where there is none. */
+/** The changed fields with their desired values; undefined if there are none. */
 export function configChanges(wanted: NodeRoomConfig, found: NodeRoomConfig): Partial<NodeRoomConfig> | undefined {
   const fields = Object.keys(wanted) as (keyof NodeRoomConfig)[];
   const changes = Object.fromEntries(fields.filter((field) => wanted[field] !== found[field]).map((field) => [field, wanted[field]]));
@@ -80,17 +79,17 @@ export function samePermissions(one: NodePermissions, other: NodePermissions): b
   return kinds(one) === kinds(other) && one.subscribe === other.subscribe && one.data === other.data;
 }
 
-/** Of a peer; of a component with its revision behind it, so that another revision is another component. */
+/** externalId of a peer, or of a component with its revision, so that a changed component is recreated. */
 export function externalIdOf(uid: string, name: string, revision?: string): string {
   return revision === undefined ? `${uid}/${name}` : `${uid}/${name}/${revision}`;
 }
 
-/** The name by which the Room with that uid declared it; undefined for what is not of that Room. */
+/** Declared name of an object of the Room with that uid; undefined for foreign objects. */
 export function declaredName(externalId: string | null, uid: string): string | undefined {
   return externalId?.startsWith(`${uid}/`) ? externalId.split('/')[1] : undefined;
 }
 
-/** 0 = never in what people write, null in what a node tells. */
+/** 0 in a spec is null in REST: never. */
 function timeoutOf(given: number | null | undefined, byDefault: number | null): number | null {
   if (given === undefined) return byDefault;
   return given === 0 ? null : given;

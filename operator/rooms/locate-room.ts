@@ -1,4 +1,4 @@
-// What became of a room: its own node is asked first, then others that would know; never judged by a request that failed.
+// Locates a room: probes its owning node, then others. A failed request alone never means that the room is lost.
 import type { RoomStatus } from '../../crds/types.ts';
 import { hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
@@ -16,12 +16,12 @@ export type LocateRoomOptions = {
   signal: AbortSignal;
 };
 
-/** So many nodes are asked beside the room's own. */
+/** Maximum nodes to probe in addition to the owning node. */
 const maxProbes = 3;
-/** One that is most likely gone is waited for no longer, in milliseconds, by the number of those who say so: people of a lost room wait, too. */
+/** Timeout of a suspect node in milliseconds, by the number of suspicions. Short, because peers of a lost room wait for its recreation. */
 const suspectTimeoutMs = [undefined, 1_000, 300];
 
-/** One word for why a node told nothing. */
+/** Condition reason for a failed probe. */
 export function unreachableReason(error: NodeError | undefined): string {
   if (error?.code === 'no_token') return 'NoToken';
   return error?.code === 'invalid_token' ? 'TokenRefused' : 'NodeUnreachable';
@@ -42,17 +42,17 @@ export async function locateRoom(options: LocateRoomOptions): Promise<ObservedRo
   const unknownOwner = owner === undefined && (status.node === undefined || status.node.includes('@'));
   const others = link.candidates().filter(({ node }) => node !== owner);
   for (const candidate of others.slice(0, maxProbes)) {
-    // Where it is not known who had the room, whoever remembers its end is believed.
+    // If the owning node is unknown, any node that reports the end of the room is trusted.
     const observedRoom = await ask(options, candidate, unknownOwner, failures);
     if (observedRoom && (observedRoom.kind !== 'absent' || (await isAuthoritative(candidate, owner, nodes, options)))) return observedRoom;
   }
-  // Its pod is gone, and nobody is left to say otherwise.
+  // Its pod does not exist any more, and no other node could contradict.
   if (status.node !== undefined && (owner === undefined || owner.lost) && others.length === 0) return { kind: 'absent' };
-  const message = failures[0]?.message ?? `No node of MediaCluster ${options.cluster} can say what became of the room.`;
+  const message = failures[0]?.message ?? `No node of MediaCluster ${options.cluster} could report the state of the room.`;
   return { kind: 'unknown', reason: unreachableReason(failures[0]), message };
 }
 
-/** @param remembers whether it is to be believed that the room ended; else another room of the same id may be meant */
+/** @param remembers whether a reported end is trusted; otherwise it may belong to another room with the same id */
 async function ask(
   options: LocateRoomOptions,
   candidate: Candidate,
@@ -61,7 +61,7 @@ async function ask(
 ): Promise<ObservedRoom | undefined> {
   const { link, status, roomId, uid, signal } = options;
   try {
-    // Kubernetes does not call it ready; other nodes have lost it.
+    // Suspicions: the pod is not ready; other nodes reported it as lost.
     const doubts = [!candidate.node.ready, candidate.node.pod === status.node && link.isReportedLost(status.incarnation)];
     const room = await candidate.client.room(roomId, signal, suspectTimeoutMs[doubts.filter(Boolean).length]);
     return room.externalId === uid ? await presence(options, candidate, room) : { kind: 'foreign' };
@@ -74,12 +74,12 @@ async function ask(
   }
 }
 
-/** One that is new to us is at an address that is new too. */
+/** A room with an unknown incarnation has an unknown address too. */
 async function presence({ link, status, signal }: LocateRoomOptions, { client }: Candidate, room: NodeRoom): Promise<ObservedRoom> {
   const known = status.incarnation === room.incarnation && status.node !== undefined && status.address !== undefined;
   if (known) return { kind: 'present', room, node: status.node, address: status.address };
   try {
-    // Making it again gives what is there, and where.
+    // Creating it is idempotent and returns its address.
     const { id: roomId, externalId, config } = room;
     const { address } = await client.createRoom({ roomId, externalId: externalId ?? '', ...config }, signal);
     const node = await link.nodeAt(address, signal);
@@ -90,7 +90,7 @@ async function presence({ link, status, signal }: LocateRoomOptions, { client }:
   }
 }
 
-/** Whether a node that does not know the room would know it if it were there. */
+/** Whether a 404 of this node proves that the room does not exist. */
 async function isAuthoritative(
   { client }: Candidate,
   owner: ClusterNode | undefined,
@@ -98,14 +98,14 @@ async function isAuthoritative(
   { link, signal }: LocateRoomOptions,
 ): Promise<boolean> {
   if (owner && !owner.lost && owner.ready) {
-    // It lives, and we do not reach it: only a node that is connected to it can speak for it.
+    // The owning node is alive but unreachable for the operator, so only a node connected to it can answer for it.
     const names = await client.clusterNodes(signal).catch(() => []);
     return names.some(({ name }) => link.podOf(name) === owner);
   }
   const living = nodes.filter((each) => each.ready && !each.lost && each !== owner);
   if (living.length <= 1) return true;
   const names = await client.clusterNodes(signal).catch(() => []);
-  // One that is cut off from the others cannot speak for them.
+  // A node that is partitioned from the majority cannot answer for it.
   return names.length * 2 > living.length;
 }
 

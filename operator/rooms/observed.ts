@@ -1,4 +1,4 @@
-// What the Room controller knows when it decides: the Room, its cluster, what the nodes say, what was tried.
+// Observed state for decisions of the Room controller: the Room, its cluster, the room on the nodes, and rejected requests.
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
 import type { Stored } from '../kube/objects.ts';
 import type { NodeRoom, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
@@ -7,67 +7,67 @@ import type { RoomDefaults } from './desired.ts';
 import type { DesiredComponent } from './desired-components.ts';
 import type { FoundSecret, PeerCredentials } from './peer-secret.ts';
 
-/** One CamelCase word and one sentence, as conditions have them. */
+/** Reason and message, as in conditions. */
 export type ConditionReason = { reason: string; message: string };
 
-/** What the nodes say of the room. */
+/** Observed state of the room on the nodes. */
 export type ObservedRoom =
-  /** It is there and ours; `node` and `address` where they are known. */
+  /** It exists and belongs to this Room; `node` and `address` if known. */
   | { kind: 'present'; room: NodeRoom; node?: string; address?: string }
-  /** Another one has its id. */
+  /** A foreign room has its id. */
   | { kind: 'foreign' }
-  /** Its node says that it ended, with the node's reason. */
+  /** Its node reported that it ended, with a reason. */
   | { kind: 'ended'; reason: string }
-  /** There is none: it was never made, or it is lost. */
+  /** It does not exist: it was never created, or it is lost. */
   | { kind: 'absent' }
-  /** It could not be made now; another try may do. */
+  /** It could not be created now; a retry may succeed. */
   | ({ kind: 'retryable' } & ConditionReason)
-  /** The nodes understood, and will not make it as it is. */
+  /** The nodes rejected it as specified. */
   | ({ kind: 'rejected' } & ConditionReason)
-  /** Nobody could be asked. */
+  /** No node could be reached. */
   | ({ kind: 'unknown' } & ConditionReason);
 
-/** How a component came to its end, where it was heard. */
+/** How a component ended, if an event reported it. */
 export type ComponentEnd = 'finished' | 'crashed' | 'removed';
 export type Observed = {
   room: Stored<Room>;
   roomId: string;
   spec: { spec: RoomSpec } | { sentence: string };
-  /** As far as it holds to the schema. */
+  /** Limited to fields that match the schema. */
   status: RoomStatus;
   finalized: boolean;
-  /** Which MediaCluster it is for, or why there is none. `api`: base URL of any node for clients, where there is one. */
+  /** Its MediaCluster, or why it has none. `api`: base URL of any node for clients, if one exists. */
   cluster: { name: string; defaults: RoomDefaults; api: string | undefined; keyGeneration: number } | ConditionReason;
-  /** Another Room that holds the same id of the same cluster. */
+  /** Another Room with the same id on the same cluster. */
   conflictsWith: string | undefined;
   fate: ObservedRoom;
   desiredComponents: readonly DesiredComponent[];
   componentEnds: ReadonlyMap<string, ComponentEnd>;
-  /** Refused a moment ago, by `<name>/<revision>`: not tried again before something changes, or a while later. */
+  /** Recent rejections by `<name>/<revision>`: retried after a change or a delay. */
   refusedComponents: ReadonlyMap<string, ConditionReason>;
   refusedPeers: ReadonlyMap<string, ConditionReason>;
   refusedConfig: ConditionReason | undefined;
   secret: FoundSecret;
-  /** Tokens and bare URLs that nodes gave in this reconcile, by peer. */
+  /** Tokens and URLs without scheme received in this reconcile, by peer. */
   newTokens: ReadonlyMap<string, { token: string; url: string }>;
   now: Date;
-  /** How far the nodes' clock is ahead of ours in milliseconds, where it is known. */
+  /** Clock skew of the nodes in milliseconds (positive: ahead of the local clock), if known. */
   skewMs: number | undefined;
-  /** Milliseconds since the counts of peers were written. */
+  /** Milliseconds since the peer counts were written. */
   countsAgeMs: number;
-  /** Milliseconds for which nothing could be found out or done about its room by now. */
+  /** Milliseconds since the state of the room became unknown or its creation started to fail. */
   waitingForMs: number;
-  /** Milliseconds since the deletion was first seen. */
+  /** Milliseconds since the deletion was first observed. */
   deletingForMs: number;
-  /** Milliseconds for which a request that nobody waits for any more may still make the room. */
+  /** Milliseconds during which a timed-out create request may still take effect. */
   createPendingMs: number;
 };
 
 export type Action =
-  /** Write the status, then look again. */
+  /** Write the status, then decide again. */
   | { type: 'writeStatus' }
   | { type: 'finalize' }
-  /** Let the Room go; `orphan`: its room may be left on a node that does not answer. */
+  /** Remove the finalizer; `orphan`: the room may remain on an unreachable node. */
   | { type: 'removeFinalizer'; orphan: boolean }
   | { type: 'create'; request: RoomRequest }
   | { type: 'delete' }
@@ -77,11 +77,11 @@ export type Action =
   | { type: 'removePeers'; ids: readonly string[] }
   | { type: 'addPeers'; peers: readonly PeerRequest[] }
   | { type: 'patchPeers'; peers: readonly PeerRequest[] }
-  /** Get fresh tokens for these peers. */
+  /** Request fresh tokens for these peers. */
   | { type: 'tokens'; peers: readonly string[] }
   | { type: 'writeSecret'; peers: ReadonlyMap<string, PeerCredentials>; keyGeneration: number }
   | { type: 'deleteSecret' }
-  /** Nothing to do now. Milliseconds until it is time to look again, where there is such a time. */
+  /** Nothing to do now. Milliseconds until the next reconcile, if one is scheduled. */
   | { type: 'wait'; requeueAfterMs?: number };
 
 export type Decision = { status: RoomStatus; action: Action };

@@ -1,18 +1,18 @@
-// The Secret with the tokens and URLs of a Room's declared peers: its name, what is in it, and which tokens are to be renewed.
+// Secret with tokens and URLs of the declared peers of a Room: name, content and token renewal.
 import { createHash } from 'node:crypto';
 import { controllerReference, isControlledBy, isOrphanOf, type ObjectMeta, type Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './desired-components.ts';
 
-/** Which rotation of the cluster's keys the tokens were made in. */
+/** Generation of the token keys of the cluster when the tokens were created. */
 const generationAnnotation = 'mediarooms.dev/key-generation';
-/** A clock may be so wrong without anybody caring, in milliseconds. */
+/** Tolerated clock skew in milliseconds. */
 const tolerableSkewMs = 60_000;
 const maxNameLength = 253;
 
 export type PeerCredentials = { token: string; url: string };
 
-/** What is in the Secret: undefined where there is none, `foreign` where the name is somebody else's; `left`: of a Room of that name before. */
+/** The peer Secret: undefined if it does not exist, `foreign` if it is not ours; `left`: of a deleted Room of the same name. */
 export type FoundSecret =
   | { foreign: true; left?: true }
   | { foreign: false; peers: ReadonlyMap<string, Partial<PeerCredentials>>; keyGeneration: number }
@@ -28,7 +28,7 @@ export function peerSecretName(room: Pick<ObjectMeta, 'name'>): string {
 export function readPeerSecret(secret: Stored<Secret> | undefined, room: Stored<Room>): FoundSecret {
   if (!secret) return undefined;
   if (!isControlledBy(secret, room.metadata.uid)) {
-    // One that is being deleted already goes without us.
+    // A Secret that is already being deleted needs no action.
     const left = isOrphanOf(secret, room) && secret.metadata.deletionTimestamp === undefined;
     return left ? { foreign: true, left } : { foreign: true };
   }
@@ -41,7 +41,7 @@ export function readPeerSecret(secret: Stored<Secret> | undefined, room: Stored<
   return { foreign: false, peers, keyGeneration: Number(secret.metadata.annotations?.[generationAnnotation] ?? 0) };
 }
 
-/** As it is to be applied. */
+/** The Secret to apply. */
 export function peerSecret(room: Stored<Room>, peers: ReadonlyMap<string, PeerCredentials>, keyGeneration: number) {
   const data: Record<string, string> = {};
   for (const [peer, { token, url }] of peers) {
@@ -63,33 +63,33 @@ export function peerSecret(room: Stored<Room>, peers: ReadonlyMap<string, PeerCr
   };
 }
 
-/** Issued and expiring when, in milliseconds since 1970 by the node's clock; undefined for what is no token. */
+/** Issue and expiry time in milliseconds since 1970 by the clock of the node; undefined for an invalid token. */
 export function tokenTimes(token: string): { issuedAt: number; expiresAt: number } | undefined {
   try {
     const { iat, exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as Record<string, unknown>;
     if (typeof iat === 'number' && typeof exp === 'number' && exp > iat) return { issuedAt: iat * 1000, expiresAt: exp * 1000 };
   } catch {
-    // Nothing that a node made.
+    // Not a token of a node.
   }
   return undefined;
 }
 
 /**
- * Milliseconds until a token is to be renewed, at half of its life; 0 or less: now.
- * @param now the operator's clock
- * @param skewMs how far the node's clock is ahead of it; undefined where no token came since the operator started
+ * Milliseconds until a token must be renewed, at half of its lifetime; 0 or less means now.
+ * @param now the clock of the operator
+ * @param skewMs how far the clock of the node is ahead; undefined if the operator has received no token since its start
  */
 export function renewalIn(token: string, now: number, skewMs: number | undefined): number {
   const times = tokenTimes(token);
   if (!times) return 0;
   const { issuedAt, expiresAt } = times;
   const nodeNow = now + (skewMs ?? 0);
-  // A token from the future says that one of the clocks is wrong: a fresh one tells by how much.
+  // A token issued in the future means clock skew; a fresh token measures it.
   if (skewMs === undefined && issuedAt > nodeNow + tolerableSkewMs) return 0;
   return issuedAt + (expiresAt - issuedAt) / 2 - nodeNow;
 }
 
-/** With a scheme, as clients use it. @param bare `host[:port][/path]/socket/peer/websocket` @param api of any node, where there is one for all */
+/** Adds a scheme for clients. @param bare `host[:port][/path]/socket/peer/websocket` @param api base URL of any node, if one exists */
 export function peerUrl(bare: string | undefined, api: string | undefined): string | undefined {
   if (api !== undefined) return `${api.replace(/^http/, 'ws').replace(/\/$/, '')}/socket/peer/websocket`;
   return bare === undefined ? undefined : `ws://${bare}`;

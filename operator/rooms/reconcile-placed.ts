@@ -1,4 +1,4 @@
-// The decision about a Room whose room is there: what differs from its spec, one thing after the other. Pure.
+// Decision for a Room whose room exists: the next difference between room and spec. Pure.
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
 import type { NodeComponent } from '../nodes/schemas.ts';
 import { configChanges, configOf, declaredName, externalIdOf, peerRequest, samePermissions } from './desired.ts';
@@ -7,7 +7,7 @@ import type { Action, ConditionReason, Decision, Observed, ObservedRoom } from '
 import { type PeerCredentials, peerSecretName, peerUrl, renewalIn } from './peer-secret.ts';
 import { placedStatus } from './status.ts';
 
-/** The counts of peers are written this often at most, in milliseconds. */
+/** Minimum interval between writes of peer counts, in milliseconds. */
 export const countsIntervalMs = 10_000;
 const slowMs = 60_000;
 const minRequeueMs = 200;
@@ -76,7 +76,7 @@ function componentsOf(observed: Observed, { room }: Present): Components {
   const mine = new Map(
     room.components.flatMap((each) => (declaredName(each.externalId, uid) === undefined ? [] : [[each.externalId ?? '', each]])),
   );
-  // Where a Secret is missing, what runs with an earlier one may stay.
+  // If a Secret is missing, a component running with an earlier Secret is kept.
   const keeps = (externalId: string) =>
     observed.desiredComponents.some((desired) =>
       'problem' in desired
@@ -117,13 +117,13 @@ function componentsOf(observed: Observed, { room }: Present): Components {
   return { statuses, lacks, troubles };
 }
 
-/** It runs, but what it makes does not arrive. The node's sentence has no keys in it. */
+/** It runs, but its uploads fail. The message of the node contains no keys. */
 function troubleOf({ properties }: NodeComponent): ConditionReason | undefined {
   const problem = properties?.uploadProblem;
   return problem ? { reason: 'UploadsFail', message: `Its uploads fail: ${problem}.` } : undefined;
 }
 
-/** A component that was there and did what it had to do is not started again. */
+/** A component that finished its work is not recreated. */
 function finishedOne(
   observed: Observed,
   incarnation: string,
@@ -133,7 +133,7 @@ function finishedOne(
   const last = status.components?.find(({ name }) => name === desired.name);
   if (!last?.id || last.revision !== desired.revision || status.incarnation !== incarnation) return undefined;
   const end = componentEnds.get(last.id);
-  // Only a file has an end of its own; nobody may have heard of it, or not yet: what is heard later counts for more.
+  // Only a file ends on its own, and the event may be missing or late; a later event takes precedence.
   const finished = end === undefined ? last.message === finishedMessage || desired.type === 'file' : end === 'finished';
   return finished ? { ...last, ready: false, message: finishedMessage } : undefined;
 }
@@ -155,7 +155,7 @@ function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): Peers {
     if (!peer && refusal) lacks.push({ reason: refusal.reason, message: `Peer ${name}: ${refusal.message}` });
     else if (!peer) missing.push(request);
     else if (peer.externalId !== request.externalId) {
-      lacks.push({ reason: 'PeerIdTaken', message: `Peer ${name}: the room has a peer of that id that is not of this Room.` });
+      lacks.push({ reason: 'PeerIdTaken', message: `Peer ${name}: the room has a foreign peer with that id.` });
     } else if (!samePermissions(peer.permissions, request.permissions)) changed.push(request);
   }
   if (missing.length > 0) return { action: { type: 'addPeers', peers: missing }, lacks };
@@ -164,7 +164,7 @@ function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): Peers {
 
 type Accesses = { action?: Action; lacks: ConditionReason[]; renewInMs: number; written: boolean };
 
-/** Tokens and URLs of the declared peers that are there, in their Secret. */
+/** Tokens and URLs of the declared peers that exist, stored in their Secret. */
 function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): Accesses {
   const { secret, newTokens, now, skewMs } = observed;
   const { uid } = observed.room.metadata;
@@ -173,10 +173,10 @@ function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Pr
   if ((spec.peers ?? []).length === 0) {
     return secret && !secret.foreign ? { ...none, action: { type: 'deleteSecret' } } : none;
   }
-  // The garbage collector takes its time, or does not know of Rooms yet.
+  // The garbage collector is slow, or does not support Rooms yet.
   if (secret?.foreign && secret.left) return { ...none, action: { type: 'deleteSecret' } };
   if (secret?.foreign) {
-    const message = `Secret ${peerSecretName(observed.room.metadata)} is not of this Room and is left as it is: peers get no tokens.`;
+    const message = `Secret ${peerSecretName(observed.room.metadata)} is not controlled by this Room and was not changed; peers get no tokens.`;
     return { ...none, lacks: [{ reason: 'SecretNotOurs', message }] };
   }
   const stored = secret?.peers ?? new Map<string, Partial<PeerCredentials>>();

@@ -1,4 +1,4 @@
-// The decision about a Room: from what is known to its next status and at most one action. Pure.
+// Decision for a Room: maps the observed state to the next status and at most one action. Pure.
 import type { RoomStatus } from '../../crds/types.ts';
 import { roomRequest } from './desired.ts';
 import type { Action, ConditionReason, Decision, Observed } from './observed.ts';
@@ -6,28 +6,28 @@ import { reconcilePlaced } from './reconcile-placed.ts';
 import { crashPauseMs, pauseAfterCrashes, type RoomEnd, recordCrash, roomLostEnd, toRoomEnd } from './room-end.ts';
 import { pendingStatus, recoveringStatus, rejectedStatus, terminalStatus, unknownStatus, withConditions } from './status.ts';
 
-/** A node, MediaCluster or Secret that is gone must not block deletion for longer, in milliseconds. */
+/** An unavailable node, MediaCluster or Secret must not block deletion for longer, in milliseconds. */
 export const deletionTimeoutMs = 30_000;
-/** A Room that was ready counts as ready so long while its node cannot be asked: a connection breaks now and then. */
+/** A ready Room stays Ready for this time while its node is unreachable, because connections break occasionally. */
 export const unknownTimeoutMs = 15_000;
 
-/** Of those that wait, many may: they look less and less often, and are told when nodes come. */
+/** Backoff of waiting Rooms, which may be many. They are also enqueued when nodes appear. */
 const soonMs = 2_000;
 const maxWaitMs = 30_000;
-/** For what changes elsewhere without telling us. */
+/** Requeue interval for changes that cause no event. */
 export const slowRequeueMs = 60_000;
 
 export function reconcile(observed: Observed): Decision {
   const { room, cluster, spec, status } = observed;
   if (room.metadata.deletionTimestamp !== undefined) return deletion(observed);
   if ('sentence' in spec) return rejected(observed, { reason: 'InvalidSpec', message: spec.sentence });
-  // Over is over; only what was not to be made again may be, once that is wanted.
+  // A terminal phase is final, except Failed because of recreate: Never, if recreate changes.
   if (status.phase === 'Finished' || (status.phase === 'Failed' && spec.spec.recreate === 'Never')) return settled(observed);
   if ('reason' in cluster) return rejected(observed, cluster);
   if (observed.conflictsWith !== undefined) {
     return rejected(observed, {
       reason: 'RoomIdTaken',
-      message: `Room ${observed.conflictsWith} of this namespace has the roomId ${observed.roomId} on MediaCluster ${cluster.name} already.`,
+      message: `Room ${observed.conflictsWith} of this namespace already uses the roomId ${observed.roomId} on MediaCluster ${cluster.name}.`,
     });
   }
   if (!observed.finalized) return { status, action: { type: 'finalize' } };
@@ -46,7 +46,7 @@ function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
     case 'foreign':
       return rejected(observed, {
         reason: 'RoomIdTaken',
-        message: `MediaCluster ${cluster.name} has a room with the id ${roomId} that is not of this Room.`,
+        message: `Room id "${roomId}" on MediaCluster "${cluster.name}" is in use by a room that this Room does not manage.`,
       });
     case 'unknown':
       return notKnown(observed, cluster, fate);
@@ -65,7 +65,7 @@ function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
   }
 }
 
-/** The room that the status tells of is no more. */
+/** The room of the status has ended. */
 function over(observed: Observed, spec: Spec, roomEnd: RoomEnd): Decision {
   const { now } = observed;
   const context = contextOf(observed);
@@ -74,19 +74,19 @@ function over(observed: Observed, spec: Spec, roomEnd: RoomEnd): Decision {
   const status: RoomStatus = { ...observed.status, ...(crashes && { crashes }) };
   if (roomEnd.kind === 'ended') return { status: terminalStatus(status, context, 'Finished', roomEnd.why), action: record };
   if (spec.recreate === 'Never') {
-    const message = `${roomEnd.why.message} It is not made again, since recreate is Never.`;
+    const message = `${roomEnd.why.message} It is not recreated, because spec.recreate is Never.`;
     return { status: terminalStatus(status, context, 'Failed', { reason: roomEnd.why.reason, message }), action: record };
   }
-  // It may be an innocent one that shared its worker: it is never given up, and the nodes keep it away from others.
+  // The crash may be caused by another room on its worker: recreation never stops, and the nodes isolate crashing rooms.
   if (roomEnd.kind === 'crashed' && pauseAfterCrashes(crashes, now) > 0) {
-    const message = `${roomEnd.why.message} It crashed again and again within ten minutes and is made again in ${crashPauseMs / 1000} s.`;
+    const message = `${roomEnd.why.message} It crashed repeatedly within ten minutes and will be recreated in ${crashPauseMs / 1000} s.`;
     return { status: recoveringStatus(status, context, { reason: 'CrashedTooOften', message }), action: record };
   }
-  const message = `${roomEnd.why.message} It is being made again.`;
+  const message = `${roomEnd.why.message} It is being recreated.`;
   return { status: recoveringStatus(status, context, { reason: roomEnd.why.reason, message }), action: record };
 }
 
-/** The operator's own failed request says nothing about the room. */
+/** A failed request of the operator does not reveal the state of the room. */
 function notKnown(observed: Observed, cluster: Cluster, fate: Extract<Observed['fate'], { kind: 'unknown' }>): Decision {
   const { status, room, waitingForMs } = observed;
   const steady = status.phase === 'Ready' && status.observedGeneration === room.metadata.generation;
@@ -100,19 +100,19 @@ function deletion(observed: Observed): Decision {
   if ('reason' in cluster) return { status, action: { type: 'removeFinalizer', orphan: false } };
   if (fate.kind === 'present') return { status, action: { type: 'delete' } };
   if (fate.kind !== 'unknown') {
-    // A room that is made after the release would stay for ever, with an id that no Room could have.
+    // A room created after the finalizer is removed would be orphaned, with an id that blocks other Rooms.
     if (status.incarnation === undefined && createPendingMs > 0) return { status, action: wait(createPendingMs) };
     return { status, action: { type: 'removeFinalizer', orphan: false } };
   }
   if (deletingForMs >= deletionTimeoutMs) return { status, action: { type: 'removeFinalizer', orphan: true } };
-  const why = { reason: 'Deleting', message: `The room is to be deleted: ${fate.message}` };
+  const why = { reason: 'Deleting', message: `Deletion of the room is pending: ${fate.message}` };
   return {
     status: withConditions(status, contextOf(observed), { Ready: { status: 'False', ...why } }),
     action: wait(Math.min(soonMs, deletionTimeoutMs - deletingForMs)),
   };
 }
 
-/** Finished or failed: only that a later spec was seen is told. */
+/** In a terminal phase only observedGeneration is updated. */
 function settled({ status, room }: Observed): Decision {
   const { generation = 0 } = room.metadata;
   const seen = { ...status, observedGeneration: generation };

@@ -1,21 +1,21 @@
-// What the controller remembers of one Room between two looks; all of it may be forgotten with the process.
+// In-memory state of one Room between reconciles. Nothing here must survive a restart.
 import type { Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './desired-components.ts';
 import type { ConditionReason } from './observed.ts';
 
-/** Shorter than the pause before a Room that lacks something is looked at again. */
+/** Shorter than the requeue interval of a Room with unmet parts. */
 const refusalMs = 55_000;
-/** Longest that a reflector may be behind. */
+/** Maximum lag of a reflector. */
 const reflectedMs = 10_000;
-/** A node carries out a request that nobody waits for any more within this: more than twice the deadline of the one who asked. */
+/** A node executes an abandoned request within this time: more than twice the timeout of the client. */
 export const createPendingMs = 10_000;
 const crashWindowMs = 10 * 60_000;
 const maxCrashes = 3;
 
 type Refusal = ConditionReason & { stamp: string; until: number };
 
-/** What was refused, each until it expires or `stamp` (what it depends on) is another. Times are monotonic milliseconds. */
+/** Rejections, each valid until it expires or its cache key `stamp` changes. Times are monotonic milliseconds. */
 export class RejectionCache {
   readonly #refused = new Map<string, Refusal>();
 
@@ -33,7 +33,7 @@ export class RejectionCache {
   }
 }
 
-/** The Secret of the peers: as it was written, until the reflector has it. */
+/** The peer Secret as written, until the reflector has received it. */
 export class PendingSecretWrite {
   #written: { secret: Stored<Secret>; until: number; seen: boolean } | undefined;
   #deleted: string | undefined;
@@ -52,12 +52,12 @@ export class PendingSecretWrite {
     this.#deleted = uid;
   }
 
-  /** The reflector says that somebody deleted it. */
+  /** The reflector reported the deletion. */
   gone(uid: string): void {
     if (this.#written?.secret.metadata.uid === uid) this.#written = undefined;
   }
 
-  /** As it is stored, by all that is known. */
+  /** The Secret as currently stored, from the cache and the pending write. */
   current(cached: Stored<Secret> | undefined, now: number): Stored<Secret> | undefined {
     const written = this.#written;
     if (cached && cached.metadata.uid === this.#deleted) return undefined;
@@ -66,20 +66,20 @@ export class PendingSecretWrite {
       written.seen ||= cached.metadata.uid === written.secret.metadata.uid;
       return newerVersion(cached, written.secret);
     }
-    // It is on its way to the reflector, or somebody deleted it.
+    // The write has not reached the reflector yet, or the Secret was deleted.
     return !written.seen && now < written.until ? written.secret : undefined;
   }
 }
 
 export class RoomCache {
-  /** As it was written last: the copies of the reflectors come later. */
+  /** The Room as written last; the reflector cache lags. */
   room: Stored<Room> | undefined;
   readonly secret = new PendingSecretWrite();
-  /** Of the room at the last look that left nothing to do. */
+  /** Digest of the room after the last reconcile without pending actions. */
   digest: string | undefined;
   countsAt = Number.NEGATIVE_INFINITY;
   deletingSince: number | undefined;
-  /** Until then a request without an answer may make the room, in monotonic milliseconds. */
+  /** Until then a create request without a response may take effect, in monotonic milliseconds. */
   createPendingUntil: number;
   waitingSince: number | undefined;
   skewMs: number | undefined;
@@ -89,13 +89,13 @@ export class RoomCache {
   readonly uid: string;
   readonly #crashes = new Map<string, number[]>();
 
-  /** `createPendingUntil`: for the requests of an operator that worked on the Room before. */
+  /** `createPendingUntil`: for requests of an earlier operator process. */
   constructor(uid: string, createPendingUntil: number) {
     this.uid = uid;
     this.createPendingUntil = createPendingUntil;
   }
 
-  /** Counts a crash of the component of that name. @returns whether it may be added again now */
+  /** Counts a crash of the component of that name. @returns whether it may be recreated now */
   componentCrashed(name: string, now: number): boolean {
     const recent = (this.#crashes.get(name) ?? []).filter((at) => now - at < crashWindowMs);
     this.#crashes.set(name, [...recent, now].slice(-maxCrashes));
@@ -103,7 +103,7 @@ export class RoomCache {
   }
 }
 
-/** The one that was stored later; what was written may be of an earlier object of the same name. */
+/** The later stored version; the written version may belong to an earlier object of the same name. */
 export function newerVersion<T extends Stored>(cached: T | undefined, written: T | undefined): T | undefined {
   if (!cached || !written || cached.metadata.uid !== written.metadata.uid) return cached;
   return BigInt(written.metadata.resourceVersion) > BigInt(cached.metadata.resourceVersion) ? written : cached;

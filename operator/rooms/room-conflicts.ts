@@ -1,9 +1,9 @@
-// Two Rooms that want one id of one cluster: which of them has it.
+// Room id conflicts: decides which of two Rooms gets an id on a cluster.
 import type { Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import { roomIdOf } from './desired.ts';
 
-/** For the reflector of Rooms: by `<namespace>/<room id>`. */
+/** Index of the Room reflector: by `<namespace>/<room id>`. */
 export const roomIndexes = {
   roomId: (room: Stored<Room>): string[] => [`${room.metadata.namespace}/${roomIdOf(room)}`],
 } as const;
@@ -11,8 +11,8 @@ export const roomIndexes = {
 const over = ['Finished', 'Failed'];
 
 /**
- * The name of the Room that has the id, where that is another one: who has a room already goes first, then who is older.
- * @param others with the same id, in the same cluster
+ * Name of the Room that has the id, if it is another Room: a Room with an existing room first, then the older Room.
+ * @param others Rooms with the same id on the same cluster
  */
 export function conflictingRoom(room: Stored<Room>, others: readonly Stored<Room>[]): string | undefined {
   const rivals = others.filter(({ metadata, status }) => metadata.uid !== room.metadata.uid && !over.includes(status?.phase ?? ''));

@@ -1,4 +1,4 @@
-// The work on one Room: what is known is gathered, decided upon and done, until nothing is left to do.
+// Reconciler of one Room: observes, decides and acts until no action is left.
 import { roomStatusSchema } from '../../crds/room.ts';
 import type { RoomStatus } from '../../crds/types.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -30,37 +30,37 @@ import { transitions } from './transitions.ts';
 
 export const roomFinalizer = 'mediarooms.dev/room';
 
-/** Many more than any Room needs: one that is not done then begins anew, later and later. */
+/** More than any Room needs. A Room that is not settled after this many steps is requeued with backoff. */
 const maxSteps = 25;
 const conflictMs = 50;
 const maxOrphans = 10_000;
 
-/** What surrounds the work on Rooms. */
+/** Collaborators of the reconciler. */
 export type RoomDeps = {
   client: Pick<KubeClient, 'find' | 'create' | 'apply' | 'patch' | 'delete'>;
-  /** With `roomIndexes`; its changes go to `roomChanged` and `roomDeleted` of the controller. */
+  /** With `roomIndexes`; its changes are passed to `roomChanged` and `roomDeleted` of the controller. */
   rooms: Pick<Reflector<Room>, 'get' | 'list' | 'where'>;
-  /** Of the same namespaces; its changes go to `secretChanged` and `secretDeleted`. */
+  /** Of the same namespaces; its changes are passed to `secretChanged` and `secretDeleted`. */
   secrets: Pick<Reflector<Secret>, 'get'>;
   access: ClusterAccess;
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
-  /** The clock, in milliseconds since 1970. */
+  /** Wall clock in milliseconds since 1970. */
   now?: () => number;
-  /** What is done instead of actions on nodes, which are only looked at then. */
+  /** Dry run: replaces actions on nodes, which are only read. */
   dryRun?: (context: ActContext, action: NodeAction) => void;
 };
 export type RoomReconcilerOptions = RoomDeps & { links: ClusterClients; memories: Map<string, RoomCache> };
 
-/** One look at a Room, from gathering to the last action. */
+/** One reconcile of a Room, from observation to the last action. */
 type Task = { state: Observed; memory: RoomCache; peersSecret: Stored<Secret> | undefined; context: ActContext | undefined };
 
 export class RoomReconciler {
   readonly #options: RoomReconcilerOptions;
-  /** Requests of the operator before this one are carried out by then, in monotonic milliseconds. */
+  /** Requests of the previous operator process have taken effect by then, in monotonic milliseconds. */
   readonly #createPendingUntil: number;
   readonly #digests = new SecretDigests();
-  /** Rooms left on nodes that did not answer, by externalId: their ids. */
+  /** Ids of rooms orphaned on unreachable nodes, by externalId. */
   readonly #orphans = new BoundedMap<string, string>(maxOrphans);
 
   constructor(options: RoomReconcilerOptions) {
@@ -82,21 +82,21 @@ export class RoomReconciler {
       const task = await this.#gather(newerVersion(cached, memory.room) ?? cached, memory, signal);
       return await this.#settle(task);
     } catch (error) {
-      // Somebody was quicker: what they wrote is on its way to us.
+      // Changed concurrently; the other write will arrive by the watch.
       if (isConflict(error)) return { requeueAfterMs: conflictMs };
       if (isNotFound(error) && !rooms.get(key)) return undefined;
       throw error;
     }
   }
 
-  /** Rooms whose Rooms are gone, and which turn up after all. */
+  /** Deletes orphaned rooms that reappear. */
   deleteOrphans(namespace: string, cluster: string, found: ReadonlyMap<string | null, NodeRoom>): void {
     for (const [uid, roomId] of this.#orphans.map) {
       if (!found.has(uid)) continue;
       const [first] = this.#options.links.get(namespace, cluster)?.candidates() ?? [];
       if (first)
         deleteOrphan(first.client, uid, roomId).catch((error: unknown) =>
-          this.#options.log.info({ err: error, roomId }, 'an orphaned room stays'),
+          this.#options.log.info({ err: error, roomId }, 'could not delete orphaned room'),
         );
     }
   }
@@ -177,8 +177,8 @@ export class RoomReconciler {
         return;
       case 'finalize': {
         const stored = await addFinalizer<Room>(client, resources.rooms, state.room, roomFinalizer);
-        // Nobody would end a room that was made for it now.
-        if (!stored) throw conflict(`Room ${keyOf(state.room)} was deleted meanwhile.`);
+        // Without the finalizer, a room created now would never be deleted.
+        if (!stored) throw conflict(`Room ${keyOf(state.room)} was deleted concurrently.`);
         memory.room = stored;
         state.room = stored;
         state.finalized = true;
@@ -198,7 +198,7 @@ export class RoomReconciler {
         state.secret = undefined;
         return;
       default:
-        if (!context) throw new Error('no node can be asked without a MediaCluster');
+        if (!context) throw new Error('A node action needs a MediaCluster');
         if (this.#options.dryRun) this.#options.dryRun(context, action);
         else await act(context, action);
     }
@@ -223,19 +223,19 @@ export class RoomReconciler {
     if (orphan) {
       this.#orphans.set(room.metadata.uid, roomId);
       const why = fate.kind === 'unknown' ? ` ${fate.message}` : '';
-      recorder.emit(room, 'Warning', 'RoomLeft', 'Delete', `Room ${roomId} may be left on a node that could not be asked.${why}`);
+      recorder.emit(room, 'Warning', 'RoomLeft', 'Delete', `Room ${roomId} may remain on a node that could not be reached.${why}`);
     }
     memory.room = await removeFinalizer<Room>(client, resources.rooms, room, roomFinalizer);
   }
 
-  /** How long nothing could be found out or done about the room. */
+  /** Updates the time for which the state of the room has been unknown. */
   #countWaiting({ state, memory }: Task): void {
     if (state.fate.kind === 'present') memory.waitingSince = undefined;
     if (state.fate.kind === 'unknown' || state.fate.kind === 'retryable') memory.waitingSince ??= performance.now();
     state.waitingForMs = performance.now() - (memory.waitingSince ?? performance.now());
   }
 
-  /** The one that is named; else the one that it is on, whatever others there are by now; else the only one. */
+  /** The MediaCluster of clusterRef; otherwise the one that has the room, even if others exist now; otherwise the only one. */
   #findCluster({ spec, metadata: { namespace = '' } }: Stored<Room>, status: RoomStatus) {
     const { access } = this.#options;
     const named: unknown = spec?.clusterRef?.name;
@@ -272,12 +272,12 @@ export class RoomReconciler {
   }
 }
 
-/** Where it is still that one: while its node was away a Room that was made again under its name may have got one of its id elsewhere. */
+/** Checks the externalId, because a recreated Room of the same name may have created a room with that id elsewhere. */
 async function deleteOrphan(client: NodeClient, uid: string, roomId: string): Promise<void> {
   if ((await client.room(roomId)).externalId === uid) await client.deleteRoom(roomId);
 }
 
-/** Whether what the nodes say matters: else nothing was made yet, or nothing is to be done any more. */
+/** Whether nodes must be asked; not before the room was created, or in a terminal phase. */
 function asksNodes({ room, status, spec, conflictsWith, finalized }: Observed): boolean {
   if (room.metadata.deletionTimestamp !== undefined) return finalized;
   const over = status.phase === 'Finished' || (status.phase === 'Failed' && 'spec' in spec && spec.spec.recreate === 'Never');

@@ -1,4 +1,4 @@
-// Writes the Secret of a Room's peers, and never one that is not of this Room.
+// Writes the peer Secret of a Room, never a foreign Secret.
 import type { KubeClient } from '../kube/client.ts';
 import { isAlreadyExists } from '../kube/http/kube-error.ts';
 import { resources, type Stored } from '../kube/objects.ts';
@@ -9,9 +9,8 @@ import { type PeerCredentials, peerSecret, peerSecretName } from './peer-secret.
 type Client = Pick<KubeClient, 'create' | 'find' | 'patch' | 'delete'>;
 
 /**
- * The Secret as it is stored now; undefined where somebody deleted it meanwhile. One that somebody made under the name meanwhile is
- * given as it is.
- * @throws KubeError reason 'Conflict' where somebody changed it meanwhile
+ * @returns the stored Secret; undefined if it was deleted concurrently. A Secret created concurrently under the name is returned unchanged.
+ * @throws KubeError reason 'Conflict' if it was changed concurrently
  */
 export async function writePeerSecret(
   client: Client,

@@ -1,4 +1,4 @@
-// The status of a Room: conditions, phase, and what its node says, each made in one place.
+// Status of a Room: conditions, phase and the report of its node.
 import type { RoomStatus } from '../../crds/types.ts';
 import { type Condition, setCondition } from '../kube/conditions.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
@@ -8,7 +8,7 @@ export type ConditionValue = ConditionReason & { status: Condition['status'] };
 type Context = { generation: number; now: Date };
 type ComponentStatus = NonNullable<RoomStatus['components']>[number];
 
-/** The status with these conditions about this generation of the spec; others stay. */
+/** Sets these conditions for this generation of the spec; others are kept. */
 export function withConditions(
   status: RoomStatus,
   { generation, now }: Context,
@@ -20,7 +20,7 @@ export function withConditions(
   }
   const { componentsReady: _, ...rest } = status;
   const { components = [] } = status;
-  // A column of kubectl shows one item of a list only.
+  // A printer column can show only one item of a list.
   const componentsReady = `${components.filter(({ ready }) => ready).length}/${components.length}`;
   return { ...rest, observedGeneration: generation, conditions, ...(components.length > 0 && { componentsReady }) };
 }
@@ -29,7 +29,7 @@ export function conditionValue(status: Condition['status'], { reason, message }:
   return { status, reason, message };
 }
 
-/** Not accepted: nothing is done for it. */
+/** Not accepted; no room is created. */
 export function rejectedStatus(status: RoomStatus, context: Context, conditionReason: ConditionReason): RoomStatus {
   return withConditions({ ...status, phase: waitingPhase(status) }, context, {
     Accepted: conditionValue('False', conditionReason),
@@ -39,7 +39,7 @@ export function rejectedStatus(status: RoomStatus, context: Context, conditionRe
   });
 }
 
-/** Accepted, but on no node yet, or not any more. */
+/** Accepted, but not on a node. */
 export function pendingStatus(status: RoomStatus, context: Context, cluster: string, conditionReason: ConditionReason): RoomStatus {
   return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, {
     Accepted: accepted(cluster),
@@ -49,7 +49,7 @@ export function pendingStatus(status: RoomStatus, context: Context, cluster: str
   });
 }
 
-/** What its node would say is not known. */
+/** The state on the node is unknown. */
 export function unknownStatus(status: RoomStatus, context: Context, cluster: string, conditionReason: ConditionReason): RoomStatus {
   const known = status.incarnation === undefined ? 'False' : 'Unknown';
   return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, {
@@ -59,7 +59,7 @@ export function unknownStatus(status: RoomStatus, context: Context, cluster: str
   });
 }
 
-/** Lost, and to be made again: what was true of the lost one goes. */
+/** Lost and to be recreated; fields of the lost room are removed. */
 export function recoveringStatus(status: RoomStatus, context: Context, conditionReason: ConditionReason): RoomStatus {
   const { incarnation: _, node: _node, address: _address, createdAt: _createdAt, ...rest } = status;
   const components = status.components?.map(({ id: _id, message: _message, ...each }) => ({ ...each, ready: false }));
@@ -71,7 +71,7 @@ export function recoveringStatus(status: RoomStatus, context: Context, condition
   });
 }
 
-/** Over: it stays so. */
+/** Terminal phase. */
 export function terminalStatus(
   status: RoomStatus,
   context: Context,
@@ -94,16 +94,16 @@ export type Placement = {
   node: string | undefined;
   address: string | undefined;
   components: ComponentStatus[];
-  /** Counts that may be written now. */
+  /** Whether peer counts may be written now. */
   countPeers: boolean;
   peersSecretName: string | undefined;
-  /** What is missing, the most telling first. */
+  /** Missing parts, most relevant first. */
   unmet: readonly ConditionReason[];
-  /** What is there and does not do what it should. */
+  /** Parts that exist but do not work. */
   degradations: readonly ConditionReason[];
 };
 
-/** On a node. Ready where nothing is lacking. */
+/** On a node. Ready if nothing is unmet. */
 export function placedStatus(status: RoomStatus, context: Context, placement: Placement): RoomStatus {
   const { cluster, room, components, peersSecretName, unmet, degradations } = placement;
   const { peersSecretName: _secret, components: _components, ...rest } = status;
@@ -137,10 +137,10 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
       Placed: conditionValue('True', { reason: 'Placed', message: `${where}.` }),
       Ready: lack
         ? conditionValue('False', { reason: lack.reason, message: sentences(unmet) })
-        : conditionValue('True', { reason: 'Ready', message: `${where} with all that is declared.` }),
+        : conditionValue('True', { reason: 'Ready', message: `${where}, and everything declared in the spec is ready.` }),
       Degraded: problem
         ? conditionValue('True', { reason: problem.reason, message: sentences(problems) })
-        : conditionValue('False', { reason: 'AsDeclared', message: 'Everything that is declared is there.' }),
+        : conditionValue('False', { reason: 'AsDeclared', message: 'Everything declared in the spec is working.' }),
     },
   );
 }
@@ -150,14 +150,14 @@ function sentences(why: readonly ConditionReason[]): string {
 }
 
 function accepted(cluster: string): ConditionValue {
-  return conditionValue('True', { reason: 'Accepted', message: `The room is for MediaCluster ${cluster}.` });
+  return conditionValue('True', { reason: 'Accepted', message: `The room belongs to MediaCluster ${cluster}.` });
 }
 
 function waitingPhase(status: RoomStatus): 'Pending' | 'Recovering' {
   return status.incarnation !== undefined || status.phase === 'Recovering' ? 'Recovering' : 'Pending';
 }
 
-/** A ULID begins with the milliseconds of its making, in ten digits of Crockford's base 32. */
+/** A ULID begins with its creation time in milliseconds, in ten digits of Crockford's base 32. */
 function createdAt(incarnation: string): string | undefined {
   let ms = 0;
   for (const digit of incarnation.slice(0, 10)) {

@@ -1,4 +1,4 @@
-// Which Events a change of a Room's status is worth. Pure.
+// Maps changes of the status of a Room to Events. Pure.
 import type { RoomStatus } from '../../crds/types.ts';
 import type { Condition } from '../kube/conditions.ts';
 import { conditionOf } from '../kube/conditions.ts';
@@ -7,7 +7,7 @@ export type EventDraft = { type: 'Normal' | 'Warning'; reason: string; action: s
 
 const actions = { Pending: 'Place', Ready: 'Place', Recovering: 'Recreate', Finished: 'Finish', Failed: 'Fail' } as const;
 const watching = 'Watch';
-/** The end of a room that is nobody's fault. */
+/** Ends that are not failures. */
 const plannedEnds = ['Deleted', 'Purged'];
 
 export function transitions(before: RoomStatus, after: RoomStatus): EventDraft[] {
@@ -22,7 +22,7 @@ function changeOfRoom(before: RoomStatus, after: RoomStatus): EventDraft | undef
   return { type: normal ? 'Normal' : 'Warning', reason: ready.reason, action: actions[phase], note: ready.message };
 }
 
-/** Of a room that is Ready; why another one is Degraded is why it is not Ready. */
+/** For a Ready room. For others the same reason is reported by the condition Ready. */
 function changeOfTrouble(before: RoomStatus, after: RoomStatus): EventDraft | undefined {
   const [old, degraded] = [of(before, 'Degraded'), of(after, 'Degraded')];
   if (after.phase !== 'Ready' || !degraded || isSame(old, degraded)) return undefined;

@@ -1,4 +1,4 @@
-// Whether a media address answers: one STUN transaction over UDP (RFC 8489, 6.2.1) or over TCP (frames of RFC 4571, as RFC 6544 has them).
+// Checks a media address with one STUN transaction over UDP (RFC 8489, 6.2.1) or over TCP (RFC 4571 framing, as in RFC 6544).
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -7,20 +7,20 @@ import { bindingRequestTo, type IceParameters, isSuccess } from './stun.ts';
 
 export type Candidate = { ip: string; port: number; protocol: 'udp' | 'tcp' };
 
-/** First wait before a datagram is sent again, in milliseconds; doubled each time. */
+/** Initial retransmission timeout in milliseconds; doubled each time. */
 const firstWait = 500;
 const maxFrame = 65_535;
 
-/** Resolves when it answered. @throws Error with one sentence when it has not within so many milliseconds */
+/** Resolves after a response. @throws Error with a message if none arrives within the timeout */
 export async function checkMediaAddress(candidate: Candidate, ice: IceParameters, timeoutMs: number): Promise<void> {
   const { ip, port, protocol } = candidate;
   const signal = AbortSignal.timeout(timeoutMs);
   const why = await (protocol === 'udp' ? overUdp : overTcp)(candidate, ice, signal).then(
     () => undefined,
     (error: unknown) =>
-      signal.aborted ? `no answer within ${timeoutMs / 1000} s` : error instanceof Error ? error.message : String(error),
+      signal.aborted ? `no response within ${timeoutMs / 1000} s` : error instanceof Error ? error.message : String(error),
   );
-  if (why !== undefined) throw new Error(`The media address ${ip} port ${port} does not answer over ${protocol.toUpperCase()}: ${why}.`);
+  if (why !== undefined) throw new Error(`The media address ${ip} port ${port} does not respond over ${protocol.toUpperCase()}: ${why}.`);
 }
 
 async function overUdp({ ip, port }: Candidate, ice: IceParameters, signal: AbortSignal): Promise<void> {
@@ -61,7 +61,7 @@ async function overTcp({ ip, port }: Candidate, ice: IceParameters, signal: Abor
         if (isSuccess(read.subarray(2, end), transaction)) return;
         read = read.subarray(end);
       }
-      if (read.length > maxFrame + 2) throw new Error('it sends something else');
+      if (read.length > maxFrame + 2) throw new Error('it sends no STUN response');
     }
   } finally {
     socket.destroy();

@@ -1,4 +1,4 @@
-// A peer's socket at a media node, as far as a test of the installation needs it: authenticates, and asks for a transport.
+// Minimal peer websocket for the smoke test: authenticates and creates a transport.
 import { z } from 'zod';
 
 const maxFrame = 1024 * 1024;
@@ -28,12 +28,12 @@ export class PeerSession {
     this.#socket = new WebSocket(url);
     const timer = setTimeout(() => this.#end(`it took longer than ${timeoutMs / 1000} s`), timeoutMs);
     this.#socket.addEventListener('message', ({ data }) => this.#receive(data));
-    this.#socket.addEventListener('error', () => this.#end('it cannot be reached'));
+    this.#socket.addEventListener('error', () => this.#end('it could not be reached'));
     this.#socket.addEventListener('close', ({ code }) => this.#end(`it was closed with ${code}`));
     this.#ended.promise.catch(() => clearTimeout(timer));
   }
 
-  /** Authenticated when it resolves. `timeoutMs`: for everything until close(). @throws Error with one sentence */
+  /** Resolves when authenticated. `timeoutMs`: for the whole session. @throws Error with a message */
   static async open(url: string, token: string, timeoutMs: number): Promise<PeerSession> {
     const session = new PeerSession(url, timeoutMs);
     const opened = new Promise<void>((resolve) => session.#socket.addEventListener('open', () => resolve(), { once: true }));
@@ -47,10 +47,10 @@ export class PeerSession {
     return session;
   }
 
-  /** @throws Error with one sentence */
+  /** @throws Error with a message */
   async transport(): Promise<Transport> {
     const parsed = transportSchema.safeParse(await this.#request('createTransport', { direction: 'send', sctp: false }));
-    if (!parsed.success) throw new Error('The node answered createTransport with something else.');
+    if (!parsed.success) throw new Error('The node returned an invalid response to createTransport.');
     return parsed.data;
   }
 
@@ -66,17 +66,17 @@ export class PeerSession {
     const answered = new Promise<unknown>((resolve) => this.#waiting.set(id, resolve));
     this.#socket.send(JSON.stringify({ id, method, data }));
     const answer = answerSchema.parse(await Promise.race([answered, this.#ended.promise]));
-    if (!answer.ok) throw new Error(`The node refused ${method}: ${answer.error?.message ?? 'no reason given'}`);
+    if (!answer.ok) throw new Error(`The node rejected ${method}: ${answer.error?.message ?? 'no reason given'}`);
     return answer.data;
   }
 
   #receive(data: unknown): void {
     if (typeof data !== 'string' || data.length > maxFrame) {
-      this.#end('a frame was too long or no text');
+      this.#end('a frame was too long or not text');
       return;
     }
     const frame = parse(data);
-    // Events and answers of other requests are none of ours.
+    // Events and responses to other requests are ignored.
     const parsed = answerSchema.safeParse(frame);
     if (!parsed.success) return;
     this.#waiting.get(parsed.data.id)?.(frame);
@@ -84,7 +84,7 @@ export class PeerSession {
   }
 
   #end(why: string): void {
-    this.#ended.reject(new Error(`The socket of the peer failed: ${why}.`));
+    this.#ended.reject(new Error(`The websocket of the peer failed: ${why}.`));
   }
 }
 

@@ -1,5 +1,5 @@
-// `--smoke URL`: whether an installation works, from inside: a room over REST, a peer's socket, an answer of the media address, and the end.
-// Media itself would need a stack of WebRTC here (DTLS, SRTP), so it goes as far as ICE: packets reach the node and its answers come back.
+// `--smoke URL`: tests an installation from inside the cluster: a room over REST, a peer websocket, the media address, and the deletion.
+// A media test would need a WebRTC stack (DTLS, SRTP), so it covers ICE: packets reach the node and its responses return.
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -13,12 +13,12 @@ import { type Candidate, checkMediaAddress } from './check-media-address.ts';
 import { PeerSession } from './peer-session.ts';
 
 export type SmokeOptions = {
-  /** `http[s]://host:port` of any node, or of the Service of all. */
+  /** `http[s]://host:port` of any node, or of the API Service. */
   url: string;
   token: string;
-  /** Whether the media address is asked: it may be one that only clients outside reach. */
+  /** Whether the media address is tested; it may be reachable from outside only. */
   media: boolean;
-  /** For everything, in milliseconds. */
+  /** Timeout of the whole test, in milliseconds. */
   timeout: number;
   log: Log;
 };
@@ -28,7 +28,7 @@ const socketTimeout = 20_000;
 const reachTimeout = 8_000;
 const permissions = { publish: ['audio', 'video'], subscribe: true, data: true };
 
-/** Leaves no room behind. @throws Error with one sentence that says what does not work */
+/** Deletes its room at the end. @throws Error with a message about the failed step */
 export async function smoke({ url, token, media, timeout, log }: SmokeOptions): Promise<void> {
   const until = performance.now() + timeout;
   const roomId = `smoke-${randomUUID()}`;
@@ -36,18 +36,18 @@ export async function smoke({ url, token, media, timeout, log }: SmokeOptions): 
     const node = await nodeBehind(url, token, attempt);
     return { node, room: await makeRoom(node, roomId) };
   }, until);
-  log.info({ roomId, address: room.address }, 'a room was made');
+  log.info({ roomId, address: room.address }, 'room created');
   try {
     const peer = await node.addPeer(roomId, { peerId: 'smoke', externalId: roomId, permissions });
-    log.info({ roomId, url: peer.url }, 'a peer was added');
-    // Whichever node answers here leads to that of the room.
+    log.info({ roomId, url: peer.url }, 'peer added');
+    // Any node proxies the websocket to the owning node.
     const session = await PeerSession.open(`${url.replace(/^http/, 'ws')}/socket/peer/websocket`, peer.token, socketTimeout);
     try {
-      log.info({ roomId }, 'the socket of the peer is authenticated');
+      log.info({ roomId }, 'peer websocket authenticated');
       const { iceParameters, iceCandidates } = await session.transport();
       for (const candidate of media ? firstOfEach(iceCandidates) : []) {
         await checkMediaAddress(candidate, iceParameters, reachTimeout);
-        log.info(candidate, 'the media address answers');
+        log.info(candidate, 'media address responded');
       }
     } finally {
       session.close();
@@ -55,7 +55,7 @@ export async function smoke({ url, token, media, timeout, log }: SmokeOptions): 
   } finally {
     await node.deleteRoom(roomId);
   }
-  log.info({ roomId }, 'the room was deleted');
+  log.info({ roomId }, 'room deleted');
 }
 
 function makeRoom(node: NodeClient, roomId: string) {
@@ -65,15 +65,15 @@ function makeRoom(node: NodeClient, roomId: string) {
     videoCodec: null,
     maxPeers: 1,
     webhookUrl: null,
-    // Where this process is killed, the room ends by itself.
+    // If this process is killed, the room ends by its timeout.
     peerlessPurgeTimeout: 60,
     peerDisconnectedTimeout: null,
   });
 }
 
 /**
- * Over TLS whichever node answers, with the token. Without it one of the pods in turn, with a signature, which is good at one address only: those of a
- * Service are told by the headless one beside it.
+ * Over TLS any node, with the token. Otherwise one of the pods in turn, with a signature, which is valid for one address only: the
+ * addresses of the pods come from the headless Service.
  */
 async function nodeBehind(url: string, token: string, attempt: number): Promise<NodeClient> {
   const { protocol, hostname, port } = new URL(url);
@@ -82,14 +82,14 @@ async function nodeBehind(url: string, token: string, attempt: number): Promise<
   const [service = '', ...domain] = given.split('.');
   const name = isIP(given) > 0 ? given : [namesOf(service).nodes, ...domain].join('.');
   const pods = await lookup(name, { all: true }).catch((cause: unknown) => {
-    throw new NodeError({ status: 0, code: 'unreachable', sentence: `${name} leads nowhere.`, cause });
+    throw new NodeError({ status: 0, code: 'unreachable', sentence: `${name} could not be resolved.`, cause });
   });
   const { address, family } = pods[attempt % pods.length] ?? { address: hostname, family: 0 };
   const host = family === 6 ? `[${address}]` : address;
   return new NodeClient({ url: `http://${host}${port && `:${port}`}`, token: () => token, signed: true });
 }
 
-/** Nodes may only just be starting. */
+/** Retries, because nodes may just be starting. */
 async function untilAccepted<T>(ask: (attempt: number) => Promise<T>, until: number): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -102,15 +102,15 @@ async function untilAccepted<T>(ask: (attempt: number) => Promise<T>, until: num
   }
 }
 
-/** The first address is the one that clients are meant to use. */
+/** The first address of each protocol is the preferred one. */
 function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
   return (['udp', 'tcp'] as const).flatMap((protocol) => candidates.find((each) => each.protocol === protocol) ?? []);
 }
 
-/** A token that may do everything, out of a mounted Secret: of the key `admin`, else the first. @throws Error with one sentence */
+/** A full-access token from a mounted Secret: the key `admin`, otherwise the first. @throws Error with a message */
 export function readToken(folder: string): string {
   const keys = readdirSync(folder).filter((key) => !key.startsWith('..') && !key.endsWith('.read'));
   const key = keys.includes('admin') ? 'admin' : keys.sort()[0];
-  if (key === undefined) throw new Error(`There is no API token in ${folder}.`);
+  if (key === undefined) throw new Error(`${folder} contains no API token.`);
   return readFileSync(join(folder, key), 'utf8').trim();
 }

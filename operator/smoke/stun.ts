@@ -1,4 +1,4 @@
-// STUN binding requests as ICE sends them (RFC 8489, RFC 8445 section 7.2.2), and whether an answer is one to them.
+// STUN binding requests as sent by ICE (RFC 8489, RFC 8445 section 7.2.2), and validation of their responses.
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -12,7 +12,7 @@ const attributes = { username: 0x0006, integrity: 0x0008, priority: 0x0024, cont
 
 export type IceParameters = { usernameFragment: string; password: string };
 
-/** `transaction`: 12 random bytes. `more`: attributes that the checks cover too. */
+/** `transaction`: 12 random bytes. `more`: attributes covered by MESSAGE-INTEGRITY and FINGERPRINT. */
 export function bindingRequestTo({ usernameFragment, password }: IceParameters, transaction: Buffer, more: readonly Buffer[] = []): Buffer {
   const body = Buffer.concat([
     attribute(attributes.username, Buffer.from(`${usernameFragment}:smoke`)),
@@ -20,7 +20,7 @@ export function bindingRequestTo({ usernameFragment, password }: IceParameters, 
     attribute(attributes.controlling, randomBytes(8)),
     ...more,
   ]);
-  // Both checks cover a header whose length counts them too.
+  // Both are computed over a header whose length includes them.
   const signed = Buffer.concat([header(bindingRequest, body.length + integrityBytes, transaction), body]);
   const integrity = attribute(attributes.integrity, createHmac('sha1', password).update(signed).digest());
   const whole = Buffer.concat([header(bindingRequest, body.length + integrityBytes + fingerprintBytes, transaction), body, integrity]);
@@ -29,7 +29,7 @@ export function bindingRequestTo({ usernameFragment, password }: IceParameters, 
   return Buffer.concat([whole, attribute(attributes.fingerprint, fingerprint)]);
 }
 
-/** Whether the message is the success response to the request of that transaction. */
+/** Whether the message is the success response of that transaction. */
 export function isSuccess(message: Buffer, transaction: Buffer): boolean {
   return (
     message.length >= headerBytes &&

@@ -1,4 +1,4 @@
-// How the console is built: relative addresses, so that it works under any path, and nothing inline, so that a strict policy holds.
+// Vite configuration: relative URLs, so that the console works under any path, and nothing inline, for a strict content security policy.
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';

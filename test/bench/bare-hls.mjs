@@ -1,4 +1,4 @@
-// The least that can serve a live stream with blocking reload: the same bytes over and over, at the pace of parts. The baseline of viewers.
+// HLS baseline: minimal server of a live stream with blocking reload, which sends the same bytes at the pace of parts.
 import { createServer } from 'node:http';
 
 const [partTime = 0, partsPerSegment = 0, playlistBytes = 0, partBytes = 0] = process.argv.slice(2).map(Number);

@@ -1,4 +1,4 @@
-// The least that can answer a POST with JSON: the baseline of the REST benchmark.
+// REST baseline: minimal server that responds to a POST with JSON.
 import { createServer } from 'node:http';
 
 const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-// The least that can record: what comes over UDP goes into a file for each source, as it is. The baseline of recording.
+// Recording baseline: writes received UDP packets unchanged to one file per source.
 import { createSocket } from 'node:dgram';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What the kits of tests end with a test, a benchmark ends itself.
+// Benchmark context: stands in for a TestContext, so that a benchmark can use the kit and run its cleanup hooks.
 import type { TestContext } from 'node:test';
 
 export function benchContext(): { t: TestContext; end: () => Promise<void> } {

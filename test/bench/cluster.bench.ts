@@ -1,4 +1,4 @@
-// The cluster: 50 nodes that find each other through DNS, calls between two, the cost of an idle mesh, and rooms made through five.
+// Cluster benchmark: 50 nodes that find each other through DNS, RPC between two nodes, idle cost of a mesh, rooms created on five nodes.
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDiscovery } from '../../node/cluster/discovery/discovery.ts';
@@ -19,7 +19,7 @@ export async function benchCluster(): Promise<void> {
   printRows('Cluster', [...(await benchMesh()), ...(await benchRooms())]);
 }
 
-/** Light nodes, without workers and HTTP, each at a loopback address of its own with its own EPMD. */
+/** Distribution nodes without workers and HTTP, each with a separate loopback address and EPMD. */
 async function benchMesh(): Promise<Row[]> {
   const endings: (() => unknown)[] = [];
   const t = { after: (ending: () => unknown) => endings.unshift(ending) } as unknown as TestContext;
@@ -50,10 +50,10 @@ async function benchMesh(): Promise<Row[]> {
     const [first, second] = nodes;
     if (!first || !second) throw new Error('no nodes');
     return [
-      { what: `${meshSize} nodes meshed through DNS`, value: meshed / 1000, unit: 's', goal: '5 s' },
+      { what: `${meshSize} nodes connected through DNS`, value: meshed / 1000, unit: 's', goal: '5 s' },
       { what: 'idle mesh, CPU per node', value: (user + system) / 1000 / meshSize / (idle / 1000), unit: 'ms/s' },
-      { what: '$gen_call, one after the other', value: await callRate(first, second, 1), unit: '/s' },
-      { what: '$gen_call, 100 at once', value: await callRate(first, second, 100), unit: '/s' },
+      { what: '$gen_call, sequential', value: await callRate(first, second, 1), unit: '/s' },
+      { what: '$gen_call, 100 concurrent', value: await callRate(first, second, 100), unit: '/s' },
     ];
   } finally {
     for (const end of endings) await end();
@@ -72,7 +72,7 @@ async function callRate(from: ErlangNode, to: ErlangNode, width: number): Promis
   return count / 3;
 }
 
-/** POST /room through one of five nodes on one core, against the same node alone. */
+/** POST /room through one of five nodes on one core, compared with the same node alone. */
 async function benchRooms(): Promise<Row[]> {
   const dist = (index: number) => ({
     SVC_DIST_ENABLED: 'true',

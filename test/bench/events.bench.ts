@@ -1,4 +1,4 @@
-// Events: through one node to one webhook receiver and to 100 sockets, memory of what waits, and how fast a spool is read again.
+// Event benchmark: throughput to one webhook receiver and to 100 sockets, memory of pending events, recovery time of a spool.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,18 +29,18 @@ async function benchWebhooks(): Promise<Row[]> {
     const store = await WebhookStore.open({ log, base, name: 'svc@bench' });
     const webhooks = new Webhooks({ log, store, settings: () => settings([receiver.url]), userAgent: 'bench' });
     const start = performance.now();
-    // A hundred rooms, since deliveries of one room wait for each other.
+    // A hundred rooms, because deliveries of one room are sequential.
     for (let index = 0; index < delivered; index += 1) webhooks.publish(eventOf(index, 100), null);
     await receiver.until(delivered);
     const perSecond = delivered / ((performance.now() - start) / 1000);
     await webhooks.close(1_000);
-    return [{ what: 'to one webhook receiver, spooled and signed', value: perSecond, unit: '/s' }];
+    return [{ what: 'webhooks to one receiver, spooled and signed', value: perSecond, unit: '/s' }];
   });
 }
 
 async function benchSpool(): Promise<Row[]> {
   return withEndings(async (_, base) => {
-    // Nobody listens at port 9 of loopback, so everything waits.
+    // Port 9 of loopback has no listener, so all events stay pending.
     const open = () => WebhookStore.open({ log, base, name: 'svc@bench' });
     const down = () => settings(['http://127.0.0.1:9/']);
     const first = new Webhooks({ log, store: await open(), settings: down, userAgent: 'bench' });
@@ -54,7 +54,7 @@ async function benchSpool(): Promise<Row[]> {
     const { pending } = second.counters();
     await second.close(0);
     return [
-      { what: 'memory per event that waits', value: perEvent, unit: 'bytes' },
+      { what: 'memory per pending event', value: perEvent, unit: 'bytes' },
       { what: `recovery of a spool with ${pending} events`, value: recovery / 1000, unit: 's' },
     ];
   });
@@ -79,7 +79,7 @@ async function benchSockets(): Promise<Row[]> {
   });
 }
 
-/** Kits of tests end what they start with a test; here with the measurement. */
+/** Closes at the end of the measurement what the kit would close at the end of a test. */
 async function withEndings(measure: (t: TestContext, folder: string) => Promise<Row[]>): Promise<Row[]> {
   const endings: (() => unknown)[] = [];
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-'));

@@ -1,4 +1,4 @@
-// The least that can forward media: a mediasoup worker and what its clients ask for over HTTP. The baseline of forwarding.
+// Forwarding baseline: a bare mediasoup worker, controlled over HTTP.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -23,7 +23,7 @@ type Asked = { transportId: string; dtlsParameters: DtlsParameters; rtpParameter
 const methods: Record<string, (asked: Asked & { kind: 'audio' | 'video' }) => unknown> = {
   capabilities: () => router.rtpCapabilities,
   transport: async () => {
-    // The same first estimate as ours: it decides what is sent to probe the link.
+    // The same initial estimate as in our node, because it determines the probing packets.
     const transport = await router.createWebRtcTransport({ webRtcServer, enableTcp: true, initialAvailableOutgoingBitrate: 1_000_000 });
     transports.set(transport.id, transport);
     const { id, iceParameters, iceCandidates, dtlsParameters } = transport;

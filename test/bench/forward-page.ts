@@ -1,15 +1,14 @@
-// What runs in the pages of the benchmark of forwarding, beside test/kit/browser/client-page.ts: the same load through our client and through
-// mediasoup-client alone.
+// Page script of the forwarding benchmark, next to test/kit/browser/client-page.ts: the same load through our client and through mediasoup-client.
 import { Device, type types } from 'mediasoup-client';
 
-/** What the server sent on one subscription so far; `timestamp` in milliseconds of the worker's clock. */
+/** Counters of one subscription on the server; `timestamp` in milliseconds of the worker's clock. */
 export type Sent = { packets: number; bytes: number; timestamp: number };
 
 const encodings = [{ maxBitrate: 1_500_000, scalabilityMode: 'L1T1' }];
 const videoOptions = { videoGoogleStartBitrate: 1_500 };
 const audioOptions = { opusFec: true, opusDtx: true };
 
-/** Noise, so that the encoder uses all of its bitrate and both loads are the same. */
+/** Noise, so that the encoder uses its full bitrate and both loads are the same. */
 function noise(width = 640, height = 360): MediaStreamTrack {
   const canvas = Object.assign(document.createElement('canvas'), { width, height });
   const small = Object.assign(document.createElement('canvas'), { width: 40, height: 24 });

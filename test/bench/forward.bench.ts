@@ -1,4 +1,4 @@
-// CPU time of the server per forwarded packet: a node with its worker, against a bare worker under the same load in the same run.
+// Forwarding benchmark: CPU time of the server per forwarded packet, of a node with its worker and of a bare worker in the same run.
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const window = 15_000;
 type Side = 'ours' | 'bare';
 type Pages = { browser: StartedBrowser; url: string; script: string };
 type Load = { sent: () => Promise<Sent[]> };
-/** Microseconds per forwarded packet, and what was forwarded in a second. */
+/** Microseconds per forwarded packet, and forwarded packets per second. */
 type Result = { perPacket: number; main: number; worker: number; packetRate: number; packetSize: number };
 
 export async function benchForward(): Promise<void> {
@@ -33,7 +33,7 @@ export async function benchForward(): Promise<void> {
   try {
     const pages = { url: await servePlainPage(t), browser: await startBrowser(t), script: await bundle() };
     for (let round = 0; round < rounds; round += 1) {
-      // What drifts meets both alike.
+      // Alternate the order, so that drift affects both.
       const order: Side[] = round % 2 === 0 ? ['ours', 'bare'] : ['bare', 'ours'];
       for (const side of order) {
         const result = await measure(side, pages);
@@ -56,18 +56,15 @@ export async function benchForward(): Promise<void> {
     ...(goal && { goal }),
   });
   const ratios = results.ours.map(({ perPacket }, round) => perPacket / (results.bare[round]?.perPacket ?? Number.NaN));
-  printRows(
-    `Forwarding one publisher to ${receivers} receivers, medians of ${rounds} rounds, load average at the start ${before.toFixed(2)}`,
-    [
-      row('CPU per forwarded packet, node and worker', 'perPacket', 'µs', '1.02x'),
-      row('of which the worker', 'worker', 'µs'),
-      row("of which the node's own process", 'main', 'µs'),
-      { what: 'ratio of the rounds, lowest', value: Math.min(...ratios), unit: 'x' },
-      { what: 'ratio of the rounds, highest', value: Math.max(...ratios), unit: 'x' },
-      row('load: forwarded packets', 'packetRate', '/s'),
-      row('load: size of a packet', 'packetSize', 'bytes'),
-    ],
-  );
+  printRows(`Forwarding one publisher to ${receivers} receivers, medians of ${rounds} rounds, initial load average ${before.toFixed(2)}`, [
+    row('CPU per forwarded packet, node and worker', 'perPacket', 'µs', '1.02x'),
+    row('part of the worker', 'worker', 'µs'),
+    row('part of the node process', 'main', 'µs'),
+    { what: 'lowest ratio of a round', value: Math.min(...ratios), unit: 'x' },
+    { what: 'highest ratio of a round', value: Math.max(...ratios), unit: 'x' },
+    row('load: forwarded packets', 'packetRate', '/s'),
+    row('load: size of a packet', 'packetSize', 'bytes'),
+  ]);
 }
 
 async function measure(side: Side, pages: Pages): Promise<Result> {
@@ -120,8 +117,8 @@ type CpuTimes = { at: number; main: number; children: number };
 
 function perPacket(cpuBefore: CpuTimes, cpuAfter: CpuTimes, sentBefore: readonly Sent[], sentAfter: readonly Sent[]): Result {
   if (sentBefore.length !== 2 * receivers || sentAfter.length !== 2 * receivers)
-    throw new Error(`${sentBefore.length}, later ${sentAfter.length} tracks are forwarded, not ${2 * receivers}`);
-  // Counters are read a little before and after CPU times: their rate per the worker's own clock is what the time between is worth.
+    throw new Error(`${sentBefore.length}, later ${sentAfter.length} tracks are forwarded, expected ${2 * receivers}`);
+  // Counters are read slightly before and after the CPU times. Their rate by the worker's clock corrects for that.
   const rate = (name: 'packets' | 'bytes') =>
     sentAfter.reduce((sum, after, index) => {
       const before = sentBefore[index] ?? after;
@@ -144,7 +141,7 @@ function cpuTimes(pid: number): CpuTimes {
   return { at: performance.now(), main: cpuTime(pid), children: pids.reduce((sum, child) => sum + cpuTime(child), 0) };
 }
 
-/** User and system time of all threads in microseconds; /proc/<pid>/stat has steps of 10 ms, which is too coarse for 2 %. */
+/** User and system time of all threads in microseconds; /proc/<pid>/stat has steps of 10 ms, too coarse for a difference of 2 %. */
 function cpuTime(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const times = threads.map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]));

@@ -1,4 +1,4 @@
-// Viewers of a live stream as players are: each waits for the playlist of the next part and loads what is new, over one kept connection.
+// HLS load generator: viewers that wait for the playlist of the next part and load new parts over one keep-alive connection each.
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -9,40 +9,40 @@ export type ViewersOptions = {
   folder: string;
   /** Query parameters of a viewer, its token. */
   query: (viewer: number) => string;
-  /** Milliseconds since 1970 at which the newest part of a segment could be loaded; where it is left out, a header says it. */
+  /** Time at which the newest part of a segment became available, in milliseconds since 1970; if undefined, a header contains it. */
   availableAt?: (segment: number) => number;
 };
 
 export type ViewersResult = {
   requestsPerSecond: number;
   bytesPerSecond: number;
-  /** Milliseconds from when a part was there to the end of each answer that waited for it. */
+  /** Milliseconds from the availability of a part to the end of each response that waited for it. */
   delays: number[];
-  /** Bytes of bodies, on average. */
+  /** Average size of bodies in bytes. */
   playlistBytes: number;
   partBytes: number;
-  /** Parts that viewers left out, since they were too late. */
+  /** Number of parts that late viewers skipped. */
   missed: number;
 };
 
 type Position = { segment: number; part: number };
 type Counts = { delays: number[]; playlists: number; playlistBytes: number; parts: number; partBytes: number; missed: number };
 
-/** Parts that a viewer may be late before it goes on with the newest. */
+/** Number of parts that a viewer may be late before it skips to the newest. */
 const timeoutSeconds = 12;
 const blank = (): Counts => ({ delays: [], playlists: 0, playlistBytes: 0, parts: 0, partBytes: 0, missed: 0 });
 const wallClock = () => performance.timeOrigin + performance.now();
 
-/** One more client reads the playlists, so that viewers need not: what is in them is known to all. */
+/** An additional client parses the playlists, so that viewers need not: all share its result. */
 export class Viewers {
   readonly options: ViewersOptions;
   readonly #connections: Connection[] = [];
   readonly #available = new Map<number, number>();
-  /** Those who have a playlist that the reader does not have yet. */
+  /** Viewers that received a playlist before the reader. */
   #ahead: (() => void)[] = [];
-  /** Parts in order, as they came. */
+  /** Parts in order of arrival. */
   readonly parts: Position[] = [];
-  /** What comes next. */
+  /** Position of the next part. */
   next: Position = { segment: 0, part: 0 };
   counts = blank();
   #failure: Error | undefined;
@@ -51,7 +51,7 @@ export class Viewers {
     this.options = options;
   }
 
-  /** All are watching when it resolves. */
+  /** Resolves when all viewers have started. */
   async start(): Promise<void> {
     await this.#read();
     for (let number = 0; number < this.options.count; number += 1) {
@@ -60,7 +60,7 @@ export class Viewers {
     }
   }
 
-  /** Milliseconds. @throws Error where a viewer got something else than what it asked for */
+  /** Measures for this time in milliseconds. @throws Error if a viewer received an unexpected response */
   async measure(time: number): Promise<ViewersResult> {
     this.counts = blank();
     const start = performance.now();
@@ -96,13 +96,13 @@ export class Viewers {
     return `${this.options.folder}/stream.m3u8?_HLS_msn=${segment}&_HLS_part=${part}&${query}`;
   }
 
-  /** Calls when the part of this number is known. */
+  /** Calls back when the part of this number is known. */
   whenKnown(index: number, call: () => void): void {
     if (index < this.parts.length) call();
     else this.#ahead.push(call);
   }
 
-  /** When the part of this number could be loaded; `said` by the server. */
+  /** Time at which the part of this number became available; `said`: according to the server. */
   availableAt(index: number, said: number | undefined): number {
     const segment = this.parts[index]?.segment ?? 0;
     const known = this.#available.get(index) ?? said ?? this.options.availableAt?.(segment) ?? Number.NaN;
@@ -201,14 +201,14 @@ class Viewer {
   }
 }
 
-/** `text` where it was asked for as it is and is text; `said`: the header x-available-at. */
+/** `text`: only for uncompressed text; `said`: the header x-available-at. */
 type Received = { length: number; text: string; said: number | undefined };
 type Asked = { encoding: string; done: (received: Received) => void };
 
-/** What is read is looked at and forgotten at once: all connections share it. */
+/** Shared by all connections, because received bytes are discarded at once. */
 const readBuffer = Buffer.alloc(256 * 1024);
 
-/** Node's own client would take several times as much as what is measured. */
+/** Minimal HTTP client: the client of Node.js would use several times the CPU of the measured server. */
 class Connection {
   readonly opened: Promise<void>;
   readonly #socket: Socket;
@@ -218,7 +218,7 @@ class Connection {
   #head = '';
   #received: Received = { length: 0, text: '', said: undefined };
   #isText = false;
-  /** Bytes of the body that are still to come; negative while its head is read. */
+  /** Remaining bytes of the body; negative while the head is read. */
   #left = -1;
 
   constructor({ url }: Pick<ViewersOptions, 'url'>, fail: (error: Error) => void) {
@@ -266,7 +266,7 @@ class Connection {
 
   #readHead(head: string): void {
     const length = /\r\ncontent-length: (\d+)\r\n/i.exec(head)?.[1];
-    if (!head.startsWith('HTTP/1.1 200 ') || length === undefined) this.#fail(new Error(`for ${this.#path} came ${head}`));
+    if (!head.startsWith('HTTP/1.1 200 ') || length === undefined) this.#fail(new Error(`unexpected response for ${this.#path}: ${head}`));
     const said = /\r\nx-available-at: (\d+)\r\n/i.exec(head)?.[1];
     this.#left = Number(length);
     this.#isText = this.#path.includes('.m3u8') && this.#asked?.encoding === 'identity';

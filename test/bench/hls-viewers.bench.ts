@@ -1,4 +1,4 @@
-// 1,000 viewers of one stream who wait for each part and load it: what a node takes for that, against a bare HTTP server that has the same bytes.
+// HLS viewer benchmark: 1,000 viewers of one stream that load each part: load of the node compared with a bare HTTP server.
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,13 +21,13 @@ const viewers = 1_000;
 /** Milliseconds. */
 const warmUp = 5_000;
 const window = 12_000;
-/** Smaller than usual: the process that composes has the core of the load. */
+/** Smaller than the default, because the composer process shares a core with the load. */
 const picture = { width: 640, height: 360, framerate: 24 };
 const options = parseOptions(picture, false);
 const { times, partDuration } = segmentTimings(options);
 const partsPerSegment = Math.round(times.target / partDuration);
 
-/** `cores`: beyond what the node takes while nobody watches. */
+/** `cores`: in addition to the load without viewers. */
 type Result = ViewersResult & { cores: number };
 
 export async function benchHlsViewers(): Promise<void> {
@@ -51,9 +51,9 @@ export async function benchHlsViewers(): Promise<void> {
     printRows(
       `${viewers} viewers of one stream on one core: parts of ${partDuration} ms and ${shared.partBytes} bytes, playlists of ${shared.playlistBytes} and ${own.playlistBytes} bytes, ${rate} MB/s`,
       [
-        ...rowsOf('one token for all', shared, least),
-        ...rowsOf('a token each', own, least),
-        { what: 'CPU of the node while nobody watches, without what composes', value: idle, unit: 'cores' },
+        ...rowsOf('shared token', shared, least),
+        ...rowsOf('token per viewer', own, least),
+        { what: 'CPU of the node without viewers, without composer', value: idle, unit: 'cores' },
       ],
     );
   } finally {
@@ -70,11 +70,11 @@ function rowsOf(of: string, ours: Result, bare: Result): Row[] {
   });
   return [
     row('requests', ({ requestsPerSecond }) => requestsPerSecond, '/s'),
-    row('CPU of the node for them', ({ cores }) => cores, 'cores'),
-    row('CPU of a request', ({ cores, requestsPerSecond }) => (cores * 1e6) / requestsPerSecond, 'µs'),
-    row('from a part being there to a playlist with it, median', ({ delays }) => quantile(delays, 0.5), 'ms'),
-    row('from a part being there to a playlist with it, p99', ({ delays }) => quantile(delays, 0.99), 'ms'),
-    ...(ours.missed > 0 ? [{ what: `${of}: parts left out by viewers who were late`, value: ours.missed, unit: '' }] : []),
+    row('CPU of the node', ({ cores }) => cores, 'cores'),
+    row('CPU per request', ({ cores, requestsPerSecond }) => (cores * 1e6) / requestsPerSecond, 'µs'),
+    row('availability of a part to its playlist, median', ({ delays }) => quantile(delays, 0.5), 'ms'),
+    row('availability of a part to its playlist, p99', ({ delays }) => quantile(delays, 0.99), 'ms'),
+    ...(ours.missed > 0 ? [{ what: `${of}: parts skipped by late viewers`, value: ours.missed, unit: '' }] : []),
   ];
 }
 
@@ -91,7 +91,7 @@ async function measure(pid: number, viewing: Omit<ViewersOptions, 'count'>, idle
   }
 }
 
-/** A room that streams a picture and a tone, on a node that has one core. */
+/** A room that streams video and a tone, on a node with one core. */
 async function startStream(t: TestContext) {
   const resources = await makeResources(t);
   const sources = join(resources, 'file_component_sources');
@@ -108,16 +108,16 @@ async function startStream(t: TestContext) {
   await add('hls', picture);
   moveToOtherCore(childRunning(node.pid, 'composer-main'));
   const makeToken = async (): Promise<string> => (await api.post('/hls/watched/token')).body.data.token;
-  // Answered when there is a segment.
+  // The response arrives when the first segment exists.
   await fetch(`${node.url}/hls/watched/stream.m3u8?token=${await makeToken()}`);
   const streams = join(resources, 'hls');
   const folder = join(streams, readdirSync(streams)[0] ?? '');
-  // Parts are written one after the other: the file of a segment changed last when its last part came.
+  // Parts are written in order: a segment file changed last when its last part was written.
   const availableAt = (segment: number) => statSync(join(folder, segmentName(segment))).mtimeMs;
   return { pid: node.pid, stop: node.stop, makeToken, viewing: { url: node.url, folder: '/hls/watched', availableAt } };
 }
 
-/** Moving, with the noise of a camera. */
+/** Moving video with camera noise. */
 async function makePicture(path: string, seconds: number): Promise<void> {
   const source = `testsrc2=s=${picture.width}x${picture.height}:r=${picture.framerate},noise=alls=6:allf=t`;
   const codec = ['-c:v', 'libx264', '-profile:v', 'baseline', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-b:v', '1M', '-g', '48'];

@@ -1,4 +1,4 @@
-// CPU and memory of the process that composes a stream of 1 to 9 participants, and how old a picture is when viewers can load it; against ffmpeg that transcodes one of them.
+// HLS composer benchmark: CPU and memory with 1 to 9 participants, and age of a frame when viewers can load it; baseline: one ffmpeg.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -22,11 +22,11 @@ const participants = [1, 2, 4, 9];
 /** Milliseconds. */
 const warmUp = 6_000;
 const window = 12_000;
-/** Of the content: longer than the longest of the runs. */
+/** Duration of the content in seconds: longer than the longest run. */
 const seconds = 30;
 const clockRate = 90_000;
 
-/** The number of each picture stands in it: bits as fields, black or white, side by side at its top. */
+/** The frame number is in each frame: bits as black or white fields at its top. */
 const bits = 10;
 const field = { width: size.width / bits, height: size.height / 8 };
 
@@ -56,12 +56,12 @@ export async function benchHls(): Promise<void> {
     return [
       { what: `${of}: CPU`, value: cores, unit: 'cores', baseline: { what: 'ffmpeg with one of them', value: bare } },
       { what: `${of}: memory`, value: memory / 1024 / 1024, unit: 'MiB' },
-      { what: `${of}: age of the last picture of a part that can be loaded, median`, value: quantile(ages, 0.5), unit: 'ms' },
+      { what: `${of}: age of the last frame of a loadable part, median`, value: quantile(ages, 0.5), unit: 'ms' },
       { what: `${of}: age, p99`, value: quantile(ages, 0.99), unit: 'ms' },
-      ...(skipped > 0 ? [{ what: `${of}: pictures left out`, value: skipped, unit: '' }] : []),
+      ...(skipped > 0 ? [{ what: `${of}: frames dropped`, value: skipped, unit: '' }] : []),
     ];
   });
-  printRows('A stream of 1280x720 at 24 pictures per second, from H.264 and Opus of as many', rows);
+  printRows('Streams of 1280x720 at 24 frames per second, composed from H.264 and Opus', rows);
 }
 
 async function compose(t: TestContext, count: number, content: Content): Promise<Result> {
@@ -74,7 +74,7 @@ async function compose(t: TestContext, count: number, content: Content): Promise
     { ...options, videoBitrate: video, audioBitrate: audio, segmentDuration: times.target, partDuration },
     room,
   );
-  /** When each picture of the first participant was sent, by its number. */
+  /** Send time of each frame of the first participant, by its number. */
   const sent: number[] = [];
   for (let index = 0; index < count; index += 1) {
     const source = `p${index}`;
@@ -111,7 +111,7 @@ async function compose(t: TestContext, count: number, content: Content): Promise
   let end = shown[0]?.time ?? 0;
   const ages = parts.flatMap(({ duration }, index) => {
     end += duration;
-    // Pictures may have been left out.
+    // Frames may have been dropped.
     const picture = pictures[shown.findLastIndex(({ time }) => time < end - 1)];
     const [at, taken] = [known[index], picture && sent[numberIn(picture, cell)]];
     return index < first || at === undefined || taken === undefined ? [] : [at - taken];
@@ -119,7 +119,7 @@ async function compose(t: TestContext, count: number, content: Content): Promise
   return { cores: cores[0] ?? Number.NaN, memory: memory[0] ?? Number.NaN, ages, skipped };
 }
 
-/** Notes when each part was told of. */
+/** Records the announcement time of each part. */
 function watchParts(parts: () => readonly unknown[], known: number[]): { stop: () => void } {
   const timer = setInterval(() => {
     const count = parts().length;
@@ -128,7 +128,7 @@ function watchParts(parts: () => readonly unknown[], known: number[]): { stop: (
   return { stop: () => clearInterval(timer) };
 }
 
-/** Notes when the first packet of each picture went by, and lets all pass. */
+/** Records the time of the first packet of each frame, and drops none. */
 function noting(sent: number[]): (number: number, packet: Buffer) => boolean {
   let start: number | undefined;
   return (_number, packet) => {
@@ -154,7 +154,7 @@ function numberIn(
   return number;
 }
 
-/** Moving, with the noise of a camera, as browsers would send it. */
+/** Moving video with camera noise, encoded like in browsers. */
 async function encodeNumbered(t: TestContext): Promise<string> {
   const file = join(await makeResources(t), 'numbered.mkv');
   const boxes = Array.from(
@@ -174,7 +174,7 @@ async function encodeNumbered(t: TestContext): Promise<string> {
   return file;
 }
 
-/** @returns cores that ffmpeg needs to decode a participant's picture and to encode it as a stream's, at the pace of a camera */
+/** @returns cores that ffmpeg uses to decode one participant and to encode the stream, in real time */
 async function transcode(file: string): Promise<number> {
   const time = window / 1000;
   const { video } = bitratesOf({ ...size, framerate });

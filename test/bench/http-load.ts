@@ -1,4 +1,4 @@
-// A load of HTTP requests over kept connections, with the time of each.
+// HTTP load generator over keep-alive connections, with the latency of each request.
 import { Agent, request } from 'node:http';
 
 export type LoadResult = { perSecond: number; p50: number; p99: number };
@@ -6,9 +6,9 @@ export type LoadResult = { perSecond: number; p50: number; p99: number };
 export type LoadOptions = {
   url: string;
   token?: string;
-  /** Requests under way at once, each on its own connection. */
+  /** Number of concurrent requests, each on a separate connection. */
   clients: number;
-  /** Milliseconds; the first fifth warms up and is not counted. */
+  /** Milliseconds; the first fifth is the warm-up and is not counted. */
   duration: number;
   body: (index: number) => object;
   expectedStatus: number;

@@ -1,4 +1,4 @@
-// How long a newcomer waits: from join() to the first RTP packet and to the first decoded frame, in Chromium on loopback.
+// Join benchmark: time from join() to the first RTP packet and to the first decoded frame, in Chromium on loopback.
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { enter, setStage } from '../browser/client-kit.ts';
@@ -10,7 +10,7 @@ type Times = { audioPacket: number; videoPacket: number; frame: number };
 
 export async function benchJoin(): Promise<void> {
   const endings: (() => unknown)[] = [];
-  // The kits of tests end what they start with a test; a benchmark ends it itself.
+  // Closed here, because the kit closes it only at the end of a test.
   const t = { after: (ending: () => unknown) => endings.unshift(ending), diagnostic: () => {}, passed: true } as unknown as TestContext;
   try {
     const stage = await setStage(t);
@@ -22,28 +22,28 @@ export async function benchJoin(): Promise<void> {
     for (let count = 0; count < newcomers; count += 1) {
       const { body } = await api.post(`/room/${stage.roomId}/peer`, { type: 'webrtc' });
       all.push(await page.evaluate(measureJoin, { token: body.data.token, url: stage.node.peerSocketUrl }));
-      // Browsers send at most one key frame in 300 ms: newcomers closer than that share one, or wait for the next.
+      // Browsers send at most one key frame per 300 ms: newcomers within that time share one, or wait for the next.
       await sleep(500);
     }
-    // What came first paid for code that was not compiled yet.
+    // The first joins include compilation of code and are not counted.
     const warm = all.slice(5);
     const of = (name: keyof Times, share: number) =>
       quantile(
         warm.map((each) => each[name]),
         share,
       );
-    printRows('Joining a room in Chromium, from join() on', [
+    printRows('Joining a room in Chromium, time since join()', [
       { what: 'first audio packet, median', value: of('audioPacket', 0.5), unit: 'ms', goal: '60 ms; LiveKit: 166 ms' },
       { what: 'first video packet, median', value: of('videoPacket', 0.5), unit: 'ms', goal: '60 ms; LiveKit: 180 to 620 ms' },
       { what: 'first decoded frame, median', value: of('frame', 0.5), unit: 'ms', goal: '150 ms' },
-      { what: 'first decoded frame, 95 %', value: of('frame', 0.95), unit: 'ms' },
+      { what: 'first decoded frame, p95', value: of('frame', 0.95), unit: 'ms' },
     ]);
   } finally {
     for (const end of endings) await end();
   }
 }
 
-/** Runs in the page. A received track is muted until its first packet comes. */
+/** Runs in the page. A received track is muted until its first packet arrives. */
 async function measureJoin({ token, url }: { token: string; url: string }): Promise<Times> {
   const room = new kit.RoomClient({ url, token, fallbackUrls: [] });
   const start = performance.now();

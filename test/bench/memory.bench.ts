@@ -1,4 +1,4 @@
-// Memory of an idle room and of a connected peer, node and worker together.
+// Memory benchmark: an idle room and a connected peer, node and worker together.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
@@ -11,7 +11,7 @@ const peers = 400;
 export async function benchMemory(): Promise<void> {
   const node = await startPinnedNode({ NODE_OPTIONS: '--expose-gc' });
   const api = apiClient(node.url, benchToken);
-  // One room and one peer first, so that what is made once is not counted.
+  // One room and one peer first, so that one-time allocations are not counted.
   await api.post('/room', { roomId: 'first' });
   await api.post('/room/first/peer', { type: 'webrtc' });
   for (let index = 0; index < 500; index += 1) await api.delete(`/room/${(await api.post('/room')).body.data.room.id}`);
@@ -36,7 +36,7 @@ export async function benchMemory(): Promise<void> {
   ]);
 }
 
-/** The lowest of some readings: garbage is collected when the process is idle. */
+/** The lowest of several readings, because garbage is collected when the process is idle. */
 async function settledMemory(pid: number): Promise<number> {
   let lowest = Number.POSITIVE_INFINITY;
   for (let reading = 0; reading < 10; reading += 1) {

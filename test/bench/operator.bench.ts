@@ -1,4 +1,4 @@
-// The operator: 1,000 Rooms applied at once until they are Ready, what that costs it, how soon it sees one that ended, and what it asks when idle.
+// Operator benchmark: 1,000 Rooms applied at once until they are Ready, the cost, detection of ended rooms, and load when idle.
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import '../kit/processes/worker-bin.ts';
 
 const count = 1_000;
 const nodes = 2;
-/** Calls at a time of whoever applies. */
+/** Number of concurrent requests of the client that applies the Rooms. */
 const width = 32;
 const deletions = 100;
 const idleMs = 60_000;
@@ -34,7 +34,7 @@ export async function benchOperator(): Promise<void> {
     });
     await stage.runner.waitForPod(`media-${nodes - 1}`);
     const bench = await Bench.start(scope, stage);
-    printRows(`The operator, ${count} Rooms on ${nodes} nodes, everything on the same cores`, [
+    printRows(`Operator with ${count} Rooms on ${nodes} nodes, all on the same cores`, [
       ...(await bench.apply()),
       ...(await bench.react()),
       ...(await bench.rest()),
@@ -44,7 +44,7 @@ export async function benchOperator(): Promise<void> {
   }
 }
 
-/** The operator as its image has it. */
+/** The operator with the settings of its image. */
 async function bundle(scope: { after: (end: () => unknown) => void }): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-operator-'));
   scope.after(() => rm(folder, { recursive: true, force: true }));
@@ -120,26 +120,26 @@ class Bench {
     const written = (await this.#writes()) - before.writes;
     return [
       {
-        what: 'applied, that is before any of it is waited for',
+        what: 'time to apply all',
         value: applied / 1000,
         unit: 's',
         baseline: { what: 'ConfigMaps', value: plain / 1000 },
       },
       {
-        what: 'applied at once until all are Ready',
+        what: 'time until all are Ready',
         value: took / 1000,
         unit: 's',
-        baseline: { what: 'applied ConfigMaps', value: plain / 1000 },
+        baseline: { what: 'ConfigMaps applied', value: plain / 1000 },
         goal: '20 s',
       },
-      { what: 'the same', value: took / 1000, unit: 's', baseline: { what: 'POST /room', value: direct / 1000 } },
+      { what: 'time until all are Ready', value: took / 1000, unit: 's', baseline: { what: 'POST /room', value: direct / 1000 } },
       { what: 'CPU of the operator', value: cpu / 1000, unit: 's' },
-      { what: 'memory of the operator, most', value: most / 2 ** 20, unit: 'MiB', goal: 'below 200' },
-      { what: 'API writes per Room, Events with them', value: written / count, unit: '', goal: 'below 6' },
+      { what: 'peak memory of the operator', value: most / 2 ** 20, unit: 'MiB', goal: 'below 200' },
+      { what: 'API writes per Room, including Events', value: written / count, unit: '', goal: 'below 6' },
     ];
   }
 
-  /** Rooms deleted over REST, one after the other, until their Rooms say that they are Finished. */
+  /** Deletes rooms over REST sequentially and waits until their Rooms are Finished. */
   async react(): Promise<Row[]> {
     const times: number[] = [];
     for (let index = 0; index < deletions; index += 1) {
@@ -159,15 +159,15 @@ class Bench {
       );
     }
     const row = (what: string, share: number): Row => ({
-      what: `a room deleted over REST is told as Finished, ${what}`,
+      what: `Room is Finished after its room was deleted over REST, ${what}`,
       value: quantile(times, share),
       unit: 'ms',
-      baseline: { what: 'a patch that is seen by a watch', value: quantile(bare, share) },
+      baseline: { what: 'a patch received by a watch', value: quantile(bare, share) },
     });
     return [row('median', 0.5), row('p99', 0.99)];
   }
 
-  /** What it asks when nothing happens. */
+  /** Requests when nothing happens. */
   async rest(): Promise<Row[]> {
     const { operator } = this.#stage;
     await this.#calm();
@@ -176,13 +176,13 @@ class Bench {
     const requests = (await operator.metric('rest_client_requests_total')) - before.requests;
     const cpu = cpuOf(operator.pid) - before.cpu;
     return [
-      { what: 'idle, requests to the API server a minute, its Lease with them', value: (requests * 60_000) / idleMs, unit: '' },
+      { what: 'idle, requests to the API server per minute, including the Lease', value: (requests * 60_000) / idleMs, unit: '' },
       { what: 'idle, CPU', value: (cpu / idleMs) * 1000, unit: 'ms/s' },
       { what: 'idle, memory', value: residentMemory(operator.pid) / 2 ** 20, unit: 'MiB' },
     ];
   }
 
-  /** Events are written ten a second: until all of them are. */
+  /** Waits until all Events are written, ten per second. */
   async #calm(): Promise<void> {
     const until = performance.now() + timeoutMs;
     for (let last = Number.NEGATIVE_INFINITY; performance.now() < until; ) {
@@ -199,7 +199,7 @@ class Bench {
     return (await by('POST')) + (await by('PATCH')) + (await by('DELETE'));
   }
 
-  /** Resolves with the first Room of which that holds. */
+  /** Resolves with the first Room that satisfies the predicate. */
   #when(holds: (room: Stored<Room>) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = () => {
@@ -220,7 +220,7 @@ class Bench {
   }
 }
 
-/** The most memory that a process had. */
+/** The peak memory of a process. */
 class Peak {
   readonly #timer: NodeJS.Timeout;
   #most = 0;
@@ -256,7 +256,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-/** Processor time of a process in milliseconds; the clock of /proc has 100 ticks a second. */
+/** CPU time of a process in milliseconds; the clock of /proc has 100 ticks per second. */
 function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')

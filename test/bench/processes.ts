@@ -1,4 +1,4 @@
-// Processes of a benchmark: a node pinned to one core, and bare servers to compare with.
+// Benchmark processes: a node pinned to one core, and baseline servers.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ export const benchToken = 'the-api-token-of-a-benchmark';
 
 export type BenchProcess = { pid: number; url: string; stop: () => Promise<void> };
 
-/** A node of its own process on core 0, so that it has one core and the load has the other. */
+/** A node in a separate process on core 0; the load uses the other core. */
 export async function startPinnedNode(env: Record<string, string> = {}): Promise<BenchProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-bench-'));
   const node = await startPinned([join(import.meta.dirname, '../../node/main.ts')], /"url":"([^"]+)"/, {
@@ -36,7 +36,7 @@ export async function startPinnedNode(env: Record<string, string> = {}): Promise
   };
 }
 
-/** Any program on core 0 that prints its URL. */
+/** A program on core 0 that prints its URL. */
 export async function startPinned(args: readonly string[], urlPattern: RegExp, env: Record<string, string> = {}): Promise<BenchProcess> {
   const child = spawn('taskset', ['-c', '0', process.execPath, ...args], {
     env: { ...process.env, ...env },
@@ -47,12 +47,12 @@ export async function startPinned(args: readonly string[], urlPattern: RegExp, e
       const found = line.includes('configuration') ? undefined : urlPattern.exec(line)?.[1];
       if (found) resolve(found);
     });
-    child.once('exit', (code) => reject(new Error(`the process ended with code ${code}`)));
+    child.once('exit', (code) => reject(new Error(`the process exited with code ${code}`)));
   });
   return { pid: child.pid ?? 0, url, stop: () => end(child) };
 }
 
-/** This process, or another, leaves core 0 to what is measured. */
+/** Moves this process, or another one, away from core 0. */
 export function moveToOtherCore(pid = process.pid): void {
   execFileSync('taskset', ['-a', '-cp', '1', String(pid)], { stdio: 'ignore' });
 }
@@ -63,16 +63,16 @@ export function residentMemory(pid: number): number {
   return children.reduce((sum, child) => sum + residentMemory(child), residentBytes(pid) ?? 0);
 }
 
-/** Milliseconds of CPU that the process has used, by all threads it has and had. */
+/** CPU time of a process in milliseconds, including ended threads. */
 export function usedCpu(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ');
-  // The kernel counts in hundredths of a second for user space, whatever its own clock.
+  // The kernel reports hundredths of a second to user space, independent of its own tick.
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Cores that processes use, and the memory (bytes) that they have at the end, over `time` milliseconds. */
+/** Cores that processes use over `time` milliseconds, and their memory in bytes at the end. */
 export async function watchProcesses(pids: readonly number[], time: number): Promise<{ cores: number[]; memory: number[] }> {
   const [before, start] = [pids.map(usedCpu), performance.now()];
   await sleep(time);
@@ -80,11 +80,11 @@ export async function watchProcesses(pids: readonly number[], time: number): Pro
   return { cores: pids.map((pid, index) => (usedCpu(pid) - (before[index] ?? 0)) / elapsed), memory: pids.map(residentMemory) };
 }
 
-/** The child that runs a module of this name. */
+/** Process id of the child that runs a module of this name. */
 export function childRunning(pid: number, name: string): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes(name));
-  if (found === undefined) throw new Error(`there is no ${name}`);
+  if (found === undefined) throw new Error(`no child process runs ${name}`);
   return found;
 }
 

@@ -1,4 +1,4 @@
-// One recording of 50 tracks: what its process takes, and that no packet is lost; against a process that writes packets to files as they come.
+// Recording benchmark: load of a recording of 50 tracks without packet loss, compared with a process that writes packets to files.
 import { createSocket } from 'node:dgram';
 import { createReadStream, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { benchContext } from './bench-context.ts';
 import { benchToken, childRunning, startPinned, startPinnedNode, watchProcesses } from './processes.ts';
 import { printRows } from './report.ts';
 
-/** Of each: tracks with a picture, and with sound. */
+/** Number of video tracks, and of audio tracks. */
 const pairs = 25;
 /** Milliseconds. */
 const warmUp = 5_000;
@@ -42,12 +42,12 @@ export async function benchRecording(): Promise<void> {
     what,
     value: value(ours),
     unit,
-    baseline: { what: 'packets to files', value: value(bare) },
+    baseline: { what: 'packets written to files', value: value(bare) },
   });
-  printRows(`A recording of ${ours.tracks} tracks: ${pairs} of 640x360 at ${framerate} pictures per second, ${pairs} of sound`, [
-    row('CPU of its process', ({ cores }) => cores, 'cores'),
-    row('memory of its process', ({ memory }) => memory / 1024 / 1024, 'MiB'),
-    row('to the disk', ({ bytesPerSecond }) => bytesPerSecond / 1000, 'kB/s'),
+  printRows(`Recording of ${ours.tracks} tracks: ${pairs} video of 640x360 at ${framerate} frames per second, ${pairs} audio`, [
+    row('CPU of the recorder', ({ cores }) => cores, 'cores'),
+    row('memory of the recorder', ({ memory }) => memory / 1024 / 1024, 'MiB'),
+    row('disk writes', ({ bytesPerSecond }) => bytesPerSecond / 1000, 'kB/s'),
     { what: 'frames', value: ours.frames, unit: '' },
     { what: 'packets lost', value: ours.lost, unit: '', goal: '0' },
   ]);
@@ -106,7 +106,7 @@ function bytesIn(folder: string): number {
   return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
-/** The same media at the same pace as from the node, as RTP. */
+/** RTP of the same media at the same pace as from the node. */
 function sendTo(port: number, kinds: readonly { samples: readonly MediaSample[]; clockRate: number }[]): { stop: () => void } {
   const socket = createSocket('udp4');
   const tracks = Array.from({ length: pairs }, (_, index) =>
@@ -131,7 +131,7 @@ function sendTo(port: number, kinds: readonly { samples: readonly MediaSample[];
   };
 }
 
-/** Of RTP (RFC 3550, section 5.1), as far as it is looked at here. */
+/** The RTP header fields (RFC 3550, section 5.1) that are used here. */
 function header(ssrc: number, timestamp: number): Buffer {
   const bytes = Buffer.alloc(12);
   bytes[0] = 0x80;

@@ -1,12 +1,12 @@
-// How results of benchmarks are shown: one line each, with the ratio to the baseline of the same run where there is one.
+// Benchmark report: one line per result, with the ratio to the baseline of the same run if there is one.
 
 export type Row = {
   what: string;
   value: number;
   unit: string;
-  /** The same measurement of the simplest thing that could do it, in this run. */
+  /** The same measurement of a minimal implementation, in this run. */
   baseline?: { what: string; value: number };
-  /** What was aimed at, as text. */
+  /** The goal, as text. */
   goal?: string;
 };
 
@@ -22,7 +22,7 @@ function format(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
 }
 
-/** The value below which a share of them lies; `share` from 0 to 1. */
+/** A quantile of the values; `share` from 0 to 1. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

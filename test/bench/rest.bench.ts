@@ -1,4 +1,4 @@
-// POST /room on a node that has one core, for one client and for 32, against a bare HTTP server under the same load.
+// REST benchmark: POST /room on a node with one core, for 1 and 32 clients, compared with a bare HTTP server under the same load.
 import { join } from 'node:path';
 import { type LoadResult, runLoad } from './http-load.ts';
 import { benchToken, moveToOtherCore, startPinned, startPinnedNode } from './processes.ts';

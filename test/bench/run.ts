@@ -1,4 +1,4 @@
-// `npm run bench [name...]`: runs the benchmarks named, or all; prints ratios and decides nothing.
+// `npm run bench [name...]`: runs the named benchmarks, or all; prints ratios without a verdict.
 import { benchCluster } from './cluster.bench.ts';
 import { benchConsole } from './console.bench.ts';
 import { benchEvents } from './events.bench.ts';
@@ -32,7 +32,7 @@ const benches: Record<string, () => Promise<void>> = {
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !Object.hasOwn(benches, name));
 if (unknown !== undefined) {
-  process.stderr.write(`There is no benchmark ${unknown}; there are ${Object.keys(benches).join(', ')}\n`);
+  process.stderr.write(`Unknown benchmark ${unknown}; the benchmarks are ${Object.keys(benches).join(', ')}\n`);
   process.exit(1);
 }
 for (const [name, run] of Object.entries(benches)) if (names.length === 0 || names.includes(name)) await run();

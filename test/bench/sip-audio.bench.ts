@@ -1,4 +1,4 @@
-// Calls: what their sound costs in one process, with 10 and 50 of them in a room of ten voices, and how late it is.
+// Call audio benchmark: cost of 10 and 50 calls in one process, in a room with ten speaking peers, and audio latency.
 import { fork } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -35,17 +35,17 @@ export async function benchSipAudio(): Promise<void> {
       baseline: { what: 'the same packets for 10 calls echoed', value: bare.cpu },
     });
     rows.push({ what: `${what}, memory`, value: memory, unit: 'MB' });
-    // Where a beep begins is seen in the bytes of PCMA alone. What a packet lasts (20 ms) is not in it.
+    // Only PCMA shows the start of a beep in its bytes. The duration of a packet (20 ms) is not included.
     if (codec !== 'PCMA') continue;
-    rows.push({ what: `${what}, room to telephone, median`, value: quantile(delays, 0.5), unit: 'ms', goal: '60 ms' });
-    rows.push({ what: `${what}, room to telephone, p99`, value: quantile(delays, 0.99), unit: 'ms' });
+    rows.push({ what: `${what}, room to phone, median`, value: quantile(delays, 0.5), unit: 'ms', goal: '60 ms' });
+    rows.push({ what: `${what}, room to phone, p99`, value: quantile(delays, 0.99), unit: 'ms' });
   }
-  printRows('Sound of calls', rows);
+  printRows('Call audio', rows);
 }
 
 type Load = { calls: number; codec: CallCodec; bare: boolean };
 
-/** The sound in a process of its own; the packets come from this one. */
+/** The audio runs in a separate process; this process sends the packets. */
 export async function measureSound(load: Load): Promise<{ cpu: number; memory: number; delays: number[] }> {
   const child = fork(import.meta.filename, ['child', JSON.stringify({ ...load, port: 0 })], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -79,7 +79,7 @@ async function bind(): Promise<Socket> {
 
 type Sending = { load: Load; phones: readonly Socket[]; room: number; calls: readonly number[]; delays: number[] };
 
-/** Ten voices of the room and one of each telephone. One of the room's is silent but for a beep each second, whose way is measured. */
+/** Ten audio streams of the room and one per phone. One stream of the room is silent except for a beep per second, to measure latency. */
 function sendVoices({ load, phones, room, calls, delays }: Sending): () => void {
   const socket = createSocket('udp4');
   const encoders = Array.from({ length: 2 }, () => new VoiceEncoder({ encoding: 'opus-near' }));
@@ -100,7 +100,7 @@ function sendVoices({ load, phones, room, calls, delays }: Sending): () => void 
       const beep = index % 50 === 25;
       const beeping = index % 50 >= 25 && index % 50 < 30;
       const loud = encoders[0]?.encode(beeping ? tone(1000, 48_000, 960, { level: 0.6 }) : new Float32Array(960));
-      // So quiet that a beep stands out, and yet to be decoded and mixed.
+      // Quiet enough for a beep to stand out, but it must be decoded and mixed.
       const others = encoders[1]?.encode(tone(300, 48_000, 960, { level: 0.001, from: index * 960 }));
       if (beep) beeped = performance.now();
       for (let voice = 0; voice < voices; voice += 1) {
@@ -166,7 +166,7 @@ async function open({ codec }: Load, phones: readonly number[]) {
   return { room: sound.port, calls };
 }
 
-/** The same packets in and out, without a sound. */
+/** Echoes the packets without decoding them. */
 async function echo(phones: readonly number[]) {
   const room = await bind();
   const calls: number[] = [];

@@ -1,4 +1,4 @@
-// Phone calls of a whole node, through a registrar to phones that echo: what they cost in one room and in ten, and how many are set up a second.
+// SIP call benchmark: calls of a whole node through a registrar to echoing phones: CPU in one room and in ten, and calls set up per second.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
@@ -17,7 +17,7 @@ import { measureSound } from './sip-audio.bench.ts';
 const warmUp = 3_000;
 const window = 8_000;
 const timeoutMs = 60_000;
-/** Calls whose setting up is measured, and how many of them at once. */
+/** Number of calls for the setup measurement, and how many of them are concurrent. */
 const setUps = 50;
 const atOnce = 10;
 const number = '+49123456';
@@ -39,23 +39,23 @@ export async function benchSipCalls(): Promise<void> {
       const bare = await measureSound({ calls, codec: 'PCMA', bare: true });
       const { cores, memory } = await measureCalls(stage, calls, rooms);
       const what = `${calls} calls in ${rooms} ${rooms === 1 ? 'room' : 'rooms'}`;
-      const baseline = { what: 'as many packets echoed', value: bare.cpu };
-      rows.push({ what: `${what}, CPU of all processes of the node`, value: cores, unit: 'cores', baseline });
-      rows.push({ what: `${what}, their memory`, value: memory / 1024 / 1024, unit: 'MiB' });
+      const baseline = { what: 'the same number of packets echoed', value: bare.cpu };
+      rows.push({ what: `${what}, CPU of all node processes`, value: cores, unit: 'cores', baseline });
+      rows.push({ what: `${what}, memory of all node processes`, value: memory / 1024 / 1024, unit: 'MiB' });
     }
-    // What comes next may fail on a machine that is too busy.
-    printRows('Phone calls of a node', rows.splice(0));
+    // The next measurement can fail on a busy machine.
+    printRows('Active calls of a node', rows.splice(0));
     const bare = await setUpBare(t, stage);
     rows.push({
-      what: `calls set up and answered, ${atOnce} at once`,
+      what: `calls set up and answered, ${atOnce} concurrent`,
       value: await setUpCalls(stage),
-      unit: 'a second',
+      unit: '/s',
       baseline: { what: 'SIPp to SIPp through the same registrar, without credentials', value: bare },
     });
   } finally {
     await end();
   }
-  printRows('Phone calls that are set up', rows);
+  printRows('Call setup', rows);
 }
 
 type Running = {
@@ -67,7 +67,7 @@ type Running = {
   end: () => Promise<void>;
 };
 
-/** A node with telephones that are registered, and a far end that answers and echoes so many calls. */
+/** A node with registered user agents, and a remote end that answers and echoes this number of calls. */
 async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number): Promise<Running> {
   const { t, end } = benchContext();
   try {
@@ -90,7 +90,7 @@ async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number
     }
     const properties = () =>
       Promise.all(places.map(async ({ room, id }) => (await api.get(`/room/${room}/component/${id}`)).body.data.properties));
-    await eventually('all are registered', async () => (await properties()).every(({ registered }) => registered === true));
+    await eventually('all user agents are registered', async () => (await properties()).every(({ registered }) => registered === true));
     const callee = await far.Sipp.run(t, far.answerCall, { port: farEndPort, calls, timeout: 300 });
     await callee.listening();
     return {
@@ -112,20 +112,20 @@ async function measureCalls(stage: Stage, calls: number, rooms: number): Promise
   try {
     for (let call = 0; call < calls; call += 1) {
       const status = await running.call(running.paths[call % rooms] ?? '');
-      if (status !== 201) throw new Error(`a call was refused with ${status}`);
+      if (status !== 201) throw new Error(`a call was rejected with ${status}`);
     }
     await eventually(`${calls} calls are active`, async () => (await active(running)) === calls, { within: timeoutMs });
     await sleep(warmUp);
     const { cores, memory } = await watchProcesses([running.pid, ...descendants(running.pid)], window);
-    if ((await active(running)) !== calls) throw new Error('calls ended while they were measured');
-    // That of the node counts its children already.
+    if ((await active(running)) !== calls) throw new Error('calls ended during the measurement');
+    // The value of the node already includes its child processes.
     return { cores: cores.reduce((sum, each) => sum + each, 0), memory: memory[0] ?? 0 };
   } finally {
     await running.end();
   }
 }
 
-/** Each call that is answered is hung up, and makes place for the next one. */
+/** Each answered call is hung up, and the next one starts. */
 async function setUpCalls(stage: Stage): Promise<number> {
   const running = await run(stage, setUps, 1);
   const [path = ''] = running.paths;
@@ -136,7 +136,7 @@ async function setUpCalls(stage: Stage): Promise<number> {
       while (made < setUps) {
         made += 1;
         const { status, body } = await running.api.post(path, { phoneNumber: number });
-        if (status !== 201) throw new Error(`a call was refused with ${status}`);
+        if (status !== 201) throw new Error(`a call was rejected with ${status}`);
         const isActive = async () => (await running.calls()).some(({ id, state }) => id === body.data.id && state === 'active');
         await eventually('the call is active', isActive, { within: timeoutMs, every: 5 });
         await running.api.delete(`${path}/${body.data.id}`);

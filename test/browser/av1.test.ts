@@ -1,4 +1,4 @@
-// AV1 as Chromium sends it, through a room into a stream and a recording, judged by ffmpeg.
+// AV1 from Chromium through a room into a stream and a recording, verified with ffmpeg.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,14 +11,14 @@ import { postWhenIdle } from '../kit/media/sources.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { css, enter, red, setStage } from './client-kit.ts';
 
-/** Colours go through two conversions of a browser's own. */
+/** Tolerant, because the browser converts colors twice. */
 function assertRed(colour: readonly number[] | undefined): void {
   for (const [channel, value] of red.entries()) assertNear(colour?.[channel], value, 40, `red, green or blue (${channel})`);
 }
 
 const size = { width: 640, height: 360 };
 
-test('AV1 of Chromium is in the stream of its room and in a recording', async (t) => {
+test('AV1 from Chromium is composed into the stream of its room and recorded', async (t) => {
   const stage = await setStage(t, { SVC_COMPONENTS_USED: 'hls recording' });
   const { node, roomId } = stage;
   const api = apiClient(node.url, node.token);
@@ -53,15 +53,15 @@ test('AV1 of Chromium is in the stream of its room and in a recording', async (t
   await writeFile(path, Buffer.from(await answer.arrayBuffer()));
   const { codec, duration } = await probe(path);
   assert.equal(codec, 'av1');
-  assertNear((duration ?? 0) * 1000, recorded.duration, 1, 'the length in the report');
+  assertNear((duration ?? 0) * 1000, recorded.duration, 1, 'the duration in the report');
   const pictures = await colors(path);
   assert.equal(pictures.length, (await frameTimes(path)).length);
-  assert.ok(pictures.length > 60, `${pictures.length} pictures`);
+  assert.ok(pictures.length > 60, `${pictures.length} frames`);
   assertRed(pictures.at(-1));
 
   const stream = reports.find(({ type }) => type === 'hls');
   const shown = await framesAt(await download(t, `${node.url}/recording/${stream.id}/index.m3u8?token=${token}`));
-  // A white bar wanders through the picture: most of it is red.
+  // A white bar moves through the frame; most of the frame is red.
   const row = Array.from({ length: 9 }, (_, index) => shown.at(-24)?.at((index + 0.5) / 9, 0.4) ?? []);
   assertRed(red.map((_, channel) => row.map((colour) => colour[channel] ?? 0).toSorted((one, other) => one - other)[4] ?? 0));
 });

@@ -1,4 +1,4 @@
-// Plain pages with the client library in rooms of a node, as the tests of the client use them.
+// Client kit: plain pages with the client library in rooms of a node.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -11,9 +11,9 @@ import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
 export type Stage = { node: StartedNode; browser: StartedBrowser; pageUrl: string; roomId: string };
 
-/** A node, a browser and a room. */
+/** Starts a node and a browser, and creates a room. */
 export async function setStage(t: TestContext, env: Record<string, string> = {}, options: BrowserOptions = {}): Promise<Stage> {
-  // One after the other: what is still starting when another fails would outlive the test.
+  // Sequentially: a process that is still starting when another one fails would outlive the test.
   const node = await startNode(t, env);
   const pageUrl = await servePlainPage(t);
   const browser = await startBrowser(t, { shared: true, ...options });
@@ -25,10 +25,10 @@ export async function setStage(t: TestContext, env: Record<string, string> = {},
 export type Options = Partial<
   Pick<RoomClientOptions, 'iceProtocols' | 'iceTransportPolicy' | 'subscribe' | 'takeover' | 'metadata' | 'timing' | 'fallbackUrls'>
 >;
-/** `rate`: pictures a second. */
+/** `rate`: frames per second. */
 type Publishing = { colour?: string; width?: number; height?: number; rate?: number; tone?: number };
 
-/** A peer of the room and the page it is in. */
+/** A peer of the room, with its page. */
 export class PagePeer {
   readonly id: string;
   readonly page: Page;
@@ -38,7 +38,7 @@ export class PagePeer {
     this.page = page;
   }
 
-  /** Joins the room with the page, which has the client. */
+  /** Joins the room from a page that has the client library. */
   static async join(page: Page, id: string, settings: Options & Pick<RoomClientOptions, 'url' | 'token'>): Promise<PagePeer> {
     await page.evaluate(async (given) => {
       kit.rooms.main = new kit.TestRoom({ fallbackUrls: [], logger: console, ...JSON.parse(given) });
@@ -62,7 +62,7 @@ export class PagePeer {
     return this.page.evaluate(() => kit.rooms.main?.room.state ?? '');
   }
 
-  /** What the page wrote down: states, messages, layers. */
+  /** Notes of the page: states, messages, layers. */
   notes(name?: string): Promise<{ at: number; name: string; detail?: unknown }[]> {
     return this.page.evaluate((wanted) => kit.rooms.main?.notes.filter((note) => wanted === undefined || note.name === wanted) ?? [], name);
   }
@@ -83,7 +83,7 @@ export class PagePeer {
     return this.page.evaluate(() => performance.now());
   }
 
-  /** Resolves when the picture of the other is of that colour and moves. */
+  /** Resolves when the video of the other peer has this color and moves. */
   async sees(other: { id: string }, colour: Colour): Promise<void> {
     await comesToHold(
       this.page,
@@ -95,7 +95,7 @@ export class PagePeer {
     );
   }
 
-  /** Resolves when the loudest frequency of the other is that; 0 is silence. */
+  /** Resolves when the loudest frequency of the other peer is this one; 0 is silence. */
   async hears(other: { id: string }, frequency: number): Promise<void> {
     await comesToHold(
       this.page,
@@ -108,7 +108,7 @@ export class PagePeer {
   }
 }
 
-/** A page whose peer has joined the room. `port`: where the websocket goes instead of the node's own, e.g. through a proxy. */
+/** A page whose peer has joined the room. `port`: port of the websocket instead of that of the node, e.g. of a proxy. */
 export async function enter(stage: Stage, peerId: string, options: Options = {}, port: number = stage.node.port): Promise<PagePeer> {
   const { node, browser, pageUrl, roomId } = stage;
   const answer = await apiClient(node.url, node.token).post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId });

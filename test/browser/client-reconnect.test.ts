@@ -1,4 +1,4 @@
-// What a page does while connections are lost: media goes on, or comes back, and nobody reloads anything.
+// Reconnects of the client library: media continues or recovers without a reload of the page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,16 +9,16 @@ import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import { blue, css, enter, red, type Stage, setStage } from './client-kit.ts';
 
-/** Resolves when the node waits no longer for anybody: what they published is gone. */
+/** Resolves when all sessions have expired and their tracks are removed. */
 async function sessionsEnd({ node, roomId }: Stage): Promise<void> {
   const api = apiClient(node.url, node.token);
   const left = async (): Promise<unknown[]> =>
     (await api.get(`/room/${roomId}`)).body.data.peers.flatMap((peer: { tracks: unknown[] }) => peer.tracks);
-  await eventually('the sessions end', async () => (await left()).length === 0, { every: 100 });
+  await eventually('the sessions expire', async () => (await left()).length === 0, { every: 100 });
 }
 
-test('the websockets alone are cut for five seconds and media never stops', async (t) => {
-  // A busy machine needs longer to see and to hear while they are cut than a session waits by default.
+test('media continues while only the websockets are cut for five seconds', async (t) => {
+  // On a busy machine, the checks of video and audio take longer than the default resume window.
   const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '120' });
   const proxy = await startTcpProxy(t, stage.node.port);
   const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second', {}, proxy.port)]);
@@ -41,12 +41,12 @@ test('the websockets alone are cut for five seconds and media never stops', asyn
     const gaps = await peer.page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]);
     assert.ok(gaps.length > 0);
     t.diagnostic(`the longest time between two frames was ${Math.round(Math.max(...gaps))} ms`);
-    // Media that stopped with the websockets would not come for the five seconds of the cut, and some more.
+    // If media stopped with the websockets, the gap would be at least the five seconds of the cut.
     assertPrompt('the next frame', Math.max(...gaps), { promised: 1_000 });
   }
 });
 
-test('everything is cut for longer than a session waits, and both pages are back with media', async (t) => {
+test('both pages recover with media after a cut that is longer than the resume window', async (t) => {
   const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '3' });
   const proxy = await startTcpProxy(t, stage.node.port);
   const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second', {}, proxy.port)]);
@@ -60,26 +60,26 @@ test('everything is cut for longer than a session waits, and both pages are back
   proxy.mend();
   await Promise.all([first.waitForNote('joined', cutAt[0]), second.waitForNote('joined', cutAt[1])]);
   await Promise.all([first.sees(second, blue), second.sees(first, red), first.hears(second, 1000)]);
-  // The one that is paused is published behind the one that is seen.
+  // The paused track is published after the visible one.
   await comesToHold(first.page, (old) => kit.rooms.main?.room.localTracks.every(({ id }) => !old.includes(id)), before);
   const paused = await first.page.evaluate(() => kit.rooms.main?.room.localTracks.map((track) => track.paused));
-  assert.deepEqual(paused?.sort(), [false, true], 'what was paused is paused again');
+  assert.deepEqual(paused?.sort(), [false, true], 'a paused track is published paused');
   await first.page.evaluate(() => kit.rooms.main?.room.localTracks.find(({ kind }) => kind === 'audio')?.resume());
   await second.hears(first, 440);
 });
 
-test('a page that leaves is gone at once for the others', async (t) => {
-  // It is not waited for, as one that was lost would be.
+test('a page that leaves is removed immediately for other peers', async (t) => {
+  // Its session does not wait for a resume, unlike that of a lost peer.
   const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '120' });
   const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
   await first.publish({ colour: css(red) });
   await second.sees(first, red);
-  // Not close(): Chromium gives a tab that is closed half a second for its last word, which a busy machine does not keep.
+  // Not close(): Chromium gives a closed tab half a second for its last message, which is too short on a busy machine.
   await first.page.goto('about:blank');
   await second.page.waitForFunction(() => kit.rooms.main?.room.peers.size === 0);
 });
 
-test('a path of media that fails gets new ICE parameters, and media goes on', async (t) => {
+test('a failed media path gets new ICE parameters, and media continues', async (t) => {
   const stage = await setStage(t);
   const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
   await first.publish({ colour: css(red) });
@@ -87,10 +87,10 @@ test('a path of media that fails gets new ICE parameters, and media goes on', as
   const fragments = () =>
     second.page.evaluate(() => kit.connections.map(({ remoteDescription }) => /ice-ufrag:(\S+)/.exec(remoteDescription?.sdp ?? '')?.[1]));
   const [before] = await fragments();
-  // Nobody can take the loopback away: the browser is made to say what it says when a network is gone.
+  // The loopback interface cannot be removed, so the page fakes the connection state of a lost network.
   await second.page.evaluate(() => {
     const [connection] = kit.connections;
-    if (!connection) throw new Error('there is no connection');
+    if (!connection) throw new Error('No connection exists');
     Object.defineProperty(connection, 'connectionState', { configurable: true, get: () => 'failed' });
     connection.dispatchEvent(new Event('connectionstatechange'));
     Reflect.deleteProperty(connection, 'connectionState');
@@ -108,7 +108,7 @@ test('a path of media that fails gets new ICE parameters, and media goes on', as
   assert.deepEqual(await second.notes('trackUnsubscribed'), []);
 });
 
-test('a mute by the server that comes while the websocket is cut is told, holds in a new session, and is lifted there', async (t) => {
+test('a server mute during a websocket cut is reported, applies to the new session, and is removed by an unmute', async (t) => {
   const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '15' });
   const proxy = await startTcpProxy(t, stage.node.port);
   const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second')]);

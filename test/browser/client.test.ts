@@ -1,10 +1,10 @@
-// The client library in plain pages of Chromium: real ICE, DTLS and SRTP through a real node.
+// The client library in plain pages of Chromium, with ICE, DTLS and SRTP through a real node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { comesToHold } from '../kit/browser/browser.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
 
-test('two pages see and hear each other, and a track that is taken away goes everywhere', async (t) => {
+test('two pages see and hear each other, and an unpublished track is removed from both', async (t) => {
   const stage = await setStage(t);
   const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
   await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue), tone: 1000 })]);
@@ -19,7 +19,7 @@ test('two pages see and hear each other, and a track that is taken away goes eve
   await second.hears(first, 440);
 });
 
-test('a page that comes to tracks of others has one connection, to receive over, and takes all of them in with one negotiation', async (t) => {
+test('a page that joins a room with tracks has one receiving connection and adds all tracks with one negotiation', async (t) => {
   const stage = await setStage(t);
   const senders = await Promise.all(['one', 'two'].map((id) => enter(stage, id)));
   await Promise.all(senders.map((sender, index) => sender.publish({ colour: css(red), tone: 500 + 500 * index })));
@@ -29,23 +29,23 @@ test('a page that comes to tracks of others has one connection, to receive over,
     await viewer.hears(sender, 500 + 500 * index);
   }
   const made = await viewer.page.evaluate(() => ({ connections: kit.connections.length, negotiations: kit.negotiations }));
-  // mediasoup-client has a second one for the stream that probes the bandwidth.
+  // mediasoup-client has a second negotiation for the bandwidth probing stream.
   assert.deepEqual(made, { connections: 1, negotiations: [4, 5] });
 });
 
-test('a small tile gets the small layer and a large tile the large one, soon and both ways', async (t) => {
+test('a small tile receives the small layer and a large tile the large one, after each resize', async (t) => {
   const stage = await setStage(t);
   const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
   await viewer.page.evaluate(() => {
     if (kit.rooms.main) kit.rooms.main.size = { width: 1280, height: 720 };
   });
-  // Not 30 pictures a second: where they take longer than there is time for each, Chromium makes all layers smaller.
+  // Not 30 frames per second: if encoding is too slow, Chromium reduces the size of all layers.
   await sender.publish({ colour: css(red), width: 1280, height: 720 });
   const comesTo = async (wanted: number) => {
     const from = performance.now();
     await comesToHold(viewer.page, async (width) => (await kit.rooms.main?.pictureOf('sender'))?.width === width, wanted);
-    // Two seconds on a machine that has time.
-    t.diagnostic(`a picture of ${wanted} after ${Math.round(performance.now() - from)} ms`);
+    // Two seconds on an idle machine.
+    t.diagnostic(`width ${wanted} after ${Math.round(performance.now() - from)} ms`);
   };
   const resize = (to: string) =>
     viewer.page.evaluate((size) => {
@@ -63,7 +63,7 @@ test('a small tile gets the small layer and a large tile the large one, soon and
   await comesTo(320);
 });
 
-test('ICE over TCP alone works', async (t) => {
+test('media flows with ICE over TCP only', async (t) => {
   const stage = await setStage(t);
   const tcp = { iceProtocols: ['tcp'] as const };
   const [first, second] = await Promise.all([enter(stage, 'first', tcp), enter(stage, 'second', tcp)]);
@@ -88,7 +88,7 @@ test('messages and data channels arrive', async (t) => {
     Object.assign(globalThis, { channel });
   });
   assert.deepEqual((await second.waitForNote('dataChannel')).detail, { label: 'files', peerId: 'first' });
-  // What is sent before the other has the channel open is nobody's; the channel is open at both ends once a message came.
+  // A message sent before the channel is open at the other peer is lost. After the first received message it is open at both.
   await first.page.evaluate(() => {
     const { channel } = globalThis as unknown as { channel: { send: (message: string | ArrayBuffer) => void } };
     setInterval(() => channel.send('small'), 50);
@@ -103,7 +103,7 @@ test('messages and data channels arrive', async (t) => {
   );
 });
 
-test('a paused track stops at the others and comes back', async (t) => {
+test('a paused track stops for other peers and resumes', async (t) => {
   const stage = await setStage(t);
   const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
   await first.publish({ tone: 440 });
@@ -115,7 +115,7 @@ test('a paused track stops at the others and comes back', async (t) => {
   await second.hears(first, 440);
 });
 
-test('another source takes the place of the first under the same id', async (t) => {
+test('a replaced source keeps the track id', async (t) => {
   const stage = await setStage(t);
   const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
   await first.publish({ colour: css(red) });

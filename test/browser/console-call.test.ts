@@ -1,4 +1,4 @@
-// Calls through the console in Chromium: people see and hear each other, guests come by a link, and a server that dies is told honestly.
+// Rooms in the console in Chromium: participants see and hear each other, guests join by a link, and a killed server is reported.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -25,20 +25,20 @@ import { holdQuestions } from './console-views.ts';
 
 const roomAddress = (url: string, roomId: string) => `${url}/#/room/${roomId}`;
 
-/** Chromium's fake microphone beeps twice a second. */
+/** The fake microphone of Chromium beeps twice per second. */
 const beep = { lowest: 200, highest: 1_000 };
 
 async function hearsBeeps(page: Page, who: string): Promise<void> {
   let frequency = 0;
-  // The picture may be there before the sound.
+  // Video may start before audio.
   const isBeep = async () => {
     frequency = await heardFrequency(page, 1_000);
     return frequency > beep.lowest && frequency < beep.highest;
   };
-  await eventually(() => `${who} hears beeps, and hears ${frequency} Hz`, isBeep, { within: deadline });
+  await eventually(() => `${who} hears beeps; the loudest frequency is ${frequency} Hz`, isBeep, { within: deadline });
 }
 
-test('two people and a guest see and hear each other, and who leaves is gone from every page', async (t) => {
+test('two users and a guest see and hear each other, and a participant who leaves disappears from every page', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'meeting' });
@@ -88,11 +88,11 @@ test('two people and a guest see and hear each other, and who leaves is gone fro
   await ada.page.goto(`${node.url}/#/`);
   await guest.page.waitForSelector(tileOf('Ada'), { state: 'detached' });
   await seeText(ada.page, 'peer-count', '1');
-  await eventually('people in the room: 1', async () => (await api.get('/room/meeting')).body.data.peers.length === 1);
+  await eventually('participants in the room: 1', async () => (await api.get('/room/meeting')).body.data.peers.length === 1);
   assert.deepEqual([ada.complaints, bob.complaints, guest.complaints], [[], [], []]);
 });
 
-test('a shared screen gets a tile of its own on every page and goes when it ends', async (t) => {
+test('a shared screen has a separate tile on every page, which disappears at its end', async (t) => {
   const node = await startNode(t);
   await apiClient(node.url, apiToken).post('/room', { roomId: 'screens' });
   const browser = await launch(t, ['--auto-select-desktop-capture-source=Entire screen', '--auto-accept-this-tab-capture']);
@@ -110,7 +110,7 @@ test('a shared screen gets a tile of its own on every page and goes when it ends
   await seesMovingPicture(bob.page, 'Ada');
 });
 
-test('after kill -9 and a restart the console says that the room has ended, makes it anew, and guests are told to ask for a link', async (t) => {
+test('after SIGKILL and a restart the console reports the end of the room and recreates it, and guests need a new link', async (t) => {
   const first = await startNodeProcess(t, await stablePort());
   await apiClient(first.url, apiToken).post('/room', { roomId: 'mortal' });
   const invited = await apiClient(first.url, apiToken).post('/room/mortal/peer', { type: 'webrtc' });
@@ -127,12 +127,12 @@ test('after kill -9 and a restart the console says that the room has ended, make
   await seesMovingPicture(ada.page, 'Guest');
   first.kill('SIGKILL');
   await first.ended;
-  await seeText(ada.page, 'status', 'Connection to the server lost, trying again…');
+  await seeText(ada.page, 'status', 'Disconnected. Reconnecting…');
   const second = await startNodeProcess(t, { SVC_PORT: String(first.port) });
   assert.equal(second.port, first.port);
-  await seeText(ada.page, 'room-ended', 'This room has ended.');
-  await seeText(bob.page, 'room-ended', 'This room has ended.');
-  await seeText(guest.page, 'guest-over', 'This room has ended.');
+  await seeText(ada.page, 'room-ended', 'This room has ended');
+  await seeText(bob.page, 'room-ended', 'This room has ended');
+  await seeText(guest.page, 'guest-over', 'This room has ended');
   await seeText(guest.page, 'guest-over', 'new link');
   await ada.page.click(byId('make-anew'));
   await ada.page.waitForSelector(`${byId('status')}[data-state="joined"]`);
@@ -140,7 +140,7 @@ test('after kill -9 and a restart the console says that the room has ended, make
   await Promise.all([seesMovingPicture(ada.page, 'Bob'), seesMovingPicture(bob.page, 'Ada')]);
 });
 
-test('who leaves a room and joins it again is in it, however late the server hears of the leaving; who goes while joining is not', async (t) => {
+test('a user who rejoins during a late leave request is in the room; a user who navigates away while joining is not', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'again' });
@@ -161,7 +161,7 @@ test('who leaves a room and joins it again is in it, however late the server hea
   assert.deepEqual([now?.status, now?.id === before?.id, others], ['connected', false, []]);
 
   await page.click(byId('leave'));
-  await eventually('people in the room: 0', async () => (await peers()).length === 0);
+  await eventually('participants in the room: 0', async () => (await peers()).length === 0);
   await page.click(byId('rejoin'));
   const joining = await holdQuestions(page, /\/room\/again\/peer$/);
   await page.click(byId('join'));
@@ -175,7 +175,7 @@ test('who leaves a room and joins it again is in it, however late the server hea
   assert.deepEqual(complaints, []);
 });
 
-test('a call is done with the keyboard alone, at a phone’s width, without scrolling sideways', async (t) => {
+test('a room is usable with the keyboard alone on a phone, without horizontal scrolling', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'by-keys' });
@@ -186,7 +186,7 @@ test('a call is done with the keyboard alone, at a phone’s width, without scro
       if ((await page.evaluate('document.activeElement?.dataset.testid')) === testId) return;
       await page.keyboard.press('Tab');
     }
-    assert.fail(`${testId} is not reached by Tab`);
+    assert.fail(`${testId} is not reachable by Tab`);
   };
   await logInByKeys(page, apiToken);
   await page.waitForSelector(byId('tile-video'));
@@ -201,11 +201,11 @@ test('a call is done with the keyboard alone, at a phone’s width, without scro
   await tabTo('leave');
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('left'));
-  await eventually('people in the room: 0', async () => (await api.get('/room/by-keys')).body.data.peers.length === 0);
+  await eventually('participants in the room: 0', async () => (await api.get('/room/by-keys')).body.data.peers.length === 0);
   assert.deepEqual(complaints, []);
 });
 
-/** The page of a room asks who has not logged in for the token first. */
+/** The page of a room requires a log-in first. */
 async function logIntoRoom(page: Page): Promise<void> {
   await page.fill(byId('login-token'), apiToken);
   await page.click(byId('login-submit'));

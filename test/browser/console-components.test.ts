@@ -1,4 +1,4 @@
-// Components in the console: in a call their picture and sound are there with their name, and beside it they are listed, added and removed.
+// Components in the console: they are seen and heard in the room, and listed, added and removed in the panel.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,10 +24,10 @@ import {
 } from './console-kit.ts';
 import { holdQuestions } from './console-views.ts';
 
-/** Longer than a busy machine needs to look at them: they are played once, and go. */
+/** Longer than all checks on a busy machine, because a file is played once and then removed. */
 const seconds = 240;
 const tone = 660;
-/** Where to put pictures for people to look at; none are made without it. */
+/** Folder for screenshots; none are taken without it. */
 const pictures = process.env.MEDIAROOMS_TEST_PICTURES;
 
 async function startWithFiles(t: TestContext) {
@@ -48,7 +48,7 @@ async function add(page: Page, filePath: string, framerate = ''): Promise<void> 
 
 const row = (page: Page, name: string) => page.locator(byId('component-row')).filter({ hasText: name });
 
-/** Resolves when the picture in the tile is mostly of the file's green. */
+/** Resolves when the video in the tile is mostly the green of the file. */
 async function seesGreen(page: Page, name: string): Promise<void> {
   await comesToHold(
     page,
@@ -103,7 +103,7 @@ test('files are added, seen, heard and removed in a call', async (t) => {
   await page.waitForSelector(byId('component-problem'), { state: 'detached' });
   await add(page, 'tone.ogg');
   await row(page, 'File: tone.ogg').waitFor();
-  // Each is listed before it sends.
+  // A component is listed before it sends.
   const facts = JSON.stringify(['Sends video (h264) · framerate: 30', 'Sends audio (opus)']);
   const shown = `JSON.stringify([...document.querySelectorAll('${byId('component-facts')}')].map((each) => each.textContent))`;
   await comesToHold(page, `${shown} === ${JSON.stringify(facts)}`);
@@ -126,7 +126,7 @@ test('files are added, seen, heard and removed in a call', async (t) => {
     heard = await heardFrequency(page, 2_000);
     return Math.abs(heard - tone) < 15;
   };
-  await eventually(() => `${tone} Hz are heard, and ${heard} Hz are`, isTone, { within: deadline });
+  await eventually(() => `the loudest frequency is ${heard} Hz instead of ${tone} Hz`, isTone, { within: deadline });
   await picture(page, 'call', sizes);
 
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -145,7 +145,7 @@ test('files are added, seen, heard and removed in a call', async (t) => {
   assert.deepEqual(complaints, []);
 });
 
-test('what is filled in while a component is being added is of the next one', async (t) => {
+test('fields that are changed while a component is being added are kept for the next one', async (t) => {
   const { node } = await startWithFiles(t);
   const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/stage`);
   await page.fill(byId('login-token'), apiToken);
@@ -159,14 +159,14 @@ test('what is filled in while a component is being added is of the next one', as
   await row(page, 'File: green.h264').waitFor();
   await page.waitForSelector(`${byId('add-component')}:enabled`);
   assert.equal(await page.inputValue(byId('option-filePath')), 'tone.ogg');
-  assert.equal(await page.inputValue(byId('option-framerate')), '', 'what was sent is emptied');
+  assert.equal(await page.inputValue(byId('option-framerate')), '', 'submitted fields are cleared');
   await page.click(byId('add-component'));
   await row(page, 'File: tone.ogg').filter({ hasNotText: 'framerate' }).waitFor();
   await comesToHold(page, `document.querySelector('${byId('option-filePath')}').value === ''`);
   assert.deepEqual(complaints, []);
 });
 
-test('components are seen without joining, also those that others add and that end', async (t) => {
+test('components are listed without joining, including those that are added and removed through the API', async (t) => {
   const { node, api } = await startWithFiles(t);
   const create = (filePath: string) => api.post('/room/stage/component', { type: 'file', options: { filePath } });
   const first = await create('tone.ogg');
@@ -182,7 +182,7 @@ test('components are seen without joining, also those that others add and that e
   assert.deepEqual(complaints, []);
 });
 
-test('where the node lets rooms have no components, the console says so and offers none', async (t) => {
+test('the console offers no components if the node has none enabled', async (t) => {
   const node = await startNode(t, { SVC_COMPONENTS_USED: '' });
   await apiClient(node.url, apiToken).post('/room', { roomId: 'plain' });
   const { page } = await openConsole(await launch(t), `${node.url}/#/room/plain`);

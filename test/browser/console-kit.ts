@@ -1,4 +1,4 @@
-// The console in Chromium, as its tests use it: pages that fail the test where the browser complains.
+// Console kit: pages of the console in Chromium that record errors of the browser.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export const deadline = 60_000;
 export async function launch(t: TestContext, args: readonly string[] = [], wrap?: BrowserOptions['wrap']): Promise<Browser> {
   assert.ok(
     existsSync(join(import.meta.dirname, '../../packages/console/dist/index.html')),
-    'The console is not built: npm run build:console',
+    'Console not built; run npm run build:console',
   );
   return (await startBrowser(t, { args, shared: true, ...(wrap && { wrap }) })).browser;
 }
@@ -21,14 +21,14 @@ export async function launch(t: TestContext, args: readonly string[] = [], wrap?
 export type ConsolePage = {
   page: Page;
   context: BrowserContext;
-  /** What the browser complained of: exceptions, violations of the policy. Refused requests are the console's to show and not counted. */
+  /** Errors of the browser: exceptions and policy violations. Failed requests are not included, because the console shows them. */
   complaints: string[];
 };
 
-/** `wholeCamera`: as large as the console asks for it, i.e. 720p in three layers. All others get 360p in two, which costs a quarter. */
+/** `wholeCamera`: 720p in three layers, as the console requests. Otherwise 360p in two layers, at a quarter of the cost. */
 export type ConsoleOptions = BrowserContextOptions & { wholeCamera?: boolean };
 
-/** Makes cameras that are asked for smaller: the same cameras, by the same ways. */
+/** Reduces the requested size of cameras. */
 const smallCameras = `(() => {
   const devices = navigator.mediaDevices;
   if (!devices) return;
@@ -37,7 +37,7 @@ const smallCameras = `(() => {
     open(typeof wishes.video === 'object' ? { ...wishes, video: { ...wishes.video, width: { ideal: 640 }, height: { ideal: 360 } } } : wishes);
 })()`;
 
-/** A page of its own, with a storage of its own, at an address below the node's. */
+/** Opens a page with separate storage. */
 export async function openConsole(browser: Browser, url: string, { wholeCamera, ...options }: ConsoleOptions = {}): Promise<ConsolePage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   if (!wholeCamera) await context.addInitScript({ content: smallCameras });
@@ -60,7 +60,7 @@ export async function openConsole(browser: Browser, url: string, { wholeCamera, 
 
 export const byId = (name: string): string => `[data-testid="${name}"]`;
 
-/** Resolves when the page holds the text, in an element with this test id. */
+/** Resolves when an element with this test id contains the text. */
 export async function seeText(page: Page, testId: string, text: string | RegExp): Promise<void> {
   await page.locator(byId(testId)).filter({ hasText: text }).first().waitFor();
 }
@@ -71,14 +71,14 @@ export async function logIn(page: Page, token: string): Promise<void> {
   await page.waitForSelector(byId('create-room'));
 }
 
-/** On whichever page asks for the token, without a mouse. */
+/** Logs in by keyboard on any page that requires it. */
 export async function logInByKeys(page: Page, token: string): Promise<void> {
   await page.waitForSelector(byId('login-token'));
   await page.keyboard.type(token);
   await page.keyboard.press('Enter');
 }
 
-/** From the lobby into the call. */
+/** Joins from the lobby. */
 export async function enter(page: Page, name: string, guest = false): Promise<void> {
   await page.waitForSelector(byId('tile-video'));
   await page.fill(byId(guest ? 'guest-name' : 'name'), name);
@@ -89,12 +89,12 @@ export async function enter(page: Page, name: string, guest = false): Promise<vo
 export const tileOf = (name: string): string => `${byId('tile')}[data-name="${name}"][data-screen="false"]`;
 
 /**
- * Fails where axe-core finds something serious or critical on the page as it is now. For every part of the console: call it once the part shows
- * what it has, and once more for each dialog that is open, in light and in dark (contrasts differ), at 360 and at 1440 pixels.
+ * Fails if axe-core finds a serious or critical violation on the current page. Run it for every page and dialog of the console once its
+ * content is loaded, in light and dark (contrasts differ), at 360 and 1440 pixels.
  */
 export async function assertAccessible(page: Page, where: string): Promise<void> {
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe.source);
-  // Nothing is preloaded: the policy of the page forbids it, and all styles are its own.
+  // No preload: the content security policy forbids it, and all styles are same-origin.
   const { violations } = await page.evaluate<axe.AxeResults>("axe.run(document, { preload: false, resultTypes: ['violations'] })");
   const findings = violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -105,27 +105,27 @@ export async function assertAccessible(page: Page, where: string): Promise<void>
   assert.deepEqual(findings, [], `axe-core on ${where}`);
 }
 
-/** The windows in which every part is walked through: a phone and a screen. */
+/** Window sizes of the visual checks: a phone and a screen. */
 export const windows = [
   { width: 360, height: 740 },
   { width: 1440, height: 900 },
 ] as const;
 
-/** Presses Tab until the element with this test id has the focus, which must be visible then. */
+/** Presses Tab until the element with this test id has a visible focus. */
 export async function tabTo(page: Page, testId: string, most = 60): Promise<void> {
   const seen: string[] = [];
   for (let i = 0; i < most; i += 1) {
     await page.keyboard.press('Tab');
     seen.push(await page.evaluate<string>('document.activeElement?.dataset.testid ?? document.activeElement?.tagName ?? ""'));
     if (seen.at(-1) === testId) {
-      assert.equal(await page.evaluate('document.activeElement.matches(":focus-visible")'), true, `${testId} does not show its focus`);
+      assert.equal(await page.evaluate('document.activeElement.matches(":focus-visible")'), true, `${testId} has no visible focus`);
       return;
     }
   }
-  assert.fail(`${testId} is not reached by Tab: ${seen.join(' ')}`);
+  assert.fail(`${testId} is not reachable by Tab: ${seen.join(' ')}`);
 }
 
-/** How far the page is wider than the window, in CSS pixels, once it is drawn: what it measures to lay itself out, it is told with a picture. */
+/** Horizontal overflow of the page in CSS pixels, after two frames, because ResizeObserver callbacks run with a frame. */
 export async function overflow(page: Page): Promise<number> {
   return page.evaluate(`new Promise((resolve) => {
     const measure = () => resolve(document.documentElement.scrollWidth - window.innerWidth);
@@ -133,12 +133,9 @@ export async function overflow(page: Page): Promise<number> {
   })`);
 }
 
-/**
- * Resolves when the tile of that name shows Chromium's fake camera (green) and the picture changes. The picture is read from the decoded frames,
- * not from the screen.
- */
+/** Resolves when the tile shows the fake camera of Chromium (green) and its decoded frames change. */
 export async function seesMovingPicture(page: Page, name: string): Promise<void> {
-  // A frame of the last time would differ from one that stands still since.
+  // A frame of a previous check would differ from a frozen video.
   await page.evaluate(`delete window.__frames?.[${JSON.stringify(name)}]`);
   await comesToHold(
     page,
@@ -165,13 +162,13 @@ export async function seesMovingPicture(page: Page, name: string): Promise<void>
   );
 }
 
-/** Resolves when the expression is true in the page. Playwright's own waiting evaluates text inside the page, which the console's policy forbids. */
+/** Resolves when the expression is true. Not waitForFunction(), which evaluates text in the page against the content security policy. */
 export async function comesToHold(page: Page, expression: string): Promise<void> {
   const picture = async () => `${expression}\n${await whatIsThere(page)}`;
   await eventually(picture, () => page.evaluate(expression), { within: deadline, every: 100 });
 }
 
-/** For the one who looks for the reason later: what the page says, and the size, state, time and tracks of its videos. */
+/** Diagnostics for a failure: text of the page, and size, state, time and tracks of its videos. */
 function whatIsThere(page: Page): Promise<string> {
   return page.evaluate(`JSON.stringify({
     text: document.body.innerText.slice(0, 2_000),
@@ -183,12 +180,12 @@ function whatIsThere(page: Page): Promise<string> {
   })`);
 }
 
-/** Resolves when nothing is heard for a second: what was under way, and what the browser makes up for sound that is late, fades first. */
+/** Resolves after a second of silence. Buffered and concealed audio fades out first. */
 export async function hearsNothing(page: Page): Promise<void> {
-  await eventually('it is silent in the page', async () => (await heardFrequency(page, 1_000)) === 0, { within: deadline });
+  await eventually('the page is silent', async () => (await heardFrequency(page, 1_000)) === 0, { within: deadline });
 }
 
-/** Loudest frequency in Hz that the page hears within the time, over all sounds of others. 0 is silence. */
+/** Loudest frequency in Hz within the time, over all remote audio. 0 is silence. */
 export async function heardFrequency(page: Page, milliseconds: number): Promise<number> {
   return page.evaluate(`(async () => {
     const context = new AudioContext();

@@ -1,4 +1,4 @@
-// A list of several hundred rooms: few rows are drawn, and all are reached by scrolling, by keyboard, by search and with their number.
+// A list of several hundred rooms: few rows are rendered, and all are reachable by scrolling, keyboard and search.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -8,11 +8,11 @@ import { byId, comesToHold, launch, seeText, windows } from './console-kit.ts';
 import { drawnRooms, lookAt, openPart } from './console-views.ts';
 
 const rooms = 300;
-/** Of 300; a window of 900 px shows about twenty. */
+/** Of 300 rows; a window of 900 px shows about 20. */
 const maxDrawn = 80;
 const nameOf = (index: number): string => `room-${index}`;
 
-/** The list of 300 rooms, on a screen or on a phone, where some cards are higher than others. */
+/** Opens the list of 300 rooms. On a phone some cards are higher than others. */
 async function openList(t: TestContext, viewport: (typeof windows)[number]): Promise<{ page: Page; api: ApiClient; complaints: string[] }> {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
@@ -28,7 +28,7 @@ async function openList(t: TestContext, viewport: (typeof windows)[number]): Pro
 
 const fewRows = `document.querySelectorAll('${byId('room-row')}').length < ${maxDrawn}`;
 
-/** From the window's middle down to the navigation of a phone, or the table's end, there are rows, with nothing but a gap between two. */
+/** True if rows fill the window from its middle to the navigation of a phone or the end of the table, without holes. */
 const windowIsFull = `(() => {
   const { left, bottom } = document.querySelector('.data-table tbody').getBoundingClientRect();
   const points = [];
@@ -43,7 +43,7 @@ const isInSight = (room: string) => `(() => {
 })()`;
 
 for (const viewport of windows) {
-  test(`of ${rooms} rooms few are drawn at ${viewport.width} px, and scrolling shows each in its place`, async (t) => {
+  test(`few of ${rooms} rooms are rendered at ${viewport.width} px, and scrolling shows each in its position`, async (t) => {
     const { page, complaints } = await openList(t, viewport);
     assert.equal(await page.locator('.data-table').getAttribute('aria-rowcount'), String(rooms + 1));
     assert.equal(await page.locator('.data-table thead [role=row]').getAttribute('aria-rowindex'), '1');
@@ -71,14 +71,14 @@ for (const viewport of windows) {
   });
 }
 
-/** The room whose row has the focus, and the button or link in it. */
+/** The room of the focused row, and the focused button or link. */
 const focus = (page: Page) =>
   page.evaluate<[string | undefined, string | undefined]>(`(() => {
     const at = document.activeElement;
     return [at?.closest('tr')?.dataset.room, at?.dataset.testid ?? at?.className];
   })()`);
 
-test('Tab goes through every row of a long list in its order, and the focus is not lost in a row that is scrolled away', async (t) => {
+test('Tab moves through the rows of a long list in order, and a row that is scrolled away keeps the focus', async (t) => {
   const { page } = await openList(t, windows[1]);
   await page
     .locator(`[data-room="${nameOf(0)}"] a`)
@@ -99,9 +99,9 @@ test('Tab goes through every row of a long list in its order, and the focus is n
   await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
   await page.waitForSelector(`[data-room="${nameOf(rooms - 5)}"]`);
   await comesToHold(page, fewRows);
-  assert.deepEqual(await focus(page), before, 'the focus stays where it was');
+  assert.deepEqual(await focus(page), before, 'the focus does not move');
   for (let press = 0; press < 4; press += 1) await page.keyboard.press('Tab');
-  assert.deepEqual(await focus(page), [nameOf(51), before[1]], 'and goes on from there');
+  assert.deepEqual(await focus(page), [nameOf(51), before[1]], 'Tab continues from the focused row');
   await comesToHold(page, isInSight(nameOf(51)));
   await page.keyboard.press('Shift+Tab');
   assert.equal((await focus(page))[0], nameOf(50));
@@ -109,10 +109,10 @@ test('Tab goes through every row of a long list in its order, and the focus is n
   await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight / 2)');
   await page.waitForSelector(`[data-room="${nameOf(rooms / 2)}"]`);
   while ((await focus(page))[0] === undefined) await page.keyboard.press('Tab');
-  assert.equal((await focus(page))[0], nameOf(0), 'from above the table the keyboard comes to its first row');
+  assert.equal((await focus(page))[0], nameOf(0), 'Tab from above the table reaches its first row');
 });
 
-test('a long list stays where it is scrolled to while rooms above come and go', async (t) => {
+test('a long list keeps its scroll position while rooms above are added and removed', async (t) => {
   const { page, api } = await openList(t, windows[1]);
   await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight / 2)');
   const looked = `[data-room="${nameOf(rooms / 2)}"]`;
@@ -131,7 +131,7 @@ test('a long list stays where it is scrolled to while rooms above come and go', 
   await comesToHold(page, stays);
 });
 
-test('the row below the mouse is marked, and rows that pass below it are not', async (t) => {
+test('the row under the mouse is highlighted, but not rows that scroll past it', async (t) => {
   const { page, complaints } = await openList(t, windows[1]);
   const marked = `[...document.querySelectorAll('${byId('room-row')}')]
     .filter((row) => getComputedStyle(row).backgroundColor !== 'rgba(0, 0, 0, 0)')

@@ -1,4 +1,4 @@
-// Rooms, Cluster and Health walked through: on a phone and a screen, light and dark, by keyboard, with names of strangers, and with a token that may only read.
+// Rooms, Cluster and Health pages: on a phone and a screen, light and dark, by keyboard, with untrusted names, and with a read-only token.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -9,7 +9,7 @@ import { apiToken, type StartedNode, startNode } from '../kit/processes/start-no
 import { byId, launch, openConsole, overflow, seeText, tabTo, windows } from './console-kit.ts';
 import { addressesOf, drawnRooms, lookAt, openPart } from './console-views.ts';
 
-/** Somebody who is in the room, with this name. */
+/** Adds a connected peer with this name. */
 async function join(t: TestContext, node: StartedNode, roomId: string, name: string): Promise<void> {
   const api = apiClient(node.url, apiToken);
   const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', metadata: { name } });
@@ -27,7 +27,7 @@ const strangers = {
 
 const cells = (page: Page, row: string) => page.locator(`${row} [role=cell]`).allTextContents();
 
-test('rooms with people in them are shown in every window, with names of strangers as the text that they are', async (t) => {
+test('the list of rooms fits every window and shows untrusted names as text', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'plain', maxPeers: 20, videoCodec: 'h264', externalId: strangers.html });
@@ -37,7 +37,7 @@ test('rooms with people in them are shown in every window, with names of strange
   await api.post('/room/plain/peer', { type: 'webrtc' });
   const browser = await launch(t);
   const { page, complaints } = await openPart(browser, { url: node.url, token: apiToken, hash: '#/' });
-  await seeText(page, 'facts', '3 rooms · 4 people in them');
+  await seeText(page, 'facts', '3 rooms · 4 participants');
   const strange = '[data-room="strange"]';
   await page.waitForSelector(strange);
   assert.equal(await page.locator(`${strange} ${byId('peer-count')}`).textContent(), '4');
@@ -46,7 +46,7 @@ test('rooms with people in them are shown in every window, with names of strange
   assert.match((await page.locator(`${strange} ${byId('names')}`).textContent()) ?? '', / and 1 more$/);
   assert.equal(await page.locator('[data-room="plain"] bdi').first().textContent(), strangers.html);
   assert.equal(await page.locator('table img, table b').count(), 0);
-  assert.match((await cells(page, '[data-room="plain"]')).join('|'), /0 of 20.*1 expected.*H\.264/s);
+  assert.match((await cells(page, '[data-room="plain"]')).join('|'), /0 of 20.*1 invited.*H\.264/s);
   await lookAt(page, 'rooms');
   await page.click(byId('create-room'));
   await page.selectOption('select[name=maxPeers-choice]', 'value');
@@ -60,7 +60,7 @@ test('rooms with people in them are shown in every window, with names of strange
   );
   await page.keyboard.press('Escape');
   await page.locator(`${strange} ${byId('remove-room')}`).click();
-  await page.getByText('All 4 people in it are disconnected.').waitFor();
+  await page.getByText('4 participants will be disconnected.').waitFor();
   await lookAt(page, 'rooms-end');
   await page.keyboard.press('Escape');
   await page.fill(byId('search'), 'PLAIN');
@@ -71,13 +71,13 @@ test('rooms with people in them are shown in every window, with names of strange
   await page.fill(byId('search'), 'nothing like this');
   await seeText(page, 'none-found', 'nothing like this');
   await page.fill(byId('search'), '');
-  await page.getByRole('button', { name: 'In the room' }).click();
+  await page.getByRole('button', { name: 'Participants' }).click();
   await page.waitForSelector('[aria-sort="descending"]');
   assert.equal(await page.locator(byId('room-row')).first().getAttribute('data-room'), 'strange');
   assert.deepEqual(complaints, []);
 });
 
-test('many rooms that come and go at once cost the server few questions', async (t) => {
+test('many rooms that are created and deleted at once cause few requests', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   const browser = await launch(t);
@@ -88,16 +88,16 @@ test('many rooms that come and go at once cost the server few questions', async 
   const ids = Array.from({ length: 120 }, (_, index) => `room-${index}`);
   await Promise.all(ids.map((roomId) => api.post('/room', { roomId })));
   await seeText(page, 'facts', '120 rooms');
-  // One list and four single rooms in three seconds at most, however long it takes here.
+  // At most one list and four single rooms per three seconds.
   const most = 10 + 2 * ((Date.now() - began) / 1_000);
-  assert.ok(addresses.length <= most, `${addresses.length} questions for 120 rooms: ${addresses.join(' ')}`);
+  assert.ok(addresses.length <= most, `${addresses.length} requests for 120 rooms: ${addresses.join(' ')}`);
   assert.equal(await page.locator('.data-table').getAttribute('aria-rowcount'), '121');
   for (const { room, index } of await drawnRooms(page)) assert.equal(room, ids[index]);
   await Promise.all(ids.slice(1).map((roomId) => api.delete(`/room/${roomId}`)));
   await seeText(page, 'facts', '1 room ·');
 });
 
-test('a token that may only read sees every part, and every button that would change something says why it does not', async (t) => {
+test('a read-only token can view every page, and every button for a change explains why it is disabled', async (t) => {
   const readToken = `${apiToken}-that-reads`;
   const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken });
   const api = apiClient(node.url, apiToken);
@@ -109,7 +109,7 @@ test('a token that may only read sees every part, and every button that would ch
   for (const button of ['create-room', 'invite', 'remove-room']) {
     const found = page.locator(byId(button)).first();
     assert.equal(await found.getAttribute('aria-disabled'), 'true', button);
-    assert.equal(await found.getAttribute('title'), 'Your token may only read.', button);
+    assert.equal(await found.getAttribute('title'), 'Your token is read-only.', button);
     await found.click({ force: true });
   }
   assert.equal(await page.locator('dialog').count(), 0);
@@ -121,11 +121,11 @@ test('a token that may only read sees every part, and every button that would ch
   assert.equal(await page.locator('dialog').count(), 0);
   await page.goto(`${node.url}/#/health`);
   await page.waitForSelector(byId('config-row'));
-  assert.equal((await page.content()).includes(readToken), false, 'no token stands in a page');
+  assert.equal((await page.content()).includes(readToken), false, 'no page contains the token');
   assert.deepEqual(complaints, []);
 });
 
-test('a node of two is drained and called back by keyboard, after the console said what that does', async (t) => {
+test('a node is drained and its drain cancelled by keyboard, after the console shows the impact', async (t) => {
   const { owner, nonOwner, api } = await startNodePair(t, { both: { SVC_DRAIN_TIMEOUT: '600' } });
   const nodes: string[] = (await api.get('/cluster/nodes')).body.data.map(({ name }: { name: string }) => name);
   const own = nodes.find((name) => name.startsWith('owner'));
@@ -140,32 +140,32 @@ test('a node of two is drained and called back by keyboard, after the console sa
   const browser = await launch(t);
   const { page, complaints } = await openPart(browser, { url: nonOwner.url, token: apiToken, hash: '#/cluster' });
   const row = `[data-node="${name}"]`;
-  await page.locator(row).getByText('Takes rooms').waitFor();
+  await page.locator(row).getByText('Accepting rooms').waitFor();
   await seeText(page, 'facts', '2 nodes · 1 room');
   await lookAt(page, 'cluster');
   await page.locator(`${row} ${byId('drain')}`).focus();
   await page.keyboard.press('Enter');
-  await page.getByText('New rooms go to the one other node that takes some.').waitFor();
-  await page.getByText('1 room with 1 person goes on until everybody left').waitFor();
-  await page.getByText('As the node is configured (SVC_DRAIN_TIMEOUT): 10 minutes from now').waitFor();
+  await page.getByText('New rooms will be created on the one other node that accepts rooms.').waitFor();
+  await page.getByText('1 room with 1 participant continues until everyone has left').waitFor();
+  await page.getByText('Rooms with participants will be closed in 10 minutes').waitFor();
   await lookAt(page, 'cluster-drain');
   await tabTo(page, 'drain-minutes');
   await page.keyboard.type('x');
   assert.equal(await page.locator(byId('confirm')).isDisabled(), true);
   await page.keyboard.press('Backspace');
   await page.keyboard.type('90');
-  await page.getByText('1 hour 30 minutes from now').waitFor();
+  await page.getByText('closed in 1 hour 30 minutes').waitFor();
   assert.match((await page.locator(`dialog ${byId('copy-curl')}`).getAttribute('data-command')) ?? '', /-X POST .*\{"deadline":5400\}/);
   await tabTo(page, 'confirm');
   await page.keyboard.press('Enter');
   await page.waitForSelector(`${row}[data-state="draining"]`);
-  await seeText(page, 'drain-progress', '1 room left, at the latest until');
+  await seeText(page, 'drain-progress', '1 room left, deadline');
   const { deadline } = (await api.get(`/cluster/nodes/${name}/drain`)).body.data;
   const left = Date.parse(deadline) - Date.now();
   assert.ok(left > 80 * 60_000 && left <= 90 * 60_000, `${left} ms`);
   await tabTo(page, 'cancel-drain');
   await page.keyboard.press('Enter');
-  await seeText(page, 'cancel-sentences', 'The deadline of its 1 room is lifted');
+  await seeText(page, 'cancel-sentences', 'The deadline of its 1 room is removed');
   await tabTo(page, 'confirm');
   await page.keyboard.press('Enter');
   await page.waitForSelector(`${row}[data-state="accepting"]`);
@@ -180,16 +180,16 @@ test('a node of two is drained and called back by keyboard, after the console sa
   assert.deepEqual(complaints, []);
 });
 
-test('health says in words how the node is, which settings have no effect, and what is in force, without a secret', async (t) => {
+test('the Health page shows the state of the node and the effective configuration without secrets', async (t) => {
   const node = await startNode(t, { SVC_DRAIN_TIMEOUT: '77' });
   const browser = await launch(t);
   const { page, complaints } = await openPart(browser, { url: node.url, token: apiToken, hash: '#/health' });
-  await seeText(page, 'facts', 'takes rooms · alone, without a cluster');
+  await seeText(page, 'facts', 'accepting rooms · standalone');
   await page.waitForSelector(byId('config-row'));
   await lookAt(page, 'health');
   const drain = page.locator('[data-name="SVC_DRAIN_TIMEOUT"]');
   assert.match((await drain.textContent()) ?? '', /77[\s\S]*Environment/);
-  assert.match((await page.locator('[data-name="SVC_SERVER_API_TOKEN"]').textContent()) ?? '', /kept secret/);
+  assert.match((await page.locator('[data-name="SVC_SERVER_API_TOKEN"]').textContent()) ?? '', /hidden/);
   assert.equal((await page.content()).includes(apiToken), false);
   await tabTo(page, 'config-search');
   await page.keyboard.type('drain_time');
@@ -202,7 +202,7 @@ test('health says in words how the node is, which settings have no effect, and w
   assert.deepEqual(complaints, []);
 });
 
-test('no part jumps while it loads, and the widest screen is used with measure', async (t) => {
+test('no page shifts its layout while it loads or overflows, up to the widest screen', async (t) => {
   const { nonOwner, api } = await startNodePair(t);
   for (let index = 0; index < 40; index += 1) await api.post('/room', { roomId: `room-${index}` });
   const browser = await launch(t);
@@ -215,7 +215,7 @@ test('no part jumps while it loads, and the widest screen is used with measure',
       await page.reload();
       await page.waitForSelector(byId(row));
       assert.ok((await overflow(page)) <= 0, `${hash} at ${size.width} px is too wide`);
-      // 0.1 is what Chromium's measure calls good.
+      // Up to 0.1 is a good Cumulative Layout Shift.
       const jumps = await page.evaluate<number>(`new Promise((resolve) => {
         let sum = 0;
         new PerformanceObserver((list) => {
@@ -223,12 +223,12 @@ test('no part jumps while it loads, and the widest screen is used with measure',
         }).observe({ type: 'layout-shift', buffered: true });
         setTimeout(() => resolve(sum), 500);
       })`);
-      assert.ok(jumps < 0.1, `${hash} at ${size.width} px jumps by ${jumps}`);
+      assert.ok(jumps < 0.1, `${hash} at ${size.width} px has a layout shift of ${jumps}`);
     }
   }
 });
 
-test('the frame is gone through by keyboard: past the navigation, to another part, from light to dark and out', async (t) => {
+test('the shell is usable by keyboard: skip link, navigation, theme and log-out', async (t) => {
   const node = await startNode(t);
   const browser = await launch(t);
   const { page } = await openConsole(browser, node.url);
@@ -258,7 +258,7 @@ test('the frame is gone through by keyboard: past the navigation, to another par
   await tabTo(page, 'nav-health');
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('config-row'));
-  assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN', 'who goes to another part goes on there');
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN', 'navigation moves the focus to the content');
   assert.equal(await page.title(), 'Health · Mediarooms');
   await page.locator(byId('log-out')).focus();
   await page.keyboard.press('Enter');

@@ -1,4 +1,4 @@
-// The picture of the console in the README: real people in a real room, compared with how the console looks now; `npm run picture` makes it anew.
+// The screenshot of the console in the README, compared with the current console; `npm run picture` takes it again.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { assertAccessible, byId, comesToHold, enter, launch, openConsole, tileOf } from './console-kit.ts';
 
-/** Set: the picture is made; else it is looked at only. */
+/** True if the screenshot is to be written, otherwise it is only compared. */
 const making = process.env.MEDIAROOMS_MAKE_PICTURE !== undefined;
 const root = join(import.meta.dirname, '../..');
 const path = join(root, 'docs/console.png');
@@ -37,7 +37,7 @@ const others: readonly { peerId: string; name: string; speaks: boolean; muted: b
   },
 ];
 
-test('the picture in the README shows the console as it is: a call with its panel open', async (t) => {
+test('the screenshot in the README matches the current console: a room with its panel open', async (t) => {
   const env = { SVC_COMPONENTS_USED: 'hls recording', SVC_RESOURCES_BASE_PATH: await makeResources(t) };
   const node = await startNode(t, env);
   const api = apiClient(node.url, apiToken);
@@ -88,8 +88,8 @@ test('the picture in the README shows the console as it is: a call with its pane
   await card.locator('summary').first().click();
   const points = `Number(document.querySelector('${byId('chart-up')}')?.dataset.points)`;
   await comesToHold(page, `${points} >= ${making ? 12 : 3}`);
-  await assertAccessible(page, 'the picture');
-  // Nothing has the focus, and nothing is hovered.
+  await assertAccessible(page, 'the screenshot');
+  // No element is focused or hovered.
   await page.evaluate('document.activeElement?.blur()');
   await page.mouse.move(0, 0);
   const now = await page.screenshot();
@@ -102,11 +102,11 @@ test('the picture in the README shows the console as it is: a call with its pane
   assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /!\[[^\]]{20,}\]\(docs\/console\.png\)/);
   const blank = await (await browser.newContext()).newPage();
   const differing = await shareThatDiffers(blank, now, kept);
-  t.diagnostic(`${(100 * differing).toFixed(1)} % of the picture differ`);
-  assert.ok(differing < 0.15, `${Math.round(100 * differing)} % of docs/console.png is not how the console looks now: npm run picture`);
+  t.diagnostic(`${(100 * differing).toFixed(1)} % of the screenshot differ`);
+  assert.ok(differing < 0.15, `${Math.round(100 * differing)} % of docs/console.png differ from the current console; run npm run picture`);
 });
 
-/** As small as a page that is read over a phone wants it: 256 colours do. */
+/** Reduces the screenshot to 256 colors, for a small file. */
 function withFewColours(picture: Buffer): Buffer {
   const filter = 'split[one][other];[one]palettegen=stats_mode=single[palette];[other][palette]paletteuse=dither=none';
   const args = [
@@ -129,7 +129,7 @@ function withFewColours(picture: Buffer): Buffer {
   return execFileSync('ffmpeg', args, { input: picture, timeout: 30_000, maxBuffer: 64 * 1024 * 1024 });
 }
 
-/** How much of two pictures of one size is of another colour: from 0 to 1, coarsely, so that fonts and people who move do not count. */
+/** Share of two images of the same size that differ in color, from 0 to 1. Coarse, so that fonts and moving participants do not count. */
 async function shareThatDiffers(page: Page, one: Buffer, other: Buffer): Promise<number> {
   const urls = [one, other].map((picture) => `data:image/png;base64,${picture.toString('base64')}`);
   return page.evaluate(async (pictures) => {

@@ -1,4 +1,4 @@
-// Recordings for tests of the console: real ones of a green picture and a tone, reports that were made by hand, and what plays in the page.
+// Recording kit: real recordings of a green video and a tone, hand-written reports, and checks of the player.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -8,7 +8,7 @@ import { addComponent, withSources } from '../kit/media/sources.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, comesToHold } from './console-kit.ts';
 
-/** A node with room `r`, in which a green picture and a tone are recorded. */
+/** A node with room `r`, in which a green video and a tone are recorded. */
 export async function startRecording(t: TestContext, env: Record<string, string> = {}) {
   const resources = await withSources(t, 30);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources, ...env });
@@ -22,18 +22,18 @@ export async function startRecording(t: TestContext, env: Record<string, string>
   return { node, api, resources, id, stop };
 }
 
-/** Resolves when so many milliseconds of each of two tracks are in the files. */
+/** Resolves when both tracks are recorded for this number of milliseconds. */
 export async function waitForTracks(api: ApiClient, id: string, length: number): Promise<void> {
   const areThere = async () => {
     const { tracks } = (await api.get(`/recording/${id}`)).body as { tracks: { startTime?: string }[] };
     const begun = Date.now() - length;
-    // Where a machine is busy, a track begins long after its recording.
+    // On a busy machine a track starts long after its recording.
     return tracks.filter(({ startTime }) => startTime && Date.parse(startTime) < begun).length === 2;
   };
-  await eventually('both tracks are there', areThere, { every: 100 });
+  await eventually('both tracks are recorded', areThere, { every: 100 });
 }
 
-/** The middle of the picture that plays, once it moves on. */
+/** Resolves when the player advances and shows green. */
 export async function seesGreen(page: Page): Promise<void> {
   await comesToHold(
     page,
@@ -51,13 +51,13 @@ export async function seesGreen(page: Page): Promise<void> {
   );
 }
 
-/** The loudest frequency of what plays. */
+/** Resolves when the loudest frequency of the player is this one. */
 export async function hears(page: Page, frequency: number): Promise<void> {
   await page.evaluate(`(() => {
     const context = new AudioContext();
     window.heard = new AnalyserNode(context, { fftSize: 8192 });
     const media = document.querySelector('${byId('media')}');
-    // However late somebody listens.
+    // Independent of when the check runs.
     media.loop = true;
     void media.play();
     context.createMediaElementSource(media).connect(window.heard);
@@ -77,7 +77,7 @@ export async function hears(page: Page, frequency: number): Promise<void> {
 
 const startOf = (index: number) => new Date(Date.UTC(2026, 0, 1) + index * 60_000);
 export const idOf = (room: string, index: number) => `${room}-${startOf(index).toISOString().replaceAll(/[-:.]/g, '')}`;
-/** Of a recording of a minute that began so many minutes after a certain time. */
+/** Report of a one-minute recording, which starts `index` minutes after a fixed time. */
 export const reportOf = (room: string, index: number, more: object = {}) => ({
   id: idOf(room, index),
   type: 'recording',
@@ -89,7 +89,7 @@ export const reportOf = (room: string, index: number, more: object = {}) => ({
   tracks: [],
   ...more,
 });
-/** For a resources directory. */
+/** The file of the report in a resources folder. */
 export const fileOf = (report: { id: string }) => ({ [`recordings/${report.id}/report.json`]: JSON.stringify(report) });
 
 export const madeTrack = {

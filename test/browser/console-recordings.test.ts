@@ -1,4 +1,4 @@
-// The console's part Recordings with real recordings: the list, a report, playing, downloading and deleting, and what it says in trouble.
+// Recordings pages with real recordings: list, report, playback, download, deletion, and failures.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ import { addressesOf, holdQuestions, lookAt, openPart, standsStill, tokenFile } 
 
 const list = '#/recordings';
 
-test('a recording is found, looked at, played, downloaded and deleted with the keyboard alone', async (t) => {
+test('a recording is found, opened, played, downloaded and deleted with the keyboard alone', async (t) => {
   const { node, api, resources, id, stop } = await startRecording(t);
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: '#/' });
   const addresses = addressesOf(page);
   await tabTo(page, 'nav-recordings');
   await page.keyboard.press('Enter');
   await seeText(page, 'recording-row', 'recording');
-  await seeText(page, 'facts', '1 in the cluster, 1 being made');
+  await seeText(page, 'facts', '1 recording, 1 in progress');
   await waitForTracks(api, id, 2_000);
   await stop();
   await seeText(page, 'recording-row', 'finished');
@@ -55,9 +55,9 @@ test('a recording is found, looked at, played, downloaded and deleted with the k
   const download = await downloaded;
   assert.equal(download.suggestedFilename(), `${id}-${file}`);
   assert.deepEqual(await readFile(await download.path()), await readFile(join(resources, 'recordings', id, file)));
-  assert.ok(!addresses.some((address) => address.includes(apiToken)), 'the API token stands in no address');
+  assert.ok(!addresses.some((address) => address.includes(apiToken)), 'no URL contains the API token');
   const links = await page.evaluate<string[]>('[...document.links].map((link) => link.href)');
-  assert.ok(!links.some((link) => link.includes('token=')), 'no link of the page holds a token');
+  assert.ok(!links.some((link) => link.includes('token=')), 'no link of the page contains a token');
 
   await page.focus(byId('delete-recording'));
   await page.keyboard.press('Enter');
@@ -70,8 +70,8 @@ test('a recording is found, looked at, played, downloaded and deleted with the k
   assert.deepEqual(complaints, []);
 });
 
-test('a stream that was kept is played', async (t) => {
-  // A machine that is busy may take no stream for a minute, and they play from the begin.
+test('a saved stream is played', async (t) => {
+  // A busy machine may accept no stream for a minute, while the sources are already playing.
   const resources = await withSources(t, 150);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
   const api = apiClient(node.url, apiToken);
@@ -90,13 +90,13 @@ test('a stream that was kept is played', async (t) => {
   await hears(page, 660);
   await lookAt(page, 'recording-stream');
   assert.ok(addresses.some((address) => address.includes('.m4s')));
-  assert.ok(!addresses.some((address) => address.includes(apiToken)), 'the API token stands in no address');
+  assert.ok(!addresses.some((address) => address.includes(apiToken)), 'no URL contains the API token');
   await page.click(byId('player-close'));
   await page.waitForSelector(byId('media'), { state: 'detached' });
   assert.deepEqual(complaints, []);
 });
 
-test('with a token that may only read recordings are played and downloaded, and nothing is deleted', async (t) => {
+test('a read-only token can play and download recordings but not delete them', async (t) => {
   const readToken = 'read-token-of-the-console-in-a-test';
   const { node, api, id, stop } = await startRecording(t, { SVC_SERVER_API_READ_TOKEN: readToken });
   await waitForTracks(api, id, 2_000);
@@ -116,7 +116,7 @@ test('with a token that may only read recordings are played and downloaded, and 
   assert.deepEqual(complaints, []);
 });
 
-test('what others wrote into a report is shown as it is, and does nothing; one that is no report is not shown', async (t) => {
+test('a report with hostile content is shown as text, and an invalid report is not shown', async (t) => {
   const name = `<img src=x onerror="document.title='taken'">\u202Eesrever\u2066 \u{1F468}\u200D\u{1F680}`;
   const track = { ...madeTrack, metadata: { name, about: 'x'.repeat(15_000) } };
   const failed = { upload: { state: 'failed', problem: '<b>The bucket does not exist</b>' } };
@@ -151,11 +151,11 @@ test('what others wrote into a report is shown as it is, and does nothing; one t
   assert.deepEqual(complaints, []);
 });
 
-test('of very many recordings the newest are shown, searching finds the others, and what the nodes did not describe is there too', async (t) => {
+test('the list shows the newest of many recordings first, and search finds all, including those without a summary', async (t) => {
   const reports = Array.from({ length: 1_050 }, (_, index) => reportOf(`room-${index}`, index));
   const node = await startNode(t, { SVC_RESOURCES_BASE_PATH: await makeResources(t, Object.assign({}, ...reports.map(fileOf))) });
   const { page } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: list });
-  await seeText(page, 'facts', '1050 in the cluster');
+  await seeText(page, 'facts', '1,050 recordings');
   const rows = page.locator(byId('recording-row'));
   const counted = (count: number) => `document.querySelector('.data-table').getAttribute('aria-rowcount') === '${count + 1}'`;
   await comesToHold(page, counted(200));
@@ -169,7 +169,7 @@ test('of very many recordings the newest are shown, searching finds the others, 
   await page.waitForSelector(byId('no-match'));
 });
 
-test('a recording whose server goes away while it is open stays in sight, and plays on when there is one again', async (t) => {
+test('a recording stays visible while its server is down and plays after a restart', async (t) => {
   const resources = await withSources(t, 30);
   const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
   const first = await startNodeProcess(t, { ...env, ...(await stablePort()) });
@@ -187,13 +187,13 @@ test('a recording whose server goes away while it is open stays in sight, and pl
   await first.ended;
   await page.waitForSelector(`${byId('status')}[data-state="lost"]`);
   await page.click(`[data-kind="video"] ${byId('play')}`);
-  await page.getByText('The server does not answer, trying again…').waitFor();
+  await page.getByText('Cannot reach the server. Retrying…').waitFor();
   await startNodeProcess(t, { ...env, SVC_PORT: String(first.port) });
   await seesGreen(page);
   await page.waitForSelector(`${byId('status')}[data-state="live"]`, { timeout: 60_000 });
 });
 
-test('recordings of a node that does not answer are said to be missing until it does', async (t) => {
+test('an unreachable node is reported in the list of recordings until it responds', async (t) => {
   const [held, asked] = ['held', 'asked'].map((name) => `${name}-${process.pid}@localhost`);
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: held };
   const resources = await makeResources(t);
@@ -202,7 +202,8 @@ test('recordings of a node that does not answer are said to be missing until it 
   const node = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: asked });
   const { page } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: list });
   await seeText(page, 'recording-row', 'elsewhere');
-  // After ten seconds of silence the node is lost, and missing no more: it is silent when it is asked, and not asked again before all is seen.
+  // After ten seconds without a response the node is lost and no longer reported, so it is stopped just before the request, and the next
+  // request is held until all is checked.
   const questions = await holdQuestions(page, /\/recording\?details=/);
   await questions.asked();
   holder.kill('SIGSTOP');
@@ -217,7 +218,7 @@ test('recordings of a node that does not answer are said to be missing until it 
   await seeText(page, 'recording-row', 'elsewhere');
 });
 
-test('a token that is revoked leads to the login, and back to the recording', async (t) => {
+test('a revoked token leads to the log-in page, and a new one back to the recording', async (t) => {
   const tokens = await tokenFile(t, 'first-token-of-the-console-in-a-test');
   const report = reportOf('kept', 1);
   const node = await startNode(t, {

@@ -1,4 +1,4 @@
-// What Rooms, Cluster and Health say while their server restarts, the network is cut, the node drains or the token is taken back, and that they recover by themselves.
+// Recovery of the Rooms, Cluster and Health pages from a restart, a network cut, a drain and a revoked token.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -10,13 +10,13 @@ import { byId, launch, seeText } from './console-kit.ts';
 import { openPart, tokenFile } from './console-views.ts';
 
 const parts = ['#/', '#/cluster', '#/health'] as const;
-const lost = 'Connection to the server lost, trying again…';
-/** Questions that fail are asked again after half a minute at the latest. */
+const lost = 'Disconnected. Reconnecting…';
+/** Failed requests are retried after at most half a minute. */
 const timeoutOptions = { timeout: 60_000 };
 
 const isLive = (page: Page) => page.waitForSelector(`${byId('status')}[data-state="live"]`, timeoutOptions);
 
-test('a server that is killed and started again, and a network that is cut, are told in every part, and pass', async (t) => {
+test('every page reports a killed server and a cut network and recovers', async (t) => {
   const first = await startNodeProcess(t, await stablePort());
   const proxy = await startTcpProxy(t, first.port);
   const browser = await launch(t);
@@ -27,7 +27,7 @@ test('a server that is killed and started again, and a network that is cut, are 
   await seeText(pages[0]?.page as Page, 'room-row', 'before');
   proxy.cut();
   for (const { page } of pages) await seeText(page, 'status', lost);
-  assert.equal(await pages[0]?.page.locator('[data-room="before"]').count(), 1, 'what was known stays to be seen');
+  assert.equal(await pages[0]?.page.locator('[data-room="before"]').count(), 1, 'known rooms stay visible');
   proxy.mend();
   for (const { page } of pages) await isLive(page);
   first.kill('SIGKILL');
@@ -45,7 +45,7 @@ test('a server that is killed and started again, and a network that is cut, are 
   );
 });
 
-test('a token that is taken back leads from every part to the login, which says why, and back when the token is good again', async (t) => {
+test('a revoked token leads from every page to the log-in page with a message, and back when it is valid again', async (t) => {
   const [good, other] = [`${apiToken}-one`, `${apiToken}-two`];
   const tokens = await tokenFile(t, good);
   const node = await startNode(t, { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path });
@@ -67,7 +67,7 @@ test('a token that is taken back leads from every part to the login, which says 
   await cluster.waitForSelector(byId('node-row'), timeoutOptions);
 });
 
-test('a node that drains is told in Cluster and Health, and a file of settings that is refused in Health, until both are mended', async (t) => {
+test('Cluster and Health report a drain, and Health an invalid configuration file, until both are resolved', async (t) => {
   const tokens = await tokenFile(t, apiToken);
   const node = await startNode(t, { SVC_CONFIG_FILES: tokens.path });
   const api = apiClient(node.url, apiToken);
@@ -75,14 +75,14 @@ test('a node that drains is told in Cluster and Health, and a file of settings t
   const open = (hash: string) => openPart(browser, { url: node.url, token: apiToken, hash });
   const [{ page: cluster }, { page: health }] = await Promise.all([open('#/cluster'), open('#/health')]);
   const { name } = (await api.get('/cluster/nodes')).body.data[0];
-  await seeText(health, 'finding', 'apiTokens of the files has no effect');
+  await seeText(health, 'finding', 'apiTokens in the configuration files has no effect');
   await api.post(`/cluster/nodes/${name}/drain`, { deadline: 3600 });
   await cluster.waitForSelector('[data-state="draining"]');
-  await seeText(cluster, 'no-node-takes', 'No node takes rooms');
-  await seeText(cluster, 'drain-progress', 'No room is left: it can be taken away.');
+  await seeText(cluster, 'no-node-takes', 'No node accepts new rooms');
+  await seeText(cluster, 'drain-progress', 'No rooms left: safe to remove.');
   await seeText(health, 'finding', 'This node is draining');
   await tokens.replace('');
-  await seeText(health, 'finding', 'The configuration files are refused');
+  await seeText(health, 'finding', 'Invalid configuration files');
   await tokens.replace(`${apiToken}-two`);
   await api.delete(`/cluster/nodes/${name}/drain`);
   await cluster.waitForSelector('[data-state="accepting"][data-node]');

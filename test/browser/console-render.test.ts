@@ -1,4 +1,4 @@
-// The console renders a recording to one MP4: asks for it, plays and downloads it, and says why where it cannot be.
+// Rendering a recording to MP4 in the console: start, playback, download, and failures.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ import { fileOf, idOf, madeTrack, reportOf, seesGreen, startRecording, waitForTr
 import { lookAt, openPart } from './console-views.ts';
 import { waitUntil } from './guest-kit.ts';
 
-/** Rendering is done with what the rest of the machine leaves, which beside another browser is little. */
+/** Rendering has low priority, so it is slow next to a browser. */
 const timeoutOptions = { timeout: 180_000 };
 const options = { timeout: 420_000 };
 
-test('a recording is rendered to one MP4, which is played and goes with it; one that cannot be rendered says why', options, async (t) => {
+test('a recording is rendered to MP4, played, downloaded and deleted with it; a failed render shows the reason', options, async (t) => {
   const { node, api, resources, id, stop } = await startRecording(t);
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: `#/recordings/${id}` });
   await seeText(page, 'render', 'Can be rendered once the recording has ended.');
@@ -49,12 +49,12 @@ test('a recording is rendered to one MP4, which is played and goes with it; one 
   await lookAt(page, 'recording-render-failed');
 });
 
-test('a recording whose node went and left it in S3 is rendered from there', options, async (t) => {
+test('an interrupted recording is rendered from S3', options, async (t) => {
   const s3 = await startS3Server(t);
   const { api, resources, id, stop } = await startRecording(t);
   await waitForTracks(api, id, 2_000);
   await stop();
-  await waitUntil(async () => (await api.get(`/recording/${id}`)).body.state === 'finished', 'the recording has ended');
+  await waitUntil(async () => (await api.get(`/recording/${id}`)).body.state === 'finished', 'the recording is finished');
   const made = join(resources, 'recordings', id);
   const left = { ...JSON.parse(await readFile(join(made, 'report.json'), 'utf8')), id: idOf('left', 1), roomId: 'left' };
   const report = { ...left, node: 'gone@elsewhere', state: 'running', endTime: null };
@@ -66,12 +66,12 @@ test('a recording whose node went and left it in S3 is rendered from there', opt
 
   const node = await startNode(t, { ...s3.env, SVC_RESOURCES_BASE_PATH: await makeResources(t) });
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: `#/recordings/${left.id}` });
-  await page.getByText('left by its node').waitFor();
-  await seeText(page, 'render', 'The node that made it is not in the cluster');
+  await page.getByText('interrupted').waitFor();
+  await seeText(page, 'render', 'Its node is not in the cluster');
   await lookAt(page, 'recording-left');
   await page.getByText('All recordings').click();
-  await seeText(page, 'recording-row', 'left by its node');
-  await seeText(page, 'facts', '1 in the cluster');
+  await seeText(page, 'recording-row', 'interrupted');
+  await seeText(page, 'facts', '1 recording');
   await lookAt(page, 'recordings-left');
   await page.click(byId('recording-link'));
   await page.click(byId('render-open'));

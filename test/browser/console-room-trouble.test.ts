@@ -1,4 +1,4 @@
-// The page of a room while its server is away, starts again, drains, or no longer takes the token: it says so and goes on by itself.
+// Recovery of the room page from a network cut, a restart, a drain and a revoked token.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -23,7 +23,7 @@ async function logIn(page: Page, token: string): Promise<void> {
 
 const peer = (id: string) => `${byId('peer')}[data-peer="${id}"]`;
 
-test('a network that is cut is told; what happened meanwhile is filled in when it is back', async (t) => {
+test('a cut network is reported, and missed events are loaded when it recovers', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'trouble' });
@@ -41,7 +41,7 @@ test('a network that is cut is told; what happened meanwhile is filled in when i
   await page.waitForSelector(`${byId('event')}[data-type="PeerDeleted"]`);
   await page.waitForSelector(byId('log-lost'), { state: 'detached' });
   await page.waitForSelector(byId('panel-lost'), { state: 'detached' });
-  // What was missed may be shown in more than one step.
+  // Missed events may appear in several updates.
   await comesToHold(page, `document.querySelectorAll('${byId('event')}').length >= 4`);
   assert.deepEqual(await page.locator(byId('event')).evaluateAll((rows) => rows.map((row) => row.getAttribute('data-type'))), [
     'PeerAdded',
@@ -54,7 +54,7 @@ test('a network that is cut is told; what happened meanwhile is filled in when i
   assert.deepEqual(complaints, []);
 });
 
-test('a server that is killed and started again: the room has ended, and is back when it is made again', async (t) => {
+test('after a restart of the server the room page reports the end of the room, and shows the recreated room', async (t) => {
   const first = await startNodeProcess(t, await stablePort());
   await apiClient(first.url, apiToken).post('/room', { roomId: 'trouble' });
   await apiClient(first.url, apiToken).post('/room/trouble/peer', { type: 'webrtc', peerId: 'ada' });
@@ -77,7 +77,7 @@ test('a server that is killed and started again: the room has ended, and is back
   assert.deepEqual(complaints, []);
 });
 
-test('a token that is taken back leads to the login, and a good one back to the room', async (t) => {
+test('a revoked token leads to the log-in page, and a valid one back to the room', async (t) => {
   const one = `${apiToken}-one`;
   const two = `${apiToken}-two`;
   const tokens = await tokenFile(t, one);
@@ -92,7 +92,7 @@ test('a token that is taken back leads to the login, and a good one back to the 
   await page.waitForSelector(`${byId('event')}[data-type="RoomCreated"]`);
 });
 
-test('who was in a call when the token was taken back is led to the login once, and back by itself when the token is good again', async (t) => {
+test('a user in a room with a revoked token gets to the log-in page once, and back automatically when it is valid again', async (t) => {
   const [good, other] = [`${apiToken}-one`, `${apiToken}-two`];
   const tokens = await tokenFile(t, good);
   const node = await startNode(t, { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path });
@@ -103,12 +103,12 @@ test('who was in a call when the token was taken back is led to the login once, 
   await tokens.replace(other);
   await page.waitForSelector(byId('login-token'));
   assert.equal((await goodbye).status(), 401);
-  await page.getByText('this one is tried again now and then').waitFor();
+  await page.getByText('This one is retried automatically').waitFor();
   await tokens.replace(good);
   await page.waitForSelector(byId('room-panel'));
 });
 
-test('a node that drains tells who is in the call until when, and whoever only looks that the room has ended', async (t) => {
+test('a drain shows its deadline to participants, and the end of the room to observers', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'trouble' });
@@ -117,7 +117,7 @@ test('a node that drains tells who is in the call until when, and whoever only l
   const watcher = await openRoom(t, node.url);
   const { name } = (await api.get('/cluster/nodes')).body.data[0];
   assert.equal((await api.post(`/cluster/nodes/${name}/drain`, { deadline: 3600 })).status, 202);
-  await ada.page.getByText('The server goes away: this room ends at').waitFor();
+  await ada.page.getByText('The server is shutting down. This room closes at').waitFor();
   await ada.page.click(byId('leave'));
   await ada.page.waitForSelector(byId('left'));
   await seeText(watcher.page, 'panel-ended', 'This room has ended.');

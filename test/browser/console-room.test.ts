@@ -1,4 +1,4 @@
-// The page of a room in Chromium with real people in it: how their media goes, moderation, components of every kind, events, and who may only look.
+// The room page in Chromium: stats, moderation, components of every type, events, and a read-only token.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
@@ -29,7 +29,7 @@ import { lookAt } from './console-views.ts';
 const run = promisify(execFile);
 const readToken = `read-${apiToken}`;
 const wide = { viewport: { width: 1440, height: 900 } };
-/** For layers: smaller pictures have fewer than three. A camera that two use has the size that the first asked for. */
+/** Large enough for three layers. A shared camera has the size that the first page requests. */
 const withLayers = { ...wide, wholeCamera: true };
 
 async function openRoom(browser: Browser, url: string, roomId: string, token = apiToken, options: ConsoleOptions = wide) {
@@ -49,7 +49,7 @@ async function peerOf(api: ApiClient, roomId: string, name: string) {
   return body.data.peers.find((each: { metadata: { name?: string } | null }) => each.metadata?.name === name);
 }
 
-/** Runs a command line that the console copied, as somebody does who pastes it. */
+/** Runs a copied command line in a shell. */
 async function runCopied(t: TestContext, command: string): Promise<void> {
   assert.equal(command.includes(apiToken), false, command);
   assert.ok(command.includes('$TOKEN'), command);
@@ -58,7 +58,7 @@ async function runCopied(t: TestContext, command: string): Promise<void> {
   assert.match(stdout, /2\d\d$/);
 }
 
-test('who is in the room is seen with figures and charts, and is muted, unpublished, restricted and removed without joining', async (t) => {
+test('peers are shown with stats and charts, and are muted, unpublished, restricted and removed without joining', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'stage' });
@@ -68,7 +68,7 @@ test('who is in the room is seen with figures and charts, and is muted, unpublis
   const bob = await openRoom(browser, node.url, 'stage', apiToken, withLayers);
   await enter(bob.page, 'Bob');
   await seesMovingPicture(ada.page, 'Bob');
-  // Both microphones beep: who speaks is told where one is silent.
+  // Both microphones beep: the active speaker is definite only if one is muted.
   await ada.page.click(byId('toggle-mic'));
   await ada.page.waitForSelector(`${tileOf('Bob')}.speaking`);
   await ada.page
@@ -79,8 +79,8 @@ test('who is in the room is seen with figures and charts, and is muted, unpublis
   const { page, complaints } = await openRoom(browser, node.url, 'stage');
   await open(peer(page, 'Bob'));
   const entry = peer(page, 'Bob');
-  await eventually('three points of the chart', async () => Number(await entry.locator(byId('chart-up')).getAttribute('data-points')) >= 3);
-  // Each is measured by itself, and a busy machine may send nothing for the time of one measurement.
+  await eventually('three points in the chart', async () => Number(await entry.locator(byId('chart-up')).getAttribute('data-points')) >= 3);
+  // Separate checks, because on a busy machine a measurement may be zero.
   const comesToSay = (name: string, read: () => Promise<string | null>, pattern: RegExp) =>
     eventually(`${name}: ${pattern}`, async () => pattern.test((await read()) ?? ''));
   const chart = entry.locator(byId('chart-up')).locator('svg');
@@ -94,7 +94,7 @@ test('who is in the room is seen with figures and charts, and is muted, unpublis
   await camera.locator(byId('mute')).click();
   await camera.locator(byId('unmute')).waitFor();
   await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
-  // What bob is told of his microphone takes the place of what he was told of his camera, and goes.
+  // The message about the microphone replaces the one about the camera, and disappears with the unmute.
   const told = bob.page.getByText('was muted by the server.');
   await told.waitFor();
   await microphone.locator(byId('mute')).click();
@@ -132,7 +132,7 @@ test('who is in the room is seen with figures and charts, and is muted, unpublis
   assert.deepEqual([complaints, ada.complaints, bob.complaints], [[], [], []]);
 });
 
-test('components of each kind are added by forms made from the document, with the server’s sentence at the field', async (t) => {
+test('components of each type are added by generated forms, with the error message of the server at its field', async (t) => {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const kamailio = await Kamailio.start(t, { farEndPort });
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording sip', SVC_SIP_PORT: String(firstPort) });
@@ -164,9 +164,9 @@ test('components of each kind are added by forms made from the document, with th
   await page.selectOption(byId('option-subscribeMode'), 'manual');
   const command = await page.locator(`form ${byId('copy-curl')}`).getAttribute('data-command');
   assert.ok(command?.includes('"options":{"subscribeMode":"manual","width":640,"height":360}'), command ?? '');
-  // A machine that tests beside this one keep busy refuses it for now: whoever wants it asks again, once there is an answer.
+  // A busy machine rejects the stream for now: retry after each response.
   const busy = page.locator(byId('component-problem')).filter({ hasText: 'too busy' });
-  await eventually('the stream is taken', async () => {
+  await eventually('the stream is accepted', async () => {
     await page.click(byId('add-component'));
     await page.waitForSelector(`${byId('add-component')}:enabled`);
     if ((await busy.count()) === 0) return true;
@@ -196,7 +196,7 @@ test('components of each kind are added by forms made from the document, with th
     .locator(`form ${byId('copy-curl')}`)
     .last()
     .getAttribute('data-command');
-  assert.equal(withPassword?.includes(account.password), false, 'the password stands in the command line');
+  assert.equal(withPassword?.includes(account.password), false, 'the password is in the command line');
   await fill('registrarCredentials.address', `127.0.0.1:${kamailio.port};transport=tcp`);
   await page.click(byId('add-component'));
   await component(page, 'sip').filter({ hasText: 'Registered' }).waitFor();
@@ -240,7 +240,7 @@ test('components of each kind are added by forms made from the document, with th
 
 const hostile = '<img src=x onerror="document.title=\'owned\'"> \u202Eevil\u202C 🦊👩‍👩‍👧‍👦 &amp; ';
 
-test('events are told from the begin on, filtered, held still and filled up; names of others are shown as text', async (t) => {
+test('events are shown from the start of the room, filtered, paused and resumed; untrusted names are shown as text', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'log' });
@@ -257,7 +257,7 @@ test('events are told from the begin on, filtered, held still and filled up; nam
   const name = hostile + 'ü'.repeat(7_900);
   assert.ok(Buffer.byteLength(JSON.stringify({ name })) < 16 * 1024);
   assert.equal((await api.post('/room/log/peer', { type: 'webrtc', peerId: 'late', metadata: { name } })).status, 201);
-  await seeText(page, 'event-pause', 'Go on (1 new)');
+  await seeText(page, 'event-pause', 'Resume (1 new)');
   assert.equal(await page.locator(`${byId('event')}[data-type="PeerAdded"]`).count(), 1);
   await page.click(byId('event-pause'));
   const late = page.locator(byId('event')).filter({ hasText: '<img src=x onerror=' });
@@ -290,7 +290,7 @@ test('events are told from the begin on, filtered, held still and filled up; nam
   assert.deepEqual(complaints, []);
 });
 
-test('a token that may only read sees all of it and changes nothing', async (t) => {
+test('a read-only token can view the room page and change nothing', async (t) => {
   const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken, SVC_COMPONENTS_USED: 'hls' });
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'seen' });
@@ -298,7 +298,7 @@ test('a token that may only read sees all of it and changes nothing', async (t) 
   assert.equal((await postWhenIdle(api, '/room/seen/component', { type: 'hls', options: {} })).status, 201);
   const before = (await api.get('/room/seen')).body.data;
   const { page, complaints } = await openRoom(await launch(t), node.url, 'seen', readToken);
-  await seeText(page, 'cannot-join', 'Your token may only read.');
+  await seeText(page, 'cannot-join', 'Your token is read-only.');
   await open(peer(page, 'Ada'));
   await peer(page, 'Ada').locator(byId('permit-video')).click({ force: true });
   await peer(page, 'Ada').locator(byId('remove-peer')).click({ force: true });
@@ -316,7 +316,7 @@ test('a token that may only read sees all of it and changes nothing', async (t) 
   assert.deepEqual(complaints, []);
 });
 
-test('on a phone the panel is opened, walked through and closed with the keyboard alone', async (t) => {
+test('the panel is opened, used and closed with the keyboard alone on a phone', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'by-keys' });

@@ -1,4 +1,4 @@
-// The console without a call: logging in, the live list of rooms, keyboard, a phone's width, and a server that goes away.
+// The rooms page: log-in, live list, keyboard, phone width, and a restart of the server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -7,13 +7,13 @@ import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, comesToHold, launch, logIn, logInByKeys, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
 import { holdQuestions } from './console-views.ts';
 
-test('the console asks for the API token, says when it is wrong, and keeps it for the tab only', async (t) => {
+test('the console requires the API token, rejects an invalid one, and stores it for the tab only', async (t) => {
   const node = await startNode(t);
   const browser = await launch(t);
   const { page, context, complaints } = await openConsole(browser, node.url);
   await page.fill(byId('login-token'), 'wrong');
   await page.click(byId('login-submit'));
-  await seeText(page, 'login-problem', 'wrong');
+  await seeText(page, 'login-problem', 'Invalid token.');
   await logIn(page, apiToken);
   await page.reload();
   await page.waitForSelector(byId('create-room'));
@@ -24,7 +24,7 @@ test('the console asks for the API token, says when it is wrong, and keeps it fo
   assert.deepEqual(complaints, []);
 });
 
-test('in development mode nobody has to log in', async (t) => {
+test('development mode needs no log-in', async (t) => {
   const node = await startNodeProcess(t, { SVC_SERVER_API_TOKEN: undefined, SVC_SECRET_KEY_BASE: undefined });
   const browser = await launch(t);
   const { page } = await openConsole(browser, node.url);
@@ -32,7 +32,7 @@ test('in development mode nobody has to log in', async (t) => {
   assert.equal(await page.locator(byId('login-token')).count(), 0);
 });
 
-test('rooms that others make and remove appear and go without a reload, and the server’s sentence is shown where it refuses', async (t) => {
+test('rooms that are created and deleted through the API appear and disappear live, and errors of the server are shown', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   const browser = await launch(t);
@@ -81,7 +81,7 @@ test('rooms that others make and remove appear and go without a reload, and the 
   assert.deepEqual(complaints, []);
 });
 
-test('the form of a new room tells what the server does where nothing is said, and does that', async (t) => {
+test('the form of a new room shows the defaults of the server and applies them', async (t) => {
   const node = await startNode(t, {
     SVC_PEERLESS_PURGE_TIMEOUT: '5400',
     SVC_PEER_DISCONNECTED_TIMEOUT: 'none',
@@ -92,7 +92,7 @@ test('the form of a new room tells what the server does where nothing is said, a
   await logIn(page, apiToken);
   await page.click(byId('create-room'));
   const told = (name: string) => page.locator(`select[name=${name}-choice] option`).first();
-  await told('maxPeers').filter({ hasText: 'Default: at most 40 people' }).waitFor({ state: 'attached' });
+  await told('maxPeers').filter({ hasText: 'Default: at most 40' }).waitFor({ state: 'attached' });
   assert.equal(await told('peerlessPurgeTimeout').textContent(), 'Default: after 1 hour 30 minutes');
   assert.equal(await told('peerDisconnectedTimeout').textContent(), 'Default: never');
   await page.fill(byId('room-id'), 'as-it-says');
@@ -103,7 +103,7 @@ test('the form of a new room tells what the server does where nothing is said, a
   assert.deepEqual(complaints, []);
 });
 
-test('an answer that comes when its dialog was left closes no other one', async (t) => {
+test('a response to a closed dialog does not close another one', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'ended' });
@@ -127,7 +127,7 @@ test('an answer that comes when its dialog was left closes no other one', async 
   assert.deepEqual(complaints, []);
 });
 
-test('a room that is gone again as soon as it is made anew can be made anew once more', async (t) => {
+test('a room that ends right after it is recreated can be recreated again', async (t) => {
   const node = await startNode(t);
   const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/brief`);
   await page.fill(byId('login-token'), apiToken);
@@ -137,7 +137,7 @@ test('a room that is gone again as soon as it is made anew can be made anew once
   page.on('request', (request) => {
     if (request.method() === 'POST') made += 1;
   });
-  // After it was made once it is not there.
+  // The first recreated room does not exist any more.
   await page.route(/\/room\/brief$/, (route) =>
     made > 1 ? route.continue() : route.fulfill({ status: 404, json: { code: 'room_not_found', errors: 'Room brief does not exist' } }),
   );
@@ -146,7 +146,7 @@ test('a room that is gone again as soon as it is made anew can be made anew once
   assert.deepEqual(complaints, []);
 });
 
-test('everything on the rooms page is reached and done with the keyboard alone', async (t) => {
+test('the rooms page is usable with the keyboard alone', async (t) => {
   const node = await startNode(t);
   const browser = await launch(t);
   const { page } = await openConsole(browser, node.url);
@@ -156,7 +156,7 @@ test('everything on the rooms page is reached and done with the keyboard alone',
   await tabTo(page, 'create-room');
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('room-id'));
-  assert.equal(await focused(), 'room-id', 'the dialog begins at its first field');
+  assert.equal(await focused(), 'room-id', 'the first field of the dialog has the focus');
   await page.keyboard.type('by-keys');
   await page.keyboard.press('Enter');
   await seeText(page, 'room-row', 'by-keys');
@@ -167,7 +167,7 @@ test('everything on the rooms page is reached and done with the keyboard alone',
   await comesToHold(page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
   await page.keyboard.press('Escape');
   await page.waitForSelector('dialog', { state: 'detached' });
-  assert.equal(await focused(), 'invite', 'the focus is back where it was');
+  assert.equal(await focused(), 'invite', 'the focus returns to the button');
   await tabTo(page, 'remove-room');
   await page.keyboard.press('Enter');
   await page.waitForSelector(byId('confirm'));
@@ -176,7 +176,7 @@ test('everything on the rooms page is reached and done with the keyboard alone',
   await seeText(page, 'no-rooms', 'No rooms yet');
 });
 
-test('a phone of 360 pixels shows every page without scrolling sideways, in light and dark', async (t) => {
+test('every page fits a phone of 360 pixels without horizontal scrolling, in light and dark', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'a_name_as_long_as_nobody_would_ever_choose_'.repeat(2), maxPeers: 1000 });
@@ -205,7 +205,7 @@ test('a phone of 360 pixels shows every page without scrolling sideways, in ligh
   }
 });
 
-test('while the server is away the rooms page says so, and it recovers by itself', async (t) => {
+test('the rooms page reports an unreachable server and recovers', async (t) => {
   const first = await startNodeProcess(t, await stablePort());
   const browser = await launch(t);
   const { page } = await openConsole(browser, first.url);
@@ -214,7 +214,7 @@ test('while the server is away the rooms page says so, and it recovers by itself
   await seeText(page, 'room-row', 'before');
   first.kill('SIGKILL');
   await first.ended;
-  await seeText(page, 'status', 'Connection to the server lost, trying again…');
+  await seeText(page, 'status', 'Disconnected. Reconnecting…');
   const again = await startNodeProcess(t, { SVC_PORT: String(first.port) });
   await seeText(page, 'no-rooms', 'No rooms yet');
   await page.waitForSelector(`${byId('status')}[data-state="live"]`);

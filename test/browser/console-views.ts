@@ -1,4 +1,4 @@
-// A part of the console as its tests walk through it: in each size of window, in light and dark, with nothing serious for axe-core to find.
+// View kit: checks pages of the console in each window size, light and dark, with axe-core.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -9,13 +9,13 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 import { assertAccessible, byId, type ConsolePage, openConsole, overflow, windows } from './console-kit.ts';
 import { waitUntil } from './guest-kit.ts';
 
-/** Where to put pictures for people to look at; none are made without it. */
+/** Folder for screenshots; none are taken without it. */
 const pictures = process.env.MEDIAROOMS_TEST_PICTURES;
 
-/** Looked at as well where pictures are made: it costs too much time for every run. */
+/** Checked only if screenshots are taken, because it is slow. */
 const widest = { width: 3840, height: 2160 };
 
-/** Opens the console at a part (`#/…`) and logs in there. */
+/** Opens a page of the console (`#/…`) and logs in. */
 export async function openPart(
   browser: Browser,
   { url, token, hash }: { url: string; token: string; hash: string },
@@ -28,12 +28,12 @@ export async function openPart(
   return opened;
 }
 
-/** Looks at the page as it is: a phone and a screen, light and dark. It is left as a screen in light. */
+/** Checks overflow and accessibility of the current page on a phone and a screen, light and dark. Ends with a light screen. */
 export async function lookAt(page: Page, name: string): Promise<void> {
   for (const size of pictures ? [widest, ...windows] : windows) {
     await page.setViewportSize(size);
     for (const colorScheme of ['dark', 'light'] as const) {
-      // Without motion: else colours are looked at on their way from one scheme to the other.
+      // Without motion, because colors would be checked during their transition.
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       if (pictures) {
         mkdirSync(pictures, { recursive: true });
@@ -45,7 +45,7 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   }
 }
 
-/** The innermost elements that stand out of the window. */
+/** The innermost elements that overflow the window. */
 function tooWide(page: Page): Promise<string> {
   return page.evaluate(`[...document.querySelectorAll('body *')]
     .filter((each) => each.getBoundingClientRect().right > window.innerWidth + 0.5)
@@ -53,16 +53,16 @@ function tooWide(page: Page): Promise<string> {
     .slice(0, 5).map((each) => each.outerHTML.slice(0, 200)).join('\\n')`);
 }
 
-/** The rows of the list of rooms that are drawn, with where each says that it stands, from 0. */
+/** The rendered rows of the list of rooms, with their index from 0. */
 export async function drawnRooms(page: Page): Promise<{ room: string; index: number }[]> {
   const rows = await page
     .locator(byId('room-row'))
     .evaluateAll((all) => all.map((row) => [row.getAttribute('data-room'), row.getAttribute('aria-rowindex')]));
-  assert.ok(rows.length > 0, 'no room is drawn');
+  assert.ok(rows.length > 0, 'no room is rendered');
   return rows.map(([room, index]) => ({ room: room ?? '', index: Number(index) - 2 }));
 }
 
-/** Every address that the page asks for from now on. */
+/** URLs of all requests of the page from now on. */
 export function addressesOf(page: Page): string[] {
   const addresses: string[] = [];
   page.on('request', (request) => addresses.push(request.url()));
@@ -70,25 +70,25 @@ export function addressesOf(page: Page): string[] {
 }
 
 export type HeldQuestions = {
-  /** Resolves when one waits. */
+  /** Resolves when a request is held. */
   asked: () => Promise<void>;
-  /** Lets the one that waits go; those after it wait. */
+  /** Releases the held request; later ones are held. */
   pass: () => void;
-  /** All go from now on. */
+  /** Releases all requests from now on. */
   end: () => Promise<void>;
 };
 
-/** What the page asks of addresses like this waits from now on: meanwhile it stays as it is, and what is asked of others happens before. */
+/** Holds requests of the page to matching URLs. */
 export async function holdQuestions(page: Page, address: RegExp): Promise<HeldQuestions> {
   const waiting: (() => void)[] = [];
   const hold = async (route: Route) => {
     await new Promise<void>((go) => waiting.push(go));
-    // Whoever has asked may be gone.
+    // The page may be closed.
     await route.continue().catch(() => {});
   };
   await page.route(address, hold);
   return {
-    asked: () => waitUntil(async () => waiting.length > 0, `something is asked of ${address}`),
+    asked: () => waitUntil(async () => waiting.length > 0, `a request to ${address} is held`),
     pass: () => waiting.shift()?.(),
     end: async () => {
       await page.unroute(address, hold);
@@ -97,12 +97,12 @@ export async function holdQuestions(page: Page, address: RegExp): Promise<HeldQu
   };
 }
 
-/** Resolves when a process that was sent SIGSTOP stands still: until then it may still answer. */
+/** Resolves when a process has stopped after SIGSTOP; until then it may still respond. */
 export function standsStill(pid: number): Promise<void> {
   return waitUntil(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, 'utf8')), `process ${pid} is stopped`);
 }
 
-/** A file of SVC_CONFIG_FILES with one API token, and a way to put another in its place. */
+/** A file for SVC_CONFIG_FILES with one API token; `replace` writes another one. */
 export async function tokenFile(t: TestContext, token: string): Promise<{ path: string; replace: (token: string) => Promise<void> }> {
   const path = join(await makeResources(t), 'settings.json');
   const replace = (other: string) => writeFile(path, JSON.stringify({ apiTokens: [{ name: 'console', token: other, scope: 'admin' }] }));

@@ -1,4 +1,4 @@
-// The stream of a room as its tests watch it: a room with a stream, somebody in the picture, and a page that plays it.
+// Watch kit: a room with a stream, a guest in its video, and a page that plays it.
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -8,21 +8,21 @@ import { byId, type ConsolePage, comesToHold, tabTo, tileOf } from './console-ki
 import { openPart } from './console-views.ts';
 import { type Guest, hostOn, joinAs, openGuest } from './guest-kit.ts';
 
-/** Starting a composer beside a browser takes its time on a busy machine. */
+/** Starting a composer next to a browser is slow on a busy machine. */
 export const timeoutMs = 60_000;
-/** Cheap to make. */
+/** Cheap to compose. */
 const small = { width: 640, height: 360, framerate: 15 };
 
 export type Show = {
   url: string;
   api: ReturnType<typeof apiClient>;
-  /** Makes a stream. @returns the id of its component */
+  /** Starts a stream. @returns the id of its component */
   stream: () => Promise<string>;
-  /** Somebody whose camera is in the picture: a guest, whom no API token concerns. */
+  /** Adds a guest with a camera, who is independent of API tokens. */
   publish: (browser: Browser) => Promise<Guest>;
 };
 
-/** Starts a stream as a user does, without a mouse, and again where the server says that its machine is too busy just now. */
+/** Starts a stream by keyboard, and retries while the server rejects it as too busy. */
 export async function startByKeys(page: Page): Promise<void> {
   const started = page.locator(byId('watch-not-yet'));
   const refused = page.locator('.not-streamed .problem').filter({ hasText: 'too busy' });
@@ -33,10 +33,10 @@ export async function startByKeys(page: Page): Promise<void> {
     await started.or(refused).first().waitFor();
     return (await started.count()) > 0;
   };
-  await eventually('the machine has time for a stream', start, { within: 2 * timeoutMs, every: 1_000 });
+  await eventually('the node accepts a stream', start, { within: 2 * timeoutMs, every: 1_000 });
 }
 
-/** A room called show on the node. */
+/** Creates a room named `show` on the node. */
 export async function makeShow(node: { url: string }, token = apiToken): Promise<Show> {
   const api = apiClient(node.url, token);
   const hosted = await hostOn(node, api, 'show');
@@ -47,11 +47,11 @@ export async function makeShow(node: { url: string }, token = apiToken): Promise
       const start = async () => {
         const { status, body } = await api.post('/room/show/component', { type: 'hls', options: small });
         if (status === 201) return body.data.id as string;
-        // A machine that is busy takes no second stream as long as the one before it is being finished.
+        // A busy machine rejects a stream until the previous one is finished.
         assert.equal(status, 503, JSON.stringify(body));
         return undefined;
       };
-      return eventually('the machine has time for a stream', start, { within: timeoutMs, every: 500 });
+      return eventually('the node accepts a stream', start, { within: timeoutMs, every: 500 });
     },
     publish: async (browser) => {
       const guest = await openGuest(browser, hosted);
@@ -68,10 +68,10 @@ export async function phase(page: Page, name: string): Promise<void> {
   await page.waitForSelector(`${byId('stream')}[data-phase="${name}"]`, { timeout: timeoutMs });
 }
 
-/** Resolves when the picture of the stream moves on and is Chromium's green camera somewhere. */
+/** Resolves when the video of the stream advances and contains the green camera of Chromium. */
 export async function plays(page: Page): Promise<void> {
   await phase(page, 'playing');
-  // Another stream begins at another time.
+  // Another stream starts at another time.
   await page.evaluate('delete window.__shown');
   await comesToHold(
     page,
@@ -91,7 +91,7 @@ export async function plays(page: Page): Promise<void> {
   );
 }
 
-/** Resolves when Ada is seen beside the stream. */
+/** Resolves when Ada is visible next to the stream. */
 export async function seesAda(page: Page): Promise<void> {
   await page.waitForSelector(`${tileOf('Ada')} ${byId('tile-received')}`, { timeout: timeoutMs });
 }

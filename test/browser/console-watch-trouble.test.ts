@@ -1,4 +1,4 @@
-// The part Watch while its server is killed, no longer takes the token, or drains: it says what happened and goes on by itself. And walked through by keyboard only.
+// Recovery of the Watch page from a restart, a drain and a revoked token; and its use by keyboard.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -12,10 +12,10 @@ const streams = { SVC_COMPONENTS_USED: 'hls' };
 
 const video = `document.querySelector('${byId('stream-video')}')`;
 const focused = (page: Page) => page.evaluate<string>('document.activeElement?.dataset.testid ?? document.activeElement?.tagName ?? ""');
-/** Milliseconds: so far behind, "now" is seconds ahead also where the stream stalled, after which less is aimed at. */
+/** Milliseconds of latency from which "Go live" seeks forward by seconds, even after a stall, which raises the target latency. */
 const wellBehind = 12_000;
 
-test('a server that is killed and started again: the room has ended, and is streamed and seen again when it is made anew', async (t) => {
+test('after a restart the Watch page reports the end of the room, and plays the stream of the recreated room', async (t) => {
   const first = await startNodeProcess(t, { ...streams, ...(await stablePort()) });
   const before = await makeShow(first);
   await before.stream();
@@ -28,14 +28,14 @@ test('a server that is killed and started again: the room has ended, and is stre
   first.kill('SIGKILL');
   await first.ended;
   await page.waitForSelector(`${byId('status')}[data-state="lost"]`);
-  await seeText(page, 'live-status', 'Connection to the server lost, trying again…');
+  await seeText(page, 'live-status', 'Disconnected. Reconnecting…');
   await phase(page, 'retrying');
   const second = await startNodeProcess(t, { ...streams, SVC_PORT: String(first.port) });
-  await seeText(page, 'stream-ended', 'The room has ended, and its stream with it.');
-  await seeText(page, 'live-status', 'The room has ended. When it is made anew, it is shown here again.');
+  await seeText(page, 'stream-ended', 'The room and its stream ended.');
+  await seeText(page, 'live-status', 'The room has ended. It will appear here if it is recreated.');
   await page.waitForSelector(`${byId('status')}[data-state="live"]`);
   await phase(page, 'ended');
-  assert.equal(await page.evaluate(`${video}.readyState >= 2 && ${video}.videoWidth`), 640, 'the last picture stays');
+  assert.equal(await page.evaluate(`${video}.readyState >= 2 && ${video}.videoWidth`), 640, 'the last frame stays');
   await lookAt(page, 'watch-room-ended');
   const after = await makeShow(second);
   await after.stream();
@@ -46,7 +46,7 @@ test('a server that is killed and started again: the room has ended, and is stre
   assert.deepEqual(complaints, []);
 });
 
-test('a token that is taken back leads to the login, which says why, and back to the stream when it is good again', async (t) => {
+test('a revoked token leads to the log-in page with a message, and back to the stream when it is valid again', async (t) => {
   const [good, other] = [`${apiToken}-one`, `${apiToken}-two`];
   const tokens = await tokenFile(t, good);
   const { url, stream, publish } = await makeShow(
@@ -67,7 +67,7 @@ test('a token that is taken back leads to the login, which says why, and back to
   assert.deepEqual(complaints, []);
 });
 
-test('a node that drains: beside the stream it is told until when, after its end why, and the next stream is played', async (t) => {
+test('a drain shows its deadline and then the reason of the end, and the next stream is played', async (t) => {
   const node = await startNode(t, streams);
   const before = await makeShow(node);
   const { api } = before;
@@ -82,13 +82,13 @@ test('a node that drains: beside the stream it is told until when, after its end
   const drain = async (deadline: number) =>
     assert.equal((await api.post(`/cluster/nodes/${name}/drain`, { deadline })).status, 202, `drain within ${deadline} s`);
   await drain(3600);
-  await seeText(page, 'live-ends-at', 'The server goes away: this room ends at');
+  await seeText(page, 'live-ends-at', 'The server is shutting down. This room closes at');
   await plays(page);
   await api.delete(`/cluster/nodes/${name}/drain`);
   await page.waitForSelector(byId('live-ends-at'), { state: 'detached' });
   await drain(0);
-  await seeText(page, 'stream-ended', 'The room has ended because its node is drained, and its stream with it.');
-  await seeText(page, 'live-status', 'The room has ended. When it is made anew, it is shown here again.');
+  await seeText(page, 'stream-ended', 'The room and its stream ended because its node was drained.');
+  await seeText(page, 'live-status', 'The room has ended. It will appear here if it is recreated.');
   await phase(page, 'ended');
   await ada.context.close();
   await api.delete(`/cluster/nodes/${name}/drain`);
@@ -100,14 +100,14 @@ test('a node that drains: beside the stream it is told until when, after its end
   assert.deepEqual(complaints, []);
 });
 
-test('everything is reached and done with the keyboard alone', async (t) => {
+test('the Watch page is usable with the keyboard alone', async (t) => {
   const { url, api, stream, publish } = await makeShow(await startNode(t, streams));
   const browser = await launch(t);
   const { page, complaints } = await openConsole(browser, `${url}/#/watch/show`);
   await logInByKeys(page, apiToken);
   await page.waitForSelector(byId('watch-no-stream'));
   await startByKeys(page);
-  // A smaller one is enough for what follows.
+  // A smaller stream is enough from here on.
   await api.delete(`/room/show/component/${(await api.get('/room/show')).body.data.components[0].id}`);
   await page.waitForSelector(byId('watch-no-stream'));
   await stream();
@@ -125,13 +125,13 @@ test('everything is reached and done with the keyboard alone', async (t) => {
   await page.keyboard.press('Enter');
   await comesToHold(page, `window.__sought > ${stoodAt} + 2`);
   await comesToHold(page, `!${video}.paused`);
-  assert.equal(await focused(page), 'stream-video', 'the focus is not lost with the button');
+  assert.equal(await focused(page), 'stream-video', 'the focus moves to the video when the button disappears');
   await plays(page);
 
   await tabTo(page, 'live-join');
   await page.keyboard.press('Enter');
   await seesAda(page);
-  assert.equal(await focused(page), 'live-leave', 'the focus stays on what undoes it');
+  assert.equal(await focused(page), 'live-leave', 'the focus stays on the button');
   await page.keyboard.press('Enter');
   await page.waitForSelector(tileOf('Ada'), { state: 'detached' });
   assert.equal(await focused(page), 'live-join');
@@ -142,6 +142,6 @@ test('everything is reached and done with the keyboard alone', async (t) => {
   await tabTo(page, 'watch-link');
   await page.keyboard.press('Enter');
   await plays(page);
-  assert.equal(await focused(page), 'MAIN', 'who goes to another part goes on there');
+  assert.equal(await focused(page), 'MAIN', 'navigation moves the focus to the content');
   assert.deepEqual(complaints, []);
 });

@@ -1,4 +1,4 @@
-// The stream of a room in the console: started there, played with little delay beside the room as it is, honest while there is nothing to play.
+// The Watch page: starts a stream, plays it with low latency next to the live room, and recovers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
@@ -8,10 +8,10 @@ import { lookAt } from './console-views.ts';
 import { makeShow, phase, plays, seesAda, startByKeys, watch } from './console-watch-kit.ts';
 
 const readToken = `read-${apiToken}`;
-/** Milliseconds: beyond it would be another time than that of the picture; how fast a machine is decides nothing. */
+/** Milliseconds. Generous: it detects a wrong clock, not a slow machine. */
 const latencyBound = 60_000;
 
-test('a room is streamed, watched beside itself, and again after the stream was ended and started anew', async (t) => {
+test('a stream is started, played next to the live room, and played again after a restart of the stream', async (t) => {
   const { url, api, stream, publish } = await makeShow(await startNode(t, { SVC_COMPONENTS_USED: 'hls' }));
   const browser = await launch(t);
   const { page, complaints } = await watch(browser, url);
@@ -26,7 +26,7 @@ test('a room is streamed, watched beside itself, and again after the stream was 
   const first = await stream();
   await publish(browser);
   await plays(page);
-  // One look: where the stream stalls just then, there is no figure.
+  // In one expression: during a stall there is no value.
   const look = `(window.__latency = Number(document.querySelector('${byId('latency')}').dataset.milliseconds)) > 0`;
   await comesToHold(page, look);
   const latency = await page.evaluate<number>('window.__latency');
@@ -52,7 +52,7 @@ test('a room is streamed, watched beside itself, and again after the stream was 
   assert.deepEqual(complaints, []);
 });
 
-test('a network that is cut, and a token that may only read: it plays on when it can', async (t) => {
+test('playback with a read-only token resumes after a network cut', async (t) => {
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'hls', SVC_SERVER_API_READ_TOKEN: readToken });
   const { stream, publish } = await makeShow(node);
   const proxy = await startTcpProxy(t, node.port);

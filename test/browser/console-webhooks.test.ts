@@ -1,4 +1,4 @@
-// The console's part Webhooks: receivers that are behind and why, dead letters that are looked at and sent again, and what it says in trouble.
+// The Webhooks page: state of receivers, dead letters and their redelivery, and failures.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -12,13 +12,13 @@ import { holdQuestions, lookAt, openPart, standsStill, tokenFile } from './conso
 const hash = '#/webhooks';
 const row = (name: string, value: string) => `${byId(`${name}-row`)}[data-${name === 'letter' ? 'event' : name}="${value}"]`;
 
-/** What was refused for a minute is tried again after one more, or two: each pause is twice the one before. */
+/** Retries have exponential backoff: after a minute of failures the next one is up to two minutes later. */
 const retried = { timeout: 180_000 };
 const options = { timeout: 360_000 };
 
 type Letter = { reason: string; event: { id: string; type: string; roomId: string } };
 
-/** Dead letters once there are so many. */
+/** Resolves with the dead letters once there are `count`. */
 async function waitForLetters(api: ReturnType<typeof apiClient>, count: number): Promise<Letter[]> {
   let letters: Letter[] = [];
   const look = async () => {
@@ -29,7 +29,7 @@ async function waitForLetters(api: ReturnType<typeof apiClient>, count: number):
   return letters;
 }
 
-test('receivers that refuse, do not answer and are up to date are told apart, without what follows their host', options, async (t) => {
+test('rejecting, unreachable and up-to-date receivers are shown without the path of their URL', options, async (t) => {
   const good = await startReceiver(t);
   const refusing = await startReceiver(t, reject(500));
   const silent = await startReceiver(t, (response) => void response.destroy());
@@ -40,24 +40,24 @@ test('receivers that refuse, do not answer and are up to date are told apart, wi
   await api.post('/room', { roomId: 'refused', webhookUrl: `${refusing.url}?key=${key}` });
   await api.post('/room', { roomId: 'unheard', webhookUrl: `${silent.url}?key=${key}` });
   const of = (port: number) => page.locator(row('receiver', `http://127.0.0.1:${port}`));
-  await of(refusing.port).filter({ hasText: 'the receiver answered 500' }).filter({ hasText: 'refuses' }).waitFor();
-  await of(silent.port).filter({ hasText: 'does not answer' }).filter({ hasText: 'socket hang up' }).waitFor();
+  await of(refusing.port).filter({ hasText: 'the receiver responded with 500' }).filter({ hasText: 'rejecting' }).waitFor();
+  await of(silent.port).filter({ hasText: 'unreachable' }).filter({ hasText: 'socket hang up' }).waitFor();
   await of(good.port).filter({ hasText: 'up to date' }).waitFor();
-  await seeText(page, 'facts', '2 events wait');
+  await seeText(page, 'facts', '2 pending events');
   assert.ok(!(await page.content()).includes(key));
   const titles = await page.getByRole('table', { name: 'Receivers' }).getByRole('columnheader').allTextContents();
-  assert.deepEqual(titles, ['Receiver', 'State', 'Waiting', 'Of rooms', 'Last error', 'Node']);
+  assert.deepEqual(titles, ['Receiver', 'State', 'Pending', 'Rooms', 'Last error', 'Node']);
   await lookAt(page, 'webhooks-receivers');
 
   refusing.answer(accept);
   silent.answer(accept);
-  await page.locator(byId('facts')).filter({ hasText: 'Nothing waits' }).waitFor(retried);
+  await page.locator(byId('facts')).filter({ hasText: 'Queue empty' }).waitFor(retried);
   await of(refusing.port).waitFor({ state: 'detached' });
   await of(good.port).waitFor();
   assert.deepEqual(complaints, []);
 });
 
-test('dead letters are found, looked at and sent again with the keyboard alone', async (t) => {
+test('dead letters are found, opened and redelivered with the keyboard alone', async (t) => {
   const receiver = await startReceiver(t, reject(410));
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
@@ -73,18 +73,18 @@ test('dead letters are found, looked at and sent again with the keyboard alone',
 
   await tabTo(page, 'letter-room');
   await page.keyboard.type('two');
-  // The list is away while that of the room is asked for.
+  // The list is empty while the filtered one is loaded.
   await page.locator(byId('letter-row')).filter({ hasText: 'one' }).waitFor({ state: 'detached' });
   await seeText(page, 'letter-row', 'two');
   await tabTo(page, 'look');
   await page.keyboard.press('Enter');
-  await seeText(page, 'letter-reason', 'Given up after 1 try: the receiver answered 410.');
+  await seeText(page, 'letter-reason', 'Failed permanently after 1 attempt: the receiver responded with 410.');
   const two = letters.find(({ event }) => event.roomId === 'two')?.event;
   assert.deepEqual(JSON.parse((await page.textContent(byId('letter-event'))) ?? ''), two);
   await lookAt(page, 'webhooks-letter');
   await tabTo(page, 'letter-replay');
   await page.keyboard.press('Enter');
-  await seeText(page, 'replayed', '1 event is sent again.');
+  await seeText(page, 'replayed', '1 event queued for redelivery.');
   await receiver.untilTrue((received) => received.filter(({ id }) => id === two?.id).length >= 2);
   await seeText(page, 'no-letters', 'No dead letters of this room');
 
@@ -93,18 +93,18 @@ test('dead letters are found, looked at and sent again with the keyboard alone',
   await page.focus(byId('letter-room'));
   await tabTo(page, 'replay-all');
   await page.keyboard.press('Enter');
-  await seeText(page, 'replay-what', 'Every dead letter of every node');
+  await seeText(page, 'replay-what', 'All dead letters of all nodes');
   await lookAt(page, 'webhooks-replay');
   await tabTo(page, 'confirm');
   await page.keyboard.press('Enter');
-  await seeText(page, 'replayed', '2 events are sent again.');
+  await seeText(page, 'replayed', '2 events queued for redelivery.');
   await seeText(page, 'no-letters', 'No dead letters');
   await receiver.untilTrue((received) => new Set(received.map(({ id }) => id)).size === 3 && received.length >= 6);
   assert.deepEqual((await api.get('/webhooks/dead')).body.data, []);
   assert.deepEqual(complaints, []);
 });
 
-test('what people call themselves is shown as it is in a dead letter, and does nothing', async (t) => {
+test('untrusted names in a dead letter are shown as text', async (t) => {
   const receiver = await startReceiver(t, reject(410));
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
@@ -119,7 +119,7 @@ test('what people call themselves is shown as it is in a dead letter, and does n
   await page.locator(byId('look')).filter({ hasText: 'PeerAdded' }).click();
   await seeText(page, 'letter-event', 'onerror');
   const shown = (await page.textContent(byId('letter-event'))) ?? '';
-  assert.ok(shown.includes('\\u202eesrever'), 'marks that turn text are written out');
+  assert.ok(shown.includes('\\u202eesrever'), 'direction marks are escaped');
   assert.deepEqual(JSON.parse(shown).metadata, metadata);
   assert.equal(await page.locator('.letter-event img').count(), 0);
   await lookAt(page, 'webhooks-hostile');
@@ -127,7 +127,7 @@ test('what people call themselves is shown as it is in a dead letter, and does n
   assert.deepEqual(complaints, []);
 });
 
-test('with a token that may only read everything is seen and nothing is sent', async (t) => {
+test('a read-only token can view dead letters but not redeliver them', async (t) => {
   const receiver = await startReceiver(t, reject(410));
   const readToken = 'read-token-of-the-console-in-a-test';
   const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken });
@@ -146,7 +146,7 @@ test('with a token that may only read everything is seen and nothing is sent', a
   await lookAt(page, 'webhooks-read');
 });
 
-test('a node that does not answer is named, and the part recovers when it does, and when its own server was away', async (t) => {
+test('an unreachable node is named until it responds, and the page recovers from a restart of its server', async (t) => {
   const [held, asked] = ['held', 'asked'].map((name) => `${name}-${process.pid}@localhost`);
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: held };
   const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: held });
@@ -154,7 +154,8 @@ test('a node that does not answer is named, and the part recovers when it does, 
   const { page } = await openPart(await launch(t), { url: first.url, token: apiToken, hash });
   const ofHeld = page.locator(`${byId('webhook-node-row')}[data-node="${held}"]`);
   await ofHeld.waitFor();
-  // After ten seconds of silence the node is lost, and missing no more: it is silent when it is asked, and not asked again before that is seen.
+  // After ten seconds without a response the node is lost and no longer reported, so it is stopped just before the request, and the next
+  // request is held until the alert is checked.
   const questions = await holdQuestions(page, /\/webhooks$/);
   await questions.asked();
   holder.kill('SIGSTOP');
@@ -175,7 +176,7 @@ test('a node that does not answer is named, and the part recovers when it does, 
   await ofHeld.waitFor();
 });
 
-test('a token that is revoked leads to the login, and back to the part', async (t: TestContext) => {
+test('a revoked token leads to the log-in page, and a new one back to the Webhooks page', async (t: TestContext) => {
   const tokens = await tokenFile(t, 'first-token-of-the-console-in-a-test');
   const node = await startNode(t, { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path });
   const { page } = await openPart(await launch(t), { url: node.url, token: 'first-token-of-the-console-in-a-test', hash });

@@ -1,5 +1,5 @@
-// The example of a React page, started by its one command: hooks in strict mode, in real rooms, also while the network is cut. In one file, since two
-// at once would write the same folder of the build tool, each from under the pages of the other.
+// The React page example: hooks in strict mode, in real rooms, also during a network cut. One file, because two concurrent runs would write
+// the same cache folder of the build tool.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -10,7 +10,7 @@ import { startExample } from '../kit/processes/example.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { cameraOf, cameraPaused, playing, shows } from './react-kit.ts';
 
-test('people see each other in the page, write, switch their camera, are told that it was taken away, and of the end', async (t) => {
+test('participants see each other, chat and toggle the camera, and the page reports an unpublish by the server and the end', async (t) => {
   const node = await startNode(t);
   const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token, PORT: '0' };
   const example = await startExample(t, 'react-page', [], env);
@@ -41,7 +41,7 @@ test('people see each other in the page, write, switch their camera, are told th
 
   const camera = await cameraOf(api, 'Ada');
   assert.equal((await api.delete(`/room/demo/track/${camera?.id}`)).status, 204);
-  await shows(ada, '[role=status]', 'The camera was taken away by the server');
+  await shows(ada, '[role=status]', 'The camera was removed by the server');
   await ada.getByRole('button', { name: 'Camera on' }).click();
   await shows(ada, '[role=status]', 'joined');
   await playing(bob, 1);
@@ -49,12 +49,12 @@ test('people see each other in the page, write, switch their camera, are told th
 
   await api.delete('/room/demo');
   await shows(bob, '[role=status]', 'The room was stopped');
-  assert.equal(await bob.locator('section').count(), 0, 'nobody is shown any more');
+  assert.equal(await bob.locator('section').count(), 0, 'no participant is shown after the end');
 });
 
 const options = { timeout: 180_000, skip: mayMakeNamespaces ? false : 'network namespaces need root' };
 
-test('a cable that is pulled out is told, and put in again people see each other, with the camera as it was left', options, async (t) => {
+test('after an unplugged network cable participants see each other again, with the camera in its last state', options, async (t) => {
   const machine = await makeNamespace(t);
   const node = await startNode(t, { SVC_IP: machine.here, SVC_WEBRTC_TURN_LISTEN_IP: machine.here });
   const env = { SVC_URL: `http://${machine.here}:${node.port}`, SVC_SERVER_API_TOKEN: apiToken, PORT: '0' };

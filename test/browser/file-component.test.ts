@@ -1,4 +1,4 @@
-// A file component: the picture and the tone of files of known content arrive in Chromium, and it goes when they end.
+// File component: video and tone of known files arrive in Chromium, and the component is removed at the end.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -12,10 +12,10 @@ import { assertPrompt } from '../kit/promised-time.ts';
 import { enter, setStage } from './client-kit.ts';
 import { byId, launch, logIn, openConsole, seeText } from './console-kit.ts';
 
-/** A busy machine needs some of them until it shows the first picture, and they are played once. */
+/** A busy machine needs some of them until the first frame, and a file is played once. */
 const seconds = 12;
 
-test('a page sees the picture and hears the tone of two files, which are gone when they end', async (t) => {
+test('a page sees the video and hears the tone of two files, whose components are removed at the end', async (t) => {
   const resources = await makeResources(t);
   const sources = join(resources, 'file_component_sources');
   await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tones/tone.ogg'), 660, seconds)]);
@@ -31,7 +31,7 @@ test('a page sees the picture and hears the tone of two files, which are gone wh
     return { at, component: answer.body.data };
   };
   const gone = async (id: string) => {
-    await eventually(`${id} is gone`, async () => (await api.get(`/room/${roomId}/component/${id}`)).status !== 200, { every: 20 });
+    await eventually(`${id} is removed`, async () => (await api.get(`/room/${roomId}/component/${id}`)).status !== 200, { every: 20 });
     return performance.now();
   };
 
@@ -59,7 +59,7 @@ test('a page sees the picture and hears the tone of two files, which are gone wh
   assert.deepEqual((await api.get(`/room/${roomId}`)).body.data.components, []);
 });
 
-test('the console counts the components of a room as they come and go', async (t) => {
+test('the list of rooms counts components as they are added and removed', async (t) => {
   const packets = Array.from({ length: 3000 }, (_, index) => opusPacket(50, index));
   const resources = await makeResources(t, { 'file_component_sources/a.ogg': oggFile(packets) });
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });

@@ -1,4 +1,4 @@
-// Guests of a room of one node, as the tests of the guest page have them.
+// Guest kit: guests of a room on one node.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -12,11 +12,11 @@ export type Hosted<Node extends { url: string } = StartedNode> = {
   node: Node;
   api: ReturnType<typeof apiClient>;
   roomId: string;
-  /** A link for one more guest, at the node's own address or at another that leads there. */
+  /** A link for another guest, at the URL of the node or at `base`, which leads to it. */
   invite: (base?: string) => Promise<{ link: string; peerId: string }>;
 };
 
-/** A node with a room. */
+/** Starts a node and creates a room. */
 export async function hostRoom(t: TestContext, env: Environment = {}): Promise<Hosted> {
   const node = await startNode(t, env);
   return hostOn(node, apiClient(node.url, apiToken));
@@ -42,10 +42,10 @@ export async function hostOn<Node extends { url: string }>(
 }
 
 export type Guest = ConsolePage & { peerId: string };
-/** `red`: the label of a camera that is. `base`: an address that leads to the node. */
+/** `red`: label of a camera that is painted red. `base`: URL that leads to the node. */
 export type GuestOptions = BrowserContextOptions & { red?: string; base?: string };
 
-/** In the lobby. */
+/** Opens a guest link in the lobby. */
 export async function openGuest(browser: Browser, hosted: Pick<Hosted, 'invite'>, options: GuestOptions = {}): Promise<Guest> {
   const { base, red, ...window } = options;
   const { link, peerId } = await hosted.invite(base);
@@ -64,7 +64,7 @@ export async function joinAs(page: Page, name: string): Promise<void> {
   await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
 }
 
-/** Resolves when the picture in this element has a colour for which `fits` holds, an expression of `red`, `green` and `blue` from 0 to 255. */
+/** Resolves when the video has a color for which `fits` is true, an expression of `red`, `green` and `blue` from 0 to 255. */
 export async function seesColour(page: Page, selector: string, fits: string): Promise<void> {
   await comesToHold(
     page,
@@ -81,13 +81,13 @@ export async function seesColour(page: Page, selector: string, fits: string): Pr
   );
 }
 
-/** Chromium's first fake camera. */
+/** The first fake camera of Chromium. */
 export const isGreen = 'green - red > 60 && green - blue > 60';
-/** Its second, which no encoder takes. */
+/** The second fake camera, in a format that no encoder supports. */
 export const isGrey = 'Math.abs(green - red) < 30 && Math.abs(green - blue) < 30';
 export const isRed = 'red - green > 60 && red - blue > 60';
 
-/** From the next page on the camera of this label is red, since all others are green; it is opened all the same. */
+/** Paints the camera with this label red from the next page load on, because all others are green. The camera is still opened. */
 export async function paintCamera(page: Page, label: string): Promise<void> {
   await page.addInitScript({
     content: `(() => {
@@ -122,7 +122,7 @@ export async function paintCamera(page: Page, label: string): Promise<void> {
   });
 }
 
-/** Asks until it holds. */
+/** Resolves when the condition is true. */
 export async function waitUntil(holds: () => Promise<boolean>, what: string): Promise<void> {
   await eventually(what, holds, { within: deadline });
 }

@@ -1,4 +1,4 @@
-// The guest page in Chromium with fake devices: devices, what is kept, messages, the screen, by keys alone, and how it ends.
+// The guest page in Chromium with fake devices: devices, storage, chat, screen sharing, keyboard, and the end of the room.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -23,7 +23,7 @@ import { hostRoom, isGreen, isGrey, isRed, joinAs, openGuest, seesColour, waitUn
 const threeDevices = '--use-fake-device-for-media-stream=fps=10,device-count=3';
 const options = { timeout: 180_000 };
 
-/** The highest level that the meter shows within the time. */
+/** The highest level of the meter within the time. */
 async function loudest(page: Page, milliseconds: number): Promise<number> {
   return page.evaluate(`(async () => {
     let most = 0;
@@ -33,7 +33,7 @@ async function loudest(page: Page, milliseconds: number): Promise<number> {
   })()`);
 }
 
-test('devices: the level moves with sound, another camera is seen by the others, before and during the call', options, async (t) => {
+test('devices are tested in the lobby and switched in the room without a new track', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t, [threeDevices]);
   const ada = await openGuest(browser, hosted, { red: 'fake_device_2' });
@@ -44,10 +44,10 @@ test('devices: the level moves with sound, another camera is seen by the others,
   await ada.page.click(byId('toggle-mic'));
   await comesToHold(ada.page, `document.querySelector('${byId('level')}').getAttribute('aria-valuenow') === '0'`);
   assert.equal(await loudest(ada.page, 1_500), 0, 'the meter moves although the microphone is off');
-  // Another microphone, chosen while it is off, stays off.
+  // Another microphone that is selected while off stays off.
   await ada.page.selectOption(byId('choose-microphone'), { label: 'Fake Audio Input 2' });
   await comesToHold(ada.page, `document.querySelector('${byId('choose-microphone')}').selectedOptions[0].label === 'Fake Audio Input 2'`);
-  assert.equal(await loudest(ada.page, 1_500), 0, 'a microphone that was chosen while it was off is on');
+  assert.equal(await loudest(ada.page, 1_500), 0, 'a microphone that was selected while off is on');
   await ada.page.click(byId('toggle-mic'));
   await ada.page.waitForSelector(`${byId('level')}[data-heard="true"]`);
 
@@ -59,7 +59,7 @@ test('devices: the level moves with sound, another camera is seen by the others,
   await joinAs(bob.page, 'Bob');
   await seesColour(bob.page, tileOf('Ada'), isRed);
   await seesMovingPicture(ada.page, 'Bob');
-  // What is heard goes to the speaker that was chosen in the lobby.
+  // Remote audio uses the speaker that was selected in the lobby.
   await comesToHold(
     ada.page,
     `(async () => {
@@ -78,7 +78,7 @@ test('devices: the level moves with sound, another camera is seen by the others,
   await ada.page.click(byId('devices'));
   await ada.page.selectOption(byId('choose-camera'), { label: 'fake_device_0' });
   await seesColour(bob.page, tileOf('Ada'), isGreen);
-  assert.deepEqual(await sentByAda(), before, 'another camera is no other track: recordings go on in the same file');
+  assert.deepEqual(await sentByAda(), before, 'another camera keeps the track, so that recordings continue in the same file');
   await ada.page.click(byId('devices-close'));
   await seesMovingPicture(bob.page, 'Ada');
   await ada.page.click(byId('toggle-mic'));
@@ -86,12 +86,12 @@ test('devices: the level moves with sound, another camera is seen by the others,
   assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
 });
 
-test('devices that are plugged in later appear, and one that was missing is taken at once', options, async (t) => {
+test('devices that are connected later appear, and a missing device is used immediately', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t, [threeDevices]);
   const { link } = await hosted.invite();
   const { page } = await openConsole(browser, 'about:blank');
-  // The cables: what is not plugged in is neither listed nor opened. Everything else is Chromium's own.
+  // A disconnected device is neither listed nor opened. Everything else is native.
   await page.addInitScript({
     content: `(() => {
       window.plugged = { videoinput: 0, audioinput: 1 };
@@ -110,7 +110,7 @@ test('devices that are plugged in later appear, and one that was missing is take
   });
   await page.goto(link);
   await page.waitForSelector(`${byId('problem-camera')}[data-why="missing"]`);
-  await seeText(page, 'problem-camera', 'Plug one in');
+  await seeText(page, 'problem-camera', 'Connect one');
   const count = (testId: string) => page.locator(`${byId(testId)} option`).count();
   await page.waitForSelector(byId('choose-microphone'));
   assert.deepEqual([await count('choose-microphone'), await page.locator(byId('choose-camera')).count()], [1, 0]);
@@ -121,13 +121,13 @@ test('devices that are plugged in later appear, and one that was missing is take
   await waitUntil(async () => (await count('choose-camera')) === 3 && (await count('choose-microphone')) === 3, 'all devices are listed');
 });
 
-test('a camera and a microphone that are refused are explained, and one joins without', options, async (t) => {
+test('a denied camera and microphone are explained, and a guest can join without them', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t, ['--use-fake-ui-for-media-stream=deny']);
   const guest = await openGuest(browser, hosted);
   for (const kind of ['camera', 'microphone']) {
     await guest.page.waitForSelector(`${byId(`problem-${kind}`)}[data-why="refused"]`);
-    await seeText(guest.page, `problem-${kind}`, `The browser does not allow the ${kind}.`);
+    await seeText(guest.page, `problem-${kind}`, `Permission denied for the ${kind}.`);
     await seeText(guest.page, `problem-${kind}`, 'left of the address');
   }
   await guest.page.click(byId('again-camera'));
@@ -138,7 +138,7 @@ test('a camera and a microphone that are refused are explained, and one joins wi
   assert.deepEqual(guest.complaints, []);
 });
 
-test('nothing stays in the browser beyond the tab unless that was asked for', options, async (t) => {
+test('nothing is stored beyond the tab without consent', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t, [threeDevices]);
   const guest = await openGuest(browser, hosted);
@@ -157,7 +157,7 @@ test('nothing stays in the browser beyond the tab unless that was asked for', op
   assert.equal(kept.name, 'Ada');
   assert.equal(typeof kept.camera, 'string');
   assert.equal((await stored()).includes('token'), false);
-  // Another tab of the same browser begins with them.
+  // Another tab of the same browser starts with them.
   const { link } = await hosted.invite();
   const next = await guest.context.newPage();
   await next.goto(link);
@@ -168,7 +168,7 @@ test('nothing stays in the browser beyond the tab unless that was asked for', op
   assert.equal(await next.evaluate('JSON.stringify(localStorage)'), '{}');
 });
 
-test('messages go both ways; HTML, right-to-left text, emoji and 16 KiB are shown as text; unread ones are counted', options, async (t) => {
+test('chat messages are exchanged, shown as text whatever their content, and counted while unread', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t);
   const ada = await openGuest(browser, hosted);
@@ -194,15 +194,15 @@ test('messages go both ways; HTML, right-to-left text, emoji and 16 KiB are show
   const links = `[...document.querySelectorAll('${byId('chat-text')} a')].map((link) => [link.href, link.rel, link.target])`;
   assert.deepEqual(await bob.page.evaluate(links), [['https://example.com/path?x=1', 'noopener noreferrer', '_blank']]);
   await write(bob.page, 'x'.repeat(4_000));
-  await waitUntil(async () => (await last(ada.page).textContent())?.length === 4_000, 'the long message is there');
-  // Another program may send more than this page would, no text at all, and under a name that is one page long.
+  await waitUntil(async () => (await last(ada.page).textContent())?.length === 4_000, 'the long message is received');
+  // Another client may send longer messages, payloads without text, and a very long name.
   const metadata = { name: `<i>program</i> ${'n'.repeat(8 * 1024)}` };
   const { token } = (await hosted.api.post(`/room/${hosted.roomId}/peer`, { type: 'webrtc', metadata })).body.data;
   const program = await PeerSocket.enter(hosted.node.peerSocketUrl, token);
   t.after(() => program.webSocket.terminate());
   const send = async (payload: unknown) => assert.equal((await program.request('sendData', { label: 'chat', payload })).ok, true);
   await send({ text: 'y'.repeat(15 * 1024) });
-  await waitUntil(async () => (await last(ada.page).textContent()) === `${'y'.repeat(4_000)}…`, 'what is too long is cut');
+  await waitUntil(async () => (await last(ada.page).textContent()) === `${'y'.repeat(4_000)}…`, 'a longer message is cut');
   await send({ text: { toString: 'x' } });
   await send({ text: 'the last' });
   await seeText(ada.page, 'chat-text', 'the last');
@@ -212,7 +212,7 @@ test('messages go both ways; HTML, right-to-left text, emoji and 16 KiB are show
     assert.equal(await overflow(page), 0);
     await assertAccessible(page, 'the chat');
   }
-  // A peer that may not send data is told so, and still reads.
+  // A peer without the permission to send data gets a message, and can still read.
   await hosted.api.patch(`/room/${hosted.roomId}/peer/${bob.peerId}`, {
     permissions: { publish: ['audio', 'video'], subscribe: true, data: false },
   });
@@ -222,7 +222,7 @@ test('messages go both ways; HTML, right-to-left text, emoji and 16 KiB are show
   assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
 });
 
-test('a shared screen is seen by its content, and ends for all when it ends', options, async (t) => {
+test('a shared screen shows its content and disappears for all participants at its end', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t, [threeDevices, '--auto-select-desktop-capture-source=Entire screen', '--auto-accept-this-tab-capture']);
   const ada = await openGuest(browser, hosted, { red: 'fake_device_0' });
@@ -231,10 +231,10 @@ test('a shared screen is seen by its content, and ends for all when it ends', op
   await joinAs(bob.page, 'Bob');
   await ada.page.click(byId('toggle-screen'));
   const screen = `${byId('tile')}[data-name="Ada"][data-screen="true"]`;
-  // Headless Chromium's screen is green, the camera beside it is red.
+  // The screen of headless Chromium is green, the camera is red.
   await seesColour(bob.page, screen, isGreen);
   await seesColour(bob.page, tileOf('Ada'), isRed);
-  // Who comes later needs a key frame of his own.
+  // A later participant needs a new key frame.
   const late = await openGuest(browser, hosted);
   await joinAs(late.page, 'Late');
   await seesColour(late.page, screen, isGreen);
@@ -242,7 +242,7 @@ test('a shared screen is seen by its content, and ends for all when it ends', op
   await ada.page.click(byId('toggle-screen'));
   await bob.page.waitForSelector(screen, { state: 'detached' });
   await seesColour(bob.page, tileOf('Ada'), isRed);
-  // The browser's own bar ends it, too.
+  // The bar of the browser ends it as well.
   await ada.page.click(byId('toggle-screen'));
   await seesColour(bob.page, screen, isGreen);
   await ada.page.evaluate(
@@ -253,7 +253,7 @@ test('a shared screen is seen by its content, and ends for all when it ends', op
   assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
 });
 
-test('a guest comes, talks, writes and leaves with keys alone, on a phone’s width', options, async (t) => {
+test('the guest page is usable with the keyboard alone on a phone', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t);
   const host = await openGuest(browser, hosted);
@@ -292,7 +292,7 @@ test('a guest comes, talks, writes and leaves with keys alone, on a phone’s wi
   assert.deepEqual(complaints, []);
 });
 
-test('lobby, check, call, chat and devices are fit to be seen and used: 360 and 1440 pixels, light and dark', options, async (t) => {
+test('lobby, connection test, room, chat and devices are accessible at 360 and 1440 pixels, light and dark', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t);
   const { page, complaints } = await openGuest(browser, hosted);
@@ -314,7 +314,7 @@ test('lobby, check, call, chat and devices are fit to be seen and used: 360 and 
   assert.deepEqual(complaints, []);
 });
 
-test('a guest who is removed, whose node drains or whose room ends is told which', options, async (t) => {
+test('a guest is notified of a removal, a drain and the end of the room', options, async (t) => {
   const hosted = await hostRoom(t);
   const browser = await launch(t);
   const [removed, stays] = [await openGuest(browser, hosted), await openGuest(browser, hosted)];
@@ -323,7 +323,7 @@ test('a guest who is removed, whose node drains or whose room ends is told which
   await hosted.api.delete(`/room/${hosted.roomId}/peer/${removed.peerId}`);
   await seeText(removed.page, 'guest-over', 'You were removed from the room');
   await stays.page.waitForSelector(tileOf('Removed'), { state: 'detached' });
-  // The link is worth nothing now: the check says so before anybody tries to join, and so does joining.
+  // The link is invalid now: the connection test reports that before joining, and so does joining.
   await removed.page.reload();
   await removed.page.click(byId('check-start'));
   await seeText(removed.page, 'check-verdict', 'Ask for a new link');
@@ -333,7 +333,7 @@ test('a guest who is removed, whose node drains or whose room ends is told which
   const [{ name }] = (await hosted.api.get('/cluster/nodes')).body.data;
   const drain = `/cluster/nodes/${encodeURIComponent(name)}/drain`;
   assert.equal((await hosted.api.post(drain, { deadline: 3_600 })).status, 202);
-  await seeText(stays.page, 'ends-at', 'this room ends at');
+  await seeText(stays.page, 'ends-at', 'This room closes at');
   assert.equal((await hosted.api.delete(drain)).status < 300, true);
   await stays.page.waitForSelector(byId('ends-at'), { state: 'detached' });
   await hosted.api.delete(`/room/${hosted.roomId}`);

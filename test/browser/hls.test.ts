@@ -1,4 +1,4 @@
-// A composed stream from end to end: Chromium publishes, hls.js in another page plays it by a viewer's link, and is measured.
+// A composed stream end to end: Chromium publishes, and hls.js in another page plays it with a viewer token and is measured.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ import { type CpuStarvation, type CpuStarvationWatch, watchCpuStarvation } from 
 import { blue, css, enter, type PagePeer, type Stage, setStage } from './client-kit.ts';
 
 const run = promisify(execFile);
-/** Small: publishers, composer, player and its instruments share the two cores of a machine that tests. */
+/** Small, because publishers, composer, player and measurement share the two cores of a test machine. */
 const size = { width: 640, height: 360 };
 const green: Colour = [30, 160, 30];
 /** Milliseconds. */
@@ -25,7 +25,7 @@ const latencyGoal = 1500;
 const latencyBound = 5 * latencyGoal;
 const offsetBound = 80;
 
-/** Publishes a time code over a picture of that colour; each two seconds it is white and sounds for 100 ms. */
+/** Publishes a time code on a background of this color; every two seconds it flashes white and beeps for 100 ms. */
 async function publishCode(peer: PagePeer, colour: Colour): Promise<void> {
   await peer.page.evaluate(async (style) => {
     const { room } = kit.rooms.main as InstanceType<typeof kit.TestRoom>;
@@ -53,19 +53,19 @@ async function publishCode(peer: PagePeer, colour: Colour): Promise<void> {
 
 const median = (values: readonly number[]) => values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
 
-/** Of what hls.js says: that what it needed next had not come. Everything else is never for want of time. */
+/** True for errors of hls.js that are caused by late data. Other errors are never caused by load. */
 const isLate = (error: string) => /^(?:bufferStalledError|levelLoadTimeOut): /.test(error);
 
 /**
- * A machine on which a thread that sleeps most of the time waits for so long, or of which nothing is left for so long, stalls a player itself. Quiet, with
- * pages that come and go, it is 250 and 1,300 ms, and nothing stalls.
+ * False if CPU starvation of the machine alone can stall a player. On an idle machine with pages that open and close, the values are
+ * 250 and 1,300 ms, and nothing stalls.
  */
 const couldCarry = ({ waited, full }: CpuStarvation) => waited < 500 && full < 2_500;
 const viewers = 3;
 
-/** A viewer of its own watches, while others come and go, and goes. */
+/** A separate viewer watches for a minute while publishers join and leave. */
 async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: string, machine: CpuStarvationWatch) {
-  // From its start on: one that begins late stays late.
+  // From its start, because a player that starts late stays late.
   machine.begin();
   await page.evaluate((url) => {
     viewing.viewer = new viewing.Viewer(url);
@@ -73,7 +73,7 @@ async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: st
   await comesToHold(page, () => (viewing.viewer?.watched().latencies.length ?? 0) > 48, undefined, 60_000);
   const sees = async (sources: Readonly<Record<string, Colour>>) => {
     const cells = [...layoutCells('grid', Object.keys(sources), undefined, size)].map(([id, cell]) => ({
-      // Where no white box wanders, no time code is and no name.
+      // Outside of the moving white box, the time code and the name.
       x: cell.x + cell.width * 0.5,
       y: cell.y + cell.height * 0.4,
       colour: sources[id] ?? [0, 0, 0],
@@ -109,7 +109,7 @@ async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: st
   return { watched, seen, seconds, shown: watched.shown - started.shown };
 }
 
-test('hls.js plays a room with little delay and without a stall while others come and go; all is in its place and in time', {
+test('hls.js plays a composed room with low latency, without stalls and with correct layout and sync', {
   timeout: 420_000,
 }, async (t) => {
   const stage = await setStage(t, { SVC_COMPONENTS_USED: 'hls' });
@@ -121,11 +121,11 @@ test('hls.js plays a room with little delay and without a stall while others com
   const alice = await enter(stage, 'alice');
   await publishCode(alice, green);
   const { url, token } = (await api.post(`/hls/${roomId}/token`, {})).body.data;
-  // In the first seconds of a stream hls.js takes what is before its place for a hole, and begins before that.
+  // In the first seconds of a stream hls.js treats the missing part before its start position as a gap, and starts too early.
   await follow(`http://${url.replace('index.m3u8', 'stream.m3u8')}`, ({ segments }) => segments.length >= 4);
   const pageUrl = await servePlainPage(t, '127.0.0.1', undefined, 'hls-page.ts');
   const machine = watchCpuStarvation(t);
-  // A stall is nobody's fault but the machine's where that was held up for as long as a player has in reserve: then another minute is watched.
+  // If CPU starvation lasted as long as the buffer of a player, a stall proves nothing: another viewer watches for a minute.
   let carried = true;
   for (let viewer = 1; ; viewer += 1) {
     const { watched, seen, seconds, shown } = await watchMinute(stage, api, await browser.newPage(pageUrl), `http://${url}`, machine);
@@ -138,7 +138,7 @@ test('hls.js plays a room with little delay and without a stall while others com
     const good = late.length === 0 && Math.abs(shown - seconds) < 2 && latency < latencyBound;
     if (!good && !couldCarry(seen)) {
       if (viewer < viewers) continue;
-      // All that such a machine can show is that it plays on.
+      // Such a machine can only prove that playback continues.
       carried = false;
       assert.ok(shown > seconds / 5, `${shown} s of ${seconds} s were shown`);
       break;
@@ -153,13 +153,13 @@ test('hls.js plays a room with little delay and without a stall while others com
   const [recording = ''] = (await api.get('/recording')).body.data as string[];
   const path = await download(t, `${node.url}/recording/${recording}/index.m3u8?token=${token}`);
   const offsets = offsetsOf(await flashes(path), await toneTimes(path));
-  t.diagnostic(`sound and picture differ by ${median(offsets)} ms (${offsets.length} times)`);
+  t.diagnostic(`audio and video differ by ${median(offsets)} ms (${offsets.length} times)`);
   // A page without a core sends its sound late itself.
   const bound = carried ? offsetBound : 5 * offsetBound;
   assert.ok(offsets.length > 10 && Math.abs(median(offsets)) < bound, `${median(offsets)} ms, at most ${bound}: ${offsets}`);
 });
 
-/** When the upper half becomes white, in milliseconds of the stream. */
+/** Times of the white flashes, in milliseconds of the stream. */
 async function flashes(path: string): Promise<number[]> {
   const args = ['-v', 'error', '-nostdin', '-i', path, '-vf', 'crop=iw*0.1:ih*0.1:iw*0.45:ih*0.3,scale=1:1:flags=area,fps=24'];
   const out = ['-pix_fmt', 'gray', '-f', 'rawvideo', '-'];
@@ -167,7 +167,7 @@ async function flashes(path: string): Promise<number[]> {
   return [...stdout].flatMap((value, index) => (value > 200 && (stdout[index - 1] ?? 255) <= 200 ? (index * 1000) / 24 : []));
 }
 
-/** From each flash to its beep. */
+/** Offset from each flash to its beep. */
 function offsetsOf(seen: readonly number[], heard: readonly number[]): number[] {
   return seen.flatMap((at) => {
     const nearest = heard.toSorted((one, other) => Math.abs(one - at) - Math.abs(other - at))[0];

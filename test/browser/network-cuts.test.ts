@@ -1,4 +1,4 @@
-// Networks that fail under a call: browsers on a machine of their own, whose cable is pulled out and put in again.
+// Network failures during a call, with browsers in a network namespace whose link is cut.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { byId, comesToHold as consoleComesToHold, enter, launch, openConsole, se
 
 const options = { timeout: 180_000, skip: mayMakeNamespaces ? false : 'network namespaces need root' };
 
-test('two people in the console and one in a plain page survive cut websockets and a pulled cable', options, async (t) => {
+test('two console users and a plain page recover from cut websockets and a cut network', options, async (t) => {
   const machine = await makeNamespace(t);
   const port = await freePort(machine.here);
   const proxy = await startTcpProxy(t, port, machine.here);
@@ -62,7 +62,7 @@ test('two people in the console and one in a plain page survive cut websockets a
     ]);
   await allSeeEachOther();
 
-  await t.test('the websockets alone are cut for five seconds: media never stops', async (s) => {
+  await t.test('only the websockets are cut for five seconds: media continues', async (s) => {
     await countGaps(ada.page, 'Bob');
     proxy.cut();
     await ada.page.waitForSelector(`${byId('status')}:not([data-state="joined"])`);
@@ -72,12 +72,12 @@ test('two people in the console and one in a plain page survive cut websockets a
     const longest = await maxGap(ada.page);
     s.diagnostic(`the longest time between two frames was ${Math.round(longest)} ms`);
     assert.ok(longest > 0);
-    // Media that stopped with the websockets would not come for the five seconds of the cut, and some more.
+    // If media stopped with the websockets, the gap would be at least the five seconds of the cut.
     assertPrompt('the next frame', longest, { promised: 1_000 });
     await allSeeEachOther();
   });
 
-  await t.test('everything is cut for 20 seconds: all are back with media, and nobody reloaded', async () => {
+  await t.test('the network is cut for 20 seconds: all recover with media, without a reload', async () => {
     for (const { page } of [ada, bob]) await page.evaluate("globalThis.sameDocument = 'yes'");
     await machine.setLink(false);
     await ada.page.waitForSelector(`${byId('status')}:not([data-state="joined"])`, { timeout: 60_000 });
@@ -90,7 +90,7 @@ test('two people in the console and one in a plain page survive cut websockets a
   });
 });
 
-/** Resolves when so many pictures of others move in the plain page. */
+/** Resolves when this number of remote videos move in the plain page. */
 async function picturesMove(page: Page, count: number): Promise<void> {
   await comesToHold(
     page,
@@ -103,7 +103,7 @@ async function picturesMove(page: Page, count: number): Promise<void> {
   );
 }
 
-/** From here the page keeps the longest time between two frames of a tile. */
+/** Starts measuring the longest time between two frames of a tile. */
 async function countGaps(page: Page, name: string): Promise<void> {
   await page.evaluate(`(() => {
     const video = document.querySelector(${JSON.stringify(`${tileOf(name)} video`)});

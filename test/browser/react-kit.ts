@@ -1,4 +1,4 @@
-// The example of a React page as its tests look at it.
+// React kit: checks of the React page example.
 
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../kit/answers/api-client.ts';
@@ -7,7 +7,7 @@ import { eventually } from '../kit/eventually.ts';
 
 const deadline = 60_000;
 
-/** Resolves when so many videos of others play, i.e. move. */
+/** Resolves when this number of remote videos advance. */
 export async function playing(page: Page, count: number): Promise<void> {
   await comesToHold(
     page,
@@ -22,7 +22,7 @@ export async function playing(page: Page, count: number): Promise<void> {
   );
 }
 
-/** Resolves when an element of the page has that text in it. */
+/** Resolves when an element of the page contains the text. */
 export async function shows(page: Page, selector: string, text: string): Promise<void> {
   await comesToHold(
     page,
@@ -34,7 +34,7 @@ export async function shows(page: Page, selector: string, text: string): Promise
 
 type Track = { id: string; type: string; paused: boolean };
 
-/** What the server knows of the person's tracks. A page that was loaded twice left a peer that is not connected. */
+/** Tracks of the connected peer with this name. A page that was loaded twice leaves a disconnected peer. */
 async function tracksOf(api: ApiClient, name: string): Promise<Track[]> {
   const { peers } = (await api.get('/room/demo')).body.data;
   const peer = peers.find(({ metadata, status }: { metadata: string; status: string }) => metadata === name && status === 'connected');
@@ -43,12 +43,12 @@ async function tracksOf(api: ApiClient, name: string): Promise<Track[]> {
 
 const isVideo = ({ type }: Track) => type === 'video';
 
-/** Undefined where there is none. */
+/** Undefined if there is none. */
 export async function cameraOf(api: ApiClient, name: string): Promise<Track | undefined> {
   return (await tracksOf(api, name)).find(isVideo);
 }
 
-/** Resolves when the camera is paused or not, and it and the microphone are published, each once. */
+/** Resolves when the camera has this paused state, and camera and microphone are each published once. */
 export async function cameraPaused(api: ApiClient, name: string, paused: boolean): Promise<void> {
   let tracks: Track[] = [];
   const look = async () => {

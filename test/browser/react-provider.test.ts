@@ -1,4 +1,4 @@
-// RoomProvider with what it cannot use: the error boundary around it is told, and tries again with what the application gives then.
+// RoomProvider with invalid props: the error boundary around it receives the error and retries with new props.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -8,7 +8,7 @@ import type { ProviderPage } from '../kit/browser/provider-page.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { shows } from './react-kit.ts';
 
-test('a URL or options that are no good reach the error boundary, the rest of the page stays, and a good URL enters the room', async (t) => {
+test('an invalid URL or option throws to the error boundary, the rest of the page stays, and a valid URL joins the room', async (t) => {
   const node = await startNode(t);
   const pageUrl = await servePlainPage(t, undefined, undefined, 'provider-page.ts');
   const browser = await startBrowser(t);
@@ -23,17 +23,17 @@ test('a URL or options that are no good reach the error boundary, the rest of th
   const again = () => page.getByRole('button', { name: 'Again' }).click();
 
   await show({ url: 'ftp://rooms.example.com/', token });
-  await shows(page, '[role=alert]', 'TypeError: Not the URL of a websocket: ftp://rooms.example.com/');
+  await shows(page, '[role=alert]', 'TypeError: Expected a WebSocket URL, got: ftp://rooms.example.com/');
   assert.equal(await page.locator('[role=status]').count(), 0);
   assert.equal(await page.locator('#beside').textContent(), 'The rest of the page');
-  // The same again: the same again.
+  // A retry with the same props fails again.
   await again();
-  await shows(page, '[role=alert]', 'TypeError: Not the URL of a websocket');
+  await shows(page, '[role=alert]', 'TypeError: Expected a WebSocket URL');
   assert.equal((await api.get('/room/r')).body.data.peers[0].status, 'disconnected');
 
   await show({ url, token, options: { fallbackUrls: ['ftp://rooms.example.com/'] } });
   await again();
-  await shows(page, '[role=alert]', 'TypeError: Not the URL of a websocket');
+  await shows(page, '[role=alert]', 'TypeError: Expected a WebSocket URL');
 
   await show({ url, token, options: { fallbackUrls: [] } });
   await again();

@@ -1,4 +1,4 @@
-// What a node measures of a call in browsers is what the browsers measure themselves.
+// Room stats of a node match the stats of the browsers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomStats } from '../../node/rooms/shapes/stats.ts';
@@ -7,7 +7,7 @@ import { eventually } from '../kit/eventually.ts';
 import { keepDoing } from '../kit/pace.ts';
 import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
 
-/** Bytes that a browser sent over its transports, and when. */
+/** Bytes that a browser sent over its transports, with the time. */
 function sentBy({ page }: PagePeer): Promise<{ bytes: number; at: number }> {
   return page.evaluate(async () => {
     const report = (await kit.rooms.main?.room.getStats())?.send;
@@ -16,7 +16,7 @@ function sentBy({ page }: PagePeer): Promise<{ bytes: number; at: number }> {
   });
 }
 
-test('links, bitrates, round trips and layers of a call over HTTP', async (t) => {
+test('room stats contain links, bitrates, round trips and layers of a call', async (t) => {
   const stage = await setStage(t);
   const api = apiClient(stage.node.url, stage.node.token);
   const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
@@ -46,14 +46,14 @@ test('links, bitrates, round trips and layers of a call over HTTP', async (t) =>
   assert.deepEqual(published.map(({ kind }) => kind).sort(), ['audio', 'video']);
   assert.deepEqual(received.map(({ trackId }) => trackId).sort(), published.map(({ trackId }) => trackId).sort());
   assert.ok((published.find(({ kind }) => kind === 'video')?.encodings.length ?? 0) >= 1);
-  // Over some seconds, since a bitrate goes up and down.
+  // Averaged over some seconds, because the bitrate fluctuates.
   const before = await sentBy(sender);
   const bitrates: number[] = [];
   await keepDoing(8_000, async () => bitrates.push(peerOf(await read(), sender).up?.bitrate ?? 0), 1_000);
   const after = await sentBy(sender);
   const own = ((after.bytes - before.bytes) * 8 * 1000) / (after.at - before.at);
   const told = bitrates.reduce((sum, bitrate) => sum + bitrate, 0) / bitrates.length;
-  assert.ok(told > own * 0.5 && told < own * 1.6, `the browser sent ${Math.round(own)} bit/s, told are ${bitrates}`);
+  assert.ok(told > own * 0.5 && told < own * 1.6, `the browser sent ${Math.round(own)} bit/s, the node reported ${bitrates}`);
   await viewer.page.close();
-  await eventually('who left is told as such', async () => peerOf(await read(), viewer).status === 'disconnected');
+  await eventually('the peer that left is disconnected', async () => peerOf(await read(), viewer).status === 'disconnected');
 });

@@ -1,4 +1,4 @@
-// A phone call between Chromium and the far end of a real registrar: tones and keys both ways, and how late they are.
+// A phone call between Chromium and a callee of a real registrar: audio and DTMF in both directions, and latency.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,7 @@ const rate = 8000;
 const timeoutMs = 60_000;
 const rounds = 12;
 
-/** Of PCMA, what the phone heard since then. */
+/** PCMA samples that the phone received since then. */
 function heardSince(phone: RtpPhone, since: number): Float32Array {
   return concat(
     phone.heard.filter(({ at, payloadType }) => at >= since && payloadType === 8).map(({ payload }) => decodeG711('PCMA', payload)),
@@ -32,7 +32,7 @@ function isLoud(payload: Buffer): boolean {
   return decodeG711('PCMA', payload).some((sample) => Math.abs(sample) > 0.1);
 }
 
-/** A room with Chromium in it and a phone that was called and speaks. */
+/** A room with Chromium in it and an answered phone call. */
 async function call(t: TestContext) {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const stage = await setStage(t, { SVC_COMPONENTS_USED: 'sip', SVC_SIP_PORT: String(firstPort) });
@@ -54,7 +54,7 @@ async function call(t: TestContext) {
   assert.equal(status, 201, JSON.stringify(body));
   const id: string = body.data.id;
   const component = async () => (await api.get(`/room/${roomId}/component/${id}`)).body.data;
-  await eventually('it registers', async () => (await component()).properties.registered);
+  await eventually('the component registers', async () => (await component()).properties.registered);
 
   const phone = await RtpPhone.open(t, 'PCMA');
   const steps = [far.expectInvite, far.answer('200 OK', { sdp: far.soundAt(phone.port) }), far.expectAck, far.expectBye].join('\n');
@@ -73,7 +73,7 @@ async function call(t: TestContext) {
   return { anna, phone, farPort, api, path: `${path}/${made.body.data.id}`, events, component: { id }, hangUp };
 }
 
-test('Chromium and a phone hear each other, and neither itself; keys go both ways; how late sound is', { timeout: 280_000 }, async (t) => {
+test('Chromium and a phone hear each other without echo and exchange DTMF, with measured latency', { timeout: 280_000 }, async (t) => {
   const { anna, phone, farPort, api, path, events, component, hangUp } = await call(t);
   const to = { port: farPort };
 
@@ -83,25 +83,25 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
     speaks = false;
   });
   await anna.hears(component, phoneTone);
-  // For a second it was only that, as far as a browser's spectrum tells.
+  // For a second no other tone is audible, as far as the spectrum of a browser shows.
   await comesToHold(
     anna.page,
     async ([peerId, phoneTone, peerTone]) => ((await kit.rooms.main?.louderOf(peerId, [phoneTone, peerTone])) ?? 0) > 30,
     [component.id, phoneTone, peerTone] as const,
     timeoutMs,
   );
-  // So it is here: who is held up leaves holes in the sound, which are heard at all frequencies.
+  // The same for the phone. Gaps by a delayed sender would be audible at all frequencies.
   let [level, own] = [0, 0];
   const isHeard = async () => {
     const since = performance.now();
-    await eventually('the phone hears for a second', () => heardSince(phone, since).length >= rate * 1.2, { every: 5 });
-    assert.ok(speaks, 'the phone has nothing to say any more');
+    await eventually('the phone receives a second of audio', () => heardSince(phone, since).length >= rate * 1.2, { every: 5 });
+    assert.ok(speaks, 'the phone has stopped speaking');
     const heard = heardSince(phone, since).subarray(0, rate);
     level = steadyLevelOf(heard, peerTone, rate);
     own = decibels(levelOf(heard, phoneTone, rate) / level);
     return level > 0.05 && own < -30;
   };
-  await eventually(() => `the phone hears the peer's tone with ${level}, its own voice at ${own} dB`, isHeard, { every: 1 });
+  await eventually(() => `the phone hears the tone of the peer with level ${level}, its echo at ${own} dB`, isHeard, { every: 1 });
   phone.stop();
   await spoken;
 
@@ -109,7 +109,7 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
   const digits: string[] = [];
   const receiver = new DigitReceiver({ clockRate: rate, onDigit: (digit) => digits.push(digit) });
   let read = 0;
-  await eventually('the keys come to the phone', () => {
+  await eventually('the phone receives the digits', () => {
     for (; read < phone.heard.length; read += 1) {
       const packet = phone.heard[read];
       if (packet?.payloadType === digitType) receiver.push(packet, packet.at);
@@ -137,7 +137,7 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
   const [least = 0, median = 0, most = 0] = [delays[0], delays[rounds / 2], delays.at(-1)];
   const shown = `browser to phone: ${median.toFixed(0)} ms (${least.toFixed(0)} to ${most.toFixed(0)}; goal 150)`;
   t.diagnostic(shown);
-  // A browser's clock and its encoder have some milliseconds, a machine that is busy has many.
+  // Clock and encoder of the browser add some milliseconds, a busy machine many.
   assert.ok(least > 5 && median < 3000, shown);
   await hangUp();
 
@@ -146,7 +146,7 @@ test('Chromium and a phone hear each other, and neither itself; keys go both way
   }
 });
 
-/** As a phone does, at 20 ms. */
+/** Sends digits as RTP events every 20 ms. */
 async function pressKeys(phone: RtpPhone, to: { port: number }, keys: string): Promise<void> {
   const sender = new DigitSender();
   for (const key of keys) sender.add({ event: digitToEvent(key) ?? 0, steps: 6, gap: 4 }, () => {});

@@ -1,11 +1,11 @@
-// The traffic that a node counts is that which browsers count.
+// Traffic counters of a node match the counters of the browsers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { scrape } from '../kit/fakes/metrics.ts';
 import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
 
-/** Bytes over the transports of a peer, as its browser counts them. */
+/** Bytes over the transports of a peer, counted by its browser. */
 function bytesOf({ page }: PagePeer): Promise<{ sent: number; received: number }> {
   return page.evaluate(async () => {
     const stats = await kit.rooms.main?.room.getStats();
@@ -17,7 +17,7 @@ function bytesOf({ page }: PagePeer): Promise<{ sent: number; received: number }
   });
 }
 
-test('bytes that browsers send and receive are the traffic of the node, also once they have left', async (t) => {
+test('traffic counters of a node equal the bytes of browsers and keep them after browsers leave', async (t) => {
   const stage = await setStage(t);
   const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
   await sender.publish({ colour: css(red), rate: 30, tone: 440 });
@@ -32,7 +32,7 @@ test('bytes that browsers send and receive are the traffic of the node, also onc
     const of = (direction: string) => samples.get(`svc_traffic_${direction}_webrtc_total_bytes`) ?? 0;
     return { ingress: of('ingress'), egress: of('egress') };
   };
-  // Until there is so much that handshakes, which the two count differently, do not matter.
+  // Until handshakes, which both count differently, are negligible.
   await eventually('there is enough traffic', async () => (await both()).received >= 300_000);
   const compare = async () => {
     const before = await both();
@@ -42,12 +42,12 @@ test('bytes that browsers send and receive are the traffic of the node, also onc
     return { agree: near(counted.ingress, 'sent') && near(counted.egress, 'received'), before, counted, after };
   };
   let figures = await compare();
-  // What one has sent waits in a socket while the other is held up: a tenth of a second is three per cent of what there is by now.
+  // Sent bytes wait in a socket while the other side is delayed: a tenth of a second is three percent of the total by now.
   const agree = async () => {
     if (!figures.agree) figures = await compare();
     return figures.agree;
   };
-  await eventually(() => `the figures agree: ${JSON.stringify(figures)}`, agree, { every: 1 });
+  await eventually(() => `the counters agree: ${JSON.stringify(figures)}`, agree, { every: 1 });
   const { counted } = figures;
   for (const { page } of [sender, viewer]) await page.close();
   const later = await traffic();

@@ -1,4 +1,4 @@
-// How many relays a real coturn gives to one peer.
+// Relay quota of a peer in a real coturn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TurnServer } from '../../node/turn/turn-server.ts';
@@ -6,7 +6,7 @@ import { freePort } from '../kit/network/free-ports.ts';
 import { allocateRelay } from '../kit/network/turn-client.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 
-test('a peer has 16 relays at once, however often it asks for credentials; others have theirs, also of the same id in another room', async (t) => {
+test('a peer has at most 16 concurrent relays whatever its credentials, and the quota is per room and peer', async (t) => {
   const port = await freePort();
   const turn = await TurnServer.start({
     log: recordedLog().log,
@@ -23,12 +23,12 @@ test('a peer has 16 relays at once, however often it asks for credentials; other
   const greedy: Awaited<ReturnType<typeof ask>>[] = [];
   for (let tries = 0; tries < 40; tries += 1) {
     greedy.push(await ask('room/greedy'));
-    // Another name as soon as a second is over, if names were made of seconds; and one that is really another in the end.
+    // Advances the clock by seconds, which must not change the user name, then by minutes, which changes it in the end.
     t.mock.timers.setTime(Date.now() + (tries < 20 ? 1000 : 600_000));
   }
   assert.equal(greedy.filter(({ status }) => status === 200).length, 16);
   assert.ok(greedy.slice(16).every(({ status }) => status === 486));
-  assert.ok(new Set(greedy.slice(0, 20).map(({ name }) => name)).size <= 2, 'credentials stay for an hour');
+  assert.ok(new Set(greedy.slice(0, 20).map(({ name }) => name)).size <= 2, 'credentials are reused for an hour');
   assert.equal((await ask('other-room/greedy')).status, 200);
   assert.equal((await ask('room/other')).status, 200);
 });

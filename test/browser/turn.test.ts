@@ -1,4 +1,4 @@
-// TURN beside the node: browsers that may use relays only, with a real coturn.
+// TURN server of a node: browsers that use relays only, with a real coturn.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ async function setTurnStage(t: TestContext) {
   return { ...(await setStage(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) })), port };
 }
 
-test('two browsers that may use relays only see and hear each other', async (t) => {
+test('two browsers with relay-only ICE see and hear each other', async (t) => {
   const stage = await setTurnStage(t);
   const relay = { iceTransportPolicy: 'relay' } as const;
   const [first, second] = await Promise.all([enter(stage, 'first', relay), enter(stage, 'second', relay)]);
@@ -30,7 +30,7 @@ test('two browsers that may use relays only see and hear each other', async (t) 
   assert.deepEqual(types, ['relay']);
 });
 
-/** A certificate for 127.0.0.1 that nobody vouches for. */
+/** A self-signed certificate for 127.0.0.1. */
 async function ownCertificate(t: TestContext): Promise<{ key: string; certificate: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,7 +40,7 @@ async function ownCertificate(t: TestContext): Promise<{ key: string; certificat
   return { key, certificate };
 }
 
-test('two browsers that may use a relay over TLS only see each other, with a certificate that only TURN has', async (t) => {
+test('two browsers see each other through a relay over TLS with the separate certificate of TURN', async (t) => {
   const { key, certificate } = await ownCertificate(t);
   const [port = 0, tlsPort = 0] = await freePorts(2);
   const env = {
@@ -93,11 +93,11 @@ test('two browsers that may use a relay over TLS only see each other, with a cer
   assert.deepEqual(protocols, ['tls']);
 });
 
-test('the relay takes packets to the media of its own node and to no other address', async (t) => {
+test('the relay forwards packets to the media of its node and to no other address', async (t) => {
   const { node, port } = await setTurnStage(t);
   const [server] = node.node.parts.turn?.iceServers('somebody') ?? [];
   assert.ok(server);
-  /** What coturn's own client says when it wants to reach that address through the relay. */
+  /** Output of the coturn client for a relay to this address. */
   const tryPeer = async (peer: string, password = server.credential) => {
     const args = ['-v', '-n', '1', '-e', peer, '-u', server.username, '-w', password, '-p', String(port), '127.0.0.1'];
     const said = await run('turnutils_uclient', args, { timeout: 60_000 }).catch((error: { stdout: string; stderr: string }) => error);
@@ -108,7 +108,7 @@ test('the relay takes packets to the media of its own node and to no other addre
   assert.doesNotMatch(await tryPeer('127.0.0.1', 'guessed'), /Received relay addr/);
 });
 
-test('coturn ended behind our back is started again, and its relay goes with the node', async (t) => {
+test('a killed coturn is restarted, and it ends with the node', async (t) => {
   const stage = await setTurnStage(t);
   const { turn } = stage.node.node.parts;
   const before = turn?.pid ?? 0;

@@ -1,4 +1,4 @@
-// A media worker killed with -9 under two calls: its own room ends and says so, the other call does not miss a frame.
+// A killed media worker: its room crashes, a room on another worker is not affected.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -7,7 +7,7 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import { blue, css, enter, red, type Stage, setStage } from './client-kit.ts';
 
-test('one room lives on undisturbed, the other reports RoomCrashed, and rooms can be made on the worker that comes back', async (t) => {
+test('a killed media worker crashes its room only, and the restarted worker accepts rooms', async (t) => {
   const first = await setStage(t, { SVC_WEBRTC_WORKERS: '2' });
   const api = apiClient(first.node.url, first.node.token);
   const second: Stage = { ...first, roomId: (await api.post('/room', {})).body.data.room.id };
@@ -20,7 +20,7 @@ test('one room lives on undisturbed, the other reports RoomCrashed, and rooms ca
   await Promise.all([viewer.sees(sender, red), viewer.hears(sender, 440), other.sees(doomed, blue)]);
 
   const workers = () => first.node.node.parts.media.workers();
-  // Rooms went to the workers in turn: the second room is on the second.
+  // Rooms are assigned to workers round-robin: the second room is on the second worker.
   const victim = workers()[1];
   assert.ok(victim?.pid !== undefined);
   await viewer.page.evaluate(() => kit.rooms.main?.gaps.clear());
@@ -54,6 +54,6 @@ async function comesBack<T>(
   victim: number,
   then: () => Promise<T>,
 ): Promise<T> {
-  await eventually('the worker comes back', () => workers().every(({ pid, state }) => state === 'running' && pid !== victim));
+  await eventually('the worker is restarted', () => workers().every(({ pid, state }) => state === 'running' && pid !== victim));
   return then();
 }

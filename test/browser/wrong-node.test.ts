@@ -1,4 +1,4 @@
-// Calls through a node that does not own the room: signaling is carried there, media goes straight, and the carrier may die.
+// Calls through a node that does not own the room: signaling is proxied to the owning node, media is direct, and the proxy may be killed.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -30,12 +30,12 @@ async function setStage(t: TestContext): Promise<{ stage: Stage; wrong: Awaited<
   for (const { url } of [node, wrong, other]) await clusterOf(url, 3);
   const pageUrl = await servePlainPage(t);
   const browser = await startBrowser(t);
-  // Made where it shall be, whatever the load of the nodes is.
+  // Created on the owner directly, independent of load.
   const { room } = await node.node.parts.rooms.createRoom({});
   return { stage: { node, browser, pageUrl, roomId: room.id }, wrong, third: other.peerSocketUrl };
 }
 
-test('two pages meet through the wrong node; it is killed, media goes on and the sessions resume through another', async (t) => {
+test('sessions through a proxying node resume through another one after it is killed, and media continues', async (t) => {
   const { stage, wrong, third } = await setStage(t);
   const options = { fallbackUrls: [third] };
   const [first, second] = await Promise.all([enter(stage, 'first', options, wrong.port), enter(stage, 'second', options, wrong.port)]);

@@ -1,4 +1,4 @@
-// Nodes of ours with certificates as the operator makes them: they meet through every step of a renewal, and meet nobody else.
+// Certificates of the operator on Mediarooms nodes: they connect during every step of a renewal, and to no other node.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,12 +12,12 @@ import { freePort } from '../kit/network/free-ports.ts';
 
 const day = 24 * 3_600_000;
 
-/** What the operator makes at that many days from now, of what it made before. */
+/** The Secret that the operator creates a number of days from now, from the previous one. */
 async function stepAt(days: number, before?: SecretData): Promise<SecretData> {
-  return (await certificateStep(before, Date.now() + days * day))?.data ?? assert.fail('nothing was to be made');
+  return (await certificateStep(before, Date.now() + days * day))?.data ?? assert.fail('no Secret was due');
 }
 
-/** The files of the Secret's volume. */
+/** Files of the mounted Secret. */
 async function mounted(t: TestContext, data: SecretData): Promise<DistTlsConfig> {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-test-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ test('two nodes with the certificate of their cluster connect', async (t) => {
   assert.equal((await one.record.logged('connected to node')).tls, true);
 });
 
-test('a node without a certificate, and one of a foreign authority, are let in by nobody and let nobody in', async (t) => {
+test('a node without a certificate, and one of a foreign CA, can neither dial nor be dialed', async (t) => {
   const epmdPort = await freePort();
   const { node } = await startDistNode(t, 'one', epmdPort, { tls: await mounted(t, await stepAt(0)) });
   const plain = await startDistNode(t, 'plain', epmdPort);
@@ -46,7 +46,7 @@ test('a node without a certificate, and one of a foreign authority, are let in b
   assert.deepEqual(node.connections, []);
 });
 
-test('a node that holds the Secret of before a renewal and one of after it connect, whichever dials', async (t) => {
+test('a node with the Secret before a renewal and one with the Secret after it connect, in both directions', async (t) => {
   const first = await stepAt(-370);
   const renewed = await stepAt(-2, first);
   const announced = await stepAt(-2, renewed);

@@ -1,4 +1,4 @@
-// compose.yaml: its two services with the environment that it gives them, each on a machine of its own in one private network.
+// compose.yaml: its two services with their environment, each on a separate host of one private network.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,11 +18,11 @@ const compose = readFileSync(join(import.meta.dirname, '../../compose.yaml'), 'u
 
 const base = 'debian@sha256:0';
 
-/** As compose fills in `${NAME:-default}` and `${NAME:?sentence}`. */
+/** Replaces `${NAME:-default}` and `${NAME:?message}` like compose. */
 function filledIn(text: string, values: Record<string, string>): string {
   return text.replaceAll(/\$\{(\w+):([-?])([^}]*)\}/g, (_whole, name: string, kind: string, rest: string) => {
     const value = values[name];
-    assert.ok(value !== undefined || kind === '-', `${name} is not given: ${rest}`);
+    assert.ok(value !== undefined || kind === '-', `${name} is not set: ${rest}`);
     return value ?? rest;
   });
 }
@@ -32,16 +32,16 @@ function servicesWith(values: Record<string, string>): [name: string, service: S
   return Object.entries(services);
 }
 
-/** What the image sets. */
+/** Environment of the image. */
 const image: Environment = Object.fromEntries(
   Object.entries({ ...staticVariables, ...reloadableVariables }).flatMap(([name, variable]) =>
     'image' in variable ? [[`SVC_${name}`, String(variable.image)]] : [],
   ),
 );
 
-test('compose.yaml asks for its secrets and publishes media, but neither EPMD nor the node-to-node port', () => {
-  assert.throws(() => servicesWith({}), /BASE is not given: write BASE=/);
-  assert.throws(() => servicesWith({ BASE: base }), /SVC_SERVER_API_TOKEN is not given: write SVC_SERVER_API_TOKEN=/);
+test('compose.yaml requires its secrets and publishes media ports, but neither EPMD nor the distribution port', () => {
+  assert.throws(() => servicesWith({}), /BASE is not set: write BASE=/);
+  assert.throws(() => servicesWith({ BASE: base }), /SVC_SERVER_API_TOKEN is not set: write SVC_SERVER_API_TOKEN=/);
   for (const [, { ports, environment }] of servicesWith({ BASE: base, SVC_SERVER_API_TOKEN: 't', SVC_SECRET_KEY_BASE: 'k' })) {
     const first = Number(environment.SVC_WEBRTC_BASE_PORT);
     const media = `${first}-${first + Number(environment.SVC_WEBRTC_WORKERS) - 1}`;
@@ -50,7 +50,7 @@ test('compose.yaml asks for its secrets and publishes media, but neither EPMD no
   }
 });
 
-test('the two services of compose.yaml are one cluster, and rooms spread over them', onMachines, async (t) => {
+test('the two services of compose.yaml form one cluster, and rooms are spread over them', onMachines, async (t) => {
   const token = randomBytes(16).toString('hex');
   const services = servicesWith({ BASE: base, SVC_SERVER_API_TOKEN: token, SVC_SECRET_KEY_BASE: randomBytes(32).toString('hex') });
   const network = await ClusterNetwork.make(t, services.length);

@@ -1,4 +1,4 @@
-// What the console asks, at a node that owns nothing of it: with a token that may only read, and about the other node.
+// Requests of the console at a node without the room: with a read token, and about the other node.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 
 const readToken = `read-token-${randomBytes(16).toString('hex')}`;
 
-/** Of a recording without tracks. */
+/** Report of a recording without tracks. */
 const report = (node: string) => ({
   id: 'r-1',
   type: 'recording',
@@ -23,7 +23,7 @@ const report = (node: string) => ({
   tracks: [],
 });
 
-test('a token that may only read sees everything at any node, and changes nothing', async (t) => {
+test('a read token can read everything at any node and change nothing', async (t) => {
   const resources = await makeResources(t);
   const both = { SVC_SERVER_API_READ_TOKEN: readToken };
   const { owner, nonOwner, api } = await startNodePair(t, { both, owner: { SVC_RESOURCES_BASE_PATH: resources } });
@@ -45,7 +45,7 @@ test('a token that may only read sees everything at any node, and changes nothin
       for (const method of Object.keys(methods).map((each) => each.toUpperCase())) {
         const { status, body } = await reader.request(method, path);
         if (method === 'GET') {
-          assert.ok(![401, 403].includes(status), `${method} ${path} answers ${status}`);
+          assert.ok(![401, 403].includes(status), `${method} ${path} responds ${status}`);
           continue;
         }
         assert.deepEqual([status, body], [403, { errors: 'This token may only read', code: 'read_only' }], `${method} ${path}`);
@@ -67,7 +67,7 @@ test('a token that may only read sees everything at any node, and changes nothin
   await events.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
 });
 
-test('a recording is rendered on the node that has it, whichever is asked', async (t) => {
+test('a recording is rendered on the node that stores it, whichever node is asked', async (t) => {
   const resources = await makeResources(t);
   const { owner, api } = await startNodePair(t, { owner: { SVC_RESOURCES_BASE_PATH: resources } });
   await addFiles(resources, { 'recordings/r-1/report.json': JSON.stringify(report(owner.node.name)) });
@@ -79,15 +79,15 @@ test('a recording is rendered on the node that has it, whichever is asked', asyn
     assert.ok(['queued', 'running', 'failed'].includes(data.state), JSON.stringify(data));
     return data.state === 'failed';
   };
-  await eventually(() => `it fails: ${JSON.stringify(data)}`, hasFailed, { every: 100 });
-  assert.equal(data.reason, 'Nothing of the recording can be played');
+  await eventually(() => `the render fails: ${JSON.stringify(data)}`, hasFailed, { every: 100 });
+  assert.equal(data.reason, 'The recording has no playable track');
   assert.deepEqual((await apiClient(owner.url, owner.token).get('/recording/r-1/render')).body.data, data);
   assert.equal((await api.delete('/recording/r-1/render')).status, 204);
   assert.deepEqual((await api.get('/recording/r-1/render')).body.data, { state: 'none', progress: 0 });
   assert.equal((await api.post('/recording/r-2/render')).body.code, 'not_found');
 });
 
-test('configuration in force, what a drain means and how a room goes are told of the other node', async (t) => {
+test('configuration, drain preview and room stats of the other node are available', async (t) => {
   const { owner, nonOwner, api } = await startNodePair(t, { owner: { SVC_MAX_ROOMS: '7', SVC_DRAIN_TIMEOUT: '30' } });
   const [ownerName, wrongName] = [owner.node.name, nonOwner.node.name];
   const shown = ({ body }: { body: { data: { name: string; value: unknown; source: string }[] } }, name: string) => {

@@ -1,4 +1,4 @@
-// The DNS strategy with the real resolver against a real DNS server: what is found, lost, and kept when the server fails.
+// DNS discovery with the real resolver and a real DNS server: added, removed and kept addresses.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startDiscovery } from '../../node/cluster/discovery/discovery.ts';
@@ -20,14 +20,14 @@ const resolverOf = (server: DnsServer, deadline = 20_000, hosts: HostLookup = no
 function discover(t: TestContext, server: DnsServer, connector: FakeConnector, log = silentLog()): void {
   const strategy = { name: 'DNS', query, pollingInterval: 20 } as const;
   const discovery = startDiscovery({ mode: 'name', strategy }, connector, log, {
-    // A query that is answered late because this process was held up counts as one that failed.
+    // A response that is late because this process was paused counts as a failure.
     resolve: resolverOf(server, 4_000),
     localAddresses: () => [],
   });
   t.after(() => discovery.close());
 }
 
-test('three records make two connections, one that is added a third, one that is removed is not dialled again', async (t) => {
+test('three records lead to two connections, an added record to a third, and a removed one is not redialed', async (t) => {
   const server = await startDnsServer(t);
   server.add(query, '10.0.0.1', '10.0.0.2', '10.0.0.3');
   const connector = new FakeConnector('svc@10.0.0.1');
@@ -44,7 +44,7 @@ test('three records make two connections, one that is added a third, one that is
   assert.ok(!connector.dialled.includes('svc@10.0.0.1'));
 });
 
-test('a server that fails in any way leaves what is known, and the log says so once per record type', async (t) => {
+test('a failing server keeps the known addresses, with one log line per record type', async (t) => {
   const server = await startDnsServer(t);
   server.add(query, '10.0.0.2', 'fd00::3');
   const connector = new FakeConnector('svc@10.0.0.1');
@@ -69,11 +69,11 @@ test('a server that fails in any way leaves what is known, and the log says so o
   await connector.connected('svc@10.0.0.4');
   assert.deepEqual(
     of('info').map(({ msg, record }) => `${record}: ${msg}`),
-    ['A: the DNS query is answered again', 'AAAA: the DNS query is answered again'],
+    ['A: DNS query recovered', 'AAAA: DNS query recovered'],
   );
 });
 
-test('one record type that is never answered leaves the other', async (t) => {
+test('a record type that is never answered does not affect the other', async (t) => {
   const server = await startDnsServer(t);
   server.add(query, '10.0.0.2', 'fd00::3');
   server.fail('silent', 'AAAA');
@@ -84,7 +84,7 @@ test('one record type that is never answered leaves the other', async (t) => {
   await connector.connected('svc@fd00::3');
 });
 
-test('closing in the middle of a query ends it, and nothing more is asked or dialled', async (t) => {
+test('close during a query ends it, and no query or dial follows', async (t) => {
   const server = await startDnsServer(t);
   server.fail('silent');
   const connector = new FakeConnector('svc@10.0.0.1');
@@ -101,12 +101,12 @@ test('closing in the middle of a query ends it, and nothing more is asked or dia
   const elapsed = stopwatch();
   discovery.close();
   assert.deepEqual(await ended.promise, { ipv4: { failure: 'ECANCELLED' }, ipv6: { failure: 'ECANCELLED' } });
-  // At once; the server never answers, and is given a minute.
-  assertPrompt('the end of the question', elapsed(), { promised: 1_000, bound: 30_000 });
+  // The server never responds, and the timeout is a minute.
+  assertPrompt('the end of the query', elapsed(), { promised: 1_000, bound: 30_000 });
   assert.deepEqual(connector.dialled, []);
 });
 
-test('an answer that is cut over UDP is fetched over TCP', async (t) => {
+test('a response truncated over UDP is fetched over TCP', async (t) => {
   const server = await startDnsServer(t);
   server.add('few.test', '10.0.0.1', 'fd00::1');
   server.fail('truncated', 'A');
@@ -118,7 +118,7 @@ test('an answer that is cut over UDP is fetched over TCP', async (t) => {
   assert.deepEqual('addresses' in ipv4 && [...ipv4.addresses].sort(), [...many].sort());
 });
 
-test('a name without records, without existence and without a server that answers fails with the reason, in time', async (t) => {
+test('a name without records, an unknown name and an unresponsive server fail in time, with the reason', async (t) => {
   const server = await startDnsServer(t);
   server.add('empty.test');
   const failure = async (name: string, deadline?: number) => {
@@ -135,10 +135,10 @@ test('a name without records, without existence and without a server that answer
   const elapsed = stopwatch();
   const [reason] = await failure('empty.test', 400);
   assert.ok(reason === 'ETIMEOUT' || reason === 'ECANCELLED', String(reason));
-  assertPrompt('a question with a deadline of 400 ms', elapsed(), { promised: 400, bound: 10_000 });
+  assertPrompt('a query with a timeout of 400 ms', elapsed(), { promised: 400, bound: 10_000 });
 });
 
-test('records are not kept longer than they are there, whatever their time to live says', async (t) => {
+test('records are not cached, regardless of their TTL', async (t) => {
   const server = await startDnsServer(t);
   const dnsResolver = resolverOf(server);
   server.add(query, '10.0.0.1', '10.0.0.2');
@@ -147,14 +147,14 @@ test('records are not kept longer than they are there, whatever their time to li
   assert.deepEqual((await dnsResolver(query, signal)).ipv4, { addresses: ['10.0.0.2'] });
 });
 
-test('a name that no server knows is looked up as the machine does: /etc/hosts', async (t) => {
+test('a name unknown to DNS is resolved like getaddrinfo does: /etc/hosts', async (t) => {
   const server = await startDnsServer(t);
   const { ipv4, ipv6 } = await systemResolver({ servers: [server.address], deadline: 30_000 })('localhost', signal);
   const found = [ipv4, ipv6].flatMap((dnsAnswer) => ('addresses' in dnsAnswer ? dnsAnswer.addresses : []));
   assert.ok(found.includes('127.0.0.1') || found.includes('::1'), String(found));
 });
 
-test('a node that goes by a host name is named by the address that the query gives, IPv4 first', async (t) => {
+test('a node name with a host name becomes one with an address of the query, IPv4 first', async (t) => {
   const server = await startDnsServer(t);
   const name = (nodeName: string) => nodeNameFromDns(nodeName, query, resolverOf(server), signal);
   server.add('both.test', '10.0.0.7', '10.0.0.8', 'fd00::7');
@@ -172,7 +172,7 @@ test('a node that goes by a host name is named by the address that the query giv
   await assert.rejects(name('svc@unknown.test'), /to have an address \(DNS strategy\), got none: svc@unknown\.test/);
 });
 
-test('a node that goes by a host name does not dial the addresses of that host', async (t) => {
+test('a node name with a host name does not dial the addresses of that host', async (t) => {
   const server = await startDnsServer(t);
   server.add('own.test', '10.0.0.1', 'fd00::1');
   server.add(query, '10.0.0.1', 'fd00::1', '10.0.0.2');

@@ -1,4 +1,4 @@
-// Our name service and Erlang's epmd: either may be there first, both kinds of nodes share one, and it survives its holder.
+// Our EPMD and that of Erlang: either can start first, both types of nodes share it, and it is replaced after a loss.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd/epmd-client.ts';
@@ -7,7 +7,7 @@ import { startDistNode } from '../kit/network/dist-nodes.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { runCommand, startEpmd, startErl } from '../kit/processes/erlang-node.ts';
 
-/** Resolves when EPMD lists exactly these. */
+/** Resolves when EPMD lists exactly these nodes. */
 async function listed(port: number, names: readonly string[]): Promise<void> {
   let found = '';
   const areListed = async () => {
@@ -18,11 +18,11 @@ async function listed(port: number, names: readonly string[]): Promise<void> {
       .join();
     return found === names.toSorted().join();
   };
-  await eventually(() => `EPMD lists ${names.join()}, and lists ${found}`, areListed, { every: 20 });
+  await eventually(() => `EPMD lists ${names.join()} (now ${found})`, areListed, { every: 20 });
 }
 
-describe("Erlang's epmd", () => {
-  test('started first is used', async (t) => {
+describe('the EPMD of Erlang', () => {
+  test('is used if it was started first', async (t) => {
     const port = await freePort();
     await startEpmd(t, port);
     const { node } = await startDistNode(t, 'svc', port);
@@ -33,7 +33,7 @@ describe("Erlang's epmd", () => {
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
   });
 
-  test('that is killed is replaced by ours, with which Erlang nodes register again', async (t) => {
+  test('is replaced by ours after kill -9, and Erlang nodes register again', async (t) => {
     const port = await freePort();
     const epmd = await startEpmd(t, port);
     const { node } = await startDistNode(t, 'svc', port, { dialsErlang: true });
@@ -45,10 +45,10 @@ describe("Erlang's epmd", () => {
     assert.ok(await node.connect('erl@127.0.0.1'));
   });
 
-  test('started when ours is there gives up, and ours goes on', async (t) => {
+  test('exits if ours is running, and ours continues', async (t) => {
     const port = await freePort();
     await startDistNode(t, 'svc', port);
-    // It ends by itself: it would stay in the foreground otherwise.
+    // It exits, because it would stay in the foreground otherwise.
     await runCommand('epmd', ['-port', String(port)]);
     await listed(port, ['svc']);
   });
@@ -65,7 +65,7 @@ describe("Erlang's epmd", () => {
 });
 
 describe('our EPMD', () => {
-  test('serves Erlang nodes: they register, are listed and find each other', async (t) => {
+  test('serves Erlang nodes, which register, are listed and find each other', async (t) => {
     const port = await freePort();
     const { node } = await startDistNode(t, 'svc', port);
     const one = await startErl(t, { name: 'one@127.0.0.1', epmdPort: port });
@@ -82,19 +82,19 @@ describe('our EPMD', () => {
     await listed(port, ['one', 'svc']);
   });
 
-  test('on the address of a node alone also serves the Erlang nodes of the machine, which look at loopback', async (t) => {
+  test('also serves local Erlang nodes at loopback if it listens on the address of a node only', async (t) => {
     const port = await freePort();
     const { node } = await startDistNode(t, 'svc@127.0.0.2', port, { ip: '127.0.0.2' });
     const erl = await startErl(t, { name: 'erl@127.0.0.1', epmdPort: port });
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.2')"), 'pong');
     assert.deepEqual(node.connections, ['erl@127.0.0.1']);
-    // The name of a node says at which address its EPMD is asked: a second address of the machine has one of its own.
+    // The node name determines the address of its EPMD: a second address of the host has a separate EPMD.
     const other = await startDistNode(t, 'svc@127.0.0.3', port, { ip: '127.0.0.3' });
     assert.ok(await other.node.connect('svc@127.0.0.2'));
     assert.ok(await node.connect('svc@127.0.0.3'));
   });
 
-  test('is not ended by epmd -kill and -stop', async (t) => {
+  test('is not stopped by epmd -kill and -stop', async (t) => {
     const port = await freePort();
     await startDistNode(t, 'svc', port);
     const killed = await runCommand('epmd', ['-port', String(port), '-kill']);

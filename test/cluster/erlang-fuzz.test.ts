@@ -1,4 +1,4 @@
-// A million mutated frames over real sockets into EPMD, the handshake and established connections: nodes go on as if nothing was.
+// Fuzzing over real sockets: a million mutated frames to EPMD, the handshake and established connections do not affect nodes.
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -39,7 +39,7 @@ const messages: Buffer[] = [
   return writer.take();
 });
 
-/** Sends bytes and waits for the end, its own side closed. */
+/** Sends bytes, closes its side and waits for the end. */
 async function throwAt(port: number, bytes: Buffer): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {}).resume();
@@ -48,7 +48,7 @@ async function throwAt(port: number, bytes: Buffer): Promise<void> {
   await closed;
 }
 
-test('a million mutated frames leave nodes, their calls and their memory as they were', { timeout: 300_000 }, async (t) => {
+test('a million mutated frames leave nodes, their calls and their memory unaffected', { timeout: 300_000 }, async (t) => {
   const epmdPort = await freePort();
   const a = await startDistNode(t, 'a', epmdPort);
   const b = await startDistNode(t, 'b', epmdPort);
@@ -85,7 +85,7 @@ test('a million mutated frames leave nodes, their calls and their memory as they
       }
       socket.socket.destroy();
       await closed;
-      await eventually('the stranger is gone', () => !a.node.isConnected(stranger), { wakes: emits(a.node, 'nodeDown') });
+      await eventually('the hostile node is disconnected', () => !a.node.isConnected(stranger), { wakes: emits(a.node, 'nodeDown') });
     }
   };
 

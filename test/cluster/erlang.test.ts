@@ -1,4 +1,4 @@
-// Our nodes and real Erlang nodes: ping, calls, monitors, links, cookies, restarts, loss, and who knows whom.
+// Mediarooms and real Erlang nodes: ping, calls, monitors, links, cookies, restarts, loss, and mesh.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
@@ -15,7 +15,7 @@ import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 
 const erlName = 'erl@127.0.0.1';
 
-/** A node of ours that dials Erlang's, too. */
+/** A Mediarooms node that also dials Erlang nodes. */
 const startOurs = (t: TestContext, name: string, epmdPort: number, options: Partial<ErlangNodeOptions> = {}) =>
   startDistNode(t, name, epmdPort, { dialsErlang: true, ...options });
 
@@ -27,8 +27,8 @@ async function startBoth(t: TestContext, options: Partial<ErlOptions> = {}): Pro
 }
 
 /**
- * Resolves when Erlang gives this. It lists a node that dialled it a moment after that node has the end of the handshake, and one that is lost
- * until it has read so itself.
+ * Resolves when Erlang returns this. Erlang lists a node that dialed it shortly after that node finished the handshake, and keeps a lost
+ * one until it has read the close.
  */
 async function comesToGive(erl: Erl, expressions: string, expected: string): Promise<void> {
   let given = '';
@@ -36,10 +36,10 @@ async function comesToGive(erl: Erl, expressions: string, expected: string): Pro
     given = await erl.eval(expressions);
     return given === expected;
   };
-  await eventually(() => `${expressions} gives ${expected}, and gives ${given}`, isGiven, { every: 20 });
+  await eventually(() => `${expressions} returns ${expected} (now ${given})`, isGiven, { every: 20 });
 }
 
-/** A process of Erlang that keeps an answer for `gen_server:call`s with the request turned round. */
+/** An Erlang process that answers `gen_server:call`s with the reversed request. */
 const echoServer =
   'true = register(echo, spawn(fun Loop() -> receive ' +
   "{'$gen_call', From, {sleep, _}} -> _ = From, Loop(); " +
@@ -56,13 +56,13 @@ describe('an Erlang node', () => {
     assert.equal((await ours.record.logged('connected to node')).node, erlName);
   });
 
-  test('is dialled by ours', async (t) => {
+  test('is dialed by ours', async (t) => {
     const { ours, erl } = await startBoth(t);
     assert.ok(await ours.node.connect(erlName));
     await comesToGive(erl, 'nodes()', "['svc@127.0.0.1']");
   });
 
-  test('meets ours by short names as well', async (t) => {
+  test('connects to ours with short names too', async (t) => {
     const epmdPort = await freePort();
     const { node } = await startOurs(t, 'svc@localhost', epmdPort, { mode: 'sname' });
     const erl = await startErl(t, { name: 'erl@localhost', epmdPort, mode: 'sname' });
@@ -70,7 +70,7 @@ describe('an Erlang node', () => {
     assert.deepEqual(node.connections, ['erl@localhost']);
   });
 
-  test('calls a registered name of ours and gets its answer, an exit where there is none', async (t) => {
+  test('calls a registered name of ours and gets a response, or an exit if the name is unknown', async (t) => {
     const { ours, erl } = await startBoth(t);
     ours.node.register('svc', {
       call: (request) => {
@@ -92,7 +92,7 @@ describe('an Erlang node', () => {
     );
   });
 
-  test('answers calls of ours, also those that fail', async (t) => {
+  test('answers calls of ours, including failing ones', async (t) => {
     const { ours, erl } = await startBoth(t);
     await erl.eval(echoServer);
     await ours.node.connect(erlName);
@@ -111,7 +111,7 @@ describe('an Erlang node', () => {
     assert.equal(ours.node.waitingCalls, 0);
   });
 
-  test('gets an answer to monitors, links, unlinks and spawns', async (t) => {
+  test('gets responses to monitors, links, unlinks and spawns', async (t) => {
     const { ours, erl } = await startBoth(t);
     ours.node.register('svc', { call: (request) => request });
     assert.equal(
@@ -125,7 +125,7 @@ describe('an Erlang node', () => {
       'alive',
     );
     assert.equal(await erl.eval('erlang:demonitor(R2)'), 'true');
-    // A pid of ours that never was: made of bytes, as an old one in a message would be.
+    // A pid that never existed, built from bytes like a stale one in a message.
     const pid = encodeTerm(new Pid('svc@127.0.0.1', 999, 0, ours.node.creation));
     await erl.eval(`Pid = binary_to_term(<<${[...pid].join(',')}>>)`);
     assert.equal(
@@ -146,7 +146,7 @@ describe('an Erlang node', () => {
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
   });
 
-  test('writes terms that ours read, and reads what ours write', async (t) => {
+  test('writes terms that ours parses, and parses terms of ours', async (t) => {
     const { erl } = await startBoth(t);
     const sources = [
       '{ok, [1, 300, -1, 1 bsl 70, -(1 bsl 2100)], "text", <<"bin">>, <<5:3>>}',
@@ -167,24 +167,24 @@ describe('an Erlang node', () => {
 });
 
 describe('the cookie', () => {
-  test('of an Erlang node that dials ours is wrong: pang, and a line on both sides', async (t) => {
+  test('of an Erlang node that dials ours is wrong: pang, and a log line on both sides', async (t) => {
     const { ours, erl } = await startBoth(t, { cookie: 'wrong' });
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pang');
-    assert.equal((await ours.record.logged('a node with a wrong cookie is refused')).node, erlName);
+    assert.equal((await ours.record.logged('node rejected: wrong cookie')).node, erlName);
     await erl.printed(/Connection attempt to .*svc@127\.0\.0\.1.*(cancelled|aborted)/);
     assert.deepEqual(ours.node.connections, []);
   });
 
-  test('of ours that dials an Erlang node is wrong: no connection, and a line on both sides', async (t) => {
+  test('of ours that dials an Erlang node is wrong: no connection, and a log line on both sides', async (t) => {
     const { ours, erl } = await startBoth(t, { cookie: 'wrong' });
     assert.equal(await ours.node.connect(erlName), false);
     await erl.printed(/Connection attempt from .*svc@127\.0\.0\.1.*rejected/);
-    assert.equal((await ours.record.logged('a node refuses this one without a word: the cookies may differ')).node, erlName);
+    assert.equal((await ours.record.logged('rejected by remote node without reason, cookies may differ')).node, erlName);
   });
 });
 
 describe('connections', () => {
-  test('dialled by both at the same moment become one', async (t) => {
+  test('dialed by both simultaneously become one', async (t) => {
     for (const ourName of ['aaa', 'zzz']) {
       const epmdPort = await freePort();
       const { node } = await startOurs(t, ourName, epmdPort);
@@ -200,7 +200,7 @@ describe('connections', () => {
     }
   });
 
-  test('to an Erlang node that is killed and comes back under its name are new ones', async (t) => {
+  test('to an Erlang node that is killed and restarts under its name are new ones', async (t) => {
     const { ours, erl, epmdPort } = await startBoth(t);
     await ours.node.connect(erlName);
     const creation = await erl.eval('erlang:system_info(creation)');
@@ -214,7 +214,7 @@ describe('connections', () => {
     assert.deepEqual(ours.node.connections, [erlName]);
   });
 
-  test('of ours that comes back under its name are taken by an Erlang node as new ones', async (t) => {
+  test('of ours that restarts under its name are new ones for an Erlang node', async (t) => {
     const { ours, erl, epmdPort } = await startBoth(t);
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
     await ours.node.close();
@@ -227,13 +227,13 @@ describe('connections', () => {
     assert.ok(again.node.isConnected(erlName));
   });
 
-  test('to an Erlang node that stands still are lost within one and a quarter of a tick', async (t) => {
+  test('to an Erlang node that is paused are lost within one and a quarter of a tick', async (t) => {
     const epmdPort = await freePort();
     const { node, record } = await startOurs(t, 'svc', epmdPort, { tick: 4000 });
     const erl = await startErl(t, { name: erlName, epmdPort, args: ['-kernel', 'net_ticktime', '4'] });
     await node.connect(erlName);
     await erl.eval('nodes()');
-    // Longer than a tick: both sides keep the idle connection.
+    // Longer than a tick: both sides keep the idle connection open.
     await new Promise((resolve) => setTimeout(resolve, 6500));
     assert.equal(await erl.eval('nodes()'), "['svc@127.0.0.1']");
     const down = once(node, 'nodeDown');
@@ -244,13 +244,13 @@ describe('connections', () => {
     t.diagnostic(`lost after ${Math.round(took)} ms`);
     assert.ok(took > 2500, `${took} ms`);
     assertPrompt('the loss', took, { promised: 5_000 });
-    assert.equal((await record.logged('lost the connection to node')).reason, 'net_tick_timeout');
+    assert.equal((await record.logged('lost connection to node')).reason, 'net_tick_timeout');
     erl.kill('SIGCONT');
   });
 });
 
-describe('an Erlang node that met one of ours', () => {
-  test('lists all of ours, and global does not wait for anything', async (t) => {
+describe('an Erlang node connected to one of ours', () => {
+  test('lists all of ours, and global does not wait', async (t) => {
     const epmdPort = await freePort();
     const nodes: TestNode[] = [];
     for (const name of ['svc1', 'svc2', 'svc3']) nodes.push(await startOurs(t, name, epmdPort));
@@ -264,7 +264,7 @@ describe('an Erlang node that met one of ours', () => {
     assert.equal(await erl.eval('global:register_name(something, self())'), 'yes');
   });
 
-  test('is what two of ours, and another Erlang node, meet each other through', async (t) => {
+  test('connects two of ours and another Erlang node to each other', async (t) => {
     const epmdPort = await freePort();
     const a = await startOurs(t, 'a', epmdPort);
     const b = await startOurs(t, 'b', epmdPort);
@@ -279,7 +279,7 @@ describe('an Erlang node that met one of ours', () => {
     }
   });
 
-  test('stays connected to the others when one of ours is lost', async (t) => {
+  test('stays connected to the others if one of ours is lost', async (t) => {
     const epmdPort = await freePort();
     const a = await startOurs(t, 'a', epmdPort);
     const b = await startOurs(t, 'b', epmdPort);
@@ -294,7 +294,7 @@ describe('an Erlang node that met one of ours', () => {
     await comesToGive(erl, 'nodes()', "['a@127.0.0.1']");
   });
 
-  test('as a hidden node can call, but is no node to anybody', async (t) => {
+  test('as a hidden node can call, but is not listed', async (t) => {
     const { ours, erl } = await startBoth(t, { args: ['-hidden'] });
     ours.node.register('svc', { call: (request) => request });
     assert.equal(await erl.eval("gen_server:call({svc, 'svc@127.0.0.1'}, x)"), 'x');

@@ -1,4 +1,4 @@
-// Two nodes from source with nothing but what specification, clustering rule 2, asks for; and what is no configuration of a cluster.
+// Two nodes with the minimal configuration of a cluster, and invalid cluster configurations.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
@@ -10,10 +10,10 @@ import { runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts
 import { stopwatch } from '../kit/promised-time.ts';
 import { onMachines } from './network-kit.ts';
 
-describe('two nodes on one machine', () => {
-  test('form a cluster with the three variables of rule 2 and no secret of any kind', async (t) => {
+describe('two nodes on one host', () => {
+  test('form a cluster with three variables and without any secret', async (t) => {
     const names = ['one', 'two'].map((name) => `${name}${process.pid}@localhost`);
-    // Theirs only once they have started, seconds later.
+    // Bound only after the start, seconds later.
     const [http, otherHttp, metrics, otherMetrics] = (await freePorts(4)).map(String);
     const ports = [
       { SVC_PORT: http, SVC_METRICS_PORT: metrics },
@@ -30,7 +30,7 @@ describe('two nodes on one machine', () => {
         return startNodeProcess(t, env, { bare: true });
       }),
     );
-    // Each has made a token of its own.
+    // Each generated a separate token.
     const sessions = await Promise.all(nodes.map(({ url }) => apiClient(url).get('/console/session')));
     const clients = nodes.map(({ url }, index) => apiClient(url, sessions[index]?.body.token));
     const elapsed = stopwatch();
@@ -44,8 +44,8 @@ describe('two nodes on one machine', () => {
     for (const [index, node] of nodes.entries()) {
       const output = node.output();
       assert.match(output, new RegExp(`connected to node.*${names[1 - index]}`));
-      assert.match(output, /WARN: SVC_SECRET_KEY_BASE is not set: tokens of peers are good on this node only/);
-      // The cookie that everybody knows is good on loopback, and nobody else gets to the distribution.
+      assert.match(output, /WARN: SVC_SECRET_KEY_BASE is not set: peer tokens are valid only on this node/);
+      // The public default cookie is accepted on loopback, and the distribution is not reachable from outside.
       assert.match(output, /"dist":\{[^}]*\}[^}]*"ip":"127\.0\.0\.1"/);
     }
     const addresses: string[] = [];
@@ -82,7 +82,7 @@ const wrongSettings: { what: string; env: Environment; sentence: RegExp }[] = [
   {
     what: 'an empty range of ports',
     env: { SVC_DIST_MIN_PORT: '9001', SVC_DIST_MAX_PORT: '9000' },
-    sentence: /^Expected SVC_DIST_MIN_PORT and SVC_DIST_MAX_PORT to be a range that is not empty, got: 9001 to 9000$/m,
+    sentence: /^Expected SVC_DIST_MIN_PORT and SVC_DIST_MAX_PORT to be a nonempty range, got: 9001 to 9000$/m,
   },
   {
     what: 'a name without a host',
@@ -96,7 +96,7 @@ const wrongSettings: { what: string; env: Environment; sentence: RegExp }[] = [
   },
 ];
 
-describe('a node does not start, and says why in one sentence, with', () => {
+describe('a node fails to start with an error message, with', () => {
   for (const { what, env, sentence } of wrongSettings) {
     test(what, async () => {
       const { code, output } = await runNodeToEnd({ SVC_DIST_ENABLED: 'true', ...env });
@@ -106,12 +106,12 @@ describe('a node does not start, and says why in one sentence, with', () => {
     });
   }
 
-  test('a name that another node of this machine has', onMachines, async (t) => {
+  test('a name that another node of this host has', onMachines, async (t) => {
     const [networkHost] = (await ClusterNetwork.make(t, 1)).machines;
     const env = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODE_NAME: 'taken@localhost' };
     await startNodeProcess(t, env, networkHost);
     const { code, output } = await runNodeToEnd(env, networkHost);
     assert.equal(code, 1, output);
-    assert.match(output, /"reason":"Another node is registered as taken at the EPMD of this machine","msg":"the node could not start"/);
+    assert.match(output, /"reason":"Another node is registered as taken at the EPMD of this host","msg":"could not start node"/);
   });
 });

@@ -1,4 +1,4 @@
-// The DNS strategy on machines of their own: a real DNS server on the network, whose records change while the nodes run.
+// DNS discovery on separate hosts: a real DNS server whose records change while the nodes run.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
@@ -15,8 +15,8 @@ const byDns: Environment = {
   SVC_DIST_POLLING_INTERVAL: '500',
 };
 
-describe('the DNS strategy', onMachines, () => {
-  test('finds two nodes, one that is added, and dials one no more that is removed', async (t) => {
+describe('DNS discovery', onMachines, () => {
+  test('connects two nodes, then an added one, and does not redial a removed one', async (t) => {
     const network = await ClusterNetwork.make(t, 3);
     const dns = await startDnsServer(t, { ip: network.here, port: 53 });
     await network.setFile('resolv.conf', `nameserver ${network.here}\n`);
@@ -24,10 +24,10 @@ describe('the DNS strategy', onMachines, () => {
     assert.ok(a && b && c);
     dns.add(query, a.ip, b.ip);
     const [first, second] = await Promise.all([startOn(t, a, byDns), startOn(t, b, byDns)]);
-    t.diagnostic(`2 nodes under the query are connected ${await connected([first, second])} ms after they had started`);
+    t.diagnostic(`2 nodes of the query are connected ${await connected([first, second])} ms after their start`);
     assert.ok(dns.asked.includes(`A ${query}`) && dns.asked.includes(`AAAA ${query}`));
 
-    // It asks for a name that it is not under itself yet, and is found by nobody: as a node that is not registered so far.
+    // It polls another name, and its address is not in the query yet, like a node that is not registered in DNS.
     const third = await startOn(t, c, { ...byDns, SVC_DIST_QUERY: 'nothing.cluster.test' });
     await dns.queries(4);
     assert.equal((await healthOf(third)).nodesInCluster, 1);
@@ -39,18 +39,18 @@ describe('the DNS strategy', onMachines, () => {
     assert.equal((await healthOf(first)).nodesInCluster, 3, 'a connection outlives its record');
     const dialled = logged(first, 'connected to node').length;
     third.process.kill('SIGKILL');
-    t.diagnostic(`its end is seen after ${await counted([first, second], 2)} ms`);
+    t.diagnostic(`its end is detected after ${await counted([first, second], 2)} ms`);
     const again = await startOn(t, c, { ...byDns, SVC_DIST_QUERY: 'nothing.cluster.test' });
     await dns.queries(8);
-    for (const node of [first, second]) assert.equal((await healthOf(node)).nodesInCluster, 2, `${node.name} dials it no more`);
+    for (const node of [first, second]) assert.equal((await healthOf(node)).nodesInCluster, 2, `${node.name} does not redial it`);
     assert.equal((await healthOf(again)).nodesInCluster, 1);
     assert.equal(logged(first, 'connected to node').length, dialled);
 
     dns.add(query, c.ip);
-    t.diagnostic(`its record is back: connected after ${await connected([first, second, again])} ms`);
+    t.diagnostic(`its record is added again: connected after ${await connected([first, second, again])} ms`);
   });
 
-  test('names a node by its address where it is given a host name, and goes on while the server does not answer', async (t) => {
+  test('names a node by its address if it has a host name, and keeps working while the server does not respond', async (t) => {
     const network = await ClusterNetwork.make(t, 2);
     const dns = await startDnsServer(t, { ip: network.here, port: 53 });
     await network.setFile('resolv.conf', `nameserver ${network.here}\n`);
@@ -66,15 +66,15 @@ describe('the DNS strategy', onMachines, () => {
       [nodeName(a)],
     );
     dns.fail('servfail');
-    const failing = () => logged(second, 'the DNS query fails, what is known of it stays').map(({ record }) => record);
-    await eventually('the log says so', () => ['A', 'AAAA'].every((record) => failing().includes(record)));
+    const failing = () => logged(second, 'DNS query failed, keeping last known addresses').map(({ record }) => record);
+    await eventually('a log line', () => ['A', 'AAAA'].every((record) => failing().includes(record)));
     first.process.kill('SIGKILL');
     await counted([second], 1);
     const again = await startOn(t, a, byDns);
-    t.diagnostic(`without DNS a node that was known is found again in ${await connected([second, again])} ms`);
+    t.diagnostic(`without DNS a known node is reconnected in ${await connected([second, again])} ms`);
   });
 
-  test('asks whoever comes for a room of another node to come again, as long as it could not look for the others', async (t) => {
+  test('returns a retryable error for rooms of other nodes until discovery has finished', async (t) => {
     const network = await ClusterNetwork.make(t, 2);
     const dns = await startDnsServer(t, { ip: network.here, port: 53 });
     dns.fail('servfail');
@@ -95,7 +95,7 @@ describe('the DNS strategy', onMachines, () => {
     assert.equal(await enter(), 'unavailable');
     dns.mend();
     await connected([first, second]);
-    // Connected nodes tell each other who they are a moment later.
-    await eventually('it is let in', async () => (await enter()) === 'let in');
+    // Connected nodes exchange their snapshots a moment later.
+    await eventually('the peer is admitted', async () => (await enter()) === 'let in');
   });
 });

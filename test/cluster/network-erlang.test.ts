@@ -1,4 +1,4 @@
-// A real Erlang node on a machine of its own, beside three of ours on theirs.
+// A real Erlang node on a separate host, next to three Mediarooms nodes.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { type ClusterNode, connected, healthOf, logged, makeRoom, nodeName, onMa
 
 const cookie = 'the_cookie_of_a_test';
 
-/** Erlang's own EPMD on a machine, in the foreground. Ended with the test. */
+/** Starts the EPMD of Erlang on a host in the foreground. It ends with the test. */
 async function startEpmdOn(t: TestContext, { wrap }: NetworkHost): Promise<void> {
   const [program = '', ...args] = [...wrap, 'epmd'];
   const child = spawn(program, args, { stdio: 'ignore' });
@@ -20,11 +20,11 @@ async function startEpmdOn(t: TestContext, { wrap }: NetworkHost): Promise<void>
     child.kill('SIGKILL');
     await ended;
   });
-  await eventually('epmd answers', async () => (await runCommand(program, [...args, '-names'])).code === 0);
+  await eventually('epmd responds', async () => (await runCommand(program, [...args, '-names'])).code === 0);
 }
 
-describe('a real Erlang node on another machine', onMachines, () => {
-  test('meets one of our nodes and knows all of them; with a wrong cookie it is refused', async (t) => {
+describe('a real Erlang node on another host', onMachines, () => {
+  test('connects to all of our nodes through one, and is rejected with a wrong cookie', async (t) => {
     const network = await ClusterNetwork.make(t, 4);
     const [a, b, c, d] = network.machines;
     assert.ok(a && b && c && d);
@@ -43,11 +43,11 @@ describe('a real Erlang node on another machine', onMachines, () => {
     t.diagnostic(`nodes() on Erlang lists all three of ours ${Math.round(elapsed())} ms after it pinged one`);
     assert.match(await erl.eval(`net_adm:names("${b.ip}")`), /\{ok,\[\{"svc",9000\}\]\}/);
     for (const node of nodes) {
-      // Who is dialled lists the other before that has read the end of the handshake.
-      await eventually('it is connected on our side, too', () =>
+      // The dialed node lists the other before that has read the end of the handshake.
+      await eventually('it is also connected at our nodes', () =>
         logged(node, 'connected to node').some(({ node: name }) => name === `erl@${d.ip}`),
       );
-      assert.equal((await healthOf(node)).nodesInCluster, 3, 'a node that is none of the service is not counted');
+      assert.equal((await healthOf(node)).nodesInCluster, 3, 'a node that is not part of the service is not counted');
     }
     await makeRoom(first);
 
@@ -56,16 +56,16 @@ describe('a real Erlang node on another machine', onMachines, () => {
     assert.equal(await stranger.eval('nodes()'), '[]');
     const second = nodes[1];
     assert.ok(second);
-    await eventually('our log says so', () =>
-      logged(second, 'a node with a wrong cookie is refused').some(({ node }) => node === `stranger@${d.ip}`),
+    await eventually('a log line of ours', () =>
+      logged(second, 'node rejected: wrong cookie').some(({ node }) => node === `stranger@${d.ip}`),
     );
     await stranger.printed(new RegExp(`[Ii]nvalid challenge reply|disallowed node|'${nodeName(b)}'`));
 
     erl.kill('SIGKILL');
-    // Where both dial in the same moment, one connection may have taken the place of another before.
+    // After simultaneous dials one connection may have replaced another.
     const connections = (node: ClusterNode) => logged(node, 'connected to node').filter(({ node: name }) => name === `erl@${d.ip}`).length;
-    await eventually('its end is seen', () =>
-      nodes.every((node) => logged(node, 'lost the connection to node').length === connections(node)),
+    await eventually('its end is detected', () =>
+      nodes.every((node) => logged(node, 'lost connection to node').length === connections(node)),
     );
     assert.deepEqual(
       (await Promise.all(nodes.map(healthOf))).map(({ nodesInCluster }) => nodesInCluster),

@@ -1,4 +1,4 @@
-// What the others see when a node is killed, stopped, or replaced by another under its name.
+// Node failures as seen by the other nodes: kill, pause, power loss, and replacement under the same name.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, type TestContext, test } from 'node:test';
@@ -33,7 +33,7 @@ async function threeNodes(t: TestContext, env = {}): Promise<Cluster> {
   return { network, nodes: (await startCluster(t, network, env)) as Cluster['nodes'] };
 }
 
-/** Server notifications of one node, all kinds. */
+/** Notifications of one node, all event types. */
 async function notifications(t: TestContext, { machine }: ClusterNode): Promise<PeerSocket> {
   const socket = await PeerSocket.enter(`ws://${machine.ip}:5002/socket/server/websocket`, apiToken);
   t.after(() => socket.cut());
@@ -41,12 +41,12 @@ async function notifications(t: TestContext, { machine }: ClusterNode): Promise<
   return socket;
 }
 
-/** Resolves when there is one connection to each of the others: of two nodes that dial each other, one gives its own up a moment later. */
+/** Resolves when there is one connection to each other node: after simultaneous dials one is closed a moment later. */
 async function twoConnections(nodes: readonly ClusterNode[]): Promise<void> {
-  for (const node of nodes) await eventually('one connection to each of the others', async () => (await distributionSockets(node)) === 2);
+  for (const node of nodes) await eventually('one connection to each other node', async () => (await distributionSockets(node)) === 2);
 }
 
-/** Connections of the distribution on a node's machine, as its kernel knows them. */
+/** Distribution connections on the host of a node according to its kernel. */
 async function distributionSockets({ process: { pid } }: ClusterNode): Promise<number> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((table) => readFile(`/proc/${pid}/net/${table}`, 'utf8')));
   const port = `:${(9000).toString(16)} `;
@@ -55,8 +55,8 @@ async function distributionSockets({ process: { pid } }: ClusterNode): Promise<n
   return lines.filter((line) => line.includes(port) && line.includes(established)).length;
 }
 
-describe('the others, when a node', onMachines, () => {
-  test('is killed, know it at once: its rooms are gone, and told of', async (t) => {
+describe('the other nodes, if a node', onMachines, () => {
+  test('is killed, detect it immediately: its rooms are lost and reported', async (t) => {
     const { network, nodes } = await threeNodes(t, quickTick);
     const [first, second, third] = nodes;
     const lost = [await makeRoomOn(third, first), await makeRoomOn(third, second)];
@@ -72,7 +72,7 @@ describe('the others, when a node', onMachines, () => {
     t.diagnostic(`after kill -9: /health of the others ${health} ms, its rooms left GET /room ${Math.round(elapsed())} ms later`);
     for (const node of [first, second]) {
       assert.ok((await roomIds(node)).includes(kept));
-      assert.equal(logged(node, 'lost the connection to node').at(-1)?.reason, 'connection_closed');
+      assert.equal(logged(node, 'lost connection to node').at(-1)?.reason, 'connection_closed');
       for (const id of lost) assert.equal((await node.api.get(`/room/${id}`)).status, 404);
     }
     for (const id of lost) {
@@ -83,16 +83,16 @@ describe('the others, when a node', onMachines, () => {
     assert.equal((await second.api.post('/room', { roomId: lost[0] })).status, 201, 'its id is free');
 
     const again = await startOn(t, network.machines[2] ?? third.machine, { ...toldOf(network.machines), ...quickTick });
-    t.diagnostic(`started again it is counted by all after ${await connected([first, second, again])} ms`);
+    t.diagnostic(`after its restart it is counted by all after ${await connected([first, second, again])} ms`);
     assert.ok((await roomIds(again)).includes(kept));
-    // makeRoomOn may have left it rooms that nobody asked for: they were lost, too.
+    // makeRoomOn may have left additional rooms there, which were lost too.
     const crashes = told.events().flatMap(({ data }) => (data.type === 'RoomCrashed' ? String(data.roomId) : []));
     assert.deepEqual(crashes.toSorted(), [...new Set(crashes)].sort(), 'once for each room');
-    assert.ok(!crashes.includes(kept), 'rooms of others live on');
+    assert.ok(!crashes.includes(kept), 'rooms of other nodes stay active');
     await twoConnections([first, second, again]);
   });
 
-  test('is stopped, lose it after a tick: calls to its rooms are refused, and it is back when it goes on', async (t) => {
+  test('is paused, lose it after a tick: requests for its rooms fail, and it is reconnected when it continues', async (t) => {
     const { nodes } = await threeNodes(t, quickTick);
     const [first, second, third] = nodes;
     const room = await makeRoomOn(third, first);
@@ -111,7 +111,7 @@ describe('the others, when a node', onMachines, () => {
     assert.deepEqual(list.body.incomplete, [third.name]);
     assert.notEqual(made.address, addressOf(third));
     t.diagnostic(
-      `after SIGSTOP: a room elsewhere was made after ${made.time} ms, the list was there without it after ${list.time} ms, a call to its room was refused after ${answer.time} ms`,
+      `after SIGSTOP: a room was created elsewhere after ${made.time} ms, listed without the node after ${list.time} ms, a request for its room failed after ${answer.time} ms`,
     );
     await counted([first, second], 2);
     const down = Math.round(performance.now() - stopped);
@@ -120,33 +120,33 @@ describe('the others, when a node', onMachines, () => {
     // One and a quarter of a tick.
     assertPrompt('the loss', down, { promised: 5_000 });
     for (const node of [first, second]) {
-      assert.equal(logged(node, 'lost the connection to node').at(-1)?.reason, 'net_tick_timeout');
+      assert.equal(logged(node, 'lost connection to node').at(-1)?.reason, 'net_tick_timeout');
       assert.ok(!(await roomIds(node)).includes(room));
     }
     third.process.kill('SIGCONT');
     t.diagnostic(`after SIGCONT it is counted by all after ${await connected(nodes)} ms`);
-    for (const node of nodes) await eventually('its room is in the list again', async () => (await roomIds(node)).includes(room));
+    for (const node of nodes) await eventually('its room is listed again', async () => (await roomIds(node)).includes(room));
     assert.equal((await first.api.get(`/room/${room}`)).status, 200);
   });
 
-  test('lost its power, find it out when they need it, all of them and long before a tick of a minute is over', async (t) => {
+  test('loses power, all detect it when they need it, long before a tick of a minute has passed', async (t) => {
     const { network, nodes } = await threeNodes(t);
     const [first, second, third] = nodes;
     const lost = await makeRoomOn(third, first);
     const began = performance.now();
     for (const { machine } of [first, second]) await network.cut(machine, third.machine);
     third.process.kill('SIGKILL');
-    await eventually('the room is known to be no more', async () => (await first.api.get(`/room/${lost}`)).status === 404);
+    await eventually('the room is reported as lost', async () => (await first.api.get(`/room/${lost}`)).status === 404);
     const found = performance.now() - began;
     const later = await counted([first, second], 2);
-    t.diagnostic(`asked for all the time, its room was known to be lost after ${Math.round(found)} ms, and to both ${later} ms later`);
-    // After ten seconds without a byte, the last of which came some time before the cut.
-    assert.ok(found >= 9_000, `it is not taken for lost too soon: ${found} ms`);
-    for (const node of [first, second]) assert.equal(logged(node, 'lost the connection to node').at(-1)?.reason, 'unanswered');
+    t.diagnostic(`with continuous requests, its room was lost after ${Math.round(found)} ms, and at both nodes ${later} ms later`);
+    // After ten seconds without data, the last of which arrived some time before the cut.
+    assert.ok(found >= 9_000, `it is not lost too early: ${found} ms`);
+    for (const node of [first, second]) assert.equal(logged(node, 'lost connection to node').at(-1)?.reason, 'unanswered');
     assert.equal((await second.api.post('/room', { roomId: lost })).status, 201, 'its id is free');
   });
 
-  test('lost its power and comes back under its name, take the new one for the old one', async (t) => {
+  test('loses power and restarts under its name, replace the old one by the new one', async (t) => {
     const { network, nodes } = await threeNodes(t);
     const [first, second, third] = nodes;
     const lost = await makeRoomOn(third, first);
@@ -155,24 +155,24 @@ describe('the others, when a node', onMachines, () => {
       third.process.kill('SIGKILL');
       await third.process.ended;
     });
-    assert.equal((await healthOf(first)).nodesInCluster, 3, 'nobody has noticed');
+    assert.equal((await healthOf(first)).nodesInCluster, 3, 'the loss is not detected yet');
     const again = await startOn(t, networkHost, toldOf(network.machines));
     const time = await connected([first, second, again]);
     for (const node of [first, second]) {
-      await eventually('the old connection was replaced', () => logged(node, 'lost the connection to node').length === 1);
-      await eventually('the rooms of the old one are gone', async () => !(await roomIds(node)).includes(lost));
+      await eventually('the old connection was replaced', () => logged(node, 'lost connection to node').length === 1);
+      await eventually('the rooms of the old one are removed', async () => !(await roomIds(node)).includes(lost));
     }
-    const reasons = [first, second].map((node) => logged(node, 'lost the connection to node')[0]?.reason);
-    t.diagnostic(`the new one is counted by all ${time} ms after it had started; the old connections: ${reasons.join(', ')}`);
+    const reasons = [first, second].map((node) => logged(node, 'lost connection to node')[0]?.reason);
+    t.diagnostic(`the new one is counted by all ${time} ms after its start; the old connections: ${reasons.join(', ')}`);
     for (const node of [first, second])
       assert.equal(logged(node, 'connected to node').filter(({ node: other }) => other === third.name).length, 2);
     assert.equal((await first.api.post('/room', { roomId: lost })).status, 201);
     await makeRoomOn(again, first);
-    // None is left over.
+    // No connection is left over.
     await twoConnections([first, second, again]);
   });
 
-  test('ends in order, know it before its process is gone', async (t) => {
+  test('shuts down, detect it before its process has ended', async (t) => {
     const { nodes } = await threeNodes(t);
     const [first, second, third] = nodes;
     const room = await makeRoomOn(third, first);
@@ -183,8 +183,8 @@ describe('the others, when a node', onMachines, () => {
     assert.deepEqual(await third.process.ended, { code: 0, signal: null });
     const ended = Math.round(performance.now() - started);
     const noticed = await counted([first, second], 2);
-    t.diagnostic(`it ended ${ended} ms after SIGTERM, and was counted no more ${noticed} ms later`);
-    // Before it is gone; a tick of a minute would tell it, too.
+    t.diagnostic(`it ended ${ended} ms after SIGTERM, and was removed ${noticed} ms later`);
+    // Without the notification a tick of a minute would detect it.
     assertPrompt('the end', noticed, { promised: 2_000 });
     assert.ok(!(await roomIds(second)).includes(room));
   });

@@ -1,4 +1,4 @@
-// Nodes on the machines of a network, and what tests ask of them from outside: REST, health and the log.
+// Test kit: nodes on the hosts of a network, with REST, health and log.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
@@ -11,14 +11,14 @@ import { type NodeProcess, startNodeProcess } from '../kit/processes/node-proces
 import { apiToken } from '../kit/processes/start-node.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 
-/** For tests that need machines of their own. */
+/** For tests that need separate hosts. */
 export const onMachines = { skip: mayMakeNamespaces ? false : 'only root may make network namespaces' };
 
 export type ClusterNode = { name: string; machine: NetworkHost; process: NodeProcess; api: ApiClient };
 type MadeRoom = { id: string; address: string };
 export type Room = { id: string; config: { roomId?: string }; [field: string]: unknown };
 
-/** After which a node that did not tell its load is asked again, in milliseconds. */
+/** Time in milliseconds after which an unresponsive node is polled for its load again. */
 const loadPause = 5_500;
 const timeoutMs = 60_000;
 
@@ -32,7 +32,7 @@ export async function startOn(t: TestContext, machine: NetworkHost, env: Environ
   return { name, machine, process, api: apiClient(`http://${machine.ip}:5002`, apiToken) };
 }
 
-/** Everything as in the image: the ports that a node has where it shares its machine with no other. */
+/** As in the image: default ports, because the node does not share its host. */
 const ownMachine: Environment = {
   SVC_IP: '0.0.0.0',
   SVC_PORT: '5002',
@@ -43,7 +43,7 @@ const ownMachine: Environment = {
   SVC_DIST_MAX_PORT: '9000',
 };
 
-/** A node on every machine, each told of all others, and all connected. */
+/** A node on every host, configured with all others, and all connected. */
 export async function startCluster(t: TestContext, network: ClusterNetwork, env: Environment = {}): Promise<ClusterNode[]> {
   const nodes = await Promise.all(network.machines.map((networkHost) => startOn(t, networkHost, { ...toldOf(network.machines), ...env })));
   await connected(nodes);
@@ -57,13 +57,13 @@ export function toldOf(machines: readonly NetworkHost[]): Environment {
 export type DistributionHealth = { enabled: boolean; nodeStatus: string; nodesInCluster: number };
 
 export async function healthOf({ api }: ClusterNode): Promise<DistributionHealth> {
-  // A connection that was kept could lead to the machine that had the address before.
+  // A reused connection could lead to the previous host of the address.
   const { status, body } = await api.request('GET', '/health', { headers: { connection: 'close' } });
   assert.equal(status, 200);
   return body.data.distribution;
 }
 
-/** When /health of all says that there are so many nodes. @returns how long that took, in milliseconds */
+/** Resolves when /health of all nodes reports this number of nodes. @returns the time in milliseconds */
 export async function counted(nodes: readonly ClusterNode[], count: number, within = timeoutMs): Promise<number> {
   const elapsed = stopwatch();
   const counts = (node: ClusterNode) => async () => (await healthOf(node)).nodesInCluster === count;
@@ -78,7 +78,7 @@ export function connected(nodes: readonly ClusterNode[]): Promise<number> {
 
 export type LoggedLine = { level: string; msg: string; [field: string]: unknown };
 
-/** Lines that a node has written so far with this message. */
+/** Log lines of a node with this message so far. */
 export function logged({ process }: ClusterNode, message: string): LoggedLine[] {
   return process
     .output()
@@ -88,7 +88,7 @@ export function logged({ process }: ClusterNode, message: string): LoggedLine[] 
     .filter(({ msg }) => msg === message);
 }
 
-/** Makes a room through a node. @returns its id and the address of the node that has it */
+/** Creates a room through a node. @returns its id and the address of its owner */
 export async function makeRoom({ api }: ClusterNode, room: Record<string, unknown> = {}): Promise<MadeRoom> {
   const { status, body } = await api.post('/room', room);
   assert.equal(status, 201, JSON.stringify(body));
@@ -96,14 +96,14 @@ export async function makeRoom({ api }: ClusterNode, room: Record<string, unknow
 }
 
 /**
- * Makes rooms through these nodes whose places are to be compared: all anew where somebody did not tell its load meanwhile. One that was held
- * up for a second gets none for five.
+ * Creates rooms whose placement is compared, and repeats all if a node did not report its load: a node that was paused for a second gets no
+ * rooms for five.
  */
 export async function makeRooms(through: readonly ClusterNode[], make: () => Promise<MadeRoom[]>): Promise<MadeRoom[]> {
   const silences = () =>
     through
       .flatMap((node) => logged(node, 'room placed'))
-      .filter(({ reasons }) => Object.values(reasons as object).includes('did not answer'));
+      .filter(({ reasons }) => Object.values(reasons as object).includes('no response'));
   const makeAll = async () => {
     const before = silences().length;
     const made = await make();
@@ -111,27 +111,27 @@ export async function makeRooms(through: readonly ClusterNode[], make: () => Pro
     for (const { id } of made) await through[0]?.api.delete(`/room/${id}`);
     return undefined;
   };
-  return eventually('all nodes tell their load', makeAll, { every: loadPause });
+  return eventually('all nodes report their load', makeAll, { every: loadPause });
 }
 
 export function addressOf({ machine }: ClusterNode): string {
   return `${machine.ip}:5002`;
 }
 
-/** Makes rooms until one is on that node. One that was held up for a second when its load was asked for gets none for the next five. */
+/** Creates rooms until one is on that node. A node that was paused for a second during the load poll gets none for the next five. */
 export async function makeRoomOn(owner: ClusterNode, through: ClusterNode): Promise<string> {
   let made = await makeRoom(through);
-  await eventually(`a room was made on ${owner.name}`, async () => {
+  await eventually(`a room was created on ${owner.name}`, async () => {
     if (made.address !== addressOf(owner)) made = await makeRoom(through);
     return made.address === addressOf(owner);
   });
   return made.id;
 }
 
-/** Ids of all rooms as one node lists them. It lists them without a node that was held up for two seconds, and says so. */
+/** Ids of all rooms as listed by one node. The list is incomplete, and says so, if a node was paused for two seconds. */
 export async function roomIds({ name, api }: ClusterNode): Promise<string[]> {
   let ids: string[] = [];
-  await eventually(`${name} lists the rooms of all`, async () => {
+  await eventually(`${name} lists the rooms of all nodes`, async () => {
     const { status, body } = await api.get('/room');
     assert.equal(status, 200);
     ids = body.data.map(({ id }: Room) => id).sort();
@@ -140,7 +140,7 @@ export async function roomIds({ name, api }: ClusterNode): Promise<string[]> {
   return ids;
 }
 
-/** Adds a peer through a node and connects it to the address that it is told. */
+/** Adds a peer through a node and connects it to the returned address. */
 export async function enterRoom(t: TestContext, { api }: ClusterNode, roomId: string): Promise<PeerSocket> {
   const { status, body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc' });
   assert.equal(status, 201, JSON.stringify(body));

@@ -1,4 +1,4 @@
-// A network that falls into two parts, and heals: each part goes on, and of two rooms with one id the older one stays.
+// Network partitions: both parts keep working, and after healing the older of two rooms with one id is kept.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,8 +7,8 @@ import { ClusterNetwork } from '../kit/network/cluster-network.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { connected, counted, enterRoom, healthOf, logged, makeRoomOn, onMachines, roomIds, startCluster } from './network-kit.ts';
 
-describe('a partition', onMachines, () => {
-  test('of one node from two others is seen by both sides, and healed by the rule of incarnations', async (t) => {
+describe('a network partition', onMachines, () => {
+  test('of one node from two others is detected by both sides, and healed by the age of incarnations', async (t) => {
     const network = await ClusterNetwork.make(t, 3);
     const nodes = await startCluster(t, network, { SVC_DIST_TICK: '4' });
     const [first, second, third] = nodes;
@@ -20,7 +20,7 @@ describe('a partition', onMachines, () => {
       counted([first, second], 2).then(() => performance.now() - cut),
       counted([third], 1).then(() => performance.now() - cut),
     ]);
-    t.diagnostic(`two of three were down for the others after ${times.map(Math.round).join(' and ')} ms (tick 4 s)`);
+    t.diagnostic(`two of three were lost for the others after ${times.map(Math.round).join(' and ')} ms (tick 4 s)`);
     // One and a quarter of a tick.
     for (const time of times) {
       assert.ok(time > 2_900, `${time} ms`);
@@ -29,7 +29,7 @@ describe('a partition', onMachines, () => {
     assert.ok(!(await roomIds(first)).includes(before));
     assert.ok((await roomIds(third)).includes(before));
 
-    // The same ids in both parts: one is older where one node is alone, the other where two are.
+    // The same ids in both parts: one is older at the isolated node, the other at the two nodes.
     const rooms = [
       { roomId: 'older-alone', older: third, younger: first, peerThrough: second },
       { roomId: 'older-of-two', older: second, younger: third, peerThrough: third },
@@ -62,15 +62,13 @@ describe('a partition', onMachines, () => {
       }
       assert.equal((await olderPeer.request('ping', { received: 0 })).ok, true, 'the peer of the older room is still connected');
       assert.equal((await first.api.post('/room', { roomId })).status, 400);
-      const tellers = nodes.filter((node) =>
-        logged(node, 'one room id is alive twice, the older room stays').some(({ room }) => room === roomId),
-      );
-      assert.ok(tellers.length > 0, 'it is logged');
+      const tellers = nodes.filter((node) => logged(node, 'duplicate room id, keeping the older room').some(({ room }) => room === roomId));
+      assert.ok(tellers.length > 0, 'a log line exists');
     }
     for (const node of nodes) assert.ok((await roomIds(node)).includes(before));
   });
 
-  test('in one direction between two of three is a lost connection for both, and for nobody else', async (t) => {
+  test('in one direction between two of three nodes disconnects both, and no other node', async (t) => {
     const network = await ClusterNetwork.make(t, 3);
     const nodes = await startCluster(t, network, { SVC_DIST_TICK: '4' });
     const [first, second, third] = nodes;
@@ -78,12 +76,12 @@ describe('a partition', onMachines, () => {
     const elapsed = stopwatch();
     await network.drop(first.machine, third.machine);
     await counted([first, third], 2);
-    t.diagnostic(`both have seen it after ${Math.round(elapsed())} ms (tick 4 s)`);
-    // The one that is heard no more ends the connection; the other cannot be told, and waits for its own tick from then on.
-    // Twice one and a quarter of a tick.
+    t.diagnostic(`both have detected it after ${Math.round(elapsed())} ms (tick 4 s)`);
+    // The node that receives nothing disconnects. The other one does not receive that and waits for its tick from then on: twice one and a
+    // quarter of a tick.
     assertPrompt('the loss', elapsed(), { promised: 10_000 });
     assert.equal((await healthOf(second)).nodesInCluster, 3);
-    assert.deepEqual(logged(second, 'lost the connection to node'), []);
+    assert.deepEqual(logged(second, 'lost connection to node'), []);
     const room = await makeRoomOn(second, first);
     for (const node of nodes) assert.equal((await node.api.get(`/room/${room}`)).status, 200);
     await network.pass(first.machine, third.machine);

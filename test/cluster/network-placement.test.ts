@@ -1,4 +1,4 @@
-// Where rooms go on three machines: bursts spread, a full and a draining node are passed over, one id exists once.
+// Placement on three hosts: bursts are spread, full and draining nodes are skipped, ids are unique.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
@@ -20,7 +20,7 @@ import {
   toldOf,
 } from './network-kit.ts';
 
-/** Creates so many rooms at once, each request through the next of the nodes. @returns how many each node has got */
+/** Creates rooms concurrently, each request through the next node. @returns the number of rooms per node */
 async function burst(rooms: number, through: readonly ClusterNode[]): Promise<Map<string, number>> {
   const made = await makeRooms(through, () =>
     Promise.all(
@@ -54,26 +54,26 @@ async function threeNodes(t: TestContext): Promise<[ClusterNode, ClusterNode, Cl
 }
 
 describe('a burst of rooms', onMachines, () => {
-  test('spreads evenly through one node, and through all as well as those can who choose at the same time: the next one evens it out', async (t) => {
+  test('is spread evenly, through one node and through all up to the effect of concurrent choices', async (t) => {
     const nodes = await threeNodes(t);
     const [first] = nodes;
     const made = new Map<string, number>();
     for (const { through, tolerance } of [
       { through: [first], tolerance: 1 },
-      // Those who choose at the same time see the same gap, and each fills it.
+      // Nodes that choose at the same time see the same gap, and each fills it.
       { through: nodes, tolerance: 10 },
       { through: [first], tolerance: 1 },
     ]) {
       const started = performance.now();
       const counts = await burst(60, through);
       const time = Math.round(performance.now() - started);
-      t.diagnostic(`60 rooms at once through ${through.length} of 3 nodes in ${time} ms: ${spread(counts)}`);
+      t.diagnostic(`60 concurrent rooms through ${through.length} of 3 nodes in ${time} ms: ${spread(counts)}`);
       for (const [address, count] of counts) made.set(address, (made.get(address) ?? 0) + count);
       for (const node of nodes) assert.ok(Math.abs((made.get(addressOf(node)) ?? 0) - total(made) / 3) <= tolerance, spread(made));
     }
   });
 
-  test('with one id at three nodes makes one room', async (t) => {
+  test('with one id at three nodes creates one room', async (t) => {
     const nodes = await threeNodes(t);
     for (let round = 0; round < 5; round += 1) {
       const roomId = `the-one-${round}`;
@@ -92,7 +92,7 @@ describe('a burst of rooms', onMachines, () => {
     }
   });
 
-  test('with one externalId at three nodes makes one room, which everybody gets', async (t) => {
+  test('with one externalId at three nodes creates one room, which all clients receive', async (t) => {
     const nodes = await threeNodes(t);
     const externalId = 'the lesson of Monday';
     const answers = await Promise.all(
@@ -106,8 +106,8 @@ describe('a burst of rooms', onMachines, () => {
   });
 });
 
-describe('a node that takes no rooms', onMachines, () => {
-  test('because it is full is passed over', async (t) => {
+describe('a node that accepts no rooms', onMachines, () => {
+  test('is skipped if it is full', async (t) => {
     const { machines } = await ClusterNetwork.make(t, 3);
     const nodes = await Promise.all(
       machines.map((networkHost, index) => startOn(t, networkHost, { ...toldOf(machines), ...(index === 2 && { SVC_MAX_ROOMS: '5' }) })),
@@ -116,17 +116,17 @@ describe('a node that takes no rooms', onMachines, () => {
     const [first, second, full] = nodes;
     assert.ok(first && second && full);
     const counts = await burst(31, nodes);
-    t.diagnostic(`31 rooms at once, one node takes 5: ${spread(counts)}`);
+    t.diagnostic(`31 concurrent rooms, one node accepts 5: ${spread(counts)}`);
     assert.equal(counts.get(addressOf(full)), 5);
     const rest = await burst(20, [full]);
-    t.diagnostic(`20 more through that one: ${spread(rest)}`);
-    assert.equal(rest.get(addressOf(full)), undefined, 'it makes rooms elsewhere that it is asked for itself');
-    // What three who choose at the same time made uneven, one evens out.
+    t.diagnostic(`20 more through that node: ${spread(rest)}`);
+    assert.equal(rest.get(addressOf(full)), undefined, 'its own requests are placed elsewhere');
+    // The imbalance of concurrent choices is evened out.
     const made = [first, second].map((node) => (counts.get(addressOf(node)) ?? 0) + (rest.get(addressOf(node)) ?? 0));
     assert.deepEqual(made, [23, 23]);
   });
 
-  test('because it drains gets none until it is called back', async (t) => {
+  test('is skipped while it drains, until the drain is cancelled', async (t) => {
     const [first, second, third] = await threeNodes(t);
     const path = `/cluster/nodes/${third.name}/drain`;
     const kept = await makeRoomOn(third, first);
@@ -135,24 +135,24 @@ describe('a node that takes no rooms', onMachines, () => {
     assert.equal((await first.api.post(path, { deadline: 600 })).status, 202);
     assert.ok(await peer.waitFor('draining', ({ deadline }) => typeof deadline === 'string'));
     for (const node of [first, second, third]) {
-      await eventually(`${node.name} knows that the third drains`, async () => (await stateOf(node, third)).state === 'draining');
+      await eventually(`${node.name} sees that the third node drains`, async () => (await stateOf(node, third)).state === 'draining');
       assert.equal((await stateOf(node, first)).state, 'accepting');
     }
-    await eventually('a room without peers ends at once', async () => !(await roomIds(second)).includes(empty));
+    await eventually('a room without peers ends immediately', async () => !(await roomIds(second)).includes(empty));
     const during = await burst(12, [first, second, third]);
     assert.equal(during.get(addressOf(third)), undefined, spread(during));
-    assert.ok((await roomIds(second)).includes(kept), 'a room with a peer goes on');
+    assert.ok((await roomIds(second)).includes(kept), 'a room with a peer stays');
 
     assert.equal((await second.api.delete(path)).status, 204);
     assert.ok(await peer.waitFor('draining', ({ deadline }) => deadline === null));
     for (const node of [first, second, third]) {
-      await eventually(`${node.name} knows that the third is back`, async () => (await stateOf(node, third)).state === 'accepting');
+      await eventually(`${node.name} sees the drain cancelled`, async () => (await stateOf(node, third)).state === 'accepting');
     }
     const after = await burst(3, [first]);
     assert.equal(after.get(addressOf(third)), 3, `it has the fewest rooms: ${spread(after)}`);
   });
 
-  test('ends its rooms at the deadline of its drain, and tells their peers', async (t) => {
+  test('ends its rooms at the deadline of its drain, and notifies their peers', async (t) => {
     const [first, second, third] = await threeNodes(t);
     const room = await makeRoomOn(third, first);
     const peer = await enterRoom(t, first, room);

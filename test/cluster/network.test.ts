@@ -1,4 +1,4 @@
-// Three machines with an address each: nodes find each other by a list and by transitivity, and share their rooms.
+// Three hosts with one address each: nodes find each other by a static list and by gossip, and share their rooms.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd/epmd-client.ts';
@@ -21,13 +21,13 @@ import {
   toldOf,
 } from './network-kit.ts';
 
-describe('three machines', onMachines, () => {
-  test('form a cluster from a list of nodes, on the ports of the specification, and share their rooms', async (t) => {
+describe('nodes on three hosts', onMachines, () => {
+  test('form a cluster from a list of nodes, on the default ports, and share their rooms', async (t) => {
     const { machines } = await ClusterNetwork.make(t, 3);
     const started = performance.now();
     const nodes = await Promise.all(machines.map((networkHost) => startOn(t, networkHost, toldOf(machines))));
     const startTime = Math.round(performance.now() - started);
-    t.diagnostic(`3 nodes started in ${startTime} ms, counted 3 on each ${await connected(nodes)} ms later`);
+    t.diagnostic(`3 nodes started in ${startTime} ms, and each counted 3 after ${await connected(nodes)} ms`);
 
     for (const node of nodes) {
       assert.deepEqual(await healthOf(node), { enabled: true, nodeStatus: 'UP', nodesInCluster: 3 });
@@ -36,7 +36,7 @@ describe('three machines', onMachines, () => {
       assert.match((await runCommand(program, args)).output, /up and running on port 4369[\s\S]*name svc at port 9000/);
       const others = nodes.filter((other) => other !== node).map(({ name }) => name);
       const named = logged(node, 'connected to node').map((line) => line.node);
-      assert.deepEqual([...new Set(named)].sort(), others.sort(), 'both sides log whom they connected to');
+      assert.deepEqual([...new Set(named)].sort(), others.sort(), 'both sides log each connection');
     }
 
     const [first] = nodes;
@@ -49,7 +49,7 @@ describe('three machines', onMachines, () => {
     const spread = countBy(made.map(({ address }) => address));
     assert.deepEqual([...spread.keys()].sort(), nodes.map(addressOf), 'every node has rooms');
     assert.deepEqual([...spread.values()], [2, 2, 2]);
-    assert.notEqual(made[0]?.address, made[1]?.address, 'two rooms in a row have different addresses');
+    assert.notEqual(made[0]?.address, made[1]?.address, 'two consecutive rooms have different addresses');
     const ids = made.map(({ id }) => id).sort();
     for (const node of nodes) assert.deepEqual(await roomIds(node), ids, `GET /room of ${node.name}`);
     for (const { api } of nodes) for (const id of ids) assert.equal((await api.get(`/room/${id}`)).status, 200);
@@ -60,7 +60,7 @@ describe('three machines', onMachines, () => {
     for (const node of nodes) assert.deepEqual(await roomIds(node), rest);
   });
 
-  test('are all connected where one is told of the second, and the third of the second only', async (t) => {
+  test('are all connected if one is configured with the second, and the third with the second only', async (t) => {
     const { machines } = await ClusterNetwork.make(t, 3);
     const [a, b, c] = machines;
     assert.ok(a && b && c);
@@ -74,17 +74,17 @@ describe('three machines', onMachines, () => {
     assert.ok(logged(first, 'connected to node').some(({ node }) => node === third.name));
   });
 
-  test('connect as soon as the last one of a list is there, however long the others have waited', async (t) => {
+  test('connect as soon as the last one of a list is running, after any time', async (t) => {
     const { machines } = await ClusterNetwork.make(t, 2);
     const [a, b] = machines;
     assert.ok(a && b);
     const first = await startOn(t, a, toldOf(machines));
     assert.equal((await healthOf(first)).nodesInCluster, 1);
     const second = await startOn(t, b, toldOf(machines));
-    t.diagnostic(`connected ${await connected([first, second])} ms after the second node had started`);
+    t.diagnostic(`connected ${await connected([first, second])} ms after the start of the second node`);
   });
 
-  test('find each other by service names in sname mode, as containers on a private network do', async (t) => {
+  test('find each other by service names in sname mode, like containers on a private network', async (t) => {
     const network = await ClusterNetwork.make(t, 3);
     const names = ['one', 'two', 'three'];
     const hosts = network.machines.map(({ ip }, index) => `${ip} ${names[index]}`);
@@ -98,13 +98,13 @@ describe('three machines', onMachines, () => {
         }),
       ),
     );
-    t.diagnostic(`counted 3 on each ${await connected(nodes)} ms after they had started`);
+    t.diagnostic(`each counted 3 after ${await connected(nodes)} ms`);
     const third = nodes[2] ?? assert.fail();
     const made = await makeRooms([third], async () => [await makeRoom(third), await makeRoom(third), await makeRoom(third)]);
     assert.deepEqual(
       made.map(({ address }) => address).sort(),
       ['one:5002', 'three:5002', 'two:5002'],
-      'clients are told the service names',
+      'clients receive the service names',
     );
   });
 });

@@ -1,4 +1,4 @@
-// One id for one request, in the log of every node that works on it, and in no line of what only began with it.
+// Request ids: one id in the log of every node that handles a request, and in no later lines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
@@ -6,7 +6,7 @@ import { startNodePair } from '../kit/processes/node-pair.ts';
 import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 
-test('the owner’s lines say the id that the other node was asked with, its rooms later lines do not', async (t) => {
+test('the owning node logs the request id of the other node, but not in later lines of the room', async (t) => {
   const [here, there] = [recordedLog(), recordedLog()];
   const resources = await makeResources(t);
   const pair = await startNodePair(t, { logs: { owner: there.log, wrong: here.log }, owner: { SVC_RESOURCES_BASE_PATH: resources } });
@@ -24,11 +24,11 @@ test('the owner’s lines say the id that the other node was asked with, its roo
 
   await addFiles(resources, { 'recordings/r-1/a.webm': 'x' });
   assert.equal((await ask('GET', '/recording/r-1/a.webm', 'watched')).status, 200);
-  const ofWatching = ({ requestId, msg }: { requestId?: unknown; msg: string }) => requestId === 'watched' && msg === 'request answered';
+  const ofWatching = ({ requestId, msg }: { requestId?: unknown; msg: string }) => requestId === 'watched' && msg === 'request completed';
   await eventually('both access logs', () => here.lines.some(ofWatching) && there.lines.some(ofWatching));
 
   assert.equal((await ask('PATCH', '/room/r', 'shortened', { peerlessPurgeTimeout: 1 })).status, 200);
-  await eventually('the purge', () => lineOf(there.lines, 'room ended') !== undefined);
+  await eventually('the purge of the room', () => lineOf(there.lines, 'room ended') !== undefined);
   assert.equal(lineOf(there.lines, 'room ended')?.requestId, undefined);
 
   assert.equal((await ask('POST', '/room', 'again', { roomId: 's' })).status, 201);
@@ -42,7 +42,7 @@ test('the owner’s lines say the id that the other node was asked with, its roo
   );
 });
 
-test('an id that is none is replaced, and every answer has one', async (t) => {
+test('an invalid id is replaced, and every response has one', async (t) => {
   const { api } = await startNodePair(t);
   for (const given of ['', 'a b', 'x'.repeat(129), '<script>']) {
     const id = (await api.request('GET', '/room', { headers: { 'x-request-id': given } })).headers.get('x-request-id');

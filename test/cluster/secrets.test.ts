@@ -1,4 +1,4 @@
-// No secret in anything that nodes say: two processes at the level of debug, asked well and badly; their whole output and every refusal searched.
+// Secrets: two nodes with log level debug get valid and invalid requests; no log line and no error contains a secret.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { reject, startReceiver } from '../kit/network/webhook-receiver.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
 
-/** Words that stand nowhere by accident. */
+/** Words that cannot occur by chance. */
 const word = (name: string) => `${name}-${randomBytes(12).toString('hex')}`;
 
 const secrets: Record<string, string> = {
@@ -37,7 +37,7 @@ const secret = (name: string): string => {
   return value;
 };
 
-/** Sentences about the secrets that a text holds, those that were made meanwhile included. */
+/** Messages about the secrets in a text, including those created later. */
 function foundIn(text: string): string[] {
   const search = new SecretLeakScanner(Object.entries(secrets).map(([kind, value]) => ({ kind, value })));
   search.look(text);
@@ -76,13 +76,13 @@ async function startPair(t: TestContext): Promise<{ nodes: NodeProcess[]; file: 
       SVC_DIST_NODES: names[0],
       SVC_CONFIG_FILES: file,
     });
-  // One after the other: the second finds the first one's EPMD.
+  // One after the other: the second uses the EPMD of the first one.
   const first = await start(names[0], true);
   const nodes = [first, await start(names[1], false)];
   return { nodes, file, webhookUrl: `${receiver.url}?key=${secret('the query of the webhook URL of a room')}` };
 }
 
-/** Everything that is refused, over REST. */
+/** All rejected REST requests. */
 async function askBadly(node: NodeProcess): Promise<string[]> {
   const token = secret('an API token');
   const api = apiClient(node.url, token);
@@ -103,7 +103,7 @@ async function askBadly(node: NodeProcess): Promise<string[]> {
   return answers.filter(({ status }) => status >= 400).map(({ body }) => JSON.stringify(body));
 }
 
-/** Everything that is refused, over websockets; with the token that was made for the peer. */
+/** All rejected websocket requests, with the token of the peer. */
 async function knockBadly(node: NodeProcess, peerToken: string): Promise<string[]> {
   const base = node.url.replace('http', 'ws');
   const token = secret('an API token');
@@ -126,13 +126,13 @@ async function knockBadly(node: NodeProcess, peerToken: string): Promise<string[
   return texts;
 }
 
-test('two nodes at the level of debug say no secret, whatever goes well or wrong', { timeout: 120_000 }, async (t) => {
+test('two nodes with log level debug reveal no secret, for valid and invalid requests', { timeout: 120_000 }, async (t) => {
   const { nodes, file, webhookUrl } = await startPair(t);
   const [one, two] = nodes;
   assert.ok(one && two);
   const token = secret('an API token');
   const api = apiClient(two.url, token);
-  // That they are connected is logged a moment before each knows the other for a node of the service.
+  // The connection is logged shortly before the handshake of the service is complete.
   await eventually('the cluster', async () => {
     const seen = await Promise.all(nodes.map(async ({ url }) => (await apiClient(url, token).get('/health')).body.data.distribution));
     return seen.every(({ nodesInCluster }) => nodesInCluster === 2);
@@ -145,7 +145,7 @@ test('two nodes at the level of debug say no secret, whatever goes well or wrong
     const renewed = (await api.post(`/room/${roomId}/peer/p/token`)).body.data.token;
     secrets[`the token of ${roomId}`] = body.data.token;
     secrets[`the new token of ${roomId}`] = renewed;
-    // At both nodes: one of them forwards the socket.
+    // At both nodes: one of them proxies the socket.
     for (const [node, given] of [
       [one, body.data.token],
       [two, renewed],
@@ -169,7 +169,7 @@ test('two nodes at the level of debug say no secret, whatever goes well or wrong
   for (const node of nodes) refusals.push(...(await askBadly(node)));
   await fetch(`${two.url}/hls/a/index.m3u8?token=${token}`, { headers: { authorization: `Bearer ${token}` } });
 
-  // Files that are wrong in every way: their text is shown nowhere.
+  // Files with all types of errors: their text is not shown anywhere.
   for (const [text, sign] of [
     [`apiTokens: [{ name: x, token: ${secret('a token of a file')}, scope: everything }]\n`, 'scope'],
     [`secretKeys: { key: ${secret('a token of a file')} }\n`, 'secretKeys'],
@@ -182,7 +182,7 @@ test('two nodes at the level of debug say no secret, whatever goes well or wrong
       error = String((await api.get('/health')).body.data.config.error);
       return error.includes(sign);
     };
-    await eventually(() => `a mistake is told for ${text}: ${error}`, isTold);
+    await eventually(() => `an error for ${text}: ${error}`, isTold);
     for (const node of nodes) refusals.push(JSON.stringify((await apiClient(node.url, token).get('/health')).body));
   }
 
@@ -204,7 +204,7 @@ for (const [name, env] of [
   ['SVC_DIST_COOKIE', { SVC_DIST_COOKIE: `${secret('the cookie')} ${secret('the cookie')}` }],
   ['SVC_S3_BUCKET', { SVC_S3_SECRET_ACCESS_KEY: secret('an S3 key') }],
 ] as const) {
-  test(`a node that refuses to start because of ${name} does not show its value`, async () => {
+  test(`a node that fails to start because of ${name} does not show its value`, async () => {
     const { code, output } = await runNodeToEnd({ SVC_LOG_LEVEL: 'debug', ...env });
     assert.equal(code, 1);
     assert.ok(output.includes(name), output);

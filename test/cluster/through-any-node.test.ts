@@ -1,4 +1,4 @@
-// Everything that a user asks works at a node that does not own the room: two nodes over a real distribution.
+// Two nodes with real distribution: every feature works at the node that does not own the room.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -15,7 +15,7 @@ async function startPair(t: TestContext): Promise<NodePair & { resources: string
   return { ...pair, resources };
 }
 
-test('REST, a peer websocket, the notification socket and files go through the wrong node', async (t) => {
+test('REST, a peer websocket, the notification websocket and files are proxied by the other node', async (t) => {
   const { owner, nonOwner, api, resources } = await startPair(t);
   const events = await PeerSocket.enter(nonOwner.serverSocketUrl, apiToken);
   t.after(() => events.cut());
@@ -65,7 +65,7 @@ test('REST, a peer websocket, the notification socket and files go through the w
   assert.equal((await api.get('/room/r')).status, 404);
 });
 
-test('while one node forwards a track, new rooms go to the other', async (t) => {
+test('while one node forwards a track, new rooms are placed on the other', async (t) => {
   const { owner, nonOwner, api } = await startPair(t);
   const join = async (): Promise<{ socket: PeerSocket; send: string }> => {
     const { body } = await api.post('/room/r/peer', { type: 'webrtc' });
@@ -85,7 +85,7 @@ test('while one node forwards a track, new rooms go to the other', async (t) => 
   }
 });
 
-test('draining at another node, and what its peers hear of it', async (t) => {
+test('a drain of another node is started over REST, and its peers are notified', async (t) => {
   const { owner, nonOwner, api } = await startPair(t);
   const { body } = await api.post('/room/r/peer', { type: 'webrtc', peerId: 'alice' });
   const alice = await PeerSocket.enter(nonOwner.peerSocketUrl, body.data.token);

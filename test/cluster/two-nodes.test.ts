@@ -1,4 +1,4 @@
-// Two nodes on one machine (specification, clustering rule 4), and how a node starts and ends as a process.
+// Two nodes on one host, and the start and shutdown of a node process.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -16,13 +16,13 @@ async function createRoom(url: string, roomId: string): Promise<string> {
   return body.data.svc_address;
 }
 
-/** A node of a cluster on this machine, which dials another of it (or is that one). */
+/** A node of a cluster on this host, which dials another node (or is that node). */
 function ofCluster(which: string, dialled: string) {
   const name = (each: string) => `${each}${process.pid}@localhost`;
   return { SVC_DIST_ENABLED: 'true', SVC_DIST_NODE_NAME: name(which), SVC_DIST_NODES: name(dialled) };
 }
 
-/** Whether a process exists; a zombie does not count. */
+/** True if the process exists; a zombie does not count. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -40,9 +40,9 @@ async function allGone(pids: readonly number[]): Promise<void> {
   );
 }
 
-describe('two nodes on one machine', () => {
-  test('work side by side with only SVC_PORT and SVC_METRICS_PORT different', async (t) => {
-    // The defaults of everything but the two ports, which must be free on the machine of the test.
+describe('two nodes on one host', () => {
+  test('run side by side with only SVC_PORT and SVC_METRICS_PORT different', async (t) => {
+    // All other settings have their defaults; the two ports must be free on the host.
     const [first, second] = await Promise.all([
       startNodeProcess(t, { SVC_PORT: '15002', SVC_METRICS_PORT: '19568', SVC_WEBRTC_WORKERS: '' }),
       startNodeProcess(t, { SVC_PORT: '15003', SVC_METRICS_PORT: '19569', SVC_WEBRTC_WORKERS: '' }),
@@ -55,7 +55,7 @@ describe('two nodes on one machine', () => {
     }
   });
 
-  test('a port that is taken stops the start with one sentence', async (t) => {
+  test('a port in use fails the start with one error message', async (t) => {
     const first = await startNodeProcess(t);
     const { code, output } = await runNodeToEnd({ SVC_PORT: String(first.port) });
     assert.equal(code, 1);
@@ -63,7 +63,7 @@ describe('two nodes on one machine', () => {
   });
 });
 
-test('a node that is ready knows the rooms that there were before it', async (t) => {
+test('a ready node has synced the rooms that existed before it', async (t) => {
   const before = await startNodeProcess(t, ofCluster('before', 'before'));
   await createRoom(before.url, 'r');
   const after = apiClient((await startNodeProcess(t, ofCluster('after', 'before'))).url, apiToken);
@@ -71,10 +71,10 @@ test('a node that is ready knows the rooms that there were before it', async (t)
   assert.equal((await after.get('/room/r')).status, 200);
 });
 
-describe('the end of a node', () => {
+describe('the shutdown of a node', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal} ends it in order with code 0 and no child left`, async (t) => {
-      // Nobody could take over whom it sent away: alone it does not wait.
+    test(`${signal} shuts it down with code 0 and no remaining child process`, async (t) => {
+      // Without another node it does not wait for load balancers.
       const node = await startNodeProcess(t, { SVC_SHUTDOWN_DELAY: '300' });
       await createRoom(node.url, 'r');
       const children = await node.children();
@@ -86,7 +86,7 @@ describe('the end of a node', () => {
     });
   }
 
-  test('who still comes to a node that ends is taken to rooms of others, until Ingress and load balancers have learned of its end', async (t) => {
+  test('clients that still reach the node are proxied to other nodes until load balancers have removed it', async (t) => {
     const delay = 10_000;
     const waits = { SVC_SHUTDOWN_DELAY: String(delay / 1_000) };
     const stays = await startNodeProcess(t, { ...ofCluster('stays', 'stays'), ...waits });
@@ -103,7 +103,7 @@ describe('the end of a node', () => {
 
     const elapsed = stopwatch();
     ends.kill('SIGTERM');
-    await eventually('it ends', async () => (await api.get('/health')).body.data.state === 'terminating', { every: 20 });
+    await eventually('the node ends', async () => (await api.get('/health')).body.data.state === 'terminating', { every: 20 });
     assert.equal(await createRoom(ends.url, 'after'), `127.0.0.1:${stays.port}`);
     const after = await enter('after');
     assert.equal(after.welcome.ok, true);
@@ -113,7 +113,7 @@ describe('the end of a node', () => {
     assert.deepEqual(await ends.ended, { code: 0, signal: null });
   });
 
-  test('nodes that all end at once do not wait: there is nobody whom they could take people to', async (t) => {
+  test('nodes that shut down together do not wait, because no active node is left', async (t) => {
     const nodes = [];
     for (const which of ['one', 'two']) nodes.push(await startNodeProcess(t, { ...ofCluster(which, 'one'), SVC_SHUTDOWN_DELAY: '300' }));
     await waitForMesh(nodes.map(({ url }) => apiClient(url, apiToken)));
@@ -121,7 +121,7 @@ describe('the end of a node', () => {
     for (const node of nodes) assert.deepEqual(await node.ended, { code: 0, signal: null });
   });
 
-  test('kill -9 leaves no child behind', async (t) => {
+  test('kill -9 leaves no child process', async (t) => {
     const node = await startNodeProcess(t);
     const children = await node.children();
     node.kill('SIGKILL');
@@ -129,10 +129,10 @@ describe('the end of a node', () => {
     await allGone(children);
   });
 
-  test('while it drains a second signal ends it at once', async (t) => {
+  test('a second signal during a drain ends it immediately', async (t) => {
     const node = await startNodeProcess(t, { SVC_DRAIN_TIMEOUT: '600' });
     await createRoom(node.url, 'r');
-    // A peer that is connected keeps its room, and so the node, alive.
+    // A connected peer keeps its room, and thereby the node, alive.
     const api = apiClient(node.url, apiToken);
     const { token, peer_websocket_url } = (await api.post('/room/r/peer', { type: 'webrtc' })).body.data;
     const socket = await PeerSocket.enter(`ws://${peer_websocket_url}`, token);
@@ -141,7 +141,7 @@ describe('the end of a node', () => {
     assert.match(JSON.stringify(await socket.waitFor('draining')), /"deadline":"\d{4}-/);
     assert.equal((await api.get('/health')).body.data.state, 'terminating');
     const children = await node.children();
-    // Signals that come within 250 ms of the first are the first.
+    // Signals within 250 ms of the first count as one.
     await setTimeout(300);
     node.kill('SIGTERM');
     assert.equal((await node.ended).code, 143);
@@ -153,11 +153,11 @@ describe('the end of a node', () => {
     const node = await startNodeProcess(t, { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` });
     node.kill('SIGUSR2');
     assert.equal((await node.ended).code, 1);
-    assert.match(node.output(), /"msg":"ending because of an error that nobody caught"/);
+    assert.match(node.output(), /"msg":"exiting after uncaught error"/);
     assert.match(node.output(), /an error of the test/);
   });
 
-  test('a wrong configuration names all mistakes at once', async () => {
+  test('an invalid configuration reports all errors at once', async () => {
     const { code, output } = await runNodeToEnd({ SVC_PORT: 'seventy', SVC_LOG_LEVEL: 'loud', SVC_COMPONENTS_USED: 'hls fax' });
     assert.equal(code, 1);
     for (const name of ['SVC_PORT', 'SVC_LOG_LEVEL', 'SVC_COMPONENTS_USED']) assert.match(output, new RegExp(`Expected ${name} `));

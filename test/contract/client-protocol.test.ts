@@ -1,4 +1,4 @@
-// The client library's own types of the wire are those of the server: mutually assignable, checked by tsc.
+// Protocol types of the client library and the server are mutually assignable, checked by tsc.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
@@ -30,7 +30,7 @@ import {
 } from '../../packages/client/src/protocol.ts';
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-/** `Empty` here and zod's empty object there are the same on the wire; for types, anything fits the one and nothing the other. */
+/** `Empty` in the client and the empty object of zod are equal on the wire, but as types they are not mutually assignable. */
 type Plain<T> = T extends Record<string, never> ? object : T;
 type ServerRequests = { [M in Method]: Plain<z.input<(typeof requestSchemas)[M]>> };
 type ClientRequests = { [M in keyof Requests]: Plain<Requests[M]> };
@@ -71,13 +71,13 @@ function allTrue<Name extends string>(names: Name[]): { [N in Name]: true } {
   return Object.fromEntries(names.map((name) => [name, true])) as { [N in Name]: true };
 }
 
-test('the types of the client library are those of the server, method by method and event by event', () => {
-  // That this compiles is the proof (`npm run types`); the number of names shows that it was about all of them.
+test('types of the client library equal those of the server, method by method and event by event', () => {
+  // Compiling is the proof (`npm run types`). The number of names shows that it covers all of them.
   assert.equal(Object.keys(proof.requests).length, Object.keys(requestSchemas).length);
   assert.equal(Object.keys(proof.events).length, peerEventSchema.options.length);
 });
 
-test('path and size of messages are those of the server', () => {
+test('path and size limit of messages equal those of the server', () => {
   assert.equal(socketPath, peerSocketPath);
   assert.equal(maxMessageBytes, defaultLimits.messageBytes);
 });

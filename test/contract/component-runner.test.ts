@@ -1,4 +1,4 @@
-// The rules of ComponentRunner that rooms rely on, for each kind of component and for the fake that stands for them elsewhere.
+// Contract of ComponentRunner, for each component type and for the fake used in other tests.
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,14 +18,14 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 type Subject = {
   kinds: ComponentFactory;
   options: ComponentOptions;
-  /** What a start asks of its host. */
+  /** Expected calls of a start to its host. */
   calls: readonly string[];
 };
 
 const subjects: readonly (readonly [name: string, open: (t: TestContext) => Promise<Subject>])[] = [
   ['FakeKinds', async () => ({ kinds: new FakeComponentRegistry(), ...file })],
   [
-    'Kinds with a file',
+    'ComponentRegistry with a file',
     async (t) => {
       const resources = await makeResources(t);
       await mkdir(join(resources, 'file_component_sources'));
@@ -35,7 +35,7 @@ const subjects: readonly (readonly [name: string, open: (t: TestContext) => Prom
     },
   ],
   [
-    'Kinds with a recording',
+    'ComponentRegistry with a recording',
     async (t) => ({
       kinds: makeComponentRegistry(await makeResources(t), ['recording']),
       options: { type: 'recording' },
@@ -43,7 +43,7 @@ const subjects: readonly (readonly [name: string, open: (t: TestContext) => Prom
     }),
   ],
   [
-    'Kinds with a stream',
+    'ComponentRegistry with a stream',
     async (t) => ({
       kinds: makeComponentRegistry(await makeResources(t), ['hls']),
       options: { type: 'hls', options: { width: 320, height: 180 } },
@@ -54,12 +54,12 @@ const subjects: readonly (readonly [name: string, open: (t: TestContext) => Prom
 
 const file = { options: { type: 'file', options: { filePath: 'tone.ogg' } }, calls: ['connect', 'publish audio'] } as const;
 
-/** Those that work in a process of their own. */
-const forking = ['Kinds with a recording', 'Kinds with a stream'];
+/** Types with a component process. */
+const forking = ['ComponentRegistry with a recording', 'ComponentRegistry with a stream'];
 
 type Stage = { runner: ComponentRunner; calls: string[]; called: Promise<void>; expected: readonly string[] };
 
-/** A runner and what it asks of its host. `connect` may be held up or fail. */
+/** A runner and its calls to the host. `connect` may be delayed or fail. */
 async function stage(t: TestContext, { kinds, ...subject }: Subject, connect: () => Promise<void> = async () => {}): Promise<Stage> {
   const calls: string[] = [];
   const { promise: called, resolve } = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ async function stage(t: TestContext, { kinds, ...subject }: Subject, connect: ()
 
 for (const [name, open] of subjects) {
   describe(name, () => {
-    test('start resolves once it runs with its tracks published, and close ends it for good, twice too', async (t) => {
+    test('start resolves once the component runs with its tracks published, and close is final and idempotent', async (t) => {
       const { runner, calls, expected } = await stage(t, await open(t));
       await runner.start();
       assert.deepEqual(calls, expected);
@@ -101,13 +101,13 @@ for (const [name, open] of subjects) {
       assert.deepEqual(calls, expected);
     });
 
-    test('what was never started can be closed', async (t) => {
+    test('a runner that was never started can be closed', async (t) => {
       const { runner, calls } = await stage(t, await open(t));
       await runner.close();
       assert.deepEqual(calls, []);
     });
 
-    test('a start that fails rejects with what the room said and calls nobody', async (t) => {
+    test('a failed start rejects with the error of the room and calls nothing else', async (t) => {
       const { runner, calls } = await stage(t, await open(t), async () => {
         throw new ServiceError('unavailable', 'The media of this room has ended');
       });
@@ -116,7 +116,7 @@ for (const [name, open] of subjects) {
       assert.deepEqual(calls, ['connect']);
     });
 
-    test('closing while it starts leaves nothing and calls nobody back later', async (t) => {
+    test('close during start cleans up without later calls', async (t) => {
       const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
       const { runner, calls, called } = await stage(t, await open(t), () => gate);
       const started = runner.start().catch(() => {});
@@ -130,25 +130,25 @@ for (const [name, open] of subjects) {
       );
     });
 
-    const dies = 'a process that dies while the room connects it is a start that fails';
+    const dies = 'a process that exits while the room connects it fails the start';
     if (forking.includes(name))
       test(dies, async (t) => {
         const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
         const before = await childrenOf(process.pid);
         const { runner, calls, called } = await stage(t, await open(t), () => gate);
-        const started = assert.rejects(runner.start(), { code: 'unavailable', message: /could not be started$/ });
+        const started = assert.rejects(runner.start(), { code: 'unavailable', message: /^Could not start / });
         await called;
         const [pid] = (await childrenOf(process.pid)).filter((each) => !before.includes(each));
         assert.ok(pid !== undefined);
         process.kill(pid, 'SIGKILL');
-        await eventually('the process is gone', async () => !(await childrenOf(process.pid)).includes(pid), { every: 10 });
+        await eventually('the process has ended', async () => !(await childrenOf(process.pid)).includes(pid), { every: 10 });
         goOn();
         await started;
         await runner.close();
         assert.deepEqual(calls, ['connect']);
       });
 
-    test('other kinds are refused with a sentence', async (t) => {
+    test('other types are rejected with a message', async (t) => {
       const { kinds } = await open(t);
       await assert.rejects(kinds.createSpec({ type: 'sip' }, { roomId: 'r', videoCodec: null }), {
         code: 'bad_request',

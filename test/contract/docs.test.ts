@@ -1,4 +1,4 @@
-// The calls to the REST API that README and docs show, run as they stand there against a node.
+// REST examples of README and docs, run verbatim against a node.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,20 +13,20 @@ const docs = readdirSync(join(import.meta.dirname, '../../docs'), { recursive: t
 );
 const pages = ['README.md', ...docs.map((name) => `docs/${name}`)];
 
-/** What is shown to be refused; all else is to succeed. */
+/** Examples of rejected requests; all others must succeed. */
 const refused: readonly [RegExp, number][] = [
   [/no spaces/, 400],
   [/Bearer wrong|\/room$/, 401],
 ];
 
-test('every call that README and docs show is answered as they say', async (t) => {
+test('every request in README and docs has the documented response', async (t) => {
   const resources = await makeResources(t);
   await makeTone(join(resources, 'file_component_sources/welcome.ogg'), 440, 30);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording', SVC_RESOURCES_BASE_PATH: resources });
   const shown = pages.flatMap((page) =>
     docCommands(page).filter((line) => line.startsWith('curl ') && /http:\/\/127\.0\.0\.1:(5002|9568)/.test(line)),
   );
-  assert.ok(shown.length >= 12, `${shown.length} calls`);
+  assert.ok(shown.length >= 12, `${shown.length} requests`);
   for (const line of shown) {
     const command = line.replaceAll('http://127.0.0.1:5002', node.url).replaceAll('http://127.0.0.1:9568/metrics', node.metricsUrl);
     const env = { ...process.env, SVC_SERVER_API_TOKEN: node.token };

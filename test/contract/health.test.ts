@@ -1,4 +1,4 @@
-// The status of a node that runs as a process of its own: what /health and /readyz say while it cannot do its work, and once it can again.
+// Health of a node process: /health and /readyz while a resource is missing, and after it is available again.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { workerBin } from '../kit/processes/worker-bin.ts';
 async function startProcess(t: TestContext, env: Environment) {
   const node = await startNodeProcess(t, env);
   const api = apiClient(node.url, apiToken);
-  /** HTTP statuses of /health and /readyz, then what the first of them says. */
+  /** HTTP statuses of /health and /readyz, then status and reason of /health. */
   const status = async () => {
     const [health, ready] = [await api.get('/health'), await api.get('/readyz')];
     return [health.status, ready.status, health.body.data.status, health.body.data.reason];
@@ -27,10 +27,10 @@ async function startProcess(t: TestContext, env: Environment) {
 
 const well = [200, 200, 'UP', null];
 
-test('STARTING until the address of its media is known; then UP', async (t) => {
+test('STARTING until the media address is known, then UP', async (t) => {
   const file = join(await makeResources(t), 'address');
   const { status, up } = await startProcess(t, { SVC_WEBRTC_TURN_IP_FILE: file });
-  const reason = 'The node does not know its addresses or the other nodes yet';
+  const reason = 'The node is discovering its addresses or other nodes';
   assert.deepEqual(await status(), [200, 503, 'STARTING', reason]);
   writeFileSync(file, '127.0.0.1');
   await eventually('the address is known', up);
@@ -44,14 +44,14 @@ test('DEGRADED while no media worker runs', async (t) => {
   assert.deepEqual(await status(), well);
   rmSync(bin);
   for (const pid of await node.children()) process.kill(pid, 'SIGKILL');
-  await eventually('the node sees it', async () => !(await up()));
-  assert.deepEqual(await status(), [200, 200, 'DEGRADED', 'No media worker runs']);
+  await eventually('the node detects it', async () => !(await up()));
+  assert.deepEqual(await status(), [200, 200, 'DEGRADED', 'No media worker is running']);
   symlinkSync(workerBin, bin);
   await eventually('a worker runs', up);
   assert.deepEqual(await status(), well);
 });
 
-test('DEGRADED while the disk is full, or cannot be written to', async (t) => {
+test('DEGRADED while the disk is full or not writable', async (t) => {
   const disk = smallDisk(t, '1m');
   if (disk === undefined) return;
   const { status } = await startProcess(t, { SVC_RESOURCES_BASE_PATH: disk });
@@ -60,7 +60,7 @@ test('DEGRADED while the disk is full, or cannot be written to', async (t) => {
   assert.deepEqual(await status(), [200, 200, 'DEGRADED', 'The disk of SVC_RESOURCES_BASE_PATH is full']);
   rmSync(join(disk, 'filler'));
   assert.deepEqual(await status(), well);
-  // A disk that was mounted again read-only, as the system does after an error.
+  // A disk remounted read-only, like the system does after an error.
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', disk]);
   try {
     assert.deepEqual(await status(), [200, 200, 'DEGRADED', 'SVC_RESOURCES_BASE_PATH cannot be written to: EROFS']);

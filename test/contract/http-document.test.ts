@@ -1,4 +1,4 @@
-// The OpenAPI document keeps its own rules and says of requests what the server does with them.
+// OpenAPI document: internal consistency, and the same validation as the server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -13,13 +13,13 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 
-test('every route is documented, once, under an id of its own', () => {
+test('every route is documented once, with a unique id', () => {
   const documented = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`).sort();
   assert.deepEqual(documented, routes.map(({ method, path }) => `${method} ${path}`).sort());
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
 });
 
-test('every reference leads somewhere and every component is referred to', () => {
+test('every reference resolves and every component is referenced', () => {
   const text = JSON.stringify(document);
   const names = new Set([...text.matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference));
   assert.deepEqual(
@@ -43,7 +43,7 @@ test('every path parameter is declared', () => {
   }
 });
 
-test('every route tells the errors that follow from authentication and body', () => {
+test('every route lists the errors of authentication and body', () => {
   for (const route of routes) {
     const codes = errorsOf(route);
     assert.equal(codes.includes('missing_token'), route.auth === 'token', route.path);
@@ -52,7 +52,7 @@ test('every route tells the errors that follow from authentication and body', ()
   }
 });
 
-test('no answer is closed to fields of later versions, every request is closed to unknown ones', () => {
+test('responses allow fields of later versions, requests reject unknown fields', () => {
   const { schemas } = document.components;
   for (const name of ['Room', 'Peer', 'Track', 'RoomConfig', 'Health', 'RoomPage', 'Error'])
     assert.equal(schemas[name]?.additionalProperties, undefined, name);
@@ -60,7 +60,7 @@ test('no answer is closed to fields of later versions, every request is closed t
     assert.equal(schemas[name]?.additionalProperties, false, name);
 });
 
-test('the document takes and refuses the same bodies as the server', () => {
+test('the document accepts and rejects the same bodies as the server', () => {
   const ajv = new Ajv2020({ strict: true, allErrors: true, strictTypes: false });
   addFormats.default(ajv);
   ajv.addVocabulary(['components']);

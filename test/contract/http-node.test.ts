@@ -1,11 +1,11 @@
-// A whole node with real media, called over REST: every answer is as its own document says.
+// A node with real media over REST: every response matches its document.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { testedDocument } from '../kit/answers/openapi.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 
-test('a room with a peer lives and ends over REST, and the node serves the document that tests compare with', async (context) => {
+test('a room with a peer is created and ended over REST, and the node serves the document used by the tests', async (context) => {
   const { url, token } = await startNode(context);
   const api = apiClient(url, token);
   assert.equal((await api.get('/readyz')).status, 200);
@@ -31,21 +31,21 @@ test('a room with a peer lives and ends over REST, and the node serves the docum
   assert.equal((await api.get('/socket/peer/websocket')).body.code, 'bad_request');
 });
 
-test('in development mode the console is told the token', async (context) => {
+test('in development mode the console receives the token', async (context) => {
   const { url } = await startNode(context, { SVC_SERVER_API_TOKEN: '' });
   const { body } = await apiClient(url).get('/console/session');
   assert.equal(body.development, true);
   assert.equal((await apiClient(url, body.token).get('/health')).status, 200);
 });
 
-test('the status of a node follows it: up, drained, up again', async (context) => {
+test('the status of a node changes with its drain', async (context) => {
   const { url, token, node } = await startNode(context);
   const api = apiClient(url, token);
   const status = async () => (await api.get('/health')).body.data as { status: string; reason: string | null };
   assert.deepEqual([(await status()).status, (await status()).reason], ['UP', null]);
   assert.equal((await api.post(`/cluster/nodes/${node.name}/drain`, {})).status, 202);
   const { status: drained, reason } = await status();
-  assert.deepEqual([drained, reason], ['DRAINING', 'The node is drained: it takes no new rooms']);
+  assert.deepEqual([drained, reason], ['DRAINING', 'The node is draining and accepts no new rooms']);
   assert.equal((await api.delete(`/cluster/nodes/${node.name}/drain`)).status, 204);
   assert.equal((await status()).status, 'UP');
 });

@@ -1,4 +1,4 @@
-// The rules of MediaEngine, RoomMedia and PeerMedia that the domain relies on, for the real engine and for the fake that stands for it elsewhere.
+// Contract of MediaEngine, RoomMedia and PeerMedia, for the real engine and for the fake used in other tests.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { ServiceError } from '../../node/common/errors.ts';
@@ -38,7 +38,7 @@ async function pair(t: TestContext, open: (t: TestContext) => Promise<MediaEngin
 
 for (const [name, open] of engines) {
   describe(name, () => {
-    test('a track is published, received, counted and gone with its publisher', async (t) => {
+    test('a track is published, received, counted and removed with its publisher', async (t) => {
       const { engine, rtpCapabilities, alice, bob } = await pair(t, open);
       const published = await alice.peer.publish({
         transportId: alice.send,
@@ -57,12 +57,12 @@ for (const [name, open] of engines) {
       await assert.rejects(bob.peer.subscribe('a', rtpCapabilities), code('track_not_found', 'not_found'));
     });
 
-    test('simulcast shows in what publish answers, and layers and priority of a subscription can be set', async (t) => {
+    test('publish returns simulcast, and layers and priority of a subscription can be set', async (t) => {
       const { rtpCapabilities, alice, bob } = await pair(t, open);
       const rtpParameters = videoParameters('0', 'VP8', true);
       const published = await alice.peer.publish({ transportId: alice.send, trackId: 'v', kind: 'video', rtpParameters, paused: true });
       assert.deepEqual(published, { encoding: 'vp8', simulcast: true });
-      assert.equal((await bob.peer.subscribe('v', rtpCapabilities))?.paused, true, 'paused tells that the publisher paused');
+      assert.equal((await bob.peer.subscribe('v', rtpCapabilities))?.paused, true, 'paused reports that the publisher paused');
       await alice.peer.setPaused('v', false);
       await bob.peer.setPreferredLayers('v', { spatialLayer: 0 });
       await bob.peer.setPriority('v', 200);
@@ -70,7 +70,7 @@ for (const [name, open] of engines) {
       await assert.rejects(bob.peer.setPriority('v', 1), code('track_not_found', 'not_found'));
     });
 
-    test('unknown ids and the wrong direction are errors that may be shown', async (t) => {
+    test('unknown ids and wrong directions are errors for clients', async (t) => {
       const { rtpCapabilities, alice, bob } = await pair(t, open);
       const rtpParameters = opusParameters('0');
       await assert.rejects(alice.peer.connectTransport('nothing', dtlsParameters), code('not_found'));
@@ -90,7 +90,7 @@ for (const [name, open] of engines) {
       bob.peer.unsubscribe('nothing');
     });
 
-    test('a second transport of a direction takes the place of the first', async (t) => {
+    test('a second transport of a direction replaces the first', async (t) => {
       const { alice } = await pair(t, open);
       const second = String((await alice.peer.createTransport('send', { sctp: false })).id);
       await assert.rejects(alice.peer.restartIce(alice.send), code('not_found'));
@@ -108,7 +108,7 @@ for (const [name, open] of engines) {
       await assert.rejects(bob.peer.subscribeData('d'), code('track_not_found', 'not_found'));
     });
 
-    test('after close everything fails with an error that may be shown, and closing again is nothing', async (t) => {
+    test('after close every method fails with an error for clients, and close is idempotent', async (t) => {
       const { engine, room, rtpCapabilities, alice, bob } = await pair(t, open);
       await alice.peer.publish({ transportId: alice.send, trackId: 'a', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
       await bob.peer.subscribe('a', rtpCapabilities);

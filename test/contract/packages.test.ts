@@ -1,4 +1,4 @@
-// The packed archives of both packages: what someone gets who installs them, in Node.js 20 and 24, in Deno and Bun, under TypeScript, and through Vite.
+// Packed archives of both packages, installed and used in Node.js 20 and 24, Deno, Bun, TypeScript and Vite.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { startNode } from '../kit/processes/start-node.ts';
 const run = promisify(execFile);
 const deadline = 60_000;
 
-/** An empty project with both packed packages installed. What they need is that of this checkout, so that no registry is asked. */
+/** An empty project with both packages installed. Dependencies are those of this checkout, so no registry is needed. */
 const folder = mkdtempSync(join(tmpdir(), 'mediarooms-packages-'));
 after(() => rm(folder, { recursive: true, force: true }));
 
@@ -38,7 +38,7 @@ before(async () => {
     await symlink(join(nodeModules, name), join(folder, 'node_modules', name));
 });
 
-test('the archives hold what is built and its types, and no sources', async () => {
+test('archives contain the build and its types, and no sources', async () => {
   for (const [name, wanted] of [
     ['client', ['dist/index.js', 'dist/index.d.ts', 'dist/react/index.js', 'dist/react/index.d.ts', 'README.md']],
     ['server', ['dist/index.js', 'dist/index.d.ts', 'dist/generated/schemas.d.ts', 'README.md']],
@@ -52,7 +52,7 @@ test('the archives hold what is built and its types, and no sources', async () =
   }
 });
 
-/** Uses both as a backend and a guest would, and ends by itself. */
+/** Uses both packages like a backend and a guest, then exits. */
 const program = `
   import { Mediarooms, MediaroomsError, WebhookVerifier } from '@mediarooms/server';
   import { RoomClient } from '@mediarooms/client';
@@ -88,7 +88,7 @@ true room_not_found
 invalid_webhook
 `;
 
-/** The programs called node that PATH leads to, and the pinned one, by their major version. */
+/** Executables named node on PATH and the pinned one, by major version. */
 function nodesByMajor(): Map<number, string> {
   const places = [pinnedNode, ...(process.env.PATH ?? '').split(delimiter).map((place) => join(place, 'node'))];
   return new Map(
@@ -116,7 +116,7 @@ for (const [name, args] of [
   ['bun', []],
 ] as const) {
   const runtime = findRuntime(name);
-  test(`the same program runs in ${name}`, { skip: runtime === undefined && `${name} could not be fetched` }, async (t) => {
+  test(`the same program runs in ${name}`, { skip: runtime === undefined && `${name} could not be downloaded` }, async (t) => {
     const { url, token } = await startNode(t);
     await writeFile(join(folder, 'program.js'), program);
     const { stdout } = await run(runtime ?? '', [...args, 'program.js', url, token], { cwd: folder, timeout: deadline });
@@ -181,7 +181,7 @@ const pageSource = `
   createRoot(document.body).render(<RoomProvider url="wss://host" token="t"><Room /></RoomProvider>);
 `;
 
-test('the types hold under strict TypeScript, in libraries too, with and without types of the DOM', async () => {
+test('types compile under strict TypeScript, also as library check, with and without DOM types', async () => {
   const files = { 'client.ts': clientSource, 'server.ts': serverSource, 'page.tsx': pageSource };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   const common = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--jsx', 'react-jsx'];
@@ -199,7 +199,7 @@ test('the types hold under strict TypeScript, in libraries too, with and without
   }
 });
 
-test('Vite bundles a page with the client, and React only where the hooks are used', async () => {
+test('Vite bundles a page with the client, and React only for pages that use hooks', async () => {
   await writeFile(join(folder, 'page.tsx'), pageSource);
   await writeFile(
     join(folder, 'strip-undefined.ts'),
@@ -215,7 +215,7 @@ test('Vite bundles a page with the client, and React only where the hooks are us
   };
   const has = (text: string) => [
     text.includes('The peer was removed from the room'),
-    text.includes('There is no RoomProvider around this component'),
+    text.includes('This hook requires a RoomProvider'),
     text.includes('react.transitional.element'),
     /from\s*["']@mediarooms/.test(text),
   ];

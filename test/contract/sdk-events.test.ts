@@ -1,4 +1,4 @@
-// Events of the server SDK: the iterator over the notification socket of a real node through a network that fails, and webhooks of one.
+// Events of the server SDK: the iterator over the server websocket of a real node with network failures, and webhooks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -12,7 +12,7 @@ import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 
-/** Reads until so many events have come. */
+/** Reads a number of events. */
 async function take(events: AsyncIterator<RoomEvent, void>, count: number): Promise<RoomEvent[]> {
   const taken: RoomEvent[] = [];
   while (taken.length < count) {
@@ -25,7 +25,7 @@ async function take(events: AsyncIterator<RoomEvent, void>, count: number): Prom
 
 const names = (events: readonly RoomEvent[]) => events.map(({ type, roomId }) => `${type} ${roomId}`);
 
-test('events come in order through cuts of the network, none twice and none left out', async (t) => {
+test('events arrive in order across connection losses, without duplicates and gaps', async (t) => {
   const node = await startNode(t);
   const proxy = await startTcpProxy(t, node.port);
   const direct = new Mediarooms({ url: node.url, token: node.token });
@@ -50,7 +50,7 @@ test('events come in order through cuts of the network, none twice and none left
   assert.deepEqual(await iterator.next(), { done: true, value: undefined });
 });
 
-test('a stream takes up at the cursor that an earlier one left, and says what is gone', async (t) => {
+test('a stream resumes at the cursor of an earlier one, and reports lost events', async (t) => {
   const node = await startNode(t);
   const mediarooms = new Mediarooms({ url: node.url, token: node.token });
   const first = mediarooms.events({ cursor: {} });
@@ -70,7 +70,7 @@ test('a stream takes up at the cursor that an earlier one left, and says what is
   assert.deepEqual(gaps, [['gone@host#1']]);
 });
 
-test('kinds and rooms are chosen, and only one reader reads a stream', async (t) => {
+test('event types and rooms can be filtered, and a stream has only one reader', async (t) => {
   const node = await startNode(t);
   const mediarooms = new Mediarooms({ url: node.url, token: node.token });
   const events = mediarooms.events({ cursor: {}, types: ['RoomDeleted'], rooms: ['y'] });
@@ -88,7 +88,7 @@ test('kinds and rooms are chosen, and only one reader reads a stream', async (t)
   assert.equal((await iterator.next()).done, true);
 });
 
-test('events that are not read wait at the server: the buffer has a bound and loses nothing', async (t) => {
+test('events that are not read are buffered at the server, without loss', async (t) => {
   const node = await startNode(t);
   const proxy = await startTcpProxy(t, node.port);
   const mediarooms = new Mediarooms({ url: node.url, token: node.token });
@@ -104,7 +104,7 @@ test('events that are not read wait at the server: the buffer has a bound and lo
   events.close();
 });
 
-test('a signal ends a stream quietly, a token that is refused ends it with the refusal', async (t) => {
+test('an abort signal ends a stream without error, and a rejected token ends it with the error', async (t) => {
   const node = await startNode(t);
   const mediarooms = new Mediarooms({ url: node.url, token: node.token });
   const abort = new AbortController();
@@ -120,7 +120,7 @@ test('a signal ends a stream quietly, a token that is refused ends it with the r
   await assert.rejects(wrong.next(), (error) => error instanceof MediaroomsError && error.code === 'invalid_token');
 });
 
-test('webhooks of a node are verified, typed, and refused when anything of them is changed', async (t) => {
+test('webhooks of a node are verified and typed, and rejected after any modification', async (t) => {
   const secrets = [0, 1].map(() => `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`);
   const [old = '', fresh = ''] = secrets;
   const receiver = await startReceiver(t);
@@ -129,7 +129,7 @@ test('webhooks of a node are verified, typed, and refused when anything of them 
   await mediarooms.rooms.create({ roomId: 'hooked', webhookUrl: receiver.url });
   await receiver.until(1);
   const [{ body, headers } = { body: '', headers: {} }] = receiver.received;
-  // While the secret is changed both are good.
+  // During rotation both secrets are valid.
   const verifier = new WebhookVerifier({ secrets: [fresh, old] });
   const { id, event } = await verifier.verify(body, headers);
   assert.deepEqual([event.type, event.roomId, event.id], ['RoomCreated', 'hooked', id]);

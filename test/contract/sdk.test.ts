@@ -1,4 +1,4 @@
-// The server SDK against a real node, and against one behind a proxy that fails.
+// Server SDK against a real node, and behind a proxy with failures.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const is = (expected: Partial<MediaroomsError>) => (error: unknown) => {
   return true;
 };
 
-test('rooms, peers and what belongs to them are made, shown, changed and ended', async (t) => {
+test('rooms, peers and their parts are created, shown, changed and ended', async (t) => {
   const { mediarooms } = await start(t);
   const { room } = await mediarooms.rooms.create({ roomId: 'standup', maxPeers: 3, externalId: 'mine' });
   assert.deepEqual([room.id, room.externalId, room.config.maxPeers], ['standup', 'mine', 3]);
@@ -55,7 +55,7 @@ test('rooms, peers and what belongs to them are made, shown, changed and ended',
   await assert.rejects(mediarooms.rooms.get('standup'), is({ status: 404, code: 'room_ended' }));
 });
 
-test('a refusal has status, code, sentence and the id of its request', async (t) => {
+test('an error has status, code, message and the id of its request', async (t) => {
   const { mediarooms, node } = await start(t);
   await assert.rejects(mediarooms.rooms.get('nowhere'), (error) => {
     assert.ok(error instanceof MediaroomsError && error instanceof Error);
@@ -73,7 +73,7 @@ test('a refusal has status, code, sentence and the id of its request', async (t)
   assert.throws(() => new Mediarooms({ url: 'ftp://host', token: 'x' }), TypeError);
 });
 
-test('a call that a proxy refuses for now is made again, no sooner than Retry-After says', async (t) => {
+test('a request that a proxy rejects temporarily is retried, not before Retry-After', async (t) => {
   const { mediarooms, proxy } = await start(t);
   proxy.next(refused(503, { 'retry-after': '1' }), refused(429, { 'retry-after': '1' }), refused(502));
   const { room } = await mediarooms.rooms.create({ roomId: 'late' });
@@ -84,7 +84,7 @@ test('a call that a proxy refuses for now is made again, no sooner than Retry-Af
   assert.equal(new Set(proxy.asked.map(({ body }) => JSON.parse(body).externalId)).size, 1);
 });
 
-test('what was made though its answer was lost is made once', async (t) => {
+test('a creation with a lost response is executed once', async (t) => {
   const { mediarooms, proxy } = await start(t);
   proxy.next('lose', 'half', 'lose');
   const { room } = await mediarooms.rooms.create({ maxPeers: 2 });
@@ -105,7 +105,7 @@ test('what was made though its answer was lost is made once', async (t) => {
   assert.deepEqual((await mediarooms.rooms.all()).rooms, []);
 });
 
-test('what must not be done twice is not repeated, unless it was refused before anything was done', async (t) => {
+test('a request that is not idempotent is not retried, unless it was rejected before any effect', async (t) => {
   const { mediarooms, proxy } = await start(t);
   await mediarooms.rooms.create({ roomId: 'one' });
   const before = proxy.asked.length;
@@ -119,7 +119,7 @@ test('what must not be done twice is not repeated, unless it was refused before 
   assert.equal(proxy.asked.length, before + 4);
 });
 
-test('a room that is full is told at once', async (t) => {
+test('a full room is reported immediately', async (t) => {
   const { mediarooms, proxy } = await start(t);
   await mediarooms.rooms.create({ roomId: 'small', maxPeers: 1 });
   await mediarooms.peers.add('small');
@@ -128,7 +128,7 @@ test('a room that is full is told at once', async (t) => {
   assert.equal(proxy.asked.length, before + 1);
 });
 
-test('a call ends with its deadline, also where Retry-After is later, and with the signal of its caller', async (t) => {
+test('a request ends at its timeout, even before a later Retry-After, and with the signal of its caller', async (t) => {
   const { mediarooms, proxy } = await start(t);
   proxy.next('hang');
   await assert.rejects(mediarooms.rooms.list({}, { timeout: 2_000 }), is({ code: 'timed_out', status: undefined }));
@@ -142,7 +142,7 @@ test('a call ends with its deadline, also where Retry-After is later, and with t
   await assert.rejects(mediarooms.rooms.list({}, { signal: AbortSignal.abort() }), is({ code: 'aborted' }));
 });
 
-test('a try that hangs is given up for the next, and an address that is dead for the next one', async (t) => {
+test('a hanging attempt is abandoned for a retry, and a dead address for the next one', async (t) => {
   const { node, proxy } = await start(t);
   proxy.next('hang');
   const patient = new Mediarooms({ url: proxy.url, token: node.token, tryTimeout: 3_000 });
@@ -153,10 +153,10 @@ test('a try that hangs is given up for the next, and an address that is dead for
   const both = new Mediarooms({ url: [dead.url, proxy.url], token: node.token });
   assert.deepEqual((await both.rooms.list()).data, []);
   assert.deepEqual((await both.rooms.list()).data, []);
-  assert.equal(dead.asked.length, 1, 'the one that answers is asked from then on');
+  assert.equal(dead.asked.length, 1, 'later requests use the responsive address');
 });
 
-test('a file of a recording is read whole through connections that break off, and told to be gone where it is', async (t) => {
+test('a file of a recording is read completely across connection losses, and a deleted one is reported', async (t) => {
   const resources = await makeResources(t);
   const id = 'r-20260101T000000000Z';
   const folder = join(resources, 'recordings', id);
@@ -179,7 +179,7 @@ test('a file of a recording is read whole through connections that break off, an
   proxy.next('half', refused(503), 'half', 'cut');
   const chunks: Uint8Array[] = [];
   for await (const chunk of mediarooms.recordings.read(id, 'track.mkv')) chunks.push(chunk);
-  assert.ok(Buffer.concat(chunks).equals(bytes), 'the file is another');
+  assert.ok(Buffer.concat(chunks).equals(bytes), 'the file differs');
   const ranges = proxy.asked.slice(before).map(({ headers }) => headers.range);
   assert.equal(ranges.length, 5);
   assert.equal(ranges[0], undefined);

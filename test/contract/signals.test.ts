@@ -1,4 +1,4 @@
-// Signals: a node ends in order, also where it was still starting or may drain for long.
+// Signals: a node shuts down properly, even during its start or with a long drain timeout.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import '../kit/processes/worker-bin.ts';
 
-/** Starts a node and sends it SIGTERM when a line of its log has the words. Resolves with its exit code. */
+/** Starts a node and sends it SIGTERM after a log line with the text. Resolves with its exit code. */
 async function endedBy(t: TestContext, words: string, settings: NodeJS.ProcessEnv = {}): Promise<{ code: number | null; lines: string[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const env = { ...process.env, SVC_PORT: '0', SVC_METRICS_PORT: '0', SVC_RESOURCES_BASE_PATH: folder, ...settings };
@@ -20,7 +20,7 @@ async function endedBy(t: TestContext, words: string, settings: NodeJS.ProcessEn
   });
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
-    // Once: a second signal would end it at once.
+    // Once, because a second signal would end it immediately.
     if (line.includes(words) && !lines.some((each) => each.includes(words))) child.kill('SIGTERM');
     lines.push(line);
   });
@@ -28,15 +28,15 @@ async function endedBy(t: TestContext, words: string, settings: NodeJS.ProcessEn
   return { code, lines };
 }
 
-test('a signal that comes before the node has started ends it in order, with code 0', async (t) => {
+test('a signal before the end of the start shuts the node down with code 0', async (t) => {
   const { code, lines } = await endedBy(t, 'configuration');
   assert.equal(code, 0, lines.join('\n'));
-  // Its configuration names what is pending, too.
-  const [ending, ended] = [': ending', ': node ended'].map((words) => lines.findIndex((line) => line.includes(words)));
+  // Its configuration contains the word pending too.
+  const [ending, ended] = [': shutting down', ': node ended'].map((words) => lines.findIndex((line) => line.includes(words)));
   assert.ok(ending !== undefined && ended !== undefined && ending >= 0 && ending < ended, lines.join('\n'));
 });
 
-test('a node that may drain for as long as the configuration allows ends in order as well', async (t) => {
+test('a node with the maximum drain timeout shuts down properly too', async (t) => {
   const { code, lines } = await endedBy(t, 'node started', { SVC_DRAIN_TIMEOUT: '2147483' });
   assert.equal(code, 0, lines.join('\n'));
 });

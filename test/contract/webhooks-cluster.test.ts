@@ -1,4 +1,4 @@
-// Webhooks where nodes end: what a node leaves is delivered by another one, and rooms that are lost are told.
+// Webhooks when nodes end: other nodes deliver pending ones and report lost rooms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
@@ -13,14 +13,14 @@ import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 
 const webhooks = { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' };
 
-test('a node that ends hands its undelivered events to a connected one, which delivers them in order', async (t) => {
+test('a node that shuts down hands its pending events to another one, which delivers them in order', async (t) => {
   const receiver = await startReceiver(t, reject(500));
   const { owner, nonOwner } = await startNodePair(t, { both: { ...webhooks, SVC_MAX_ROOMS: '0' }, owner: { SVC_MAX_ROOMS: '10' } });
   const answer = await apiClient(owner.url, owner.token).post('/room', { roomId: 'one', webhookUrl: receiver.url });
   assert.equal(answer.status, 201);
   await receiver.until(1);
   await owner.close();
-  assert.equal(owner.node.parts.webhooks.counters().pending, 0, 'nothing is left at the node that ended');
+  assert.equal(owner.node.parts.webhooks.counters().pending, 0, 'nothing is pending at the node that shut down');
   assert.equal(nonOwner.node.parts.webhooks.counters().pending, 2);
   receiver.answer(accept);
   const refused = receiver.received.length;
@@ -35,7 +35,7 @@ test('a node that ends hands its undelivered events to a connected one, which de
   assert.equal(receiver.received.at(-2)?.id, receiver.received[0]?.id, 'the same event has the same id from every node');
 });
 
-test('receivers of rooms that were lost with their node are told by another one', async (t) => {
+test('another node notifies receivers of rooms that were lost with their node', async (t) => {
   const receiver = await startReceiver(t);
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: `lost-${process.pid}@localhost`, ...webhooks };
   const lost = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `lost-${process.pid}@localhost` });
@@ -53,7 +53,7 @@ test('receivers of rooms that were lost with their node are told by another one'
     if (peerId !== 'absent') peers.set(peerId, await PeerSocket.enter(lost.url.replace('http', 'ws') + peerSocketPath, token));
   }
   await peers.get('left')?.request('leave');
-  // RoomCreated, three times PeerAdded, twice PeerConnected, PeerDisconnected: at the receiver, and known to the node that stays.
+  // RoomCreated, three times PeerAdded, twice PeerConnected, PeerDisconnected: delivered to the receiver and known to the remaining node.
   await receiver.until(7);
   await events.waitFor('roomEvent', ({ type, peerId }) => type === 'PeerDisconnected' && peerId === 'left');
   lost.kill('SIGKILL');
@@ -68,7 +68,7 @@ test('receivers of rooms that were lost with their node are told by another one'
   );
 });
 
-test('any node shows the dead letters of all and sends them again; one that is silent is named', async (t) => {
+test('any node lists and replays the dead letters of all nodes, and names unresponsive ones', async (t) => {
   const receiver = await startReceiver(t, reject(410));
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: `holder-${process.pid}@localhost`, ...webhooks };
   const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `holder-${process.pid}@localhost` });
@@ -81,13 +81,13 @@ test('any node shows the dead letters of all and sends them again; one that is s
   const dead = async () => (await api.get('/webhooks/dead?roomId=one')).body.data as Letter[];
   await eventually('a dead letter', async () => (await dead()).length > 0, { every: 20 });
   const name = `holder-${process.pid}@localhost`;
-  // A node that was held up for two seconds is named as missing, for one answer.
+  // A node that was paused for two seconds is missing in one response.
   const whole = async (path: string) => {
     const look = async () => {
       const { body } = await api.get(path);
       return body.incomplete.length === 0 && body;
     };
-    return eventually(`all nodes answer ${path}`, look, { every: 20 });
+    return eventually(`all nodes respond to ${path}`, look, { every: 20 });
   };
   assert.deepEqual(
     (await whole('/webhooks/dead?roomId=one')).data.map(({ node, event }: Letter) => [node, event.type]),
@@ -109,7 +109,7 @@ test('any node shows the dead letters of all and sends them again; one that is s
   holder.kill('SIGSTOP');
   const elapsed = stopwatch();
   const silent = await api.get('/webhooks');
-  // Two seconds are waited for it; a tick of a minute would end the wait as well.
-  assertPrompt('the answer', elapsed(), { promised: 2_000, bound: 15_000 });
+  // The timeout is two seconds; a tick of a minute would also end the wait.
+  assertPrompt('the response', elapsed(), { promised: 2_000, bound: 15_000 });
   assert.deepEqual([silent.status, silent.body.data.length, silent.body.incomplete], [200, 1, [name]]);
 });

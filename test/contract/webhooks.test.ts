@@ -1,4 +1,4 @@
-// Webhooks of a whole node: what real rooms cause, as a receiver gets it.
+// Webhooks of a node with real rooms, as delivered to a receiver.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { accept, type Received, reject, startReceiver } from '../kit/network/web
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 
-test('a receiver of a room and one of the cluster get every event of the room in order, the last one too, signed', async (t) => {
+test('receivers of a room and of the cluster get every event of the room in order, including the last one, signed', async (t) => {
   const own = await startReceiver(t);
   const cluster = await startReceiver(t);
   const { url, token } = await startNode(t, {
@@ -47,7 +47,7 @@ test('a receiver of a room and one of the cluster get every event of the room in
   }
 });
 
-test('a node that is killed with -9 before its receiver takes anything delivers everything when it runs again', async (t) => {
+test('a node killed with -9 before its receiver accepts anything delivers everything after its restart', async (t) => {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-webhooks-'));
   t.after(() => rmSync(resources, { recursive: true, force: true }));
   const receiver = await startReceiver(t, reject(500));
@@ -66,7 +66,7 @@ test('a node that is killed with -9 before its receiver takes anything delivers 
   receiver.answer(accept);
   const refused = receiver.received.length;
   await startNodeProcess(t, env);
-  // What the first one sent at its last moment may be read now, and comes again: it died without the answer.
+  // The last request of the killed node may arrive now, and is repeated because its response was lost.
   const told = (all: readonly Received[]) => [...new Set(all.slice(refused).map(({ event }) => `${event.roomId} ${event.type}`))].sort();
   await receiver.untilTrue((all) => told(all).length >= 2);
   const delivered = receiver.received.slice(refused);
@@ -74,7 +74,7 @@ test('a node that is killed with -9 before its receiver takes anything delivers 
   for (const { body, headers } of delivered) assert.ok(new Webhook(secret).verify(body, headers));
 });
 
-test('a node that was killed and comes back under another name, beside one that lives, delivers what it left', async (t) => {
+test('events of a killed node that restarts under another name, next to a running one, are delivered', async (t) => {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-webhooks-'));
   t.after(() => rmSync(resources, { recursive: true, force: true }));
   const receiver = await startReceiver(t, reject(500));
@@ -90,7 +90,7 @@ test('a node that was killed and comes back under another name, beside one that 
   await old.ended;
   const renamed = await node('new');
   const pending = async ({ url }: { url: string }) => (await apiClient(url, apiToken).get('/webhooks')).body.data[0].pending;
-  await eventually('what the old one left is taken over', async () => (await pending(renamed)) >= 1, { every: 20 });
+  await eventually('the orphaned spool is taken over', async () => (await pending(renamed)) >= 1, { every: 20 });
   assert.deepEqual([await pending(lives), await pending(renamed)], [1, 1]);
   receiver.answer(accept);
   const refused = receiver.received.length;
@@ -104,7 +104,7 @@ test('a node that was killed and comes back under another name, beside one that 
   );
 });
 
-test('what was given up can be looked at and sent again over REST', async (t) => {
+test('dead letters can be listed and replayed over REST', async (t) => {
   const receiver = await startReceiver(t, reject(410));
   const { url, token } = await startNode(t, { SVC_WEBHOOK_ALLOW_PRIVATE: 'true', SVC_WEBHOOK_SECRET: secret });
   const api = apiClient(url, token);
@@ -113,7 +113,7 @@ test('what was given up can be looked at and sent again over REST', async (t) =>
   await receiver.until(1);
   await eventually('a dead letter', async () => (await dead()).length > 0, { every: 20 });
   const [letter] = await dead();
-  assert.deepEqual([letter?.reason, letter?.event.type], ['the receiver answered 410', 'RoomCreated']);
+  assert.deepEqual([letter?.reason, letter?.event.type], ['the receiver responded with 410', 'RoomCreated']);
   assert.equal(letter?.receiver, new URL(receiver.url).origin);
   receiver.answer(accept);
   assert.deepEqual((await api.post('/webhooks/dead/replay', { roomId: 'other' })).body, { data: { replayed: 0 }, incomplete: [] });
@@ -128,7 +128,7 @@ test('what was given up can be looked at and sent again over REST', async (t) =>
   assert.deepEqual(await dead(), []);
 });
 
-test('npm run webhooks shows what was given up and sends it again', async (t) => {
+test('npm run webhooks lists and replays dead letters', async (t) => {
   const receiver = await startReceiver(t, reject(410));
   const { url, token } = await startNode(t, { SVC_WEBHOOK_ALLOW_PRIVATE: 'true' });
   const run = async (...args: string[]) => {

@@ -1,4 +1,4 @@
-// Two people in a Room who see and hear each other, in browsers outside of the cluster; and whether anything disturbs them.
+// Conversation: two browsers outside of the cluster in a Room, with checks of media and of disturbances.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -7,13 +7,13 @@ import type { Anything, Installed } from './installed.ts';
 
 export const people = { peers: [{ name: 'anna' }, { name: 'bert' }] };
 
-/** The whole cluster has a few cores, of which browsers are not to take most. */
+/** Small frames, because browsers share the few cores of the cluster. */
 const small = { width: 320, height: 180 };
 
-/** What says nothing of a disturbance. */
+/** Events that are no disturbance. */
 const usual = ['activeSpeaker', 'layersChanged'];
 
-/** Of anna and bert. */
+/** Pages of anna and bert. */
 type Pages = readonly [Page | Promise<Page>, Page | Promise<Page>];
 
 export class Conversation {
@@ -28,7 +28,7 @@ export class Conversation {
     this.bert = bert;
   }
 
-  /** In a Room with `people` that is Ready; both have the other's picture and sound when it returns. */
+  /** Joins a Ready Room with both peers; returns when both receive video and audio. */
   static async begin(stage: Installed, room: string, [first, second]: Pages, options: PeerOptions = {}): Promise<Conversation> {
     const [anna, bert] = await Promise.all([stage.enter(first, room, 'anna', options), stage.enter(second, room, 'bert', options)]);
     const conversation = new Conversation(room, anna, bert);
@@ -38,7 +38,7 @@ export class Conversation {
     return conversation;
   }
 
-  /** With a browser, a Room and all. `spec`: of the Room, with `people` in it. */
+  /** Starts browsers and a Room. `spec`: of the Room, with its peers. */
   static async start(
     t: TestContext,
     stage: Installed,
@@ -50,7 +50,7 @@ export class Conversation {
     return Conversation.begin(stage, room, [stage.openPage(browser), stage.openPage(browser)], options);
   }
 
-  /** When the Room has another room than now, and is Ready. @returns its status */
+  /** Waits until the Room has another incarnation and is Ready. @returns its status */
   async movedFrom(stage: Installed, incarnation: string, timeoutMs?: number): Promise<Anything> {
     return stage.until(
       'the Room is Ready elsewhere',
@@ -62,19 +62,19 @@ export class Conversation {
     );
   }
 
-  /** Both see and hear each other again without having done anything. */
+  /** Waits until both receive media again without any action. */
   async cameBack(): Promise<void> {
     await this.flows();
     assert.equal(await this.pagesStayed(), true);
   }
 
-  /** When moving pictures and tones come both ways. */
+  /** Waits for moving video and tones in both directions. */
   async flows(): Promise<void> {
     const { anna, bert } = this;
     await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000), bert.hears(anna, 440)]);
   }
 
-  /** When the first picture of what each receives now was shown, of the later one; in milliseconds since 1970. For figures: `flows` looks at five. */
+  /** Time of the first shown frame of the later receiver, in milliseconds since 1970. For measurements: `flows` needs five frames. */
   async firstPictures(): Promise<number> {
     const shown = [this.anna, this.bert].map(({ page }) =>
       page.evaluate(() => {
@@ -85,14 +85,14 @@ export class Conversation {
     return Math.max(...(await Promise.all(shown)).flat());
   }
 
-  /** From now on nothing may disturb them. */
+  /** Starts to record disturbances. */
   async mark(): Promise<void> {
     const forget = ({ page }: PagePeer) => page.evaluate(() => kit.rooms.main?.gaps.clear());
     await Promise.all([forget(this.anna), forget(this.bert)]);
     this.#from = await Promise.all([this.anna.now(), this.bert.now()]);
   }
 
-  /** What happened to their connections and tracks since the mark; nothing where all went well. */
+  /** Disturbances of connections and tracks since the mark. */
   async disturbances(expected: readonly string[] = []): Promise<string[]> {
     const [anna, bert] = await Promise.all([this.anna.notes(), this.bert.notes()]);
     const telling = (notes: typeof anna, from: number) =>
@@ -102,19 +102,19 @@ export class Conversation {
     );
   }
 
-  /** @throws where anything but what was expected happened to them since the mark, or media does not flow now */
+  /** @throws on an unexpected disturbance since the mark, or if media does not flow now */
   async assertUndisturbed(expected: readonly string[] = []): Promise<void> {
     await this.flows();
     assert.deepEqual(await this.disturbances(expected), []);
   }
 
-  /** Between two frames that were shown, in milliseconds, since the mark. */
+  /** Longest time between two shown frames since the mark, in milliseconds. */
   async maxGapMs(): Promise<number> {
     const gaps = [this.anna, this.bert].map(({ page }) => page.evaluate(() => [...(kit.rooms.main?.gaps.values() ?? [])]));
     return Math.max(...(await Promise.all(gaps)).flat());
   }
 
-  /** Whether both pages are those that were opened at first. */
+  /** Whether both pages were never reloaded. */
   async pagesStayed(): Promise<boolean> {
     const counts = await Promise.all(
       [this.anna, this.bert].map(({ page }) => page.evaluate(() => performance.getEntriesByType('navigation').length)),

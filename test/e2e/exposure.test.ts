@@ -1,4 +1,4 @@
-// Every way in which clients reach a node: the candidate that a browser gets is where its packets arrive; relays; a Gateway in place of Ingress.
+// Exposure: for every exposure packets arrive at the candidate that a browser gets; TURN relays; a Gateway instead of an Ingress.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { securePort } from '../kit/kube/cluster/addons.ts';
@@ -10,7 +10,7 @@ await stage.settle(() => stage.install('operator', ['--set', 'mediaCluster.creat
 const ingress = { host, tls: { secretName: 'rooms-tls' } };
 const balancer = stage.cluster.nodes[0]?.address.replace(/\d+$/, '100') ?? '';
 
-/** Of what the operator makes: the next cluster has the same name, and so has its Room. */
+/** Kinds that the operator creates: the next cluster and its Room reuse the names. */
 const kinds =
   'pods,services,endpointslices,configmaps,secrets,serviceaccounts,poddisruptionbudgets,networkpolicies,ingresses,httproutes.gateway.networking.k8s.io';
 
@@ -24,15 +24,15 @@ const ways: Record<string, Way> = {
   loadBalancer: { media: { exposure: 'loadBalancer' }, address: () => balancer, meanwhile: balance },
 };
 
-/** As a cloud does: an address for the Service, which leads to the host of its pod. */
+/** Load balancer: assigns an address to the Service and routes it to the Kubernetes node of its pod. */
 async function balance(): Promise<void> {
-  const service = await stage.until('there is a Service of media', async () => {
+  const service = await stage.until('the media Service exists', async () => {
     const { items } = await stage.get('services');
     return items.find(({ spec }: Anything) => spec.type === 'LoadBalancer');
   });
   const status = JSON.stringify({ status: { loadBalancer: { ingress: [{ ip: balancer, ipMode: 'VIP' }] } } });
   await stage.kubectl('patch', 'service', service.metadata.name, '--subresource=status', '--type=merge', '-p', status);
-  const hostIP = await stage.until('its pod has a host', async () => (await thePod())?.status.hostIP);
+  const hostIP = await stage.until('its pod is scheduled', async () => (await thePod())?.status.hostIP);
   await stage.cluster.hub.ip(`route replace ${balancer}/32 via ${hostIP}`);
 }
 
@@ -40,14 +40,14 @@ async function thePod(): Promise<Anything> {
   return (await stage.get('pods', '-l', 'mediarooms.dev/cluster')).items[0];
 }
 
-/** The pod of the node that a Room is on. */
+/** Pod of the node of a Room. */
 async function podOf(room: string): Promise<Anything> {
   return stage.get('pod', (await stage.get('room', room)).status.node);
 }
 
 type Candidate = { type: string; address: string; port: number; protocol: string; url?: string };
 
-/** Where the browser's media goes: both ends of the pairs that ICE has settled on. Over TCP it may begin, until the better way is tried, too. */
+/** Selected ICE candidate pairs of a browser. They may begin with TCP until the UDP path has been checked. */
 async function chosen({ anna }: Conversation): Promise<{ local: Candidate; remote: Candidate }[]> {
   const now = () =>
     anna.page.evaluate(async () => {
@@ -69,7 +69,7 @@ async function chosen({ anna }: Conversation): Promise<{ local: Candidate; remot
   });
 }
 
-/** A MediaCluster for as long as the work takes. */
+/** Runs the work with a MediaCluster. */
 async function withCluster(spec: object, work: () => Promise<void>, meanwhile?: () => Promise<void>): Promise<void> {
   const whole = { drain: { timeoutSeconds: 1 }, ...spec };
   try {
@@ -79,15 +79,15 @@ async function withCluster(spec: object, work: () => Promise<void>, meanwhile?: 
     await work();
   } finally {
     await stage.kubectl('delete', 'room,mediacluster', '--all', '--timeout=60s');
-    // The garbage collector looks for new kinds every 30 s, and again so much later where it could not read them all; an owner of a kind that it
-    // did not know it looks at again after twice as long each time.
+    // The garbage collector discovers new kinds every 30 s, later if it could not read all of them. It retries an owner of an unknown kind
+    // with exponential backoff.
     const left = () => stage.kubectl('get', kinds, '-l', 'app.kubernetes.io/managed-by=mediarooms-operator', '-o', 'name');
-    await stage.until('nothing of it is left', async () => (await left()).trim() === '', 200_000);
+    await stage.until('all its objects are deleted', async () => (await left()).trim() === '', 200_000);
   }
 }
 
 for (const [name, { media, address, meanwhile }] of Object.entries(ways)) {
-  test(`${name}: pictures and sound arrive at the address that the browsers were given`, async (t) => {
+  test(`${name}: video and audio arrive at the announced address`, async (t) => {
     const meet = async () => {
       const conversation = await Conversation.start(t, stage, 'class');
       const pod = await thePod();
@@ -102,7 +102,7 @@ for (const [name, { media, address, meanwhile }] of Object.entries(ways)) {
   });
 }
 
-test('TURN: browsers that may use relays only have pictures and sound through the exposed port of TURN of their pod', async (t) => {
+test('TURN: browsers limited to relays get video and audio through the exposed TURN port of their pod', async (t) => {
   await withCluster({ replicas: 2, turn: { enabled: true }, ingress }, async () => {
     const conversation = await Conversation.start(t, stage, 'relayed', { iceTransportPolicy: 'relay' });
     const { spec, status } = await podOf('relayed');
@@ -112,19 +112,19 @@ test('TURN: browsers that may use relays only have pictures and sound through th
       assert.equal(local.type, 'relay');
       const ways = ['udp', 'tcp'].map((transport) => `turn:${status.hostIP}:${port}?transport=${transport}`);
       assert.ok(ways.includes(String(local.url)), local.url);
-      // The relay is in the pod, and sends to the media of its own node only.
+      // The relay is in the pod, and relays only to the media address of its node.
       assert.equal(remote.address, status.podIP);
     }
   });
 });
 
-test('a Gateway in place of Ingress: its routes lead to every node, sockets included', async (t) => {
+test('Gateway instead of Ingress: routes reach every node, including websockets', async (t) => {
   const listener = { name: 'https', protocol: 'HTTPS', port: securePort, tls: { certificateRefs: [{ name: 'rooms-tls' }] } };
   const spec = { gatewayClassName: 'traefik', listeners: [listener] };
   await stage.apply({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { name: 'public' }, spec });
   await withCluster({ replicas: 2, gateway: { parentRefs: [{ name: 'public', sectionName: 'https' }], host } }, async () => {
     assert.deepEqual((await stage.get('ingresses')).items, []);
-    await stage.until('its controller took the routes', async () => {
+    await stage.until('the controller accepted the routes', async () => {
       const { items } = await stage.get('httproutes');
       const conditions = items.flatMap(({ status }: Anything) => status?.parents?.flatMap((parent: Anything) => parent.conditions) ?? []);
       return conditions.some(({ type, status: is }: Anything) => type === 'Accepted' && is === 'True');

@@ -1,4 +1,4 @@
-// A door of this machine to Ingress, for instruments that know neither the test's names nor its authority.
+// Local proxy to the Ingress, for tools that do not support the test's host name and CA.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { isJson } from '../kit/answers/received-answer.ts';
 import { host, type Installed } from './installed.ts';
 
-/** What asks it plainly asks Ingress over TLS, by its name. Ends with the scope. @returns its URL */
+/** Forwards plain HTTP requests to the Ingress over TLS. Ends with the scope. @returns its URL */
 export async function openDoor(scope: { after: (end: () => void) => void }, stage: Installed): Promise<string> {
   const tls = { host: stage.cluster.ingressAddress, port: 443, servername: host, ca: readFileSync(stage.certificates.authority) };
   const server = createServer((request, response) => {
@@ -34,7 +34,7 @@ async function watch(answer: IncomingMessage, stage: Installed, method = '', url
   const headers = new Headers(Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]));
   const chunks: Buffer[] = [];
   if (isJson(headers)) answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // One that broke off is for who asked it.
+  // An aborted response is left to the client.
   await once(answer, 'close').catch(() => {});
   const body = Buffer.concat(chunks).toString();
   if (answer.complete) stage.see({ method, url, status: answer.statusCode ?? 0, headers, body });

@@ -1,4 +1,4 @@
-// One `helm install` to first media, and what else a user of the chart meets; browsers are outside of the pods' network.
+// Installation: one `helm install` to first media, and the tasks of a chart user; browsers are outside of the pod network.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,10 +12,10 @@ const release = 'rooms';
 
 const pods = () => stage.pods(release);
 const indexOf = (pod: Anything): number => Number(pod.metadata.labels['mediarooms.dev/index']);
-/** When so many pods live, and each counts all of them. @returns their indexes */
+/** Waits until the number of pods matches and each node reports all of them. @returns their indexes */
 const agreeOn = (replicas: number) => stage.agreeOn(release, replicas);
 
-test('from `helm install` to pictures and sound in two browsers it takes less than a minute', async (t) => {
+test('`helm install` to video and audio in two browsers takes less than a minute', async (t) => {
   const browser = await stage.browser(t);
   const pages = [stage.openPage(browser), stage.openPage(browser)] as const;
   assert.deepEqual(await Promise.all(pages.map(async (page) => (await page).evaluate(() => isSecureContext))), [true, true]);
@@ -30,9 +30,9 @@ test('from `helm install` to pictures and sound in two browsers it takes less th
   assert.match(room.status.address, /^rooms\.test\/n\/\d+$/);
   const conversation = await Conversation.begin(stage, 'class', pages);
   const took = performance.now() - started;
-  tell('install to picture and sound both ways', took);
-  // A minute, images and all.
-  assertPrompt('install to picture and sound', took, { promised: 60_000 });
+  tell('install to video and audio in both directions', took);
+  // A minute, including images.
+  assertPrompt('install to video and audio', took, { promised: 60_000 });
   const ports = (await pods()).flatMap(({ spec }) => spec.containers[0].ports.map((port: Anything) => port.containerPort));
   const candidates = await conversation.anna.page.evaluate(async () => {
     const reports = await Promise.all(kit.connections.map((connection) => connection.getStats()));
@@ -43,7 +43,7 @@ test('from `helm install` to pictures and sound in two browsers it takes less th
   assert.ok(candidates.every(({ address, port }) => hosts.includes(address) && ports.includes(port)));
 });
 
-test('REST, console and every room are reached through Ingress, whichever pod answers; a svc_address is reachable as it is given', async () => {
+test('REST, console and every room are reachable through the Ingress at any pod, and so is each svc_address', async () => {
   await agreeOn(2);
   const [one, other] = await Promise.all(['one', 'other'].map((roomId) => stage.rest(release, 'POST', '/room', { roomId })));
   for (const made of [one, other]) assert.equal(made?.status, 201);
@@ -64,12 +64,12 @@ test('REST, console and every room are reached through Ingress, whichever pod an
   for (const roomId of ['one', 'other']) assert.equal((await stage.rest(release, 'DELETE', `/room/${roomId}`)).status, 204);
 });
 
-test('`helm test` passes: a room, a peer, its socket and the address of its media', async () => {
+test('`helm test` passes: room, peer, websocket and media address', async () => {
   const said = await timing('helm test', () => stage.helm('test', release, '--timeout=120s'));
   assert.match(said, /Phase:\s+Succeeded/);
 });
 
-test('pods of two hosts find each other by DNS; the count follows scaling and a killed pod, and no live room is touched', async (t) => {
+test('pods on two Kubernetes nodes discover each other by DNS, also after scaling and a killed pod, without affecting live rooms', async (t) => {
   await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'class' }, spec: people });
   const conversation = await Conversation.start(t, stage, 'lasting');
   const { node } = (await stage.get('room', 'lasting')).status;
@@ -84,7 +84,7 @@ test('pods of two hosts find each other by DNS; the count follows scaling and a 
   const victim = (await pods()).find(({ metadata }) => metadata.name !== node);
   await stage.kubectl('delete', 'pod', victim.metadata.name, '--grace-period=0', '--force');
   await timing('a killed pod replaced, all agree', () =>
-    stage.until('another pod is there', async () => {
+    stage.until('another pod exists', async () => {
       const now = await pods();
       return now.length === 4 && now.every(({ metadata }) => metadata.uid !== victim.metadata.uid) && agreeOn(4);
     }),
@@ -92,12 +92,12 @@ test('pods of two hosts find each other by DNS; the count follows scaling and a 
   await scale(2);
   const left = await timing('scaled from 4 to 2, all agree', () => agreeOn(2));
   assert.ok(left.some((index) => node === `${release}-${index}`));
-  // A socket may have come by way of a pod that is gone; its session goes on through another one.
+  // The websocket may have passed through a removed pod; its session continues through another pod.
   await conversation.assertUndisturbed(['reconnecting', 'joined']);
-  tell('longest pause of a picture meanwhile', await conversation.maxGapMs());
+  tell('longest pause between frames meanwhile', await conversation.maxGapMs());
 });
 
-test('a changed configuration is in force on all nodes within 10 s, without a restart, and live media does not notice', async (t) => {
+test('a configuration change is effective on all nodes within 10 s, without a restart and without affecting live media', async (t) => {
   const conversation = await Conversation.start(t, stage, 'hot');
   const before = await pods();
   const origin = 'https://only.test';
@@ -114,18 +114,18 @@ test('a changed configuration is in force on all nodes within 10 s, without a re
     '-p',
     JSON.stringify({ spec: { config: { corsOrigins: [origin] } } }),
   );
-  await stage.until('it is in force on all nodes', async () =>
+  await stage.until('it is effective on all nodes', async () =>
     (await Promise.all(before.map((pod) => allowed(indexOf(pod))))).every((each) => each === origin),
   );
   const took = performance.now() - started;
-  tell('kubectl patch to in force on all nodes', took);
-  assertPrompt('a patch to be in force', took, { promised: 10_000 });
+  tell('kubectl patch to effective on all nodes', took);
+  assertPrompt('a patch to be effective', took, { promised: 10_000 });
   const uids = (all: Anything[]) => all.map(({ metadata, status }) => [metadata.uid, status.containerStatuses[0].restartCount]).sort();
   assert.deepEqual(uids(await pods()), uids(before));
   await conversation.assertUndisturbed();
 });
 
-test('`helm upgrade` and `helm rollback` of the operator keep live media, pods and secrets', async (t) => {
+test('`helm upgrade` and `helm rollback` of the operator keep live media, pods and Secrets', async (t) => {
   const conversation = await Conversation.start(t, stage, 'upgrade');
   const kept = async () => [await stage.secret(`${release}-api-tokens`), (await pods()).map(({ metadata }) => metadata.uid).sort()];
   const before = await kept();
@@ -140,7 +140,7 @@ test('`helm upgrade` and `helm rollback` of the operator keep live media, pods a
   await conversation.assertUndisturbed();
 });
 
-test('who runs as the user of a node reads neither the environment nor the memory of its processes', async () => {
+test('a process with the user id of a node can read neither environment nor memory of its processes', async () => {
   const [pod] = await pods();
   const look =
     'for each in /proc/[0-9]*; do echo "$(cat $each/comm) $(cat $each/environ 2>&1 >/dev/null | grep -c denied) $(test -r $each/mem; echo $?)"; done';
@@ -149,8 +149,8 @@ test('who runs as the user of a node reads neither the environment nor the memor
     assert.ok(lines.includes(`${name.slice(0, 15)} 1 1`), `${name}: ${lines.join('; ')}`);
 });
 
-test('operator and idle nodes are small', async () => {
-  // Of a rollout just now the operator before may still be ending.
+test('operator and idle nodes stay within their memory limits', async () => {
+  // After a rollout the previous operator may still be terminating.
   const items = (await stage.get('pods', '-l', 'app.kubernetes.io/name=mediarooms')).items.filter(
     ({ metadata }: Anything) => metadata.deletionTimestamp === undefined,
   );
@@ -168,7 +168,7 @@ test('operator and idle nodes are small', async () => {
   await Promise.all([look('operator', 'operator', 250), look('idle node', 'node', 400)]);
 });
 
-test('a second install in another namespace, with no values and under Pod Security "restricted", works beside the first one', async (t) => {
+test('a second installation in another namespace works with default values and Pod Security "restricted"', async (t) => {
   const conversation = await Conversation.start(t, stage, 'beside');
   const kubectl = (...args: string[]) => stage.cluster.kubectl('-n', 'other', ...args);
   await stage.cluster.kubectl('create', 'namespace', 'other');
@@ -180,13 +180,16 @@ test('a second install in another namespace, with no values and under Pod Securi
   await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'there', namespace: 'other' }, spec: {} });
   await kubectl('wait', '--for=condition=Ready', 'room/there', '--timeout=60s');
   await stage.cluster.helm('-n', 'other', 'uninstall', release);
-  await stage.until('nothing of it is left', async () => (await kubectl('get', 'rooms,mediaclusters,pods', '-o', 'name')).trim() === '');
+  await stage.until(
+    'all its objects are deleted',
+    async () => (await kubectl('get', 'rooms,mediaclusters,pods', '-o', 'name')).trim() === '',
+  );
   await stage.cluster.kubectl('delete', 'namespace', 'other', '--timeout=60s');
   assert.equal((await stage.rest(release, 'GET', '/health')).status, 200);
   await conversation.assertUndisturbed();
 });
 
-test('`helm uninstall` leaves no object, no finalizer and no process; the definitions stay', async () => {
+test('`helm uninstall` leaves no object, no finalizer and no process, and keeps the CRDs', async () => {
   await timing('helm uninstall with Rooms', () => stage.helm('uninstall', release, '--timeout=180s'));
   const kinds =
     'pods,services,endpointslices,configmaps,secrets,serviceaccounts,persistentvolumeclaims,poddisruptionbudgets,networkpolicies,ingresses,roles,rolebindings,deployments,replicasets,jobs,rooms,mediaclusters';

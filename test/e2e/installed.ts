@@ -228,7 +228,7 @@ export class Installed {
   #assertDocumented(): void {
     const problems = [...this.#problems];
     this.#problems.clear();
-    assert.deepEqual(problems, [], 'answers of nodes are not as in openapi.json');
+    assert.deepEqual(problems, [], 'responses of nodes violate openapi.json');
   }
 
   async #show(what: string): Promise<void> {

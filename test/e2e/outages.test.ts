@@ -1,4 +1,4 @@
-// What fails around the nodes, and what is changed about them, while people talk.
+// Outages: failures and changes around the nodes during a conversation.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,20 +21,20 @@ const values = [
 ];
 await stage.settle(async () => {
   await stage.cluster.server.apply(monitoringDefinitions);
-  // Helm refuses objects of kinds that are not served yet.
+  // Helm rejects objects of kinds that are not served yet.
   await stage.cluster.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s');
   await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
   await stage.available(release);
   await stage.agreeOn(release, 2);
 });
 
-/** The operator does its work: a Room is made and goes. */
+/** Checks that the operator works: creates and deletes a Room. */
 async function operatorWorks(t: TestContext, name: string, what: string): Promise<void> {
   await timing(what, () => stage.room(name));
   t.after(() => stage.kubectl('delete', 'room', name, '--timeout=60s'));
 }
 
-/** What Prometheus' own operator would make of the ServiceMonitors: `address:port` of each ready endpoint. */
+/** Targets of the ServiceMonitors, as the Prometheus operator computes them: `address:port` of each ready endpoint. */
 async function monitored(): Promise<string[]> {
   const monitors = (await stage.get('servicemonitors')).items;
   const targets = await Promise.all(
@@ -57,7 +57,7 @@ async function monitored(): Promise<string[]> {
   return targets.flat();
 }
 
-test('a Prometheus that scrapes what the ServiceMonitors select has all nodes and the operator; each query of the dashboard is answered', async (t) => {
+test('Prometheus scrapes all nodes and the operator through ServiceMonitors, and each query of the dashboard has a result', async (t) => {
   const conversation = await Conversation.start(t, stage, 'watched');
   const targets = await monitored();
   assert.equal(new Set(targets).size, 3, targets.join());
@@ -65,7 +65,7 @@ test('a Prometheus that scrapes what the ServiceMonitors select has all nodes an
   const prometheus = await Prometheus.start(t, targets, [], { address: new URL(server.url).hostname, wrap: hub.wrapNetwork });
   const one = async (query: string) => (await prometheus.query(query))[0]?.value;
   await stage.until('all are scraped', async () => (await one('sum(up)')) === 3);
-  await stage.until('the people are counted', async () => (await one('sum(svc_peers)')) === 2);
+  await stage.until('the peers are counted', async () => (await one('sum(svc_peers)')) === 2);
   await stage.until(
     'reconciles are counted',
     async () => Number(await one('sum(controller_runtime_reconcile_total{controller="room"})')) > 0,
@@ -83,30 +83,30 @@ test('a Prometheus that scrapes what the ServiceMonitors select has all nodes an
   await conversation.assertUndisturbed();
 });
 
-test('an operator that is killed: media goes on, and its successor works', async (t) => {
+test('a killed operator does not affect media, and its successor takes over', async (t) => {
   const conversation = await Conversation.start(t, stage, 'operator');
   const leader = async () => (await stage.get('lease', 'mediarooms-operator')).spec.holderIdentity;
   const before = await leader();
   const killed = performance.now();
   await stage.kubectl('delete', 'pod', '-l', 'app.kubernetes.io/component=operator', '--grace-period=0', '--force');
-  // Its pod is gone at once, but itself it has a moment left, in which it may do a successor's work.
-  await stage.until('another one has the Lease', async () => !['', undefined, before].includes(await leader()));
+  // The Pod object is deleted before its process has ended, which may still act for a moment.
+  await stage.until('another process has the Lease', async () => !['', undefined, before].includes(await leader()));
   await operatorWorks(t, 'after-operator', 'operator has the Lease to a new Room Ready');
   tell('operator killed to a new Room Ready', performance.now() - killed);
   await conversation.assertUndisturbed();
 });
 
-test('an API server that is away for 20 s: media goes on, no pod is replaced, and Rooms are made afterwards', async (t) => {
+test('an API server outage of 20 s does not affect media, replaces no pod, and Rooms are created afterwards', async (t) => {
   const conversation = await Conversation.start(t, stage, 'api');
   const before = (await pods()).map(({ metadata }) => metadata.uid);
   await stage.cluster.server.stopApiServer();
   await sleep(20_000);
   await conversation.assertUndisturbed();
-  await timing('API server started again', () => stage.cluster.server.startApiServer());
+  await timing('API server restarted', () => stage.cluster.server.startApiServer());
   const back = Date.now();
   await operatorWorks(t, 'after-api', 'API server back to a new Room Ready');
   await stage.cluster.nodesHeard(back);
-  tell('API server back to all kubelets heard', Date.now() - back);
+  tell('API server back to all kubelets ready', Date.now() - back);
   await stage.cluster.nodesReady();
   await conversation.assertUndisturbed();
   assert.deepEqual(
@@ -115,11 +115,11 @@ test('an API server that is away for 20 s: media goes on, no pod is replaced, an
   );
 });
 
-test('names that are gone for a minute: media goes on, and the nodes still know each other', async (t) => {
+test('a DNS outage of a minute does not affect media, and the nodes stay connected', async (t) => {
   const conversation = await Conversation.start(t, stage, 'names');
   const names = ['-n', 'kube-system'];
   await stage.cluster.kubectl(...names, 'scale', 'deployment/coredns', '--replicas=0');
-  // A kubelet that could not reach the API server before asks it again after up to a minute.
+  // A kubelet that could not reach the API server retries after up to a minute.
   await stage.cluster.kubectl(...names, 'wait', '--for=delete', 'pod', '-l', 'app=coredns', '--timeout=180s');
   await sleep(60_000);
   await conversation.assertUndisturbed();
@@ -128,7 +128,7 @@ test('names that are gone for a minute: media goes on, and the nodes still know 
   await stage.cluster.kubectl(...names, 'rollout', 'status', 'deployment/coredns', '--timeout=60s');
 });
 
-test('what cannot change in a living pod is a rollout: new nodes first, a live room has its time, its people are told', async (t) => {
+test('a change of the pod template causes a rollout: new nodes first, and peers of a live room are notified until its deadline', async (t) => {
   const conversation = await Conversation.start(t, stage, 'rollout');
   const { node, incarnation } = (await stage.get('room', 'rollout')).status;
   const before = new Map((await pods()).map(({ metadata }) => [metadata.name, metadata.uid]));
@@ -162,5 +162,5 @@ test('what cannot change in a living pod is a rollout: new nodes first, a live r
   const moved = await movedAt;
   assert.ok(moved >= drainSeconds * 1_000, `the room on ${node} ended after ${moved} ms`);
   await conversation.cameBack();
-  assert.ok(least >= 1, 'there is always a node');
+  assert.ok(least >= 1, 'at least one node is always ready');
 });

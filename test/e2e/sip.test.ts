@@ -1,4 +1,4 @@
-// Phone calls of a cluster: a registrar and a phone outside of the pods' network, a call out and a call in, with sound both ways through the ports that pods have for it.
+// SIP: outgoing and incoming calls with a registrar and a phone outside of the pod network, with audio through the SIP ports of a pod.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,16 +16,16 @@ import { type Anything, Installed } from './installed.ts';
 const stage = await Installed.prepare({ after });
 const release = 'rooms';
 const { hub, server, nodes } = stage.cluster;
-/** A machine of the internet, as it were. */
+/** Address and network namespace of the external phone. */
 const place = { address: new URL(server.url).hostname, wrap: hub.wrapNetwork, pid: hub.pid };
 const ports = { calls: 3, components: 2 };
-// The internet of the test has addresses of test networks.
+// The external network of the test uses private addresses.
 const config = { componentsUsed: ['sip'], allowPrivateAddresses: true };
 const peerTone = 440;
 const phoneTone = 1000;
 const rate = 8000;
 await stage.settle(async () => {
-  // As in most clusters, pods go out under the address of their host.
+  // As in most clusters, pods connect from the address of their Kubernetes node.
   const rules = `type nat hook postrouting priority 100; policy accept;\nip daddr ${place.address} meta l4proto udp oifname "eth0" masquerade`;
   const table = `table ip outside {\nchain post {\n${rules}\n}\n}\n`;
   for (const node of nodes) await node.machine.run(['nft', '-f', '-'], { input: table });
@@ -40,7 +40,7 @@ await stage.settle(async () => {
   await stage.agreeOn(release, 2);
 });
 
-/** The sound of a phone of the internet: what it heard is in a file. */
+/** Audio of the external phone; received audio is in a file. */
 async function openPhone(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-phone-'));
   const port = await freePort();
@@ -57,9 +57,9 @@ async function openPhone(t: TestContext) {
   });
   return {
     port,
-    /** Resolves when it has heard the peer, and not itself, for a second. */
+    /** Resolves after a second in which only the peer was audible. */
     hears: () =>
-      stage.until('the phone hears the peer', async () => {
+      stage.until('the phone receives audio of the peer', async () => {
         const last = decodeG711('PCMA', (await readFile(heard)).subarray(-rate));
         const peerLevel = steadyLevelOf(last, peerTone, rate);
         if (last.length < rate || peerLevel < 0.05) return undefined;
@@ -68,7 +68,7 @@ async function openPhone(t: TestContext) {
   };
 }
 
-test('a phone outside is called from a Room and calls it: both hear each other through the ports of its pod', {
+test('outgoing and incoming calls of an external phone have audio in both directions through the ports of the pod', {
   timeout: 280_000,
 }, async (t) => {
   const farEndPort = await freePort();
@@ -82,7 +82,7 @@ test('a phone outside is called from a Room and calls it: both hear each other t
   const spec = { peers: [{ name: 'anna' }], components: [{ name: 'phone', type: 'sip', options }] };
   const [browser, room] = await Promise.all([stage.browser(t), stage.room('calls', spec)]);
   assert.doesNotMatch(JSON.stringify(room), new RegExp(account.password));
-  const component = await stage.until('the telephone is registered', async () => {
+  const component = await stage.until('the SIP component is registered', async () => {
     const { body } = await stage.rest(release, 'GET', '/room/calls');
     const found = body.data.components.find(({ type }: Anything) => type === 'sip');
     return found?.properties.registered === true ? found : undefined;
@@ -124,7 +124,7 @@ test('a phone outside is called from a Room and calls it: both hear each other t
   ];
   const target = `${place.address}:${kamailio.port}`;
   const caller = await far.Sipp.run(t, calling.join('\n'), { port: farEndPort, place, target, timeout: 200 });
-  const [call] = await stage.until('the call in is there', async () => {
+  const [call] = await stage.until('the incoming call exists', async () => {
     const { properties } = (await stage.rest(release, 'GET', `/room/calls/component/${component.id}`)).body.data;
     return properties.calls[0]?.direction === 'incoming' ? properties.calls : undefined;
   });

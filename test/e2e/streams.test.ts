@@ -1,4 +1,4 @@
-// What comes out of a room on a cluster: low-latency HLS through Ingress, recordings and kept streams in an S3 storage outside, pods that go meanwhile.
+// Streams: low-latency HLS through the Ingress, recordings and persistent streams in an external S3 storage, also if pods are removed.
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ const stage = await Installed.prepare({ after });
 const release = 'rooms';
 const spec = {
   drain: { timeoutSeconds: 1 },
-  // What counts here is that it arrives, also on a machine with a core or two. The internet of the test has addresses of test networks.
+  // Only arrival counts, also with one or two cores. The external network of the test uses private addresses.
   config: { componentsUsed: ['hls', 'recording'], avMaxCpu: 8, allowPrivateAddresses: true },
 };
 const { hub, server } = stage.cluster;
-/** A machine of its own in the internet, as it were. */
+/** External S3 server with a separate address. */
 const s3 = await startS3Server({ after }, { address: new URL(server.url).hostname, wrap: hub.wrap });
 const { bucket, endpoint = '', accessKeyId, secretAccessKey } = s3.place;
 const door = await openDoor({ after }, stage);
@@ -32,7 +32,7 @@ await stage.settle(async () => {
   await stage.settled(release);
 });
 
-/** Changes what the MediaCluster is to be. */
+/** Patches the spec of the MediaCluster. */
 async function change(more: object): Promise<void> {
   await stage.kubectl('patch', 'mediacluster', release, '--type=merge', '-p', JSON.stringify({ spec: more }));
 }
@@ -42,21 +42,21 @@ async function degraded(): Promise<Anything> {
   return status.conditions.find(({ type }: Anything) => type === 'Degraded');
 }
 
-/** A picture of one of the two people. */
+/** Whether a pixel shows one of the two peers. */
 function isOfPeople(colour: readonly number[] | undefined): boolean {
   return [red, blue].some((wanted) => wanted.every((value, channel) => Math.abs(value - (colour?.[channel] ?? -1000)) < 40));
 }
 
-test('recordings that would go with their pod are told of; a Room with the keys of a Secret has its own in S3, already while it lives', async (t) => {
+test('recordings without storage are reported, and a Room with S3 keys in a Secret uploads its recording while it is live', async (t) => {
   assert.deepEqual([(await degraded()).status, (await degraded()).reason], ['True', 'RecordingsNotKept']);
   const place = { bucket, endpoint, region: 'us-east-1', pathPrefix: 'own', secretRef: { name: 's3' } };
   const wanted = { ...people, components: [{ name: 'all', type: 'recording', options: { s3: place } }] };
   const conversation = await Conversation.start(t, stage, 'recorded', {}, wanted);
   assert.doesNotMatch(JSON.stringify(await stage.get('room', 'recorded')), new RegExp(secretAccessKey));
-  await stage.until('pieces of it are in S3', async () => (await s3.names()).some((name) => name.startsWith('own/recorded-')));
+  await stage.until('parts of the recording are in S3', async () => (await s3.names()).some((name) => name.startsWith('own/recorded-')));
   await conversation.assertUndisturbed();
   await stage.kubectl('delete', 'room', 'recorded', '--timeout=60s');
-  const report = await stage.until('all of it is in S3', async () => {
+  const report = await stage.until('the whole recording is in S3', async () => {
     const name = (await s3.names()).find((each) => each.endsWith('/report.json'));
     const read: Anything = JSON.parse(String(name && (await s3.read(name))));
     return read.upload?.state === 'done' ? { name, ...read } : undefined;
@@ -77,7 +77,7 @@ test('recordings that would go with their pod are told of; a Room with the keys 
   for (const each of pictures) assert.ok(isOfPeople(each.at(-1)), String(each.at(-1)));
 });
 
-test('a stream is followed part by part through Ingress at any pod; its pod is removed while it uploads, and all of it is played from another one', async (t) => {
+test('a stream plays part by part through the Ingress at any pod, and completely from another pod after its pod is removed during the upload', async (t) => {
   await change({ config: { ...spec.config, s3: { bucket, endpoint, region: 'us-east-1' } }, secrets: { s3: { name: 's3' } } });
   await stage.settled(release);
   assert.equal((await degraded()).status, 'False');
@@ -100,7 +100,7 @@ test('a stream is followed part by part through Ingress at any pod; its pod is r
   );
   for (const { playlists, maxWait } of followed) {
     tell('longest pause between two playlists of a stream through Ingress', maxWait);
-    // Part by part: four in a segment of a second.
+    // Four parts in a segment of one second.
     assert.ok(playlists.length >= 12, `${playlists.length} playlists`);
   }
   await conversation.flows();
@@ -108,13 +108,13 @@ test('a stream is followed part by part through Ingress at any pod; its pod is r
   await stage.kubectl('delete', 'pod', status.node, '--timeout=120s');
   const id = await stage.until('it is listed', async () => {
     const { body } = await stage.rest(release, 'GET', '/recording');
-    // The Room is made again elsewhere, with a stream of its own: ids sort by time.
+    // The recreated Room has another stream; ids sort by time.
     return (body.data as string[]).filter((each) => each.startsWith('shown-')).sort()[0];
   });
   const path = await download(t, `${door}/recording/${id}/index.m3u8?token=${token}`);
   const pictures = await colors(path);
   tell('seconds of a kept stream whose pod was removed', (pictures.length / 24) * 1_000);
-  // Twelve parts were followed, three seconds, and then its people were looked at.
+  // Twelve parts (three seconds) were played before the peers were checked.
   assert.ok(pictures.length >= 4 * 24, `${pictures.length} pictures`);
   assert.ok(isOfPeople(pictures.at(-24)), String(pictures.at(-24)));
   await stage.until('the Room is Ready elsewhere', async () => {

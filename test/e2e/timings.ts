@@ -1,9 +1,9 @@
-// How long things took and how large they are, for the table at the end of `npm run e2e`.
+// Timings and sizes for the table at the end of `npm run e2e`.
 import { appendFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { testFileVariable, timingsVariable } from '../../tools/paths.mjs';
 
-/** Puts it into the table: milliseconds, if nothing else is said. */
+/** Adds a row to the table; the unit is milliseconds by default. */
 export function tell(what: string, value: number, unit: 'ms' | 'MB' | 'mcores' = 'ms'): void {
   const told = process.env[timingsVariable];
   const file = basename(process.env[testFileVariable] ?? '', '.test.ts');

@@ -1,4 +1,4 @@
-// What is changed under people who talk: the first chart becomes this one, and nodes a newer image where the platform gives pods 30 s to end.
+// Upgrades during a conversation: the first chart to this one, and a new node image on a platform that limits grace periods to 30 s.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
@@ -19,7 +19,7 @@ const secrets = ['api-tokens', 'secret-keys', 'cookie'];
 const stage = await Installed.prepare({ after });
 const pods = () => stage.pods(release);
 const settled = () => stage.settled(release);
-/** Of both charts. Only images of this version are there, whichever the chart is. */
+/** Values of both charts. Only images of this version exist. */
 const values = [
   ...stage.values,
   ...[`mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`, `operator.image.tag=${version}`, `node.image.tag=${version}`].flatMap(
@@ -28,7 +28,7 @@ const values = [
 ];
 await stage.settle(cutGrace);
 
-/** As platforms do that want their hosts back soon: whoever asks for more time than this does not get it. */
+/** Limits grace periods, as platforms do that reclaim Kubernetes nodes quickly. */
 async function cutGrace(): Promise<void> {
   const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] };
   const patch = `[JSONPatch{op: "add", path: "/spec/terminationGracePeriodSeconds", value: ${graceSeconds}}]`;
@@ -49,14 +49,14 @@ async function cutGrace(): Promise<void> {
     { apiVersion, kind: 'MutatingAdmissionPolicyBinding', metadata, spec: { policyName: metadata.name } },
   ]);
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'tried' }, spec: { containers: [{ name: 'x', image: 'x' }] } };
-  await stage.until('pods get so much time only', async () => {
+  await stage.until('grace periods are limited', async () => {
     const path = `/api/v1/namespaces/${stage.namespace}/pods?dryRun=All`;
     const { body } = await stage.cluster.server.client.call(path, { method: 'POST', body: pod });
     return (body as Anything).spec?.terminationGracePeriodSeconds === graceSeconds;
   });
 }
 
-/** All that must stay: the Room with what its people hold, the nodes, every secret. */
+/** State that must be kept: the Room with the credentials of its peers, the nodes, every Secret. */
 async function kept(room: string) {
   const { metadata, status } = await stage.get('room', room);
   return {
@@ -67,7 +67,7 @@ async function kept(room: string) {
   };
 }
 
-/** Two people in a Room, and what the first of them is told of the end of their node. */
+/** Starts a conversation and records the drain notification of the first peer. */
 async function conversationIn(t: TestContext, room: string): Promise<Conversation> {
   const conversation = await Conversation.start(t, stage, room);
   await conversation.anna.page.evaluate(() => {
@@ -77,7 +77,7 @@ async function conversationIn(t: TestContext, room: string): Promise<Conversatio
   return conversation;
 }
 
-test('from the first chart, which is kept as it was, to this one: a live room, its node and every secret stay as they are', async (t) => {
+test('an upgrade from the first chart keeps a live room, its node and every Secret', async (t) => {
   await stage.helm('install', release, firstChart, ...values);
   await settled();
   const conversation = await Conversation.start(t, stage, 'kept');
@@ -91,7 +91,7 @@ test('from the first chart, which is kept as it was, to this one: a live room, i
   await conversation.assertUndisturbed();
 });
 
-test('and back: the same people come into the same room with the tokens that they have had all the time', async (t) => {
+test('a rollback to the first chart keeps the room, and peers rejoin with their original tokens', async (t) => {
   const before = await kept('kept');
   const conversation = await Conversation.start(t, stage, 'kept');
   await timing('rollback to the first chart', () => stage.helm('rollback', release, '1', '--wait', '--timeout=90s'));
@@ -101,7 +101,7 @@ test('and back: the same people come into the same room with the tokens that the
   await conversation.assertUndisturbed();
 });
 
-test(`a newer image where pods have ${graceSeconds} s to end: a room keeps its node for the ${drainSeconds} s of its drain, its people are told, and it goes on elsewhere`, async (t) => {
+test(`a rollout of a new image keeps a live room on its node for the drain of ${drainSeconds} s despite a grace period of ${graceSeconds} s, then recreates it`, async (t) => {
   const conversation = await conversationIn(t, 'moved');
   const before = await stage.get('room', 'moved');
   const old = (await pods()).map(({ metadata }) => metadata.uid);
@@ -110,18 +110,18 @@ test(`a newer image where pods have ${graceSeconds} s to end: a room keeps its n
 
   const started = Date.now();
   await stage.helm('upgrade', release, chart, ...values, '--set', 'node.image.tag=newer');
-  // Before that another operator starts, a node takes the place of the empty one, and then a second one.
+  // Before another operator process starts, one node replaces the empty node, then a second one.
   const told = (await conversation.anna.waitForNote('draining', 0, 150_000)).detail as number;
-  assert.ok(told - started >= drainSeconds * 1_000, `people are told ${told - started} ms`);
+  assert.ok(told - started >= drainSeconds * 1_000, `peers are notified of ${told - started} ms`);
   assert.equal((await stage.get('room', 'moved')).status.incarnation, before.status.incarnation);
-  // A socket may have come by way of the other node, which went at once.
+  // The websocket may have passed through the other node, which was removed immediately.
   await conversation.assertUndisturbed(['draining', 'reconnecting', 'joined']);
   const { node } = await conversation.movedFrom(stage, before.status.incarnation, 120_000);
   const moved = Date.now();
-  assert.ok(moved >= told - 1_000, `the room ended ${told - moved} ms before the time that people were told`);
+  assert.ok(moved >= told - 1_000, `the room ended ${told - moved} ms before the announced deadline`);
   assert.notEqual(node, before.status.node);
   await conversation.cameBack();
-  tell('room ended at its deadline to pictures and sound elsewhere', Date.now() - told);
+  tell('room ended at its deadline to video and audio elsewhere', Date.now() - told);
   await stage.until('all nodes are new', async () => {
     const now = await pods();
     return now.length === 2 && now.every(({ metadata, spec }) => !old.includes(metadata.uid) && spec.containers[0].image === to);
@@ -129,7 +129,7 @@ test(`a newer image where pods have ${graceSeconds} s to end: a room keeps its n
   assert.ok((await pods()).every(({ spec }) => spec.terminationGracePeriodSeconds === graceSeconds));
 });
 
-test(`a node that is told to end, and is ended after ${graceSeconds} s: people talk until then, and see each other again elsewhere without a reload`, async (t) => {
+test(`peers of a node killed after its grace period of ${graceSeconds} s have media until then, and elsewhere without a reload`, async (t) => {
   await settled();
   const conversation = await conversationIn(t, 'ended');
   const before = await stage.get('room', 'ended');
@@ -139,11 +139,11 @@ test(`a node that is told to end, and is ended after ${graceSeconds} s: people t
   await conversation.assertUndisturbed(['draining']);
   assert.equal((await stage.get('room', 'ended')).status.incarnation, before.status.incarnation);
   const lasted = await gone;
-  tell(`a node ended by Kubernetes with a live room, grace of ${graceSeconds} s`, lasted);
+  tell(`node killed by Kubernetes with a live room, grace of ${graceSeconds} s`, lasted);
   assert.ok(lasted >= graceSeconds * 1_000 - 1_000, `the node ended after ${lasted} ms`);
   await conversation.movedFrom(stage, before.status.incarnation);
   tell('node ended to Room Ready elsewhere', performance.now() - started - lasted);
   await conversation.cameBack();
-  tell('node ended to pictures and sound both ways again', performance.now() - started - lasted);
+  tell('node ended to video and audio in both directions', performance.now() - started - lasted);
   await settled();
 });

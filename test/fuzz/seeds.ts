@@ -1,4 +1,4 @@
-// First inputs of the worker's targets, of the packets that the layer `hostile` begins with: node test/fuzz/seeds.ts FOLDER
+// Initial inputs of the worker's fuzz targets, from the packet samples of the layer `hostile`: node test/fuzz/seeds.ts FOLDER
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publications, rtcpSamples, rtpSamples } from '../kit/hostile/packet-samples.ts';
@@ -6,14 +6,14 @@ import { sctpSamples } from '../kit/hostile/sctp.ts';
 
 type Step = readonly [kind: number, bytes: Buffer];
 
-/** As harness.cpp parses them. */
+/** A step in the format of harness.cpp. */
 function input(choice: number, steps: readonly Step[]): Buffer {
   const parts = steps.flatMap(([kind, bytes]) => [Buffer.from([kind, bytes.length >> 8, bytes.length & 255]), bytes]);
   return Buffer.concat([Buffer.of(choice), ...parts]);
 }
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
-/** Numbers of simulcast layers as room.cpp has them. */
+/** Numbers of simulcast layers as in room.cpp. */
 const layers = new Map([[5, [1011, 1012, 1013]]]);
 
 function rtpInputs(): Buffer[] {
@@ -66,9 +66,9 @@ function rtcpInputs(): Buffer[] {
 }
 
 function sctpInputs(): Buffer[] {
-  // FORWARD-TSN (RFC 3758) and a list of extensions (RFC 5061), as browsers have them.
+  // FORWARD-TSN (RFC 3758) and a list of extensions (RFC 5061), as in browsers.
   const open: Step = [9, hex('c0000004 80080009 82c04000 00000000')];
-  // As harness and target have them: type, flags and value; what is acknowledged counts from the newest.
+  // In the format of harness and target: type, flags and value; acknowledgements count from the newest chunk.
   const chunks = sctpSamples(1_000, 0).map((chunk) => Buffer.concat([chunk.subarray(0, 2), chunk.subarray(4)]));
   return [
     input(0, [open, ...chunks.map((chunk): Step => [0, chunk]), [2, hex('0fa0')]]),

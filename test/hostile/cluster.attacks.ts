@@ -1,30 +1,30 @@
-// What a stranger in the network of a cluster can do to its nodes.
+// Attacks of a hostile node in the network of a cluster.
 import type { Attack } from './attack.ts';
 
 export const attacks = {
   relay: {
-    attack: 'One without the cookie takes the place of a node that is dialled, and shows the proof that it is given to another node',
-    bound: 'a proof is good for one connection and two names',
-    outcome: 'The other node refuses it; before, it was let in and could do what a node can.',
+    attack: 'A process without the cookie takes the address of a node that is dialed, and reuses the received cookie proof at another node',
+    bound: 'a proof is valid for one connection and two names',
+    outcome: 'The other node rejects it. Previously it was connected with all permissions of a node.',
   },
   downgrade: {
-    attack: 'The same, saying that it knows only the proof of Erlang, which is good anywhere',
-    bound: 'such nodes are dialled with `SVC_DIST_ERLANG=true` only',
-    outcome: 'It is given no proof, and is not dialled for a minute.',
+    attack: 'The same, claiming to support only the Erlang cookie proof, which is valid anywhere',
+    bound: 'such nodes are dialed only with `SVC_DIST_ERLANG=true`',
+    outcome: 'It receives no proof, and is not dialed for a minute.',
   },
   halfOpen: {
-    attack: '300 connections to the distribution port of which none ends its handshake',
-    bound: '7 s for a handshake; 64 at once for an address, 256 for all, the oldest goes first',
-    outcome: 'Nodes connect meanwhile, from the same address too; before, 256 kept all others out.',
+    attack: '300 connections to the distribution port that never complete the handshake',
+    bound: '7 s per handshake; 64 concurrent ones per address, 256 in total, the oldest is closed first',
+    outcome: 'Nodes can still connect, even from the same address. Previously 256 blocked all others.',
   },
   publicCookie: {
-    attack: 'A node that is reached from outside is joined with the cookie that everybody knows',
-    bound: 'that cookie is taken on loopback only',
-    outcome: 'The node does not start, with one sentence.',
+    attack: 'A connection with the public default cookie to a node that is reachable from outside',
+    bound: 'this cookie is accepted on loopback only',
+    outcome: 'The node does not start, with an error message.',
   },
   withoutCertificate: {
-    attack: 'One who knows the cookie, but has no certificate of the authority of the cluster, dials a node with `SVC_DIST_TLS=required`',
-    bound: 'TLS with certificates of both sides, of no other authority than `SVC_DIST_TLS_CA`',
-    outcome: 'It is cut before it can say its name, plain or with a certificate of its own making.',
+    attack: 'A process with the cookie, but without a certificate of the cluster CA, dials a node with `SVC_DIST_TLS=required`',
+    bound: 'TLS with certificates of both sides, only of the CA in `SVC_DIST_TLS_CA`',
+    outcome: 'It is disconnected before the handshake, both with plain TCP and with a self-signed certificate.',
   },
 } as const satisfies Record<string, Attack>;

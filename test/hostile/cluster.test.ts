@@ -1,4 +1,4 @@
-// A stranger in the network of a cluster, without its cookie.
+// A hostile node in the network of a cluster, without its cookie.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -19,13 +19,13 @@ import { attack } from './attack.ts';
 import { attacks } from './cluster.attacks.ts';
 
 let names = 0;
-/** The part before the @ of a name that no other test has. */
+/** A node name without host that no other test uses. */
 function newName(): string {
   names += 1;
   return `hostile${process.pid}x${names}`;
 }
 
-/** A node that dials another, if one is given. */
+/** A node that dials another one, if given. */
 function startOne(t: TestContext, name: string, dials = name, more = {}): Promise<NodeProcess> {
   return startNodeProcess(t, {
     SVC_DIST_ENABLED: 'true',
@@ -40,7 +40,7 @@ async function nodesOf({ url }: NodeProcess): Promise<number> {
   return (await apiClient(url, apiToken).get('/health')).body.data.distribution.nodesInCluster;
 }
 
-/** What comes of a node that dials one which is gone, whose place the attacker has taken. */
+/** Result of a node that dials a lost one whose address the attacker has taken. */
 async function takePlace(t: TestContext, erlang: boolean) {
   const [goal, gone] = [newName(), newName()];
   const target = await startOne(t, goal);
@@ -55,14 +55,14 @@ attack(attacks.relay, async (t) => {
   assert.ok(relayed.proof);
   assert.equal(relayed.letIn, false);
   assert.deepEqual([await nodesOf(dialling), await nodesOf(target)], [1, 1]);
-  assert.match(target.output(), /a node with a wrong cookie is refused/);
+  assert.match(target.output(), /node rejected: wrong cookie/);
 });
 
 attack(attacks.downgrade, async (t) => {
   const { relayed, dialling, target } = await takePlace(t, true);
   assert.deepEqual(relayed, { proof: undefined, letIn: false });
   assert.deepEqual([await nodesOf(dialling), await nodesOf(target)], [1, 1]);
-  assert.match(dialling.output(), /a node is not dialled: it knows only the proof/);
+  assert.match(dialling.output(), /node not dialed: only supports the Erlang cookie proof/);
 });
 
 attack(attacks.halfOpen, async (t) => {
@@ -74,7 +74,7 @@ attack(attacks.halfOpen, async (t) => {
   const gone = Promise.all(silent.map(({ socket }) => socket.destroyed || once(socket, 'close')));
   await (await RawDistPeer.dial(t, port)).shakeHands(`${newName()}@localhost`);
   await gone;
-  assertPrompt('to be cut', elapsed(), { promised: 7_000 });
+  assertPrompt('the disconnect', elapsed(), { promised: 7_000 });
 });
 
 attack(attacks.publicCookie, async () => {
@@ -97,7 +97,7 @@ attack(attacks.withoutCertificate, async (t) => {
   const secure = new RawDistPeer(connect({ port, host: '127.0.0.1', ca, cert, key }));
   secure.sayName(`${newName()}@localhost`);
   assert.equal(await secure.read(), undefined);
-  // Who has one is taken.
+  // A node with a certificate is accepted.
   await startOne(t, other, name, tls);
   await eventually('two nodes', async () => (await nodesOf(node)) >= 2);
   assert.match(node.output(), /"tls":true/);

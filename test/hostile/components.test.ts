@@ -1,4 +1,4 @@
-// Media of a guest against the processes that record, stream and mix it, with the tracks of others beside.
+// Hostile media of a guest in processes that record, stream and mix it, next to tracks of other peers.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -76,8 +76,8 @@ attack(attacks.hugePictures, async (t) => {
   t.after(() => socket.close());
   let most = 0;
   const refused = () => new Set(composer.reports.flatMap((report) => (report.type === 'refused' ? [report.entry] : [])));
-  // A composer that waits for its turn on a busy machine loses what its socket does not hold: then they come again.
-  await eventually('most are refused', async () => {
+  // A composer that is starved on a loaded host loses packets beyond its socket buffer, so they are sent again.
+  await eventually('most are rejected', async () => {
     for (let ssrc = 100; ssrc < 132; ssrc += 1) {
       for (const packet of huge) socket.send(withSsrc(packet, ssrc), composer.port, '127.0.0.1');
       await sleep(60);
@@ -87,12 +87,12 @@ attack(attacks.hugePictures, async (t) => {
   });
   await healthy;
   most = Math.max(most, memoryOf(composer.pid()));
-  t.diagnostic(`${Math.round(most / 2 ** 20)} MB, ${refused().size} of 32 tracks refused`);
+  t.diagnostic(`${Math.round(most / 2 ** 20)} MB, ${refused().size} of 32 tracks rejected`);
   assert.ok(refused().size >= 20 && [...refused()].every((entry) => entries.includes(entry)), [...refused()].join());
   assert.ok(most < 1024 ** 3, `${most} bytes`);
   assert.deepEqual(composer.exits, []);
   const last = (await framesAt(await composer.close())).at(-2);
-  // Who is healthy has the last cell.
+  // The healthy peer has the last cell.
   const colours = [0.25, 0.5, 0.75].flatMap((x) => [0.25, 0.5, 0.75, 0.95].map((y) => last?.at(x, y) ?? []));
   assert.ok(
     colours.some(([red = 0, , blue = 255]) => red > 150 && blue < 80),
@@ -108,13 +108,13 @@ attack(attacks.breaksTheProcess, async (t) => {
       guest.sendFlaw();
       return composers() > before;
     };
-    await eventually('the flaw is reached', send, { every: 20 });
+    await eventually('the flaw is triggered', send, { every: 20 });
   }
   assert.deepEqual(
     dropped.map(([id]) => id),
     guests.slice(0, 2).map(({ track }) => track.id),
   );
-  // Of a peer who did it twice nothing is taken any more.
+  // After two crashes by a peer none of its tracks is accepted.
   for (let count = 0; count < 20; count += 1) {
     guests[2]?.sendFlaw();
     await sleep(20);
@@ -138,7 +138,7 @@ attack(attacks.curiousProcess, async (t) => {
   assert.doesNotMatch(environment, /SVC_|HOME=|PATH=/);
   assert.ok(!environment.includes(apiToken));
   assert.equal(getPriority(recorder.pid), 5);
-  // One that was taken over, beside its node.
+  // A compromised process next to its node.
   const ask = avChild(t);
   for (const path of [`/proc/${process.pid}/environ`, `/proc/${node.pid}/environ`, '/proc/self/environ', '/etc/passwd'])
     assert.equal(await ask({ type: 'read', path }), 'ERR_ACCESS_DENIED', path);
@@ -149,26 +149,26 @@ attack(attacks.swellingProcess, async (t) => {
   const { guests, dropped, crashes, composers } = await flawedStream(t, swell, 1);
   const [guest] = guests;
   assert.ok(guest);
-  // Where it was at work on another track in that moment too, the next process finds out.
+  // If it was processing another track at that moment too, the next process identifies the culprit.
   const send = () => {
     guest.sendFlaw();
     return dropped.length > 0;
   };
-  await eventually('the track is found out', send, { every: 20 });
-  assert.deepEqual(dropped, [[guest.track.id, 'It broke the composer: It used too much memory']]);
-  await eventually('another is at work', () => composers() > 1);
+  await eventually('the track is identified', send, { every: 20 });
+  assert.deepEqual(dropped, [[guest.track.id, 'Track crashed the composer: The process exceeded its memory limit']]);
+  await eventually('another process is running', () => composers() > 1);
   assert.deepEqual(crashes, []);
 });
 
 const sps = '6742c01ed900a02ff96610000003001000000303c0f162e480';
 const pps = '68cb83cb20';
-/** Of H.264, in one packet (RFC 6184, section 5.7.1): it looks like the beginning of a key picture. */
+/** H.264 in one packet (RFC 6184, section 5.7.1) that looks like the start of a key frame. */
 const parameterSets = Buffer.from(`780019${sps}0005${pps}`, 'hex');
-/** A key frame of 640x360 of VP8, without more than its head. */
+/** A VP8 key frame of 640x360, only its header. */
 const vp8Key = [0, 0, 0, 0x9d, 1, 0x2a, 0x80, 2, 0x68, 1] as const;
-const flaw = Buffer.from('the flaw that nobody knows of yet');
+const flaw = Buffer.from('a flaw not known yet');
 
-/** A recorder at work on tracks of somebody else. */
+/** A recorder with tracks of other peers. */
 async function recorded(t: TestContext, ...wanted: Parameters<RecordingStage['publishAll']>[0]) {
   const stage = await recordingStage(t);
   const healthy = await stage.publishAll(wanted);
@@ -177,7 +177,7 @@ async function recorded(t: TestContext, ...wanted: Parameters<RecordingStage['pu
   return { stage, healthy, recorder: stage.pid() };
 }
 
-/** The recorder is the same, and has all of the healthy tracks. */
+/** The recorder is still the same process and has the complete healthy tracks. */
 async function assertWhole(stage: RecordingStage, healthy: readonly SubscribableTrack[], recorder: number, mostLost = 0): Promise<void> {
   await sleep(1000);
   assert.deepEqual([stage.crashes, stage.pid(), isAlive(recorder)], [[], recorder, true]);
@@ -196,7 +196,7 @@ async function assertWhole(stage: RecordingStage, healthy: readonly Subscribable
 
 let guests = 0;
 
-/** A track whose RTP is what the test says. */
+/** A track with RTP of the test. */
 async function hostileTrack(t: TestContext, room: RoomMedia, name: 'VP8' | 'H264') {
   guests += 1;
   const [trackId, ssrc] = [`guest-${guests}`, 9000 + guests];
@@ -225,7 +225,10 @@ async function hostileTrack(t: TestContext, room: RoomMedia, name: 'VP8' | 'H264
   return { track, send };
 }
 
-/** A stream of a healthy track and of so many of one guest, made by the composer as it is but for a flaw that a packet can reach. `fault`: a statement. */
+/**
+ * A stream of a healthy track and several tracks of a guest, in the real composer with an injected flaw that a packet can trigger. `fault`:
+ * a statement.
+ */
 async function flawedStream(t: TestContext, fault: string, tracks: number) {
   const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
   const { log, of } = recordedLog();

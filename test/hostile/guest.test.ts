@@ -1,4 +1,4 @@
-// A guest with an ordinary token against a node, with a healthy room beside.
+// A hostile guest with the token of a peer against a node, next to a healthy room.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -21,9 +21,9 @@ import { seededRandom } from '../kit/seeded-random.ts';
 import { attack } from './attack.ts';
 import { attacks } from './guest.attacks.ts';
 
-/** Milliseconds in which a message of the healthy room is promised to be there. */
+/** Maximum delay of messages in the healthy room, in milliseconds. */
 const promised = 250;
-/** How long an attack goes on, in milliseconds. */
+/** Duration of an attack in milliseconds. */
 const duration = 2_000;
 
 async function stage(t: TestContext, env: Environment = {}) {
@@ -35,7 +35,7 @@ async function stage(t: TestContext, env: Environment = {}) {
   const tokenOf = async (peerId: string, roomId = 'evil', permissions = {}): Promise<string> =>
     (await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId, options: { permissions } })).body.data.token;
   const enter = async (peerId: string, roomId?: string) => PeerSocket.enter(url, await tokenOf(peerId, roomId));
-  /** Enters, and what comes is neither read as JSON nor kept. */
+  /** Joins a room; received messages are neither parsed nor kept. */
   const listen = async (peerId: string) => {
     const socket = await enter(peerId);
     const seen = { frames: 0, bytes: 0, dropped: 0 };
@@ -53,22 +53,24 @@ async function stage(t: TestContext, env: Environment = {}) {
   const [own, slowdown] = [watchOwnLoop(t), watchSlowdown(node.pid)];
   const before = rss();
   await lag();
-  /** Ends the healthy room's talk and says how all went. `isPrompt`: its messages have a machine that has time for them. */
+  /**
+   * Stops the traffic of the healthy room and returns its stats. `isPrompt`: its delays are checked, because the host is not overloaded.
+   */
   const figures = async ({ isPrompt = true } = {}) => {
     const seconds = await lag();
     const talk = await health();
-    // Speaker, listener and attacker are this process: each message is sent in one turn of it and read in another.
+    // Speaker, listener and attacker run in this process: each message is sent in one turn of its event loop and read in another.
     const took = Math.max(0, talk.worst - 2 * own()) / slowdown();
     const text = `messages of the healthy room within ${talk.worst} ms, of which the node ${Math.round(took)}, lag ${Math.round(seconds * 1000)} ms, ${Math.round(before)} to ${Math.round(rss())} MB`;
     t.diagnostic(text);
     if (isPrompt) assertPrompt(text, took, { promised });
-    assert.equal(talk.got, talk.sent, 'no message of the healthy room is lost');
+    assert.equal(talk.got, talk.sent, 'no message of the healthy room was lost');
     return { grown: rss() - before, text };
   };
   return { node, api, url, tokenOf, enter, listen, rss, figures };
 }
 
-/** Two people of a room who talk ten times a second. The function returned ends it. */
+/** Two peers of a room send messages ten times per second. The returned function stops them. */
 async function startHealth(speaker: PeerSocket, listener: PeerSocket) {
   let sent = 0;
   let got = 0;
@@ -94,7 +96,7 @@ async function startHealth(speaker: PeerSocket, listener: PeerSocket) {
   };
 }
 
-/** Calls `act` so many times a second for as long as an attack goes on. */
+/** Calls `act` a number of times per second for the duration of an attack. */
 async function repeat(perSecond: number, act: () => void): Promise<void> {
   await keepDoing(duration, act, 1_000 / perSecond);
 }
@@ -110,7 +112,7 @@ attack(attacks.largeData, async (t) => {
     guest.post('sendData', { label: 'x', payload });
     return false;
   };
-  await eventually('the guest is cut', send, { every: 20 });
+  await eventually('the guest is disconnected', send, { every: 20 });
   assert.deepEqual(await guest.closed, { code: 4429, reason: 'Too many messages' });
   assert.equal(Math.max(...listeners.map(({ seen }) => seen.bytes)), 0);
   const { grown, text } = await figures();
@@ -129,7 +131,7 @@ attack(attacks.manyData, async (t) => {
     for (const { socket } of guests) socket.post('sendData', { label: 'x', payload });
   });
   const { grown, text } = await figures();
-  // Of 4 MiB of the burst and 1 MiB a second, a room of 103 gets 8 MiB a second and four seconds' worth at once.
+  // With 4 MiB of burst and 1 MiB per second, a room of 103 gets 8 MiB per second and four seconds' worth at once.
   const seconds = 4 + elapsed() / 1000 + 1;
   const bytes = listeners.slice(10).reduce((sum, { seen }) => sum + seen.bytes, 0);
   assert.ok(bytes > 0 && bytes < 1.2 * seconds * 8 * 1024 * 1024, `${bytes} bytes were delivered`);
@@ -147,13 +149,13 @@ attack(attacks.memory, async (t) => {
   const request = () => ({ label: pick(values), payload: pick(values), trackId: pick(values), metadata: pick(values), mode: pick(values) });
   const started = rss();
   let before = started;
-  // What it is measured by: a node that has served joins, and has given back what its start took, which comes in two steps.
+  // Baseline: a node that has served joins and released the memory of its start, which happens in two steps.
   const isSettled = () => {
     const last = before;
     before = rss();
     return before < started * 0.95 && before > last * 0.98;
   };
-  await eventually('the memory of the start is given back', isSettled, { every: 2_000 });
+  await eventually('the memory of the start is released', isSettled, { every: 2_000 });
   const grown: number[] = [];
   for (const round of [1, 2, 3]) {
     const guests = await Promise.all(Array.from({ length: 12 }, (_, index) => enter(`g${round}-${index}`)));
@@ -170,17 +172,17 @@ attack(attacks.memory, async (t) => {
     await Promise.all(guests.map((guest) => guest.cut()));
     grown.push(Math.round(rss() - before));
   }
-  // What it is about is memory: so many requests have a busy machine to themselves.
+  // The subject is memory: so many requests occupy a loaded host completely.
   const { text } = await figures({ isPrompt: false });
   assert.ok(
     grown.every((each) => each < 150),
     `${grown.join()}; ${text}`,
   );
   await eventually(
-    () => `${Math.round(before)} MB before the attack, at most a fifth more a minute later, got: ${Math.round(rss())}`,
+    () => `${Math.round(before)} MB before the attack, at most a fifth more a minute later, now ${Math.round(rss())} MB`,
     () => rss() < before * 1.2,
   );
-  t.diagnostic(`${Math.round(before)} MB, ${grown.join(', ')} MB more in the attack, ${Math.round(rss())} MB after it`);
+  t.diagnostic(`${Math.round(before)} MB, ${grown.join(', ')} MB more during the attack, ${Math.round(rss())} MB after it`);
 });
 
 attack(attacks.costlyRequests, async (t) => {
@@ -190,10 +192,10 @@ attack(attacks.costlyRequests, async (t) => {
   const began = performance.now();
   await repeat(40, () => guest.post('createTransport', { direction: made % 2 === 0 ? 'send' : 'recv' }));
   made = guest.frames.filter((frame) => frame.ok === true).length;
-  // Twenty at once, less what entering cost, and five a second.
+  // Twenty at once minus the cost of joining, and five per second.
   const most = 20 + ((performance.now() - began) / 1000) * 5 + 2;
-  assert.ok(made > 5 && made <= most, `${made} of at most ${most} were answered`);
-  // A new session is no new allowance.
+  assert.ok(made > 5 && made <= most, `${made} of at most ${most} succeeded`);
+  // A new session does not reset the budget.
   const token = await tokenOf('other');
   const since = stopwatch();
   let times = 0;
@@ -202,7 +204,7 @@ attack(attacks.costlyRequests, async (t) => {
     assert.ok(socket.welcome.ok);
     times += 1;
   });
-  assert.ok(times <= 20 + (since() / 1000) * 5 + 2, `entered ${times} times`);
+  assert.ok(times <= 20 + (since() / 1000) * 5 + 2, `joined ${times} times`);
   await figures();
 });
 

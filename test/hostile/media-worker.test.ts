@@ -1,4 +1,4 @@
-// A guest with an ordinary token against a media worker: authentic packets that no honest client sends.
+// A hostile guest with the token of a peer against a media worker: authenticated packets that no honest client sends.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -18,15 +18,15 @@ import { attacks } from './media-worker.attacks.ts';
 
 const rounds = 20;
 const strangers = 1_000;
-/** Of patch 0008. */
+/** Limit of patch 0008. */
 const perNetwork = 128;
 /** Milliseconds; connections without STUN are closed after 10 s. */
 const timeoutMs = 60_000;
 const manySources = 40_000;
 const sourcesAtOnce = 5_000;
-/** Of patch 0021. */
+/** Limit of patch 0021. */
 const maxCopies = 4;
-/** Milliseconds: a fifth copy would come 800 ms after the last. */
+/** Milliseconds: a fifth copy would follow 800 ms after the last one. */
 const askedFor = 2_000;
 const ssrc = 4242;
 const audioLevel = { uri: 'urn:ietf:params:rtp-hdrext:ssrc-audio-level', id: 10 };
@@ -78,7 +78,7 @@ attack(attacks.halfFrames, async (t) => {
   const before = memoryOf(worker);
   const open = new Set<Socket>();
   let refused = 0;
-  // The length of a frame (RFC 4571) and less than that.
+  // A frame length (RFC 4571) followed by fewer bytes.
   const halfFrame = Buffer.concat([Buffer.from([0x80, 0x00]), Buffer.alloc(30_000, 1)]);
   for (let count = 0; count < strangers; count += 1) {
     const socket = connect({ host: address, port });
@@ -126,7 +126,7 @@ attack(attacks.repeatedNacks, async (t) => {
   send.sendRtp(sample);
   await eventually('the packet is forwarded', () => numbers.length > 0);
   const ask = () => recv.sendRtcp(genericNack(encoding.ssrc, numbers[0] ?? 0));
-  await eventually('it is sent again as often as it may be', () => {
+  await eventually('it is retransmitted up to the limit', () => {
     ask();
     return copies === maxCopies;
   });
@@ -153,17 +153,17 @@ attack(attacks.manySources, async (t) => {
   };
   const costs: number[] = [];
   while (source < manySources) costs.push(await sendFromOthers());
-  t.diagnostic(`${source} sources, seconds of the worker for each ${sourcesAtOnce}: ${costs.map((cost) => cost.toFixed(2)).join(' ')}`);
+  t.diagnostic(`${source} sources, CPU seconds of the worker per ${sourcesAtOnce}: ${costs.map((cost) => cost.toFixed(2)).join(' ')}`);
   const [first = 0] = costs;
   const last = costs.at(-1) ?? 0;
-  assert.ok(last < 2 * first, `the last cost ${last} s, the first ${first} s`);
+  assert.ok(last < 2 * first, `the last took ${last} s, the first ${first} s`);
   await answersAll(guest, node, workers);
   await health();
 });
 
-/** Seconds since it started. */
+/** CPU seconds since the start of the process. */
 async function processorTime(pid: number): Promise<number> {
-  return (await processUsage(pid))?.cpu ?? assert.fail(`there is no process ${pid}`);
+  return (await processUsage(pid))?.cpu ?? assert.fail(`process ${pid} does not exist`);
 }
 
 /** An empty report (RFC 3550, section 6.4.2). */
@@ -173,7 +173,7 @@ function receiverReport(source: number): Buffer {
   return packet;
 }
 
-/** Asks for one packet again (RFC 4585, section 6.2.1). */
+/** Requests one packet again (RFC 4585, section 6.2.1). */
 function genericNack(source: number, number: number): Buffer {
   const packet = Buffer.from('81cd0003000000010000000000000000', 'hex');
   packet.writeUInt32BE(source, 8);
@@ -181,7 +181,7 @@ function genericNack(source: number, number: number): Buffer {
   return packet;
 }
 
-/** A node with a healthy room, and a guest in a room beside it. */
+/** A node with a healthy room, and a guest in another room. */
 async function startScene(t: TestContext) {
   const node = await startHostileNode(t);
   const health = await startHealthyRoom(t, node);
@@ -204,7 +204,9 @@ async function openLink(t: TestContext, guest: Guest, direction: 'send' | 'recv'
   return link;
 }
 
-/** The worker has taken what was sent before once it answers for the guest's transports, and is the one that it was. */
+/**
+ * Resolves when the worker responds for the transports of the guest, after it processed all earlier packets, and is still the same process.
+ */
 async function answersAll(guest: Guest, node: HostileNode, workers: readonly number[]): Promise<void> {
   const link = await MediaLink.open(guest, 'recv');
   link.close();

@@ -1,4 +1,5 @@
-// Packets of each protocol, changed by a mutator with a fixed seed and made authentic again, beside a healthy room. `npm run fuzz` sends a million of each.
+// Fuzzing: packets of each protocol, mutated with a fixed seed and authenticated again, next to a healthy room. `npm run fuzz` sends a
+// million of each.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -15,9 +16,9 @@ import { attacks } from './mutated-packets.attacks.ts';
 
 const packets = Number(process.env.FUZZ_PACKETS ?? 3_000);
 const seed = Number(process.env.FUZZ_SEED ?? 1);
-/** Packets at once: few enough for the receive buffer that all transports of a worker share. */
+/** Packets per burst: few enough for the receive buffer that all transports of a worker share. */
 const burst = 50;
-/** Most associations are ended by a chunk sooner. */
+/** Most associations are ended earlier by a chunk. */
 const packetsPerAssociation = 20;
 
 attack(attacks.rtp, (t) =>
@@ -66,7 +67,7 @@ attack(attacks.sctp, (t) =>
         );
         void each.sendMessage(packetOf(byteFuzzer.below(16) === 0 ? byteFuzzer.below(2 ** 31) : verificationTag, chunks));
       };
-      // A chunk that ends the association costs a handshake of SCTP, and one of DTLS only where the worker does not take that.
+      // A chunk that ends the association costs an SCTP handshake, and a DTLS handshake only if the worker rejects that.
       do if (!(await scene.burst([link], send, packetsPerAssociation))) return;
       while (!scene.done() && (await renew()));
     } finally {
@@ -124,7 +125,7 @@ attack(attacks.tcpFrames, (t) =>
   }),
 );
 
-/** Runs an attack beside a healthy room: the worker lives, that room misses nothing, memory comes back. */
+/** Runs an attack next to a healthy room: the worker survives, the room misses nothing, memory is released. */
 async function fuzz(t: TestContext, run: (scene: Scene, byteFuzzer: ByteFuzzer) => Promise<void>): Promise<void> {
   const node = await startHostileNode(t, { SVC_RATE_LIMIT_SOCKET: '100000' });
   const health = await startHealthyRoom(t, node);
@@ -133,7 +134,7 @@ async function fuzz(t: TestContext, run: (scene: Scene, byteFuzzer: ByteFuzzer) 
   const before = memoryOf(worker);
   const scene = new Scene(t, node);
   const byteFuzzer = new ByteFuzzer(seed);
-  // Again where the attack has cost a session or a link.
+  // Again if the attack ended a session or a link.
   while (!scene.done()) await run(scene, byteFuzzer);
   assert.deepEqual(await node.children(), [worker], node.output().slice(-2_000));
   await health();
@@ -157,7 +158,7 @@ class Scene {
     return this.#left <= 0;
   }
 
-  /** A guest whose socket is open: another one where the attack has cost the last its session. */
+  /** A guest with an open socket: a new one if the attack ended the session of the last. */
   async guest(): Promise<Guest> {
     if (this.#guest?.webSocket.readyState !== 1) {
       this.#guest = await joinAsGuest(this.#t, this.#node, 'attacked');
@@ -166,7 +167,7 @@ class Scene {
     return this.#guest;
   }
 
-  /** A guest who publishes each codec and one who receives it. `received`: sources as the latter sees them. */
+  /** A guest that publishes each codec and one that receives it. `received`: sources as seen by the receiver. */
   async enter() {
     const guest = await this.guest();
     const listener = await joinAsGuest(this.#t, this.#node, 'attacked');
@@ -188,7 +189,10 @@ class Scene {
     return { guest, listener, send, recv, received };
   }
 
-  /** Sends what is left (at most `most`) over the links in turn, and waits for the worker after each few. Resolves with false where a link is given up. */
+  /**
+   * Sends remaining packets (at most `most`) over the links in turn, and waits for the worker after each few. Resolves with false if a link
+   * is lost.
+   */
   async burst(links: readonly MediaLink[], send: (link: MediaLink) => void, most = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (let sent = 0; sent < most && this.#left > 0; ) {
       for (const link of links) {

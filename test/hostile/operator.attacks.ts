@@ -1,15 +1,15 @@
-// What somebody between the operator and the nodes of its clusters can do, who reads and changes what they say.
+// Attacks of a man in the middle between the operator and the nodes of its clusters.
 import type { Attack } from './attack.ts';
 
 export const attacks = {
   eavesdropper: {
-    attack: 'An eavesdropper between operator and node repeats what he read: requests, changed ones, the event socket, also at other nodes',
-    bound: 'HMAC-SHA256 of each call with the API token as key: good once, for 60 s, at one address, for one method, path and body',
-    outcome: '401, and nothing happens. The token does not cross the wire; before, each request and each socket held it.',
+    attack: 'An eavesdropper between operator and node replays requests, modified requests and the event websocket, also at other nodes',
+    bound: 'HMAC-SHA256 of each request with the API token as key: valid once, for 60 s, at one address, for one method, path and body',
+    outcome: '401, without any effect. The token is never sent. Previously every request and websocket contained it.',
   },
   downgrade: {
-    attack: 'Somebody between operator and node answers as a node of an older release, to be sent the token itself',
-    bound: 'what the API server says of the pod decides (`mediarooms.dev/calls`), never an answer',
-    outcome: 'The operator goes on signing, and its status says that the node does not know that.',
+    attack: 'A man in the middle responds like a node of an older release, so that the operator sends the token itself',
+    bound: 'the annotation of the pod in the API server decides (`mediarooms.dev/calls`), never a response',
+    outcome: 'The operator keeps signing, and its status reports that the node does not support that.',
   },
 } as const satisfies Record<string, Attack>;

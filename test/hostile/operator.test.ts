@@ -1,4 +1,4 @@
-// Somebody between the operator and the nodes: the operator's own clients, real nodes, and a relay that hears everything.
+// A man in the middle between operator and nodes: clients of the operator, real nodes, and a relay that records everything.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -20,7 +20,7 @@ import { attacks } from './operator.attacks.ts';
 
 const token = () => apiToken;
 
-/** A node whose address is that of the relay before it. */
+/** A node whose address is that of the relay. */
 async function startTapped(t: TestContext) {
   const port = await freePort();
   const tap = await startWiretap(t, port);
@@ -28,7 +28,7 @@ async function startTapped(t: TestContext) {
   return { node, tap, url: `http://127.0.0.1:${tap.port}` };
 }
 
-/** Status of the answer to bytes that are sent as they were heard. */
+/** Status of the response to replayed bytes. */
 async function repeat(port: number, request: string): Promise<number> {
   const socket = connect(port, '127.0.0.1');
   socket.write(request, 'latin1');
@@ -71,7 +71,7 @@ attack(attacks.eavesdropper, async (t) => {
   await operator.deleteRoom('r');
   await told;
   assert.deepEqual(gone, ['r']);
-  // Made again, by another: what the operator said of the room before must not happen to it.
+  // Recreated by another client: operations on the previous room must not affect it.
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'r', maxPeers: 5 });
 
@@ -95,7 +95,7 @@ attack(attacks.eavesdropper, async (t) => {
   assert.deepEqual((await api.get('/room/r')).body.data.config.maxPeers, 5);
   assert.equal((await api.get('/cluster/nodes')).body.data[0].state, 'accepting');
   assert.equal((await apiClient(other.url, apiToken).get('/room')).body.data.length, 0);
-  // All that locks nobody out.
+  // The operator is not locked out.
   assert.equal((await operator.room('r')).config.maxPeers, 5);
   assert.equal(listening.connected, url);
 });
@@ -116,7 +116,7 @@ attack(attacks.downgrade, async (t) => {
   });
   const operator = new NodeClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, signed: true, token });
   for (const call of [() => operator.health(), () => operator.createRoom(room), () => operator.health()])
-    await assert.rejects(call(), (error: unknown) => error instanceof NodeError && /does not know signed calls/.test(error.message));
+    await assert.rejects(call(), (error: unknown) => error instanceof NodeError && /does not support signed requests/.test(error.message));
   assert.equal(said.length, 4);
   assert.ok(!said.join('').includes(apiToken));
 });

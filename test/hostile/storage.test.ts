@@ -1,4 +1,4 @@
-// What requests name that is not the caller's, against a real node: folders of a real S3 server, addresses of its network; and relays of a real coturn.
+// Requests that name foreign resources against a real node: folders of a real S3 server, internal addresses, and relays of a real coturn.
 import assert from 'node:assert/strict';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -54,17 +54,17 @@ attack(attacks.privateAddresses, async (t) => {
   }
   const dead = async () => (await api.get('/webhooks/dead')).body.data as { reason: string; event: { roomId: string } }[];
   const given = async () => (await dead()).filter(({ reason }) => reason.includes('is or resolves to a private address'));
-  await eventually('webhooks to be given up', async () => new Set((await given()).map(({ event }) => event.roomId)).size === hosts.length);
+  await eventually('webhooks to fail', async () => new Set((await given()).map(({ event }) => event.roomId)).size === hosts.length);
 
   const registrarCredentials = { address: `localhost:${inside.port};transport=tcp`, username: 'a', password: 'b' };
   const phone = (await api.post('/room/r0/component', { type: 'sip', options: { registrarCredentials } })).body.data.id;
   const problem = async () => String((await api.get(`/room/r0/component/${phone}`)).body.data.properties.registrationError);
-  await eventually('the registrar to be refused', async () => (await problem()).includes('localhost is or resolves to a private address'));
+  await eventually('the registrar to be rejected', async () => (await problem()).includes('localhost is or resolves to a private address'));
 
   const credentials = { bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 'b', endpoint: `http://127.0.0.1:${inside.port}` };
   assert.equal((await api.post('/room/r0/component', { type: 'recording', options: { credentials } })).status, 201);
   await api.delete('/room/r0');
-  await eventually('the storage to be refused', () => /"problem":"127\.0\.0\.1 is or resolves to a private address/.test(node.output()));
+  await eventually('the storage to be rejected', () => /"problem":"127\.0\.0\.1 is or resolves to a private address/.test(node.output()));
   assert.equal(inside.connections(), 0);
 });
 
@@ -76,11 +76,11 @@ attack(attacks.relays, async (t) => {
     await api.post('/room', { roomId });
     return (await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId })).body.data.token;
   };
-  /** What a relay with new credentials is answered. */
+  /** Response to a relay request with new credentials. */
   const relay = async (token: string) => {
     const socket = await PeerSocket.enter(`${node.url.replace('http', 'ws')}/socket/peer/websocket`, token);
     const servers = socket.welcome.data?.iceServers as { username: string; credential: string }[];
-    const status = await allocateRelay(t, port, servers[0] ?? assert.fail('no relay is told'));
+    const status = await allocateRelay(t, port, servers[0] ?? assert.fail('no relay is announced'));
     await socket.cut();
     return status;
   };

@@ -1,25 +1,25 @@
-// What somebody without any token can do to a node.
+// Attacks of clients without any token on a node.
 import type { Attack } from './attack.ts';
 
 export const attacks = {
   silentSockets: {
-    attack: 'Websockets of one host that never say who they are, more and more of them',
-    bound: '250 waiting sockets of one network (IPv4 address, IPv6 /64), 1,000 in all, of each kind; 10 s each',
-    outcome: 'The oldest of the greediest network is cut (4408). Everybody else joins; before, 32 of 50 were refused.',
+    attack: 'Websockets of one host that never authenticate, in growing number',
+    bound: '250 pending sockets per network (IPv4 address, IPv6 /64), 1,000 in total, of each type; 10 s each',
+    outcome: 'The oldest of the network with the most is closed (4408). Everybody else can join. Previously 32 of 50 were rejected.',
   },
   guessedTokens: {
-    attack: 'Wrong API tokens from an address that others share',
-    bound: '20 a minute of one network are answered, then 429',
-    outcome: 'A right token of that address passes; before, 25 of 25 were refused.',
+    attack: 'Wrong API tokens from a shared address',
+    bound: '20 per minute and network are answered, then 429',
+    outcome: 'A valid token from that address is accepted. Previously 25 of 25 were rejected.',
   },
   rebinding: {
-    attack: 'A web page calls a node in development mode: from its own origin, under a name that leads to 127.0.0.1, or through a proxy',
-    bound: 'a random token for each start; loopback `Host` without headers of proxies; no CORS',
-    outcome: 'The page is not told the token and cannot read an answer; the console on the machine itself works.',
+    attack: 'A web page sends requests to a node in development mode: from its origin, by a name for 127.0.0.1, or through a proxy',
+    bound: 'a random token per start; loopback `Host` without proxy headers; no CORS',
+    outcome: 'The page does not receive the token and cannot read a response; the console on the same host works.',
   },
   madeUpAddresses: {
-    attack: 'A client behind a proxy writes addresses of its own into `X-Forwarded-For`',
-    bound: '`SVC_TRUST_PROXY=1`: the last entry only, which the proxy wrote',
-    outcome: 'All its requests count as its own (429); other clients are not limited by them.',
+    attack: 'A client behind a proxy adds addresses to `X-Forwarded-For`',
+    bound: '`SVC_TRUST_PROXY=1`: only the last entry, added by the proxy',
+    outcome: 'All its requests are counted for it (429); other clients are not limited by them.',
   },
 } as const satisfies Record<string, Attack>;

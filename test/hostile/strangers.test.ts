@@ -1,4 +1,4 @@
-// Somebody without any token against a node: sockets, guesses, a page in the browser of its user, made-up addresses.
+// Clients without any token against a node: sockets, token guesses, a hostile page in the browser of a user, forged addresses.
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -22,13 +22,13 @@ attack(attacks.silentSockets, async (t) => {
   const socketUrl = (path: string) => node.url.replace('http', 'ws') + path;
   const tokenOf = async (peerId: string) => (await api.post('/room/room/peer', { type: 'webrtc', peerId })).body.data.token;
   const from = (address: string, path = peerPath) => PeerSocket.open(socketUrl(path), { headers: { 'x-forwarded-for': address } });
-  // Connects, and takes its time.
+  // Connects slowly.
   const slow = await from('192.0.2.1');
   const crowds = [peerPath, serverPath].map((path) => new Crowd(t, node, path));
   for (const crowd of crowds) await crowd.grow(1_200);
   for (let count = 0; count < 20; count += 1) {
     for (const crowd of crowds) void crowd.grow(20);
-    // Some at the very address of the crowd.
+    // Some with the same address as the crowd.
     const person = await from(count % 2 === 0 ? host : `203.0.113.${count}`);
     assert.ok((await person.request('authenticate', { token: await tokenOf(`p${count}`) })).ok);
     const backend = await from(host, serverPath);
@@ -79,7 +79,7 @@ attack(attacks.rebinding, async (t) => {
 });
 
 attack(attacks.madeUpAddresses, async (t) => {
-  // So seldom that the bucket of the test stays empty.
+  // So low that the token bucket of the test stays empty.
   const node = await startNodeProcess(t, { SVC_TRUST_PROXY: '1', SVC_RATE_LIMIT_API: '1' });
   const statusFor = async (forwarded: string) =>
     (await fetch(`${node.url}/openapi.json`, { headers: { 'x-forwarded-for': forwarded } })).status;
@@ -88,7 +88,7 @@ attack(attacks.madeUpAddresses, async (t) => {
   assert.equal(await statusFor(`10.0.0.1, 192.0.2.1`), 200);
 });
 
-/** Sockets of one host, each open and silent. */
+/** Open and silent sockets of one host. */
 class Crowd {
   readonly #open = new Set<Socket>();
   readonly #node: NodeProcess;
@@ -103,14 +103,14 @@ class Crowd {
     });
   }
 
-  /** Resolves when so many more have been let in. */
+  /** Resolves when this number of further sockets was accepted. */
   async grow(count: number): Promise<void> {
     await Promise.all(Array.from({ length: count }, () => this.#enter()));
   }
 
-  /** Resolves when the node has cut all but so many. */
+  /** Resolves when the node has closed all but this number. */
   async shrunkTo(count: number): Promise<void> {
-    await eventually(`all but ${count} are cut`, () => this.#open.size <= count, { wakes: emits(this.#left, 'left') });
+    await eventually(`all but ${count} are closed`, () => this.#open.size <= count, { wakes: emits(this.#left, 'left') });
   }
 
   async #enter(): Promise<void> {

@@ -1,11 +1,11 @@
-// `npm run attacks`: writes docs/reference/attacks.md out of the rows beside the tests.
+// Table of attacks: `npm run attacks` writes docs/reference/attacks.md from the rows next to the tests.
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { areas, rowsOf } from './attack.ts';
 
 export const attacksPath = 'docs/reference/attacks.md';
 
-/** The page with the rows as they are now. */
+/** The page with the current rows. */
 export async function attacksPage(): Promise<string> {
   const rows = (await Promise.all(areas().map(rowsOf))).flatMap((attacks) => Object.values(attacks));
   const lines = rows.map(({ attack, bound, outcome }) => `| ${[attack, bound, outcome].join(' | ')} |`);

@@ -1,4 +1,4 @@
-// Workers that hang or die in spite of all: which rooms that costs. They are stopped and killed by signal here.
+// Media workers that hang or die: affected rooms. The tests stop and kill them by signal.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
@@ -10,7 +10,7 @@ import { apiToken } from '../kit/processes/start-node.ts';
 import { attack } from './attack.ts';
 import { attacks } from './workers.attacks.ts';
 
-/** Five times what is promised. */
+/** Five times the promised time. */
 const timeoutOptions = { within: 40_000 };
 
 attack(attacks.hangingWorker, async (t) => {
@@ -49,7 +49,7 @@ async function start(t: TestContext, workers: number): Promise<{ node: NodeProce
   return { node, api: apiClient(node.url, apiToken) };
 }
 
-/** Makes the room as soon as there is a worker for it. */
+/** Creates the room as soon as a worker is available. */
 async function made(api: ApiClient, roomId: string): Promise<void> {
   await eventually(`room ${roomId}`, async () => {
     const { status } = await api.post('/room', { roomId });
@@ -65,11 +65,11 @@ async function join(node: NodeProcess, api: ApiClient, roomId: string): Promise<
   return peer;
 }
 
-/** Process id of the worker that listens, as the node logs it. */
+/** Process id of the listening worker, from the log of the node. */
 async function pidOf(node: NodeProcess, worker: number): Promise<number> {
   let pid = 0;
   await eventually(`worker ${worker}`, async () => {
-    const listens = (line: string) => line.includes('media worker listens') && line.includes(`"worker":${worker},`);
+    const listens = (line: string) => line.includes('media worker listening') && line.includes(`"worker":${worker},`);
     pid = JSON.parse(node.output().split('\n').findLast(listens) ?? '{}').pid ?? 0;
     return pid > 0 && isAlive(pid);
   });

@@ -1,4 +1,4 @@
-// The repository explains itself: no file of it names a document that only those who work on it have.
+// Citations: no file refers to a document outside of the repository.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from './source-files.ts';
 
-/** Folders that lie beside the repository, and paths in them. */
+/** Folders next to the repository, and paths in them. */
 const outside = new RegExp(
   ['\\.\\./sha', 'red/|/work/', '(^|[\\s`(])(spec|design|reference/prototypes)/[\\w./-]+\\.(md|mjs)\\b'].join(''),
   'm',

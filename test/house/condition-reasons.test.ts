@@ -1,10 +1,10 @@
-// docs/reference/resources.md tells every condition and reason that the operator gives, and no other.
+// Condition reasons: docs/reference/resources.md lists every condition and reason that the operator sets, and no other.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mediaClusterConditions, roomConditions } from '../../crds/condition-reasons.ts';
 import { sourceFiles } from './source-files.ts';
 
-/** What the operator says about MediaClusters to the Room controller. */
+/** Results of the cluster lookup for the Room controller. */
 const ofRooms = ['ClusterNotFound', 'ClusterNotNamed'];
 
 function textOf(folder: string): string {
@@ -13,7 +13,7 @@ function textOf(folder: string): string {
     .join('\n');
 }
 
-/** Words in quotes behind `reason:`, `problem(` or `refuse(`, also behind a condition on the same line. */
+/** Quoted words after `reason:`, `problem(` or `refuse(`, also after a condition on the same line. */
 function reasonsIn(text: string): string[] {
   const places = text.matchAll(/(?:\breason: |#?[pP]roblem\(\s*|\brefuse\()([^{}\n]*)/g);
   const words = [...places].flatMap(([, rest = '']) => [
@@ -25,22 +25,22 @@ function reasonsIn(text: string): string[] {
   return [...new Set(words.map(([, word = '']) => word))];
 }
 
-/** Why pods are drained: in annotations and Events, not in conditions. */
+/** Reasons of a drain: in annotations and Events, not in conditions. */
 const drains = ['HostDrained', 'ScaleDown', 'Rollout'];
 const rooms = textOf('operator/rooms');
 const clusters = textOf('operator/clusters');
 
-describe('The reasons of conditions', () => {
+describe('condition reasons', () => {
   const missing = (words: readonly string[], known: object) => words.filter((word) => !Object.hasOwn(known, word));
   const gone = (known: object, text: string) => Object.keys(known).filter((word) => !text.includes(`'${word}'`));
-  const help = 'crds/condition-reasons.ts tells them; then npm run crds';
+  const help = 'edit crds/condition-reasons.ts, then npm run crds';
 
-  it('of Rooms are all told, and those that are told exist', () => {
+  it('of Rooms are all documented, and the documented ones exist', () => {
     assert.deepEqual(missing([...reasonsIn(rooms), ...ofRooms], roomConditions.reasons), [], help);
     assert.deepEqual(gone(roomConditions.reasons, `${rooms}\n${clusters}`), [], help);
   });
 
-  it('of MediaClusters are all told, and those that are told exist', () => {
+  it('of MediaClusters are all documented, and the documented ones exist', () => {
     const found = reasonsIn(clusters).filter((word) => ![...ofRooms, ...drains, 'Invalid'].includes(word));
     assert.deepEqual(missing(found, mediaClusterConditions.reasons), [], help);
     assert.deepEqual(gone(mediaClusterConditions.reasons, clusters), [], help);
@@ -52,7 +52,7 @@ describe('The reasons of conditions', () => {
     assert.deepEqual(reasonsIn(text.join('\n')), ['One', 'Two', 'Four', 'Six']);
   });
 
-  it('come with conditions that are all told', () => {
+  it('belong to documented conditions', () => {
     const typesOf = (text: string, pattern: RegExp) => new Set([...text.matchAll(pattern)].map(([, word = '']) => word));
     const ofClusters = typesOf(clusters, /\btype: '([A-Z][A-Za-z]+)', (?:status|\.\.\.config)/g);
     assert.deepEqual(ofClusters, new Set(Object.keys(mediaClusterConditions.conditions)));

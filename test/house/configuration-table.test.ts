@@ -1,4 +1,4 @@
-// docs/reference/configuration.md against the table that the node reads by.
+// Configuration page: docs/reference/configuration.md matches the table that the node reads.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
@@ -28,7 +28,7 @@ function expected(name: string, row: Row | ReloadableVariable): string[] {
 }
 
 describe('docs/reference/configuration.md', () => {
-  it('has exactly one row for every variable, with the default, the image, the R mark, the name in files and the meaning of the code', () => {
+  it('has exactly one row per variable, with default, image, R mark, name in files and meaning as in the code', () => {
     const rows = [
       ...Object.entries(staticVariables).map(([name, row]) => expected(name, row)),
       ...reloadableRows.map((row) => expected(row.name, row)),
@@ -37,14 +37,14 @@ describe('docs/reference/configuration.md', () => {
     assert.deepEqual(documented().sort(byName), rows.sort(byName));
   });
 
-  it('ends with the old prefix at 0.8.0, as the specification says', async () => {
+  it('announces the end of the LEGACY_ prefix with 0.8.0', async () => {
     const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
     const reader = await readFile(new URL('../../node/env.ts', import.meta.url), 'utf8');
     const [major = 0, minor = 0] = version.split('.').map(Number);
     assert.equal(reader.includes('LEGACY_'), major === 0 && minor < 8);
   });
 
-  it('shows a file whose names are all known', () => {
+  it('shows an example file with valid names', () => {
     const example = /```yaml\n([\s\S]*?)```/.exec(howTo)?.[1] ?? '';
     const result = fileSchema.safeParse(parse(example));
     const unknown = result.error?.issues.filter(({ code: kind }) => kind === 'unrecognized_keys') ?? [];
@@ -52,7 +52,7 @@ describe('docs/reference/configuration.md', () => {
     assert.deepEqual(unknown, []);
   });
 
-  it('names every leaf of the schema of files in the table', () => {
+  it('lists every leaf of the file schema in the table', () => {
     const leaves = Object.entries(fileSchema.shape).flatMap(([name, schema]) => {
       const inner = 'unwrap' in schema ? schema.unwrap() : schema;
       return 'shape' in inner ? Object.keys(inner.shape).map((leaf) => `${name}.${leaf}`) : [name];

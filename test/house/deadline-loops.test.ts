@@ -1,31 +1,31 @@
-// No test waits with a loop of its own or decides by the clock: eventually() waits, assertPrompt() judges time where it is the feature.
+// Waiting in tests: no polling loops and no assertions on elapsed time; eventually() waits, assertPrompt() checks promised times.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sourceFiles } from './source-files.ts';
 import { strays } from './waiting.ts';
 
-/** With the reason. A bench is about time as a whole. */
+/** Files with an exception, and the reason. Benchmarks are about time as a whole. */
 const named: Record<string, string> = {
-  'test/kit/eventually.ts': 'it is the wait',
-  'test/kit/turns.ts': 'it lets things run',
-  'test/kit/pace.ts': 'what goes on for a while or on a schedule does so here',
-  'test/kit/promised-time.ts': 'it is the judgement',
-  'test/kit/browser/client-page.ts': 'a page gives up a picture that does not come: its code cannot import the kit',
-  'test/kit/kube/network/service-ports.ts': 'a port is asked for as long as the service is there',
-  'test/browser/console-kit.ts': 'a page listens for a while: its code is text',
-  'test/browser/guest.test.ts': 'a page looks at a meter for a while: its code is text',
+  'test/kit/eventually.ts': 'implements the wait',
+  'test/kit/turns.ts': 'runs turns of the event loop',
+  'test/kit/pace.ts': 'implements repeated and scheduled actions',
+  'test/kit/promised-time.ts': 'implements the assertion',
+  'test/kit/browser/client-page.ts': 'page code cannot import the kit: stops waiting for a frame',
+  'test/kit/kube/network/service-ports.ts': 'polls a port while the Service exists',
+  'test/browser/console-kit.ts': 'page code is text: listens for a while',
+  'test/browser/guest.test.ts': 'page code is text: reads a meter for a while',
 };
 
 const files = sourceFiles(['test']).filter(({ path }) => !path.startsWith('test/bench/') && !path.startsWith('test/house/'));
 
-test('no test has a deadline loop of its own, or a bound of elapsed time that nobody promised', () => {
+test('no test polls in a loop or asserts an unpromised bound of elapsed time', () => {
   assert.deepEqual(
     files.filter(({ path }) => !(path in named)).flatMap(({ path, text }) => strays(path, text)),
     [],
   );
 });
 
-test('each file that may compare the clock still does', () => {
+test('each file with an exception still needs it', () => {
   const clean = Object.keys(named).filter((name) => {
     const file = files.find(({ path }) => path === name);
     return file === undefined || strays(name, file.text).length === 0;
@@ -33,7 +33,7 @@ test('each file that may compare the clock still does', () => {
   assert.deepEqual(clean, []);
 });
 
-test('what has been written so far is what is refused, however it is laid out', () => {
+test('polling loops and time bounds are found in every layout', () => {
   for (const code of [
     "for (const end = Date.now() + 60_000; !(await holds()); await sleep(50)) assert.ok(Date.now() < end, 'no');",
     'while (!holds() && performance.now() < deadline) await look();',

@@ -1,4 +1,4 @@
-// README is short, every page is in the index and says what it is for, every link leads somewhere, every script, test and file that is named exists.
+// Documents: README is short, every page is in the index and states its purpose, links resolve, and npm scripts exist.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -19,13 +19,13 @@ const documents = listed.split('\0').filter((path) => path !== '' && existsSync(
 const pages = documents.filter((path) => path.startsWith('docs/'));
 const manifest = JSON.parse(read('package.json')) as { version: string; scripts: Record<string, string> };
 
-/** Text without code: links in code are examples. */
+/** Text without code, because links in code are examples. */
 const prose = (path: string): string =>
   read(path)
     .replaceAll(/^ *```.*?^ *```/gms, '')
     .replaceAll(/`[^`\n]*`/g, '');
 
-/** As GitHub makes anchors of headings. */
+/** Anchors of headings as GitHub generates them. */
 function anchorsOf(path: string): Set<string> {
   const headings = [
     ...read(path)
@@ -47,7 +47,7 @@ function linksOf(path: string): { target: string; anchor: string }[] {
   return links.filter(({ target }) => !/^[a-z]+:/.test(target));
 }
 
-/** The file or folder that a link names, from the root. */
+/** The linked file or folder, from the root. */
 const resolved = (from: string, target: string): string =>
   target === '' ? from : normalize(join(dirname(from), target)).replace(/\/$/, '');
 
@@ -57,7 +57,7 @@ test(`README has at most ${maxReadmeLines} lines and ${maxReadmeBytes} bytes`, (
   assert.ok(Buffer.byteLength(text) <= maxReadmeBytes);
 });
 
-test('every link between documents leads to a file, and to a heading in it', () => {
+test('every link between documents resolves to a file and heading', () => {
   const dead = documents.flatMap((path) =>
     linksOf(path).flatMap(({ target, anchor }) => {
       const to = resolved(path, target);
@@ -74,7 +74,7 @@ test('every page is in the index', () => {
   assert.deepEqual(missing, []);
 });
 
-test('every page opens with what the reader gets from it', () => {
+test('every page opens with its purpose', () => {
   const opening: Readonly<Record<string, RegExp>> = {
     guides: /^After this page you /,
     'how-to': /^After this page you /,
@@ -93,7 +93,7 @@ test('every page opens with what the reader gets from it', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('every npm script that documents name exists', () => {
+test('every npm script in documents exists', () => {
   const named = documents.flatMap((path) => [...read(path).matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name));
   assert.ok(named.length > 20);
   assert.deepEqual(
@@ -121,12 +121,12 @@ test('every file of the source that documents name exists', () => {
   assert.deepEqual(missing, []);
 });
 
-test('README and CHANGELOG name the version of package.json', () => {
+test('README and CHANGELOG have the version of package.json', () => {
   assert.ok(read('README.md').includes(`release ${manifest.version}`));
   assert.match(read('CHANGELOG.md'), new RegExp(`^## \\[?${manifest.version.replaceAll('.', '\\.')}\\b`, 'm'));
 });
 
-test('the example of the client library calls what its own README shows', () => {
+test('the client example in README calls the same methods as the README of the library', () => {
   const calls = (path: string) =>
     [...(/```ts\n([\s\S]*?)```/.exec(read(path))?.[1] ?? '').matchAll(/\broom\.\w+\(|new RoomClient\(/g)].map(String);
   const shown = calls('packages/client/README.md');

@@ -1,10 +1,10 @@
-// The table of docs/reference/errors.md says what node/common/errors.ts does.
+// Error page: the table of docs/reference/errors.md matches node/common/errors.ts.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { errorCatalogue } from '../../node/common/errors.ts';
 
-test('the table of errors in docs/reference/errors.md is the catalogue', () => {
+test('docs/reference/errors.md lists the error catalog', () => {
   const text = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');
   const rows = [...text.matchAll(/^\| `(\w+)` \| (\d+) \| (yes|no) \| \S/gm)].map(
     ([, code, status, again]) => `${code} ${status} ${again}`,

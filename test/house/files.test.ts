@@ -1,4 +1,4 @@
-// The shape of files: at most 400 lines, a header sentence, named exports, words of mediasoup at home.
+// File rules: at most 400 lines, a first line that says what the file is, and mediasoup terms only in node/media.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { root, sourceFiles } from './source-files.ts';
 const maxLines = 400;
 const files = sourceFiles();
 
-test(`no file that people write has more than ${maxLines} lines`, () => {
+test(`no file written by hand has more than ${maxLines} lines`, () => {
   const long = files
     .filter((file) => !file.path.includes('/generated/'))
     .filter((file) => file.text.split('\n').length - 1 > maxLines)
@@ -16,12 +16,12 @@ test(`no file that people write has more than ${maxLines} lines`, () => {
   assert.deepEqual(long, []);
 });
 
-test('every file starts with a sentence that says what it is', () => {
+test('every file starts with a comment that says what it is', () => {
   const without = files.filter((file) => !/^(#!.*\n)?(\/\/|\/\*\*?) \S/.test(file.text)).map((file) => file.path);
   assert.deepEqual(without, []);
 });
 
-test("mediasoup's words stay in node/media", () => {
+test('mediasoup terms are used in node/media only', () => {
   const words = /\b(createRouter|createWorker|WebRtcTransport|WebRtcServer|createProducer|createConsumer)\b/;
   const strays = files
     .filter((file) => /^node\/(?!media\/|client\/|setup\/)/.test(file.path) && words.test(file.text))
@@ -29,7 +29,7 @@ test("mediasoup's words stay in node/media", () => {
   assert.deepEqual(strays, []);
 });
 
-test('LEGACY_ variables are read no longer than the specification says: until 0.8.0', () => {
+test('LEGACY_ variables are not read from version 0.8.0', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const reads = files.some((file) => /^node\/(config|env)/.test(file.path) && file.text.includes('LEGACY_'));

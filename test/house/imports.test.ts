@@ -1,21 +1,21 @@
-// Who may import whom, no import cycle, and one place for each library.
+// Import rules: allowed directions between folders, no import cycles, and one folder per library.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';
 
 const files = sourceFiles(['node', 'packages', 'operator', 'crds', 'tools']);
 
-/** Folders under node/ that stand side by side: they meet only in rooms/ and in the composition (files right under node/). */
+/** Independent folders under node/: they may only meet in rooms/ and in the composition (files directly under node/). */
 const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'turn'];
-/** What imports nothing of ours but each other: every folder may use it. */
+/** Leaves import only each other; every folder may import them. */
 const leaf = /^node\/(?:common\/|env\.ts$)/;
-/** The arrows between siblings that the architecture draws. */
+/** Imports between independent folders that the architecture allows. */
 const allowed: readonly (readonly [from: string, to: string])[] = [['components', 'storage']];
 
-/** What the REST API takes and answers: types, and nothing that runs, so that the console has them without the SDK. */
+/** Request and response types of the REST API: types only, so that the console can use them without the SDK. */
 const restTypes = 'packages/server-sdk/src/generated/schemas.ts';
 
-/** Libraries with one home each. */
+/** Libraries that only one folder may import. */
 const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] = [
   ['mediasoup', [/^node\/media\//]],
   ['express', [/^node\/http\//]],
@@ -36,25 +36,25 @@ function folderOf(path: string): string {
 
 function violation(file: SourceFile, target: string): string | undefined {
   if (!/^(node|packages|operator|crds|tools|test)\//.test(target)) return undefined;
-  if (target.startsWith('test/')) return 'what runs must not import tests';
+  if (target.startsWith('test/')) return 'production code must not import tests';
   if (file.path.startsWith('tools/')) return target.startsWith('packages/') ? 'tools must not import packages' : undefined;
   if (file.path.startsWith('packages/')) return packageError(file.path, target);
-  if (/^(packages|tools)\//.test(target)) return 'what runs in a cluster must not import packages or tools';
+  if (/^(packages|tools)\//.test(target)) return 'node, operator and crds must not import packages or tools';
   if (file.path.startsWith('operator/')) return target.startsWith('node/') ? 'operator must not import node' : undefined;
   if (!file.path.startsWith('node/')) return undefined;
   if (target.startsWith('operator/')) return 'node must not import operator';
-  if (leaf.test(file.path)) return target.startsWith('node/rooms/') || leaf.test(target) ? undefined : 'a leaf imports leaves only';
+  if (leaf.test(file.path)) return target.startsWith('node/rooms/') || leaf.test(target) ? undefined : 'a leaf may only import leaves';
   const from = folderOf(file.path);
   const to = folderOf(target);
   if (leaf.test(target) || from === to) return undefined;
-  if (from === 'rooms') return 'rooms imports leaves only';
+  if (from === 'rooms') return 'rooms may only import leaves';
   if (to.endsWith('.ts') && siblings.includes(from)) return 'a folder must not import the composition';
   if (siblings.includes(from) && siblings.includes(to) && !allowed.some(([a, b]) => a === from && b === to))
     return `${from} must not import ${to}`;
   return undefined;
 }
 
-/** Each package is published alone; the console takes types of the REST API and the client library. */
+/** Packages are published separately; the console uses types of the REST API and the client library. */
 function packageError(path: string, target: string): string | undefined {
   const [from, to] = [folderOf(path), folderOf(target)];
   if (target === restTypes && from === 'console') return undefined;
@@ -63,14 +63,14 @@ function packageError(path: string, target: string): string | undefined {
     : `a package must not import ${target}`;
 }
 
-test('every import goes where the architecture allows it', () => {
+test('every import is allowed by the architecture', () => {
   const violations = files.flatMap((file) =>
     file.imports.flatMap((target) => violation(file, target) ?? []).map((why) => `${file.path}: ${why}`),
   );
   assert.deepEqual(violations, []);
 });
 
-test('what the console takes of the SDK is types alone', () => {
+test('the console imports only types from the SDK', () => {
   const text = files.find(({ path }) => path === restTypes)?.text ?? assert.fail(`${restTypes} is not there`);
   const statements = text
     .replace(/\/\*[\s\S]*?\*\//g, '')

@@ -1,4 +1,4 @@
-// docs/guides/migrating.md against the defaults of the node: whoever comes from the 0.6 line finds each that differs, as it is now.
+// Migration guide: docs/guides/migrating.md lists each default that differs from the 0.6 line, with its current value.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ const rowsOf = (text: string) =>
     .filter((line) => line.startsWith('| '))
     .map((line) => line.slice(2, -2).split(' | '));
 
-/** Name to what configuration.md says of the default, and of the image. */
+/** Default and image value of configuration.md by variable. */
 const configured = new Map(
   rowsOf(configuration).map(([name = '', , byDefault = '', image = '']) => [
     name,
@@ -22,7 +22,7 @@ const configured = new Map(
 const [, section = ''] = migrating.split('## Defaults that differ');
 const [variables = '', others = ''] = section.split('## ')[0]?.split('Behavior without a variable that differs') ?? [];
 
-test('each variable whose default differs from the 0.6 line is named with the default that it has', () => {
+test('each variable whose default differs from the 0.6 line is listed with its current default', () => {
   const rows = rowsOf(variables).filter(([name = '']) => name.startsWith('`SVC_'));
   for (const [name = '', now] of rows) assert.equal(now, configured.get(name.replaceAll('`', '')), name);
   const named = rows.map(([name = '']) => name.replaceAll('`', ''));
@@ -30,7 +30,7 @@ test('each variable whose default differs from the 0.6 line is named with the de
     assert.ok(named.includes(`SVC_${name}`), name);
 });
 
-test('so is what no variable says', () => {
+test('changed behavior without a variable is listed', () => {
   for (const what of [
     'cannot be right',
     'metrics of a room',

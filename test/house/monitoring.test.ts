@@ -1,4 +1,4 @@
-// The dashboard and the alerts in monitoring/ speak of metrics that exist, with labels that these have.
+// Monitoring: the dashboard and the alerts in monitoring/ use existing metrics and labels.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ const expressions = [
   ...rules.map(({ expr }) => expr),
 ];
 
-/** Every name of a series that a node gives; `up` is Prometheus's own. */
+/** Names of all time series of a node; `up` is Prometheus's own. */
 async function seriesNames(): Promise<Set<string>> {
   const text = await emptyMetrics().text();
   const names = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
@@ -67,7 +67,7 @@ function metricsIn(expression: string): string[] {
   return expression.match(/\b(?:svc|nodejs|process)_\w+|\bup\b/g) ?? [];
 }
 
-test('every metric of the dashboard and of the alerts exists', async () => {
+test('every metric in the dashboard and the alerts exists', async () => {
   const names = await seriesNames();
   const unknown = expressions.flatMap(metricsIn).filter((name) => !names.has(name));
   assert.deepEqual(unknown, []);
@@ -77,7 +77,7 @@ test('every metric of the dashboard and of the alerts exists', async () => {
   );
 });
 
-test('every metric of ours has its place on the dashboard or in an alert', async () => {
+test('every metric of the node is used in the dashboard or in an alert', async () => {
   const shown = new Set(expressions.flatMap(metricsIn).map((name) => name.replace(/_(bucket|sum|count)$/, '')));
   const text = await emptyMetrics().text();
   const ours = [...text.matchAll(/^# TYPE (svc_\w+) /gm)].map(([, name = '']) => name);
@@ -88,7 +88,7 @@ test('every metric of ours has its place on the dashboard or in an alert', async
   );
 });
 
-test('a metric is summed by labels that there are', () => {
+test('metrics are aggregated by existing labels', () => {
   const labels = new Set(['job', 'instance', 'le', 'kind', 'type', 'worker', 'route', 'method', 'status', 'room_id', '']);
   const used = expressions.flatMap((expression) =>
     [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, by = '']) => by.split(/,\s*/)),
@@ -99,7 +99,7 @@ test('a metric is summed by labels that there are', () => {
   );
 });
 
-test('every panel has a place of its own, and every alert a name of its own', () => {
+test('panels do not overlap, and alert names are unique', () => {
   const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
   );

@@ -1,4 +1,4 @@
-// What a release has of other people's packages.
+// Third-party packages of a release.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,18 +10,18 @@ const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'u
 const nameOf = ([path, { name }]: [string, Locked]) => name ?? path.split('node_modules/').at(-1) ?? '';
 const installed = Object.entries(packages).filter(([path]) => path.includes('node_modules/'));
 
-test('nothing that only the WebRTC and the installer of node-av need is among the packages of a release', () => {
+test('a release has no package that only WebRTC or the installer of node-av needs', () => {
   const released = new Set(installed.filter(([, { dev }]) => dev !== true).map(nameOf));
   assert.ok(released.has('node-av') && released.has('@peculiar/x509') && !released.has('vite'));
   const unused = /^(werift.*|unzipper|mp4box|ip|multicast-dns|bluebird|fs-extra|duplexer2|tweetnacl|aes-js)$/;
   assert.deepEqual(
     [...released].filter((name) => unused.test(name)),
     [],
-    'package.json overrides them away',
+    'package.json must override them',
   );
 });
 
-test('the WebRTC that tests use is real', () => {
+test('tests use the real werift package', () => {
   assert.equal(packages['node_modules/werift']?.name, undefined);
   assert.match(packages['node_modules/werift']?.version ?? '', /^0\./);
 });

@@ -1,4 +1,4 @@
-// The project's own source files and what each imports, for the rules of the house.
+// Source files of the project and their imports, for the house rules.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 
@@ -9,7 +9,7 @@ export type SourceFile = {
   /** Relative to the root, with `/`. */
   path: string;
   text: string;
-  /** Own files (relative to the root) and packages (`mediasoup`, `node:fs`) that it names in an import or export. */
+  /** Imported project files (relative to the root) and packages (`mediasoup`, `node:fs`), including re-exports. */
   imports: string[];
 };
 
@@ -45,7 +45,7 @@ function read(file: string): SourceFile {
   };
 }
 
-/** Static and dynamic imports, `import type` and re-exports too. */
+/** Static and dynamic imports, including `import type` and re-exports. */
 export function importsOf(text: string): string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
   const pattern =

@@ -1,4 +1,4 @@
-// docs/how-to/troubleshoot.md sends people to metrics, lines of the log, settings, errors, events and calls that exist.
+// Troubleshooting page: docs/how-to/troubleshoot.md names only existing metrics, log lines, settings, errors, events and endpoints.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { root, sourceFiles } from './source-files.ts';
 const page = readFileSync(join(root, 'docs/how-to/troubleshoot.md'), 'utf8');
 const marked = [...new Set([...page.replaceAll(/^```.*?^```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text))];
 const those = (pattern: RegExp) => marked.filter((text) => pattern.test(text));
-/** Fails where one is not known, or where the page has none at all: then the pattern is wrong. */
+/** Fails if a name is unknown, or if the page has none at all, because the pattern is wrong then. */
 function allKnown(names: readonly string[], isKnown: (name: string) => boolean): void {
   assert.ok(names.length > 0);
   assert.deepEqual(
@@ -22,30 +22,30 @@ function allKnown(names: readonly string[], isKnown: (name: string) => boolean):
   );
 }
 
-test('every metric is one', async () => {
+test('every metric named in troubleshooting exists', async () => {
   const text = await emptyMetrics().text();
   const series = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name));
   allKnown(those(/^(svc|nodejs|process)_\w+$/), (name) => series.has(name));
 });
 
-test('every setting is one', () => {
+test('every variable named in troubleshooting exists', () => {
   allKnown(
     those(/^SVC_\w+/).map((text) => /^SVC_(\w+)/.exec(text)?.[1] ?? ''),
     (name) => knownNames.has(name),
   );
 });
 
-test('every call is one', () => {
+test('every endpoint named in troubleshooting exists', () => {
   const known = new Set(routes.map(({ method, path }) => `${method} ${path}`));
   allKnown(those(/^(GET|POST|PATCH|DELETE) /), (call) => known.has(call));
 });
 
-test('every code of an error and every kind of event is one', () => {
+test('every error code and event type named in troubleshooting exists', () => {
   allKnown(those(/^(?!svc_|nodejs_|process_)[a-z]+(_[a-z]+)+$/), (code) => code in errorCatalogue);
   allKnown(those(/^(Room|Peer|Track|Component|Hls|Recording|Sip)[A-Z]\w+$/), (kind) => kind in eventDescriptions);
 });
 
-test('every line of the log is written somewhere', () => {
+test('every log line named in troubleshooting exists in the code', () => {
   const source = sourceFiles(['node'])
     .map(({ text }) => text)
     .join('\n');

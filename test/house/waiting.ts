@@ -1,11 +1,11 @@
-// Where a test waits with a loop of its own or decides by the clock: found in the syntax, however many lines it takes.
+// Detector of waits in tests: finds polling loops and comparisons with the clock in the syntax tree, in any layout.
 import { parseSync } from 'vite';
 
 const rules = {
-  clock: 'compares the clock with an end: wait with eventually(), or go on for a while with keepDoing() (test/kit)',
-  again: 'asks again and again: eventually() does, woken by an event where there is one (test/kit)',
-  turns: 'lets what is ready run: turns() does (test/kit)',
-  elapsed: 'judges how long something took: assertPrompt() names the promise, and its bound is five times that (test/kit)',
+  clock: 'compares the clock with a deadline: wait with eventually(), or repeat for a time with keepDoing() (test/kit)',
+  again: 'polls in a loop: use eventually(), woken by an event if one exists (test/kit)',
+  turns: 'runs turns of the event loop: use turns() (test/kit)',
+  elapsed: 'asserts a duration: use assertPrompt() with the promised time; its bound is five times that (test/kit)',
 };
 
 type Node = { type: string; start: number; end: number };
@@ -20,7 +20,7 @@ const event = /^(?:once\(|turns\(|new Promise\b|Promise\.\w+\(\[once\()/;
 const length = /^(?:took|elapsed|passed|lasted|waited)$/;
 const codeInText = /\b(?:while|for) \(|\.now\(\)/;
 
-/** @returns each as `path:line rule: text` */
+/** @returns each finding as `path:line rule: text` */
 export function strays(path: string, text: string): string[] {
   return straysOf(text).map(({ at, end, rule }) => {
     const line = text.slice(0, at).split('\n').length;
@@ -33,7 +33,7 @@ function straysOf(text: string): Stray[] {
   if (errors[0]) throw new SyntaxError(errors[0].message);
   const source = (node: Node | null | undefined) => (node ? text.slice(node.start, node.end) : '');
   const readsClock = (node: Node) => has(node, (each) => each.type === 'CallExpression' && now.test(source(each)));
-  /** Names of what has been measured, and of what measures. */
+  /** Names of variables that contain a measured duration or a stopwatch. */
   const measured = new Set<string>();
   visit(program as Node, ({ type, id, init }) => {
     if (type !== 'VariableDeclarator' || !init) return;
@@ -58,12 +58,12 @@ function straysOf(text: string): Stray[] {
       if (onlyWaits && test && isCount(test) && /\bsetImmediate\b/.test(source(body))) stray('turns');
       else if (type !== 'ForOfStatement' && !isService(source(test)) && !(test && isCount(test) && !leaves(body as Node))) {
         const asks = [test, update, body].some((each) => awaits(each, sleep));
-        // What does other things as well, or goes on behind the event, does more than wait.
+        // A loop that also does other work, or continues after the event, is not only a wait.
         const isWoken = awaits(update, event) || ((onlyWaits || update === null) && awaits(statements.at(-1), event));
         if (asks || isWoken) stray('again');
       }
     }
-    // The code of a page is text.
+    // Page code is text.
     if ((type === 'TemplateLiteral' || type === 'Literal') && codeInText.test(source(node)))
       for (const { at, end, rule } of straysInText(node, text)) found.push({ at: node.start + 1 + at, end: node.start + 1 + end, rule });
   });
@@ -74,18 +74,18 @@ function isComparison({ type, operator = '' }: Parts): boolean {
   return type === 'BinaryExpression' && /^[<>]=?$/.test(operator);
 }
 
-/** An upper bound of what `matches`. */
+/** True if the node is compared with an upper bound. */
 function isBelow(node: Parts, matches: (node: Node) => boolean): boolean {
   const bounded = node.operator?.startsWith('<') ? node.left : node.right;
   return isComparison(node) && Boolean(bounded && matches(bounded));
 }
 
-/** `index < count`, and nothing else that could end the loop. */
+/** True for `index < count` without another condition. */
 function isCount(node: Parts): boolean {
   return isComparison(node) && node.left?.type === 'Identifier' && node.right?.type !== 'CallExpression';
 }
 
-/** What goes on until it is told to end waits for nothing. */
+/** A loop that runs until it is aborted or closed is not a wait. */
 function isService(test: string): boolean {
   return /(?:^|&& )!(?:\w+\.)+#?(?:aborted|closed)$/.test(test);
 }
@@ -98,11 +98,11 @@ function statementsOf(body: Node): Node[] {
   return body.type === 'BlockStatement' ? (body as Node & { body: Node[] }).body : [body];
 }
 
-/** Of what a template or string says; what is put in is a number. What is no code has none. */
+/** Code in a template or string, with 0 for each expression. Text that is not code has none. */
 function straysInText(node: Parts, text: string): Stray[] {
   let code = text.slice(node.start + 1, node.end - 1);
   for (const { start, end } of node.expressions ?? []) {
-    // With its `${` and `}`.
+    // Including `${` and `}`.
     const [from, to] = [start - node.start - 3, end - node.start];
     code = `${code.slice(0, from)}${'0'.padEnd(to - from)}${code.slice(to)}`;
   }
@@ -113,7 +113,7 @@ function straysInText(node: Parts, text: string): Stray[] {
   }
 }
 
-/** Of a node and what is in it, functions within left out. */
+/** The node and its descendants, without nested functions. */
 function has(node: Node, matches: (node: Parts) => boolean): boolean {
   let found = false;
   visit(node, (each) => {
@@ -123,7 +123,7 @@ function has(node: Node, matches: (node: Parts) => boolean): boolean {
   return found;
 }
 
-/** @param act false: not what is inside */
+/** @param act returns false to skip the descendants */
 function visit(node: Node, act: (node: Parts) => unknown): void {
   if (act(node) === false) return;
   for (const value of Object.values(node) as unknown[])

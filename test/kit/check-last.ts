@@ -1,10 +1,10 @@
-// Checks at the end of a test, or of a whole file of tests, behind everything that ends what it started.
+// Final checks of a test or test file: run after all cleanup hooks.
 import { AsyncResource } from 'node:async_hooks';
 import type { Scope } from './kube/scope.ts';
 
-/** A hook of node:test that fails keeps those behind it from running, so the check is added only when they run. */
+/** A failed hook of node:test skips the hooks after it, so the check is added only when the hooks run. */
 export function checkLast(scope: Scope, check: () => void): void {
-  // The hook of a file belongs to whoever calls it: called by a hook without this, the check would be a part of that one.
+  // A hook of a file belongs to its async context: added by another hook without this, the check would be part of that hook.
   const add = AsyncResource.bind(() => scope.after(async () => check()));
   scope.after(async () => add());
 }

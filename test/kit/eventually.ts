@@ -1,31 +1,31 @@
-// The one wait of the tests for what comes to hold: told of it by an event where there is one, by looking again where there is none.
+// eventually(): the only wait of the tests for a condition; it polls, and polls at once on events.
 import { AssertionError } from 'node:assert/strict';
 import type { EventEmitter } from 'node:events';
-// Not the global ones: a test that mocks timers waits too.
+// Not the global ones, so that a test can mock timers.
 import { clearTimeout, setTimeout } from 'node:timers';
 import { inspect } from 'node:util';
 
 export type EventuallyOptions = {
-  /** Milliseconds until it fails. */
+  /** Timeout in milliseconds. */
   within?: number;
-  /** Milliseconds between two looks, at most. */
+  /** Maximum interval between two polls, in milliseconds. */
   every?: number;
-  /** Subscribes `wake` to what may change the answer, and returns what ends that: emits() for an emitter. */
+  /** Subscribes `wake` to events that may change the result, and returns the unsubscribe function: emits() for an emitter. */
   wakes?: (wake: () => void) => () => void;
 };
 
-/** What an answer is that ends a wait. */
+/** Type of a result that ends a wait. */
 export type Truthy<Answer> = Exclude<NonNullable<Answer>, false | 0 | ''>;
 
-/** Of the last answer in a failure; a whole status of a pod is more than anyone reads. */
+/** Maximum length of the last result in a failure message; the full status of a pod is too long to read. */
 const maxAnswerMs = 4_000;
 
 /**
- * Looks at once, then each time `wakes` tells, and at latest each `every` milliseconds.
- * @param what in a failure: a sentence, or a function that makes it of the state at the end
- * @param look what it throws ends the wait. One look may last as long as the whole wait.
- * @returns the first answer that is truthy
- * @throws AssertionError if there is none, with `what`, the time and the last answer
+ * Polls at once, then on each event of `wakes`, and at least every `every` milliseconds.
+ * @param what condition in the failure message: a text, or a function that creates it from the final state
+ * @param look the poll; an error that it throws ends the wait. One poll may take as long as the timeout.
+ * @returns the first truthy result
+ * @throws AssertionError after the timeout, with `what`, the duration and the last result
  */
 export async function eventually<Answer>(
   what: string | (() => string | Promise<string>),
@@ -35,10 +35,10 @@ export async function eventually<Answer>(
   let woken = Promise.withResolvers<void>();
   const cancel = wakes?.(() => woken.resolve());
   const start = performance.now();
-  let last: unknown = 'none: the look did not end';
+  let last: unknown = 'none: the poll did not finish';
   try {
     for (;;) {
-      // Before the look: what happens during it may have come too late for its answer.
+      // Reset before the poll, because an event during the poll may be too late for its result.
       woken = Promise.withResolvers<void>();
       const answer = await orNothing(Promise.resolve(look()), within);
       if (answer === nothing) break;
@@ -52,11 +52,11 @@ export async function eventually<Answer>(
   }
   const answer = inspect(last, { depth: 8 });
   const cut = answer.length > maxAnswerMs ? `${answer.slice(0, maxAnswerMs)}…` : answer;
-  const message = `${typeof what === 'string' ? what : await what()}: not within ${within} ms; the last answer was ${cut}`;
+  const message = `${typeof what === 'string' ? what : await what()}: not within ${within} ms; last result: ${cut}`;
   throw new AssertionError({ message, stackStartFn: eventually });
 }
 
-/** `wakes` of eventually(): each of these events. */
+/** `wakes` of eventually(): wakes on each of these events. */
 export function emits(source: Pick<EventEmitter, 'on' | 'off'>, ...events: string[]): (wake: () => void) => () => void {
   return (wake) => {
     for (const event of events) source.on(event, wake);
@@ -68,7 +68,7 @@ export function emits(source: Pick<EventEmitter, 'on' | 'off'>, ...events: strin
 
 const nothing = Symbol('nothing');
 
-/** @returns what is promised, or `nothing` if it does not come in that many milliseconds. */
+/** @returns the result of the promise, or `nothing` after that many milliseconds. */
 async function orNothing<Value>(promised: Promise<Value>, milliseconds: number): Promise<Value | typeof nothing> {
   const late = Promise.withResolvers<typeof nothing>();
   const timer = setTimeout(() => late.resolve(nothing), milliseconds);

@@ -1,4 +1,4 @@
-// Mutated bytes from a fixed seed: the same ones in every run.
+// Mutation fuzzer: mutated bytes from a fixed seed, the same in every run.
 
 export class ByteFuzzer {
   #state: number;
@@ -7,7 +7,7 @@ export class ByteFuzzer {
     this.#state = seed >>> 0;
   }
 
-  /** A whole number from 0 up to, but not including, the limit (mulberry32). */
+  /** An integer from 0 up to, but not including, the limit (mulberry32). */
   below(limit: number): number {
     this.#state = (this.#state + 0x6d2b_79f5) >>> 0;
     let mixed = this.#state;
@@ -16,7 +16,7 @@ export class ByteFuzzer {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
   }
 
-  /** One of the samples with one to four changes: bits, bytes, lengths, a cut, something doubled, or noise. */
+  /** One sample with one to four mutations: bits, bytes, lengths, truncation, duplication or noise. */
   mutate(samples: readonly Buffer[]): Buffer {
     let bytes: Buffer = Buffer.from(samples[this.below(samples.length)] ?? Buffer.alloc(1));
     for (let changes = 1 + this.below(4); changes > 0; changes -= 1) bytes = this.#change(bytes);

@@ -1,18 +1,18 @@
-// Time where it is the feature: how long something took, against a bound that a busy machine does not reach.
+// Timing assertions for features that promise a time, with bounds that a busy machine does not exceed.
 import assert from 'node:assert/strict';
 
-/** How many times what is promised a machine may take that has other work, at least. */
+/** Minimum factor between the promised time and the bound, for a busy machine. */
 const slack = 5;
 
-/** @returns what tells the milliseconds since now */
+/** @returns a function that returns the milliseconds since now */
 export function stopwatch(): () => number {
   const start = performance.now();
   return () => performance.now() - start;
 }
 
 /**
- * @param promised milliseconds on a machine that has time
- * @param bound if not five times that: more, e.g. what it would take if the promise was not kept at all
+ * @param promised milliseconds on an idle machine
+ * @param bound five times that by default; a larger bound is, for example, the time without the tested feature
  */
 export function assertPrompt(
   what: string,

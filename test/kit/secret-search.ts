@@ -1,4 +1,4 @@
-// Which secrets the nodes of a test have, and a log that is searched for them as it is written.
+// Secrets of test nodes, and a log that is scanned for them while it is written.
 import { appendFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { type Log, requestIdMixin } from '../../node/common/log.ts';
@@ -14,10 +14,10 @@ const kinds: Record<string, string> = {
   SVC_S3_SECRET_ACCESS_KEY: 'an S3 key',
   SVC_WEBHOOK_SECRET: 'the secret of webhooks',
 };
-/** Shorter ones are words, such as `development`, and stand in output by right. */
+/** Shorter values are words such as `development`, which may appear in output. */
 const minLength = 16;
 const noted = new Set<string>();
-/** Of the nodes that run in this process. */
+/** Scanners of the nodes that run in this process. */
 const running = new Set<SecretLeakScanner>();
 
 /** The secrets in an environment. */
@@ -36,7 +36,7 @@ function secretsOfUrl(text: string): Secret[] {
   return [...user, ...[...searchParams.values()].map((value) => ({ kind: 'the query of a webhook URL', value }))];
 }
 
-/** Has the output of the whole run of tests searched for a secret at its end (tools/test-runner/test.mjs). */
+/** Records secrets, so that the test runner scans the output of the whole file for them at its end (tools/test-runner/test-file.mjs). */
 export function noteSecrets(secrets: readonly Secret[]): void {
   const file = process.env[secretsVariable];
   if (!file) return;
@@ -45,7 +45,7 @@ export function noteSecrets(secrets: readonly Secret[]): void {
   if (lines.length > 0) appendFileSync(file, lines.join(''));
 }
 
-/** For a node's secrets; they are noted, too. */
+/** Starts a scan for the secrets of a node, and records them. */
 export function startSearch(env: Environment): SecretLeakScanner {
   const secrets = secretsOf(env);
   noteSecrets(secrets);
@@ -54,19 +54,19 @@ export function startSearch(env: Environment): SecretLeakScanner {
   return search;
 }
 
-/** A line that a node of this process logged to a log of the test's own. */
+/** Scans a line that a node of this process wrote to a log of the test. */
 export function searchLine(line: string): void {
   for (const search of running) search.look(line);
 }
 
-/** The end of a search. Throws a sentence for every kind of secret that was found; it shows none of them. */
+/** Ends a scan. Throws a message for every kind of secret that was found; it contains no secret. */
 export function assertNothingFound(search: SecretLeakScanner): void {
   running.delete(search);
   const found = search.found();
-  if (found.length > 0) throw new Error(`The output of a node holds secrets: ${found.join('; ')}`);
+  if (found.length > 0) throw new Error(`The output of a node contains secrets: ${found.join('; ')}`);
 }
 
-/** A log at the level of debug that keeps nothing: its lines are only searched. */
+/** A log at level debug that discards its lines after the scan. */
 export function searchedLog(search: SecretLeakScanner): Log {
   return pino({ level: 'debug', base: null, mixin: requestIdMixin, timestamp: false }, { write: (line) => search.look(line) });
 }

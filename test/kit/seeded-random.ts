@@ -1,6 +1,6 @@
-// Random numbers that are the same in every run: mulberry32.
+// Seeded random numbers, the same in every run: mulberry32.
 
-/** Numbers from 0 up to 1. */
+/** Numbers from 0 to less than 1. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,8 +1,8 @@
-// The event loop goes round: for what answers at once, in promises and immediates, and tells nobody.
-// Not the global one: a test that mocks timers lets the loop go round too.
+// Turns of the event loop: waits for code that completes in promises and immediates without an event.
+// Not the global setImmediate, so that a test can mock timers.
 import { setImmediate } from 'node:timers';
 
-/** Everything that was ready to run has run, and what that made ready, so many times. */
+/** Runs everything that is ready to run, and what becomes ready by that, for this number of turns. */
 export async function turns(count = 1): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }

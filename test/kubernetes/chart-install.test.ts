@@ -1,4 +1,4 @@
-// The chart as its users meet it: installed with no values, twice, tested, uninstalled; operators, hooks and nodes are pods that run.
+// Chart installation: default values, two releases, `helm test`, uninstall; operators, hooks and nodes run as pods.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ async function makeRoom(name: string, namespace: string, spec: object = {}): Pro
   await kubectl('-n', namespace, 'wait', '--for=condition=Ready', `mroom/${name}`, '--timeout=60s');
 }
 
-/** `kind/name` of all objects of a namespace but Events and what every namespace has. */
+/** `kind/name` of all objects of a namespace, except Events and default objects. */
 async function objectsOf(namespace: string): Promise<string[]> {
   const kinds = (await kubectl('api-resources', '--namespaced', '--verbs=list', '-o', 'name')).split('\n');
   const shown = kinds.filter((kind) => !/^events(\.|$)/.test(kind));
@@ -45,7 +45,7 @@ async function objectsOf(namespace: string): Promise<string[]> {
   return found.split('\n').filter((name) => name !== '' && !always.includes(name) && !/^endpoint/.test(name));
 }
 
-/** Objects of no namespace that a release made. */
+/** Cluster-scoped objects of a release. */
 async function wideObjects(): Promise<string> {
   return kubectl('get', 'clusterroles,clusterrolebindings,priorityclasses', '-l', 'app.kubernetes.io/managed-by=Helm', '-o', 'name');
 }
@@ -56,11 +56,11 @@ async function gone(namespace: string): Promise<void> {
     left = await objectsOf(namespace);
     return left.length === 0;
   };
-  // The garbage collector looks for new kinds every half minute.
-  await eventually(() => `nothing is left in ${namespace}: ${left}`, isEmpty, { within: 90_000, every: 500 });
+  // The garbage collector discovers new kinds every 30 s.
+  await eventually(() => `all objects of ${namespace} are deleted, except ${left}`, isEmpty, { within: 90_000, every: 500 });
 }
 
-/** The commands of NOTES.txt, each with the lines that it reads. */
+/** Commands of NOTES.txt, each with its input lines. */
 function commandsOf(notes: string): string[] {
   const lines = notes.split('\n').filter((line) => line.startsWith('  '));
   const commands: string[] = [];
@@ -84,7 +84,7 @@ async function shell(command: string): Promise<string> {
   return stdout;
 }
 
-test('with no values there are an operator and two nodes, and the lines of the notes work as they stand', async () => {
+test('default values install an operator and two nodes, and the commands of the notes work', async () => {
   const notes = await install('mediarooms', 'default');
   const commands = commandsOf(notes);
   const said = new Map<string, string>();
@@ -104,7 +104,7 @@ test('with no values there are an operator and two nodes, and the lines of the n
   assert.match(said.get('get rooms') ?? '', /^NAME[^\n]*\nfirst +/);
   assert.match(said.get('helm -n') ?? '', /TEST SUITE: +mediarooms-operator-smoke\n(.*\n)*Phase: +Succeeded/);
   assert.equal((await kubectl('get', 'pods', '-l', 'app.kubernetes.io/component=node', '-o', 'name')).split('\n').length, 2);
-  // The kubelets of this test forward no ports, but the rest of the line must be right.
+  // The kubelets of this test do not support port forwarding, but the command must be correct.
   const forward = commands.find((command) => command.includes('port-forward')) ?? '';
   assert.equal(forward, 'kubectl -n default port-forward svc/mediarooms 8080');
   assert.equal(await kubectl('get', 'svc', 'mediarooms', '-o', 'jsonpath={.spec.ports[*].port}'), '8080');
@@ -112,21 +112,21 @@ test('with no values there are an operator and two nodes, and the lines of the n
   assert.ok(commands.includes('kubectl delete crd rooms.mediarooms.dev mediaclusters.mediarooms.dev'));
 });
 
-test('helm test says what does not work, and leaves no room behind', async () => {
-  // As where nobody inside reaches the address of clients: nothing listens there.
+test('a failed helm test names the failed step and deletes its room', async () => {
+  // Nothing listens at this address, as if clients outside used an address unreachable from inside.
   const spec = { media: { announcedAddress: '127.0.0.1' } };
   await kubectl('patch', 'mcl', 'mediarooms', '--type=merge', '-p', JSON.stringify({ spec }));
   const nodes = ['mediarooms-0', 'mediarooms-1'];
   for (const node of nodes)
     await runner.waitForPod(node, ({ metadata }) => metadata.annotations?.['mediarooms.dev/media-address'] === '127.0.0.1');
-  // The file that a node reads it from is written after that, and would have clients told the address before until then.
+  // The address file of each node is updated later; until then clients would get the previous address.
   const files = nodes.map((node) => join(server.dir, 'pods', runner.pod(node).metadata.uid, 'volumes/pod/address'));
   await eventually('the nodes have another address', () => files.every((file) => readFileSync(file, 'utf8') === '127.0.0.1'));
   const { code } = await helm(['test', 'mediarooms', '--timeout', '60s']);
   assert.equal(code, 1);
   const said = runner.logOf('mediarooms-operator-smoke');
-  assert.match(said, /The media address 127.0.0.1 port 3\d{4} does not answer over UDP: no answer within 8 s/);
-  assert.doesNotMatch(said, /the media nodes work/);
+  assert.match(said, /The media address 127.0.0.1 port 3\d{4} does not respond over UDP: no response within 8 s/);
+  assert.doesNotMatch(said, /smoke test passed/);
   await mustRun(helm, ['upgrade', 'mediarooms', chartFolder, '--wait', '--set', 'test.media=false', '--force-conflicts']);
   await mustRun(helm, ['test', 'mediarooms', '--timeout', '60s']);
   const secret = await kubectl('get', 'secret', 'mediarooms-api-tokens', '-o', 'jsonpath={.data.admin}');
@@ -139,7 +139,7 @@ test('helm test says what does not work, and leaves no room behind', async () =>
   await kubectl('patch', 'mcl', 'mediarooms', '--type=json', '-p', '[{"op":"remove","path":"/spec/media"}]');
 });
 
-test('a second install in another namespace has nodes, rooms and tokens of its own', async () => {
+test('a second installation in another namespace has separate nodes, rooms and tokens', async () => {
   await install('mediarooms', 'team', ...quick);
   await available('mediarooms', 'team');
   await makeRoom('first', 'team');
@@ -147,11 +147,11 @@ test('a second install in another namespace has nodes, rooms and tokens of its o
   assert.notEqual(await token('team'), await token('default'));
   await uninstall('mediarooms', 'team');
   await gone('team');
-  // The first one does not notice.
+  // The first installation is not affected.
   await kubectl('wait', '--for=condition=Ready', 'mroom/first', '--timeout=60s');
 });
 
-test('a second release in the same namespace stands by, and goes without touching the first', async () => {
+test('a second release in the same namespace waits for the Lease, and its uninstall does not affect the first', async () => {
   const before = await kubectl('get', 'mroom', 'first', '-o', 'jsonpath={.status.incarnation}');
   await install('second', 'default', ...quick);
   await available('second', 'default');
@@ -163,13 +163,13 @@ test('a second release in the same namespace stands by, and goes without touchin
   await kubectl('wait', '--for=delete', 'pod/second-0', '--timeout=60s');
 });
 
-test('uninstall ends rooms and nodes in order and leaves no object, no finalizer and no process', async () => {
+test('uninstall ends rooms before nodes and leaves no object, no finalizer and no process', async () => {
   const pids = runner.pods.flatMap(({ metadata }) => runner.pidOf(metadata.name, metadata.namespace) ?? []);
   assert.ok(pids.length >= 3);
   await uninstall('mediarooms', 'default');
   await gone('default');
   assert.equal(await wideObjects(), '');
   for (const pid of pids) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
-  // What the notes say of the definitions.
+  // The command of the notes that deletes the CRDs.
   await shell('kubectl delete crd rooms.mediarooms.dev mediaclusters.mediarooms.dev');
 });

@@ -1,4 +1,4 @@
-// From the first chart, which is kept as it was, to this one and back, with a room that lives; operators and nodes are pods that run.
+// Chart upgrade: from the first chart (fixture) to this one and back, with a live room; operators and nodes run as pods.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -13,7 +13,7 @@ const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
 const helm = helmOf(server);
 const values = ['--set', 'mediaCluster.spec.replicas=1', '--set', 'mediaCluster.spec.drain.timeoutSeconds=2'];
-/** Seconds for what takes some twelve on a quiet machine: nothing here is about time. */
+/** Generous timeout in seconds, because this test is not about time. */
 const timeoutSeconds = 200;
 const slow = { timeout: 4_000 * timeoutSeconds };
 const wait = ['--wait', '--timeout', `${timeoutSeconds}s`];
@@ -25,7 +25,7 @@ async function kubectl(...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-/** All that must stay: where the room is and since when, the process of its node, and every secret. */
+/** State that must be kept: location and start of the room, the process of its node, and every Secret. */
 async function kept() {
   await kubectl('wait', '--for=condition=Ready', 'mroom/kept', `--timeout=${timeoutSeconds}s`);
   const room = JSON.parse(await kubectl('get', 'mroom', 'kept', '-o', 'json'));
@@ -47,7 +47,7 @@ const definitionVersion = async () => {
 const operatorPods = async () =>
   (await kubectl('get', 'pods', '-l', 'app.kubernetes.io/component=operator', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
 
-/** Until the MediaCluster is as its newest spec says. */
+/** Waits until the MediaCluster matches its latest spec. */
 async function settled(): Promise<void> {
   const generation = await kubectl('get', 'mcl', 'rooms', '-o', 'jsonpath={.metadata.generation}');
   await kubectl('wait', `--for=jsonpath={.status.observedGeneration}=${generation}`, 'mcl/rooms', `--timeout=${timeoutSeconds}s`);
@@ -55,32 +55,28 @@ async function settled(): Promise<void> {
     await kubectl('wait', `--for=condition=${condition}`, 'mcl/rooms', `--timeout=${timeoutSeconds}s`);
 }
 
-test(
-  'an upgrade from the first chart replaces the operator and older definitions, and touches neither room, node nor secret',
-  slow,
-  async () => {
-    await mustRun(helm, ['install', 'rooms', firstChart, ...wait, ...values]);
-    await settled();
-    await server.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'kept', namespace: 'default' } });
-    const before = await kept();
-    const operators = await operatorPods();
+test('an upgrade from the first chart replaces the operator and older CRDs, and keeps room, node and Secrets', slow, async () => {
+  await mustRun(helm, ['install', 'rooms', firstChart, ...wait, ...values]);
+  await settled();
+  await server.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'kept', namespace: 'default' } });
+  const before = await kept();
+  const operators = await operatorPods();
 
-    // Whatever differs between the two, there is a new operator.
-    const more = ['--set', 'operator.podAnnotations.upgraded=yes', '--set', 'mediaCluster.spec.config.limits.maxRooms=7'];
-    await mustRun(helm, ['upgrade', 'rooms', chartFolder, ...wait, ...values, ...more]);
-    await settled();
-    assert.deepEqual(await kept(), before);
-    assert.equal(await maxRooms(), '7');
-    assert.equal(await definitionVersion(), manifest.version);
-    // Helm waits for the new one; the old one has its time to end.
-    for (const name of operators) await kubectl('wait', '--for=delete', `pod/${name}`, `--timeout=${timeoutSeconds}s`);
-    const now = await operatorPods();
-    assert.deepEqual(
-      operators.filter((name) => now.includes(name)),
-      [],
-    );
-  },
-);
+  // Forces a new operator pod.
+  const more = ['--set', 'operator.podAnnotations.upgraded=yes', '--set', 'mediaCluster.spec.config.limits.maxRooms=7'];
+  await mustRun(helm, ['upgrade', 'rooms', chartFolder, ...wait, ...values, ...more]);
+  await settled();
+  assert.deepEqual(await kept(), before);
+  assert.equal(await maxRooms(), '7');
+  assert.equal(await definitionVersion(), manifest.version);
+  // Helm waits for the new pod; the old pod has its grace period.
+  for (const name of operators) await kubectl('wait', '--for=delete', `pod/${name}`, `--timeout=${timeoutSeconds}s`);
+  const now = await operatorPods();
+  assert.deepEqual(
+    operators.filter((name) => now.includes(name)),
+    [],
+  );
+});
 
 test('the same upgrade again changes nothing', slow, async () => {
   const versions = () => kubectl('get', 'mcl,deployment,role,rolebinding,serviceaccount', '-o', 'jsonpath={.items[*].metadata.generation}');
@@ -89,7 +85,7 @@ test('the same upgrade again changes nothing', slow, async () => {
   assert.deepEqual([await kept(), await versions()], [before, objects]);
 });
 
-test('an upgrade that the schema refuses leaves everything as it is', slow, async () => {
+test('an upgrade that the schema rejects changes nothing', slow, async () => {
   const before = await kept();
   const { code, stderr } = await helm(['upgrade', 'rooms', chartFolder, '--reuse-values', '--set', 'mediaCluster.spec.replica=2']);
   assert.equal(code, 1);
@@ -101,17 +97,17 @@ test('an upgrade that the schema refuses leaves everything as it is', slow, asyn
   assert.equal(await maxRooms(), '7');
 });
 
-test('a rollback to the first chart brings its settings back, with the room and the secrets as they are', slow, async () => {
+test('a rollback to the first chart restores its settings and keeps the room and the Secrets', slow, async () => {
   const before = await kept();
   await mustRun(helm, ['rollback', 'rooms', '1', ...wait]);
   await settled();
   assert.deepEqual(await kept(), before);
   assert.equal(await maxRooms(), undefined);
-  // Definitions are never replaced by older ones.
+  // CRDs are never downgraded.
   assert.equal(await definitionVersion(), manifest.version);
 });
 
-test('what the first chart installed is gone after the uninstall of this one', slow, async () => {
+test('an uninstall of this chart deletes the objects of the first chart too', slow, async () => {
   await mustRun(helm, ['upgrade', 'rooms', chartFolder, ...wait, ...values]);
   await mustRun(helm, ['uninstall', 'rooms', '--timeout', `${timeoutSeconds}s`]);
   await kubectl('wait', '--for=delete', 'mroom,mcl,pods,secrets', '--all', `--timeout=${timeoutSeconds}s`);

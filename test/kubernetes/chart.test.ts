@@ -1,4 +1,4 @@
-// The chart: what it refuses, and that the API server takes all that it renders; installed it is in chart-install.test.ts.
+// Chart templates: rejected values, and server-side validation of all rendered objects. Installation: chart-install.test.ts.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ for (const name of ['media', 'team-a', 'team-b']) await server.kubectl(['create'
 const helm = helmOf();
 type Values = Record<string, unknown>;
 
-/** Flags, and what they read from standard input. */
+/** Flags, and their standard input. */
 const given = (values: Values) => [['-f', '-'], JSON.stringify(values)] as const;
 
 async function render(values: Values): Promise<string> {
@@ -27,15 +27,15 @@ async function render(values: Values): Promise<string> {
 }
 
 const labels = { team: 'media' };
-/** Every value of values.yaml is set in one of them. */
+/** Every value of values.yaml is set in one of these sets. */
 const valueSets: Record<string, Values> = {
   none: {},
-  'images of a registry of ones own': {
+  'images of a private registry': {
     operator: { image: { repository: 'registry.example:5000/mediarooms/operator', tag: 'edge', pullPolicy: 'Always' } },
     node: { image: { repository: 'registry.example:5000/mediarooms/node', digest: `sha256:${'0a'.repeat(32)}` } },
     imagePullSecrets: [{ name: 'registry' }],
   },
-  'two operators that are spread': {
+  'two operators with topology spread': {
     operator: {
       replicas: 2,
       logLevel: 'debug',
@@ -49,7 +49,7 @@ const valueSets: Record<string, Values> = {
       topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} }],
     },
   },
-  'annotations as clouds and injectors want them': {
+  'annotations of clouds and injectors': {
     operator: {
       podAnnotations: { 'vault.hashicorp.com/agent-inject-template': '{{ with secret "kv/mediarooms" }}{{ .Data.data.token }}{{ end }}' },
     },
@@ -61,8 +61,8 @@ const valueSets: Record<string, Values> = {
   'all namespaces': { operator: { watchNamespaces: ['*'] } },
   'three namespaces': { operator: { watchNamespaces: ['media', 'team-a', 'team-b'] } },
   'an operator alone': { mediaCluster: { create: false }, operator: { watchNamespaces: ['team-a'] } },
-  'rights from elsewhere': { rbac: { create: false }, serviceAccount: { name: 'given', annotations: { 'example.com/role': 'rooms' } } },
-  'no rights of the whole cluster': { rbac: { nodes: false, definitions: false } },
+  'external RBAC': { rbac: { create: false }, serviceAccount: { name: 'given', annotations: { 'example.com/role': 'rooms' } } },
+  'no cluster-wide permissions': { rbac: { nodes: false, definitions: false } },
   monitoring: {
     monitoring: {
       serviceMonitor: { create: true, labels, interval: '15s' },
@@ -80,7 +80,7 @@ const valueSets: Record<string, Values> = {
     uninstall: { timeoutSeconds: 600 },
     test: { media: false },
   },
-  'a MediaCluster with all that is around it': {
+  'a MediaCluster with all optional objects': {
     mediaCluster: {
       spec: {
         replicas: 3,
@@ -108,7 +108,7 @@ test('helm lint --strict finds nothing', async () => {
 });
 
 for (const [name, values] of Object.entries(valueSets)) {
-  test(`what is rendered is taken by the API server, field by field, and is the same each time: ${name}`, async () => {
+  test(`rendered objects are valid for the API server and reproducible: ${name}`, async () => {
     const text = await render(values);
     assert.equal(await render(values), text);
     const input = text.replace(/^ *helm.sh\/hook.*\n/gm, '');
@@ -121,16 +121,16 @@ for (const [name, values] of Object.entries(valueSets)) {
   });
 }
 
-test('a release of the longest name is taken, too', async () => {
+test('a release with the longest name is valid', async () => {
   const [flags, input] = given({ monitoring: { serviceMonitor: { create: true }, alerts: { create: true }, dashboard: { create: true } } });
-  // Helm takes no longer one.
+  // The maximum of Helm.
   const text = await mustRun(helm, ['template', 'r'.repeat(53), chartFolder, '--namespace', 'media', ...flags], input);
   const flagsOfApply = ['--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
   const { code, stderr } = await server.kubectl(['apply', ...flagsOfApply], { input: text });
   assert.equal(code, 0, stderr);
 });
 
-test('an operator that may read Nodes from now on, or no more, is started anew: it asks once what it may', async () => {
+test('a change of the permission to read Nodes restarts the operator', async () => {
   const podOf = async (values: Values) => {
     const documents = parseAllDocuments(await render(values)).map(
       (document) => document.toJS() as { kind?: string; spec?: { template: object } },
@@ -147,7 +147,7 @@ test('an operator that may read Nodes from now on, or no more, is started anew: 
   assert.deepEqual(may, again);
 });
 
-test('where rights come from elsewhere no Role is made, and what uninstalls has the account that was given', async () => {
+test('with external RBAC no Role is rendered, and the uninstall hook uses the given ServiceAccount', async () => {
   type Rendered = { kind: string; spec: { template: { spec: { serviceAccountName: string } } } } | null;
   const values = { rbac: { create: false }, serviceAccount: { name: 'given' } };
   const objects = parseAllDocuments(await render(values)).map((document) => document.toJS() as Rendered);
@@ -159,7 +159,7 @@ test('where rights come from elsewhere no Role is made, and what uninstalls has 
   assert.equal(hook?.spec.template.spec.serviceAccountName, 'given');
 });
 
-test('the notes name the Secret that the API tokens are in', async () => {
+test('the notes name the Secret of the API tokens', async () => {
   const [flags, input] = given({ mediaCluster: { spec: { secrets: { apiTokens: { name: 'given-tokens' } } } } });
   const said = await mustRun(
     helmOf(server),
@@ -170,7 +170,7 @@ test('the notes name the Secret that the API tokens are in', async () => {
   assert.doesNotMatch(said, /get secret rooms-api-tokens/);
 });
 
-test('each value of the chart is set in one of these sets', () => {
+test('each chart value is set in one of the tested sets', () => {
   const defaults = parse(readFileSync(join(chartFolder, 'values.yaml'), 'utf8')) as Values;
   const isGroup = (value: unknown): value is Values =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
@@ -186,7 +186,7 @@ test('each value of the chart is set in one of these sets', () => {
 const refused: Record<string, [values: Values, sentence: RegExp]> = {
   'an unknown name': [{ nodes: {} }, /at '': additional properties 'nodes' not allowed/],
   'a misspelt name': [{ operator: { imagee: {} } }, /at '\/operator': additional properties 'imagee' not allowed/],
-  'a word for a number': [{ operator: { replicas: 'many' } }, /at '\/operator\/replicas': got string, want integer/],
+  'a string for a number': [{ operator: { replicas: 'many' } }, /at '\/operator\/replicas': got string, want integer/],
   'too many operators': [{ operator: { replicas: 9 } }, /at '\/operator\/replicas': maximum: got 9, want 5/],
   'a pull policy': [
     { operator: { image: { pullPolicy: 'Sometimes' } } },
@@ -194,19 +194,19 @@ const refused: Record<string, [values: Values, sentence: RegExp]> = {
   ],
   'an image without a name': [{ operator: { image: { repository: '' } } }, /repository': minLength: got 0, want 1/],
   'half a digest': [{ node: { image: { digest: 'sha256:12' } } }, /digest': 'sha256:12' does not match pattern/],
-  'a level of the log': [{ operator: { logLevel: 'trace' } }, /logLevel': value must be one of 'error', 'warning', 'info', 'debug'/],
+  'a log level': [{ operator: { logLevel: 'trace' } }, /logLevel': value must be one of 'error', 'warning', 'info', 'debug'/],
   'a namespace': [{ operator: { watchNamespaces: ['A_B'] } }, /watchNamespaces\/0': 'A_B' does not match pattern/],
-  'all namespaces and one': [{ operator: { watchNamespaces: ['*', 'b'] } }, /'\*' is all namespaces, and stands alone/],
-  'a MediaCluster that nobody watches': [
+  'all namespaces and one': [{ operator: { watchNamespaces: ['*', 'b'] } }, /'\*' means all namespaces and must be the only item/],
+  'an unwatched MediaCluster': [
     { operator: { watchNamespaces: ['team-a'] } },
-    /operator.watchNamespaces must have media, where the MediaCluster is made; or set mediaCluster.create=false/,
+    /operator.watchNamespaces must contain media, the namespace of the MediaCluster; or set mediaCluster.create=false/,
   ],
-  'a label that is no text': [{ operator: { podLabels: { a: { b: '1' } } } }, /podLabels\/a': got object, want string/],
+  'a label that is not a string': [{ operator: { podLabels: { a: { b: '1' } } } }, /podLabels\/a': got object, want string/],
   'a pull secret without a name': [{ imagePullSecrets: ['registry'] }, /imagePullSecrets\/0': got string, want object/],
-  'an account': [{ serviceAccount: { name: 'Not_A_Name' } }, /serviceAccount\/name': 'Not_A_Name' does not match pattern/],
+  'a ServiceAccount name': [{ serviceAccount: { name: 'Not_A_Name' } }, /serviceAccount\/name': 'Not_A_Name' does not match pattern/],
   'yes for true': [{ rbac: { create: 'yes' } }, /rbac\/create': got string, want boolean/],
-  'a name of a MediaCluster': [{ mediaCluster: { name: 'My_Cluster' } }, /mediaCluster\/name': 'My_Cluster' does not match pattern/],
-  'a long name of a MediaCluster': [{ mediaCluster: { name: 'a'.repeat(41) } }, /mediaCluster\/name': maxLength: got 41, want 40/],
+  'a MediaCluster name': [{ mediaCluster: { name: 'My_Cluster' } }, /mediaCluster\/name': 'My_Cluster' does not match pattern/],
+  'a long MediaCluster name': [{ mediaCluster: { name: 'a'.repeat(41) } }, /mediaCluster\/name': maxLength: got 41, want 40/],
   'a misspelt field of the MediaCluster': [
     { mediaCluster: { spec: { replica: 3 } } },
     /mediaCluster\/spec': additional properties 'replica' not allowed/,
@@ -220,13 +220,13 @@ const refused: Record<string, [values: Values, sentence: RegExp]> = {
     { mediaCluster: { spec: { secrets: { apiTokens: 'plain' } } } },
     /secrets\/apiTokens': got string, want object/,
   ],
-  'a priority beyond those of users': [{ priorityClass: { value: 2_000_000_000 } }, /priorityClass\/value': maximum/],
-  'a time': [{ monitoring: { serviceMonitor: { interval: 'often' } } }, /interval': 'often' does not match pattern/],
-  'no time for the end': [{ uninstall: { timeoutSeconds: 0 } }, /uninstall\/timeoutSeconds': minimum: got 0, want 1/],
+  'a priority above the maximum of users': [{ priorityClass: { value: 2_000_000_000 } }, /priorityClass\/value': maximum/],
+  'a scrape interval': [{ monitoring: { serviceMonitor: { interval: 'often' } } }, /interval': 'often' does not match pattern/],
+  'an uninstall timeout of zero': [{ uninstall: { timeoutSeconds: 0 } }, /uninstall\/timeoutSeconds': minimum: got 0, want 1/],
 };
 
 for (const [name, [values, sentence]] of Object.entries(refused)) {
-  test(`a wrong value is refused before anything is done: ${name}`, async () => {
+  test(`an invalid value is rejected before any change: ${name}`, async () => {
     const [flags, input] = given(values);
     const { code, stdout, stderr } = await helm(['template', 'rooms', chartFolder, '--namespace', 'media', ...flags], input);
     assert.equal(code, 1);
@@ -235,7 +235,7 @@ for (const [name, [values, sentence]] of Object.entries(refused)) {
   });
 }
 
-test('what only the MediaCluster itself knows is refused by the API server with its sentence', async () => {
+test('a violation of a MediaCluster rule is rejected by the API server with its message', async () => {
   const input = await render({ mediaCluster: { spec: { replicas: 20, ingress: { host: 'https://rooms.example/' } } } });
   const { code, stderr } = await server.kubectl(['apply', '--server-side', '--dry-run=server', '-n', 'media', '-f', '-'], { input });
   assert.equal(code, 1);
@@ -243,7 +243,7 @@ test('what only the MediaCluster itself knows is refused by the API server with 
   assert.match(stderr, /must be a host name in lower case, without a scheme/);
 });
 
-test('two releases make no object of one name, wherever they are', async () => {
+test('two releases never create objects of the same name', async () => {
   const named = async (release: string, namespace: string, values: Values) => {
     const [flags, input] = given(values);
     const text = await mustRun(helm, ['template', release, chartFolder, '--namespace', namespace, ...flags], input);
@@ -266,7 +266,7 @@ test('two releases make no object of one name, wherever they are', async () => {
   }
 });
 
-test('the chart has what it needs beside its templates', () => {
+test('the chart contains all files that its templates need', () => {
   assert.deepEqual(readdirSync(join(chartFolder, 'crds')).sort(), ['mediacluster.yaml', 'room.yaml']);
   const { version, appVersion } = parse(readFileSync(join(chartFolder, 'Chart.yaml'), 'utf8'));
   const manifest = JSON.parse(readFileSync(join(chartFolder, '../package.json'), 'utf8'));

@@ -1,4 +1,4 @@
-// TLS between the nodes of a MediaCluster: the operator's own authority, mounted without its key, renewed while the nodes run.
+// TLS between the nodes of a MediaCluster: CA of the operator, mounted without its key, renewed while the nodes run.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -11,7 +11,7 @@ const day = 24 * 3_600_000;
 const server = await startControlPlane({ after });
 await applyDefinitions(server);
 await startPodRunner(server);
-/** How far the operator's clock is from ours. */
+/** Offset of the clock of the operator. */
 let shift = -370 * day;
 await ClusterOperator.start(server, { clock: () => new Date(Date.now() + shift) });
 const drain = { timeoutSeconds: 1 };
@@ -28,20 +28,20 @@ const isBy = (data: Record<string, string>, authority = '') =>
 
 async function meet(user: MediaClusterUser, pods: readonly ClusterPod[]): Promise<void> {
   const apis = await Promise.all(pods.map((pod) => user.api(pod)));
-  await user.until('both nodes know each other', async () => {
+  await user.until('both nodes are connected', async () => {
     const counts = await Promise.all(apis.map(async (api) => (await api.get('/health')).body.data?.distribution.nodesInCluster));
     return counts.every((count) => count === pods.length);
   });
 }
 
-test('nodes meet by certificates of the operator, before and after its authority was renewed while they ran', async () => {
+test('nodes connect with certificates of the operator, before and after a renewal of the CA at runtime', async () => {
   const user = await MediaClusterUser.make(server, 'certified', { ...spec, replicas: 0 });
-  await user.until('the Secret is made', async () => (await user.names('secrets')).includes('c-certificates'));
+  await user.until('the Secret is created', async () => (await user.names('secrets')).includes('c-certificates'));
   const first = await secret(user);
   assert.deepEqual(Object.keys(first).sort(), ['ca.crt', 'ca.key', 'tls.crt', 'tls.key']);
-  // A year later, in which the operator did not run: a certificate at once, and a second authority beside the one that nodes may know.
+  // A year later, during which the operator did not run: a new certificate at once, and a second CA to be loaded by the nodes.
   shift = -2 * day;
-  await user.until('a second authority is made', async () => authoritiesIn(await secret(user)).length === 2);
+  await user.until('a second CA is added', async () => authoritiesIn(await secret(user)).length === 2);
   const second = await secret(user);
   const [added, known] = authoritiesIn(second);
   assert.equal(known, first['ca.crt']);
@@ -60,31 +60,34 @@ test('nodes meet by certificates of the operator, before and after its authority
   });
   const env = Object.fromEntries((running.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
   assert.equal(env.SVC_DIST_TLS, 'required');
-  // The renewal: the second authority signs, the first is trusted on, and no pod is made anew for it.
+  // Renewal: the second CA signs, the first stays trusted, and no pod is recreated.
   shift = 0;
-  await user.until('the second authority signs', async () => isBy(await secret(user), added));
+  await user.until('the second CA signs', async () => isBy(await secret(user), added));
   assert.deepEqual(authoritiesIn(await secret(user)), [added, known]);
   await meet(user, pods);
-  // One that starts with the renewed files meets one that has run since before.
+  // A pod that starts with the renewed files connects to a pod that started before.
   await user.kubectl('delete', 'pod', 'c-1', '--wait=false');
-  await user.until('it is gone', async () => !(await user.livingPods()).some(({ metadata }) => metadata.uid === pods[1]?.metadata.uid));
-  await user.until('another is there', async () => (await user.livingPods()).length === 2);
+  await user.until(
+    'the pod is deleted',
+    async () => !(await user.livingPods()).some(({ metadata }) => metadata.uid === pods[1]?.metadata.uid),
+  );
+  await user.until('another pod exists', async () => (await user.livingPods()).length === 2);
   const living = await user.settled(...(await user.livingPods()).map(({ metadata }) => metadata.name));
   assert.equal(living[0]?.metadata.uid, pods[0]?.metadata.uid);
   await meet(user, living);
 });
 
-test('a Secret that somebody else made is left as it is, and the operator makes one where it goes', async () => {
+test('a foreign certificate Secret is not changed, and the operator creates one after its deletion', async () => {
   shift = 0;
   const user = await MediaClusterUser.make(server, 'changing', { replicas: 0, drain });
-  await user.until('nothing is under way', () => user.rests());
+  await user.until('no change is in progress', () => user.rests());
   assert.ok(!(await user.names('secrets')).includes('c-certificates'));
   const stringData = { 'ca.crt': 'of cert-manager', 'tls.crt': 'of cert-manager', 'tls.key': 'of cert-manager' };
   await user.send({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'changing', name: 'c-certificates' }, stringData });
   await user.apply({ replicas: 0, drain, distributionTls: 'optional' });
-  await user.until('nothing is under way', () => user.rests());
+  await user.until('no change is in progress', () => user.rests());
   assert.deepEqual(await secret(user), stringData);
   await user.kubectl('delete', 'secret', 'c-certificates');
-  await user.until('the operator makes one', async () => (await user.names('secrets')).includes('c-certificates'));
+  await user.until('the operator creates one', async () => (await user.names('secrets')).includes('c-certificates'));
   assert.equal(authoritiesIn(await secret(user)).length, 1);
 });

@@ -1,4 +1,4 @@
-// The candidate that a client gets is where its packets really arrive, for every way in which media is exposed.
+// Exposure: packets arrive at the candidate that a client gets, for every exposure of media.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
@@ -13,9 +13,9 @@ const runner = await startPodRunner(server);
 await ClusterOperator.start(server);
 const drain = { timeoutSeconds: 1 };
 
-// Ports of hosts are above those that other tests are given, which some listen on at all addresses, and below node ports.
+// Host ports are above the ports of other tests, which may listen on all addresses, and below node ports.
 
-/** Sends packets to the candidates that a peer on each pod gets. @returns their addresses */
+/** Sends packets to the candidates of a peer on each pod. @returns their addresses */
 async function reach(user: MediaClusterUser, pods: readonly ClusterPod[]): Promise<string[]> {
   const reached: string[] = [];
   for (const [index, pod] of pods.entries()) {
@@ -35,7 +35,7 @@ async function reach(user: MediaClusterUser, pods: readonly ClusterPod[]): Promi
 const hostOf = (pod: ClusterPod) => runner.hosts.find(({ name }) => name === pod.spec.nodeName);
 const addresses = (reached: readonly string[]) => reached.map((each) => each.split(':')[0]);
 
-test('nodePort: the external address of the host and the node port that the container listens on', async () => {
+test('nodePort announces the external address of the Kubernetes node and the node port on which the container listens', async () => {
   const user = await MediaClusterUser.make(server, 'node-port', { replicas: 3, drain });
   const pods = await user.settled('c-0', 'c-1', 'c-2');
   assert.deepEqual(
@@ -44,7 +44,7 @@ test('nodePort: the external address of the host and the node port that the cont
   );
 });
 
-test('hostPort: the address of the host and a port of its own for each pod there', async () => {
+test('hostPort announces the host address and a separate port for each pod', async () => {
   const media = { exposure: 'hostPort', announcedAddress: 'nodeInternalIP', ports: { from: 29_910, to: 29_939 } };
   const user = await MediaClusterUser.make(server, 'host-port', { replicas: 3, drain, media });
   const pods = await user.settled('c-0', 'c-1', 'c-2');
@@ -55,7 +55,7 @@ test('hostPort: the address of the host and a port of its own for each pod there
   assert.deepEqual(pods.map(basePort), [29_910, 29_911, 29_912]);
 });
 
-test('hostNetwork: the host itself, one pod for each', async () => {
+test('hostNetwork announces the host address, with one pod per Kubernetes node', async () => {
   const media = { exposure: 'hostNetwork', announcedAddress: 'nodeInternalIP', ports: { from: 29_950, to: 29_979 } };
   const user = await MediaClusterUser.make(server, 'host-network', { replicas: 2, drain, media });
   const pods = await user.settled('c-0', 'c-1');
@@ -66,7 +66,7 @@ test('hostNetwork: the host itself, one pod for each', async () => {
   await reach(user, pods);
 });
 
-test('podIP: the address of the pod, and the same ports everywhere', async () => {
+test('podIP announces the address of the pod, with the same ports for all pods', async () => {
   const user = await MediaClusterUser.make(server, 'pod-ip', { replicas: 2, drain, media: { exposure: 'podIP' } });
   const pods = await user.settled('c-0', 'c-1');
   assert.deepEqual(
@@ -75,7 +75,7 @@ test('podIP: the address of the pod, and the same ports everywhere', async () =>
   );
 });
 
-test('loadBalancer: its own address', async () => {
+test('loadBalancer announces the address of the load balancer', async () => {
   const user = await MediaClusterUser.make(server, 'balancer', { replicas: 2, drain, media: { exposure: 'loadBalancer' } });
   const pods = await user.settled('c-0', 'c-1');
   type Balanced = { status: { loadBalancer: { ingress: { ip: string }[] } } };
@@ -86,7 +86,7 @@ test('loadBalancer: its own address', async () => {
   );
 });
 
-test('another class of load balancers is a rollout, since a Service keeps the one that it has', async () => {
+test('a change of the load balancer class causes a rollout, because a Service keeps its class', async () => {
   const media = (className: string) => ({ exposure: 'loadBalancer', loadBalancer: { className } });
   const user = await MediaClusterUser.make(server, 'classes', { replicas: 1, drain, media: media('example.com/old') });
   await user.settled('c-0');
@@ -94,10 +94,10 @@ test('another class of load balancers is a rollout, since a Service keeps the on
   const [pod] = await user.settled('c-1');
   const service = await user.get<{ spec: { loadBalancerClass: string } }>('services', `${pod?.metadata.name}-media`);
   assert.equal(service.spec.loadBalancerClass, 'example.com/new');
-  await user.until('nothing is wrong', async () => (await user.condition('Degraded')).status === 'False');
+  await user.until('the cluster is not Degraded', async () => (await user.condition('Degraded')).status === 'False');
 });
 
-test('addresses as they are written', async () => {
+test('literal addresses are announced verbatim', async () => {
   const host = runner.hosts[0]?.externalIP ?? '';
   const media = { announcedAddress: `${host} 192.0.2.7` };
   const user = await MediaClusterUser.make(server, 'literal', { replicas: 1, drain, media });
@@ -105,7 +105,7 @@ test('addresses as they are written', async () => {
   assert.equal(pod?.metadata.annotations['mediarooms.dev/media-address'], `${host} 192.0.2.7`);
 });
 
-test('another exposure is a rollout: old pods keep what they need until they go', async () => {
+test('a change of the exposure causes a rollout, and old pods keep their Services until they are removed', async () => {
   const spec = { replicas: 1, drain: { timeoutSeconds: 600 } };
   const user = await MediaClusterUser.make(server, 'moved', spec);
   const [old] = await user.settled('c-0');
@@ -118,5 +118,5 @@ test('another exposure is a rollout: old pods keep what they need until they go'
   assert.ok((await sendBytes(data, 100)) > 0);
   await room.leave();
   await user.settled('c-1');
-  await user.until('what it needed is gone', async () => (await user.names('services')).join() === 'c,c-1,c-nodes');
+  await user.until('its Services are deleted', async () => (await user.names('services')).join() === 'c,c-1,c-nodes');
 });

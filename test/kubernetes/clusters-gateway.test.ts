@@ -1,4 +1,4 @@
-// A MediaCluster behind a Gateway: routes that a real API server takes, addresses that follow, and routes that go again.
+// Gateway: HTTPRoutes of a MediaCluster in a real API server, the resulting addresses, and their removal.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
@@ -26,7 +26,7 @@ await ClusterOperator.start(server, { httpRoutes: true });
 const drain = { timeoutSeconds: 1 };
 const parentRefs = [{ name: 'public', namespace: 'gateways', sectionName: 'https' }];
 
-/** Paths of all routes, with the Service behind each. */
+/** Paths of all routes, with the Service of each. */
 async function paths(user: MediaClusterUser): Promise<Record<string, string>> {
   const rules = (await user.list<Route>('httpRoutes')).flatMap(({ spec }) => spec.rules);
   return Object.fromEntries(
@@ -34,7 +34,7 @@ async function paths(user: MediaClusterUser): Promise<Record<string, string>> {
   );
 }
 
-test('there is a route for the API and for each index, and nodes tell clients addresses behind the Gateway', async () => {
+test('routes exist for the API and each index, and nodes announce addresses of the Gateway', async () => {
   const user = await MediaClusterUser.make(server, 'gateway', {
     replicas: 1,
     maxReplicas: 2,
@@ -55,22 +55,22 @@ test('there is a route for the API and for each index, and nodes tell clients ad
   assert.equal((await user.cluster()).status?.url, 'https://rooms.example');
 });
 
-test('more paths than a route has room for are in several, and go when they are not wanted', async () => {
+test('paths beyond the limit of a route are split into several routes, which are deleted when not needed', async () => {
   const user = await MediaClusterUser.make(server, 'many', {
     replicas: 0,
     maxReplicas: 40,
     gateway: { parentRefs, host: 'rooms.example', tls: false, port: 8000 },
   });
-  await user.until('all routes are there', async () => (await user.names('httpRoutes')).length === 3);
+  await user.until('all routes exist', async () => (await user.names('httpRoutes')).length === 3);
   assert.deepEqual(await user.names('httpRoutes'), ['c', 'c-routes-1', 'c-routes-2']);
   const all = await paths(user);
   assert.equal(Object.keys(all).length, 42);
   assert.equal(all['/n/40'], 'c-40:8080');
-  await user.until('its address is told', async () => (await user.cluster()).status?.url === 'http://rooms.example:8000');
+  await user.until('its address is in the status', async () => (await user.cluster()).status?.url === 'http://rooms.example:8000');
   assert.equal((await user.condition('Degraded')).status, 'False');
   await user.apply({ replicas: 0, maxReplicas: 3, gateway: { parentRefs, host: 'rooms.example' } });
   await user.until('one is left', async () => (await user.names('httpRoutes')).join() === 'c');
   await user.apply({ replicas: 0, ingress: { host: 'rooms.example' } });
-  await user.until('an Ingress is in its place', async () => (await user.names('httpRoutes')).length === 0);
+  await user.until('an Ingress replaces it', async () => (await user.names('httpRoutes')).length === 0);
   assert.deepEqual(await user.names('ingresses'), ['c']);
 });

@@ -1,4 +1,4 @@
-// Hosts that go away: announced, by eviction, or without a word.
+// Kubernetes nodes that are removed: cordoned, drained, or failed.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,9 +24,9 @@ async function kubectl(...args: string[]): Promise<void> {
   assert.equal(code, 0, stderr);
 }
 
-/** A cluster of one node with a live room on it. */
+/** A cluster of one node with a live room. */
 async function withRoom(namespace: string): Promise<{ user: MediaClusterUser; pod: ClusterPod; host: string; room: LiveRoom }> {
-  // All clusters have one name: the label tells their pods apart, those of earlier tests on the same host too.
+  // All clusters have the same name; the label distinguishes their pods, also those of earlier tests on the same Kubernetes node.
   const user = await MediaClusterUser.make(server, namespace, { replicas: 1, drain, podTemplate: { labels: { of: namespace } } });
   const [pod] = await user.settled('c-0');
   assert.ok(pod?.spec.nodeName);
@@ -39,7 +39,7 @@ async function stateOf(user: MediaClusterUser, pod: ClusterPod): Promise<string>
   return (await (await user.api(pod)).get('/health')).body.data.state;
 }
 
-test('a cordon drains the pods of its host once others are ready; an uncordon calls them back', async () => {
+test('a cordon drains the pods of a Kubernetes node once replacements are ready, and an uncordon cancels the drain', async () => {
   const { user, pod, host, room } = await withRoom('cordon');
   await kubectl('cordon', host);
   try {
@@ -51,12 +51,12 @@ test('a cordon drains the pods of its host once others are ready; an uncordon ca
   } finally {
     await kubectl('uncordon', host);
   }
-  await user.until('the pod takes rooms again', async () => (await stateOf(user, pod)) === 'accepting');
+  await user.until('the pod accepts rooms again', async () => (await stateOf(user, pod)) === 'accepting');
   assert.deepEqual(uids(await user.settled('c-0')), [pod.metadata.uid]);
   assert.equal(await room.lives(), true);
 });
 
-test('a taint of an autoscaler drains too, and the pod goes when its rooms have ended', async () => {
+test('a taint of an autoscaler drains a pod, which is removed when its rooms have ended', async () => {
   const { user, pod, host, room } = await withRoom('taint');
   await kubectl('taint', 'node', host, 'ToBeDeletedByClusterAutoscaler=1:NoSchedule');
   try {
@@ -68,7 +68,7 @@ test('a taint of an autoscaler drains too, and the pod goes when its rooms have 
   }
 });
 
-test('kubectl drain waits for live rooms and then takes the pod', async () => {
+test('kubectl drain waits for live rooms and then evicts the pod', async () => {
   const { user, host, room } = await withRoom('evicted');
   const selector = '--pod-selector=of=evicted';
   try {
@@ -79,7 +79,7 @@ test('kubectl drain waits for live rooms and then takes the pod', async () => {
     const patient = server.kubectl(['drain', host, selector, '--delete-emptydir-data', '--timeout=60s']);
     await room.leave();
     assert.equal((await patient).code, 0);
-    await user.until('one pod elsewhere is ready', async () => {
+    await user.until('one pod on another Kubernetes node is ready', async () => {
       const ready = await user.readyPods();
       return ready.length === 1 && ready[0]?.spec.nodeName !== host;
     });
@@ -88,11 +88,11 @@ test('kubectl drain waits for live rooms and then takes the pod', async () => {
   }
 });
 
-test('a host of which only the kubelet is silent is not lost: its media node answers, and a live room goes on', async () => {
+test('a Kubernetes node without a kubelet is not lost while its media node responds, and a live room continues', async () => {
   const { user, pod, host, room } = await withRoom('silent');
   runner.silenceHost(host);
   try {
-    await user.until('Kubernetes hears nothing of the host', async () => {
+    await user.until('Kubernetes reports the Kubernetes node as unreachable', async () => {
       const node = (await readObject(server, 'nodes', host)) as unknown as Host | undefined;
       return node?.status.conditions.find(({ type }) => type === 'Ready')?.status === 'Unknown';
     });
@@ -107,13 +107,13 @@ test('a host of which only the kubelet is silent is not lost: its media node ans
   assert.equal(await room.lives(), true);
 });
 
-test('pods of a lost host are replaced under another index, and the status says what happened', async () => {
+test('pods of a lost Kubernetes node are replaced under another index, and the status reports it', async () => {
   const user = await MediaClusterUser.make(server, 'lost', { replicas: 2, drain: { timeoutSeconds: 2 } });
   const pods = await user.settled('c-0', 'c-1');
   const host = pods[0]?.spec.nodeName ?? '';
   const lost = pods.filter(({ spec }) => spec.nodeName === host).map(({ metadata: { name } }) => name);
   await runner.failHost(host);
-  await user.until('two pods of other hosts work', async () => {
+  await user.until('two pods on other Kubernetes nodes are ready', async () => {
     const nodes = (await user.cluster()).status?.nodes ?? [];
     return nodes.length === 2 + lost.length && nodes.filter(({ state }) => state === 'Ready').length === 2;
   });
@@ -124,9 +124,9 @@ test('pods of a lost host are replaced under another index, and the status says 
   );
   const degraded = await user.condition('Degraded');
   assert.deepEqual([degraded.reason, degraded.status], ['HostLost', 'True']);
-  assert.match(degraded.message, new RegExp(`The host "${host}" is not heard of`));
+  assert.match(degraded.message, new RegExp(`Kubernetes node "${host}" is unreachable`));
   await runner.recoverHost(host);
-  await user.until('two pods are left and nothing is wrong', async () => {
+  await user.until('two pods remain and the cluster is not Degraded', async () => {
     const nodes = (await user.cluster()).status?.nodes ?? [];
     return nodes.length === 2 && nodes.every(({ state }) => state === 'Ready') && (await user.condition('Degraded')).status === 'False';
   });

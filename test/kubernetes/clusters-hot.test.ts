@@ -1,4 +1,4 @@
-// What changes while nodes run: configuration and keys reach living nodes, nobody is disconnected.
+// Reloadable settings: configuration and keys reach running nodes, and no peer is disconnected.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
@@ -13,14 +13,14 @@ import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 const server = await startControlPlane({ after });
 await applyDefinitions(server);
 const tokenLifetimeMs = 20_000;
-// A kubelet looks after a minute by itself: what is quicker here is the operator's doing.
+// The kubelet refreshes after a minute; a faster refresh is caused by the operator.
 const runner = await startPodRunner(server, { refreshMs: 60_000 });
 await ClusterOperator.start(server, { tokenLifetimeMs });
 const drain = { timeoutSeconds: 2 };
 const user = await MediaClusterUser.make(server, 'hot', { replicas: 2, drain });
 const pods = await user.settled('c-0', 'c-1');
 
-/** A room on the node of the pod, and a token for a peer of it. */
+/** A token of a peer in a new room on the node of the pod. */
 async function aPeer(pod: ClusterPod, roomId: string): Promise<string> {
   const api = await user.api(pod);
   assert.equal((await api.post('/room', { roomId })).status, 201);
@@ -37,7 +37,7 @@ async function mayEnter(pod: ClusterPod, token: string): Promise<boolean> {
   return socket.welcome.ok;
 }
 
-test('a changed configuration is soon in force on all nodes; nothing is started again, no peer is disconnected', async (t) => {
+test('a configuration change becomes effective on all nodes within seconds, without restarts or disconnected peers', async (t) => {
   const [pod] = pods;
   assert.ok(pod);
   const pids = pods.map(({ metadata }) => runner.pidOf(metadata.name, 'hot'));
@@ -46,15 +46,15 @@ test('a changed configuration is soon in force on all nodes; nothing is started 
   const elapsed = stopwatch();
   await user.apply({ replicas: 2, drain, config: { limits: { maxRooms: 0 } } });
   const { metadata } = await user.cluster();
-  await user.until('the configuration is in force', async () => {
+  await user.until('the configuration is effective', async () => {
     const { status } = await user.cluster();
     const synced = status?.conditions?.find(({ type }) => type === 'ConfigSynced');
     return synced?.status === 'True' && synced.observedGeneration === metadata.generation;
   });
   const took = elapsed();
-  t.diagnostic(`in force after ${Math.round(took)} ms`);
-  // The kubelet by itself would take a minute.
-  assertPrompt('to be in force', took, { promised: 10_000 });
+  t.diagnostic(`effective after ${Math.round(took)} ms`);
+  // The kubelet alone would take a minute.
+  assertPrompt('to be effective', took, { promised: 10_000 });
   for (const each of pods) assert.equal((await (await user.api(each)).post('/room', {})).status, 503);
   assert.deepEqual(
     pods.map((each) => runner.pidOf(each.metadata.name, 'hot')),
@@ -68,30 +68,30 @@ test('a changed configuration is soon in force on all nodes; nothing is started 
   peer.webSocket.terminate();
 });
 
-test('a Secret that the configuration names and that does not exist is told of; what was in force stays', async () => {
+test('a missing Secret of the configuration is reported, and the previous configuration stays effective', async () => {
   const spec = { replicas: 2, drain, secrets: { s3: { name: 'bucket-keys' } }, config: { s3: { bucket: 'records' } } };
   const hash = async () => (await user.pods()).map(({ metadata }) => metadata.annotations['mediarooms.dev/config-hash']);
   const before = await hash();
   await user.apply(spec);
-  await user.until('the missing Secret is told of', async () => (await user.condition('Degraded')).reason === 'SecretMissing');
-  assert.match((await user.condition('Degraded')).message, /^The Secret "bucket-keys", which secrets\.s3 needs, does not exist\./);
+  await user.until('the missing Secret is reported', async () => (await user.condition('Degraded')).reason === 'SecretMissing');
+  assert.match((await user.condition('Degraded')).message, /^Secret "bucket-keys", which secrets\.s3 needs, does not exist\./);
   assert.equal((await user.condition('ConfigSynced')).reason, 'SecretMissing');
   assert.deepEqual(await hash(), before);
   const stringData = { accessKeyId: 'id', secretAccessKey: 'key' };
   await user.send({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'hot', name: 'bucket-keys' }, stringData });
-  await user.until('the configuration is in force', async () => (await user.condition('ConfigSynced')).status === 'True');
+  await user.until('the configuration is effective', async () => (await user.condition('ConfigSynced')).status === 'True');
   assert.equal((await user.condition('Degraded')).status, 'False');
   assert.notDeepEqual(await hash(), before);
 });
 
-test('keys rotate in two steps while a token stays good, until it would have expired', async (t) => {
+test('keys rotate in two steps, and a token stays valid until it expires', async (t) => {
   const [pod] = pods;
   assert.ok(pod);
   await user.apply({ replicas: 2, drain });
-  await user.until('the configuration is in force', () => user.rests());
+  await user.until('the configuration is effective', () => user.rests());
   const token = await aPeer(pod, 'rotated');
   const { current } = await keys();
-  // Told of each, however short it lasts.
+  // Records each step, however short.
   const seen: { stage: string; previous: string | undefined }[] = [];
   const secrets = new Informer<ApiObject & { data: Record<string, string> }>(server.client, '/api/v1/namespaces/hot/secrets', (now) => {
     if (now?.metadata.name !== 'c-secret-keys') return;
@@ -102,7 +102,7 @@ test('keys rotate in two steps while a token stays good, until it would have exp
   t.after(() => secrets.close());
   await secrets.start();
   await user.apply({ replicas: 2, drain, keyRotation: { generation: 1 } });
-  await user.until('the rotation is through', async () => {
+  await user.until('the rotation is complete', async () => {
     assert.equal(await mayEnter(pod, token), true);
     return (await user.cluster()).status?.keyGeneration === 1 && seen.at(-1)?.stage === 'first';
   });
@@ -112,17 +112,20 @@ test('keys rotate in two steps while a token stays good, until it would have exp
     { stage: 'first', previous: current },
   ]);
   const fresh = await aPeer(pod, 'fresh');
-  await user.until('the old key is gone', async () => (await keys()).previous === undefined);
-  await user.until('the old key is no longer good', async () => !(await mayEnter(pod, token)));
+  await user.until('the old key is removed', async () => (await keys()).previous === undefined);
+  await user.until('the old key is not valid any more', async () => !(await mayEnter(pod, token)));
   assert.equal(await mayEnter(pod, fresh), true);
 });
 
-test('the tokens that the operator made stay what they are whatever the spec says', async () => {
+test('generated API tokens are kept when the spec changes', async () => {
   const token = await user.token('operator');
   await user.apply({ replicas: 2, drain, secrets: { apiTokens: { name: 'others' } } });
-  await user.until('another Secret is made', async () => (await user.names('secrets')).includes('others'));
+  await user.until('another Secret is created', async () => (await user.names('secrets')).includes('others'));
   assert.equal(await user.token('operator'), token);
   await user.apply({ replicas: 2, drain });
-  await user.until('the first Secret is named again', async () => (await user.cluster()).status?.adminTokenSecret === 'c-api-tokens');
+  await user.until(
+    'the status names the first Secret again',
+    async () => (await user.cluster()).status?.adminTokenSecret === 'c-api-tokens',
+  );
   assert.equal(await user.token('operator'), token);
 });

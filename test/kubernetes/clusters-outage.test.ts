@@ -1,4 +1,4 @@
-// An API server that is away: nodes go on, nothing is judged meanwhile, and what was wished for comes true afterwards.
+// API server outage: nodes are not affected, no Kubernetes node is judged lost, and changes are applied afterwards.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ await applyDefinitions(server);
 await startPodRunner(server);
 const operator = await ClusterOperator.start(server);
 
-test('no host and no node counts as lost because the API server was away, and the next wish comes true', async () => {
+test('an API server outage makes no node lost, and the next spec change is applied', async () => {
   const spec = { replicas: 2, drain: { timeoutSeconds: 600 } };
   const user = await MediaClusterUser.make(server, 'outage', spec);
   const pods = await user.settled('c-0', 'c-1');
@@ -23,7 +23,7 @@ test('no host and no node counts as lost because the API server was away, and th
   await server.stopApiServer();
   const before = operator.calls.length;
   await sleep(20_000);
-  // Heard of once a while, not asked all the time.
+  // Polled at intervals, not continuously.
   assert.ok(operator.calls.length - before < 30, String(operator.calls.length - before));
   await server.startApiServer();
   await user.apply({ ...spec, replicas: 1 });

@@ -1,4 +1,4 @@
-// An operator that ends in the middle of its work: the next one finishes it.
+// Operator restarts during reconciles: the next process completes the work.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const server = await startControlPlane({ after });
 await applyDefinitions(server);
 await startPodRunner(server);
 
-test('whenever it ends, the next one goes on: no pod too many, none too few, the live room stays', async (t) => {
+test('an operator that ends at any time is continued by the next one, with the right number of pods and the live room kept', async (t) => {
   const random = seededRandom(11);
   let operator = await ClusterOperator.start(server);
   const spec = { drain: { timeoutSeconds: 300 } };
@@ -28,7 +28,7 @@ test('whenever it ends, the next one goes on: no pod too many, none too few, the
       await operator.stop();
       operator = await ClusterOperator.start(server);
     }
-    await user.until(`${next.replicas} pods work (round ${round})`, async () => {
+    await user.until(`${next.replicas} pods are ready (round ${round})`, async () => {
       const pods = await user.pods();
       const ready = await user.readyPods();
       return pods.length === next.replicas && ready.length === next.replicas && (await user.rests());
@@ -44,7 +44,7 @@ test('whenever it ends, the next one goes on: no pod too many, none too few, the
   assert.deepEqual(services, ['c', 'c-1', 'c-1-media', 'c-nodes']);
 });
 
-test('an operator that may not read Nodes says so and works as far as it can', async () => {
+test('an operator without permission to read Nodes reports it and manages clusters with reduced function', async () => {
   const user = await MediaClusterUser.make(server, 'narrow', { replicas: 0 });
   const operator = await ClusterOperator.start(server, { namespaces: ['narrow'], nodes: false });
   await user.apply({ replicas: 1, drain: { timeoutSeconds: 2 } });

@@ -1,4 +1,4 @@
-// Numbers and templates of pods: what is empty goes first, what is new comes first, live rooms have their time.
+// Scaling and rollouts: the least loaded pods are removed first, new pods start first, live rooms keep their time.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
@@ -14,7 +14,7 @@ await ClusterOperator.start(server);
 
 const uids = (pods: readonly ClusterPod[]) => pods.map(({ metadata: { uid } }) => uid);
 
-test('two, then three, then one: the pod with a live room stays, and ports are never shared', async () => {
+test('scaling up and down keeps the pod with a live room, and pods never share ports', async () => {
   const spec = { drain: { timeoutSeconds: 600 } };
   const user = await MediaClusterUser.make(server, 'numbers', { ...spec, replicas: 2 });
   const two = await user.settled('c-0', 'c-1');
@@ -26,7 +26,7 @@ test('two, then three, then one: the pod with a live room stays, and ports are n
   assert.deepEqual(uids(three).slice(0, 2), uids(two));
   assert.equal(new Set(three.map(basePort)).size, 3);
   await user.until(
-    'the pod with the room is marked',
+    'the pod with the room has the busy label',
     async () => (await user.pods())[1]?.metadata.labels['mediarooms.dev/busy'] === 'true',
   );
   await user.kubectl('scale', 'mediacluster', 'c', '--replicas=1');
@@ -35,10 +35,10 @@ test('two, then three, then one: the pod with a live room stays, and ports are n
   assert.equal(await room.lives(), true);
   assert.deepEqual((await user.names('services')).sort(), ['c', 'c-1', 'c-1-media', 'c-nodes']);
   await room.leave();
-  await user.until('the mark is gone', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === undefined);
+  await user.until('the busy label is removed', async () => (await user.pods())[0]?.metadata.labels['mediarooms.dev/busy'] === undefined);
 });
 
-test('another template: the new pod comes first, the old one stays as long as its room lives', async () => {
+test('a rollout creates the new pod first, and keeps the old pod while its room is live', async () => {
   const spec = { replicas: 1, drain: { timeoutSeconds: 600 } };
   const user = await MediaClusterUser.make(server, 'rollout', spec);
   const [old] = await user.settled('c-0');
@@ -52,17 +52,17 @@ test('another template: the new pod comes first, the old one stays as long as it
   });
   assert.equal(await room.lives(), true);
   const api = await user.api(old);
-  // A node that does not answer when it is told is told again.
+  // A drain request without a response is sent again.
   await user.until('its node drains', async () => (await api.get('/health')).body.data.state === 'draining');
-  // The first look at a pod that drains has not heard yet what its node says of the rooms.
+  // The first reconcile of a draining pod has no report about its rooms yet.
   const waits = /c-0 is being drained: 1 live room has time until/;
-  await user.until('the live room is told of', async () => waits.test((await user.condition('Progressing')).message));
+  await user.until('the live room is reported', async () => waits.test((await user.condition('Progressing')).message));
   await room.leave();
   await user.settled('c-1');
   assert.equal((await user.condition('Progressing')).reason, 'Complete');
 });
 
-test('a template that is taken back calls the old pod back', async () => {
+test('reverting the template cancels the drain of the old pod', async () => {
   const spec = { replicas: 1, drain: { timeoutSeconds: 600 } };
   const user = await MediaClusterUser.make(server, 'back', spec);
   const [old] = await user.settled('c-0');
@@ -72,37 +72,39 @@ test('a template that is taken back calls the old pod back', async () => {
   const health = async () => (await (await user.api(old)).get('/health')).body.data.state;
   await user.until('the old pod drains', async () => (await health()) === 'draining');
   await user.apply(spec);
-  await user.until('the old pod takes rooms again', async () => (await health()) === 'accepting');
+  await user.until('the old pod accepts rooms again', async () => (await health()) === 'accepting');
   assert.deepEqual(uids(await user.settled('c-0')), [old.metadata.uid]);
   assert.equal(await room.lives(), true);
   assert.equal((await user.pods())[0]?.metadata.annotations['mediarooms.dev/drain'], undefined);
 });
 
-test('at the deadline of its drain a pod goes, whoever is in its rooms', async () => {
+test('a pod is removed at the deadline of its drain despite connected peers', async () => {
   const user = await MediaClusterUser.make(server, 'deadline', { replicas: 2, drain: { timeoutSeconds: 4 } });
   const pods = await user.settled('c-0', 'c-1');
   const rooms = await Promise.all(pods.map((pod, index) => LiveRoom.open(user, pod, `alive-${index}`)));
-  await user.until('both are marked', async () => (await user.pods()).every(({ metadata }) => metadata.labels['mediarooms.dev/busy']));
+  await user.until('both have the busy label', async () =>
+    (await user.pods()).every(({ metadata }) => metadata.labels['mediarooms.dev/busy']),
+  );
   const elapsed = stopwatch();
   await user.kubectl('scale', 'mediacluster', 'c', '--replicas=1');
-  await user.until('one pod is left', async () => (await user.pods()).length === 1);
+  await user.until('one pod remains', async () => (await user.pods()).length === 1);
   assert.ok(elapsed() > 3_500);
   const lives = await Promise.all(rooms.map((room) => room.lives()));
   assert.equal(lives.filter((alive) => alive).length, 1);
 });
 
-test('a pod that somebody deletes is replaced', async () => {
+test('a deleted pod is replaced', async () => {
   const user = await MediaClusterUser.make(server, 'deleted', { replicas: 2, drain: { timeoutSeconds: 2 } });
   const pods = await user.settled('c-0', 'c-1');
   await user.kubectl('delete', 'pod', 'c-0', '--wait=false');
-  await user.until('two others are ready and the old one is gone', async () => {
+  await user.until('two other pods are ready and the old one is deleted', async () => {
     const ready = await user.readyPods();
     return ready.length === 2 && (await user.pods()).length === 2 && !uids(ready).includes(pods[0]?.metadata.uid ?? '');
   });
   assert.ok(uids(await user.readyPods()).includes(pods[1]?.metadata.uid ?? ''));
 });
 
-test('a cluster scales to nothing and back', async () => {
+test('a cluster scales to zero and back', async () => {
   const user = await MediaClusterUser.make(server, 'nothing', { replicas: 1, drain: { timeoutSeconds: 2 } });
   await user.settled('c-0');
   await user.kubectl('scale', 'mediacluster', 'c', '--replicas=0');
@@ -121,7 +123,7 @@ test('with autoscaling the operator chooses the number of nodes within the bound
   assert.equal((await user.cluster()).status?.desiredReplicas, 1);
 });
 
-test('a template that does not start stops the rollout: the old pod stays and the status quotes why; the next template goes on', async () => {
+test('a failing template stops the rollout with the reason in the status, and the next template continues it', async () => {
   const spec = { replicas: 1, drain: { timeoutSeconds: 2 } };
   const tick = (value: string) => ({ ...spec, podTemplate: { extraEnv: [{ name: 'SVC_DIST_TICK', value }] } });
   const user = await MediaClusterUser.make(server, 'broken', spec);
@@ -134,18 +136,18 @@ test('a template that does not start stops the rollout: the old pod stays and th
   assert.deepEqual(uids(await user.readyPods()), [old?.metadata.uid]);
   assert.equal((await user.condition('Available')).status, 'True');
   await user.apply(tick('30'));
-  await user.until('a new pod is alone and ready', async () => {
+  await user.until('a new pod is the only one and ready', async () => {
     const [pod, other] = await user.pods();
     return other === undefined && pod?.metadata.uid !== old?.metadata.uid && (await user.readyPods()).length === 1;
   });
 });
 
-test('what happened is told as events of the MediaCluster', async () => {
+test('changes are recorded as Events of the MediaCluster', async () => {
   const user = await MediaClusterUser.make(server, 'events', { replicas: 1, drain: { timeoutSeconds: 2 } });
   await user.settled('c-0');
   await user.kubectl('scale', 'mediacluster', 'c', '--replicas=0');
   await user.settled();
-  await user.until('events tell of it', async () => {
+  await user.until('the Events exist', async () => {
     const events = await user.list<{ reason: string; regarding: { kind: string } }>('events');
     const reasons = events.filter(({ regarding }) => regarding.kind === 'MediaCluster').map(({ reason }) => reason);
     return ['SecretsMade', 'PodCreated', 'Draining', 'PodRemoved'].every((reason) => reasons.includes(reason));
@@ -157,7 +159,7 @@ test('a pod that was evicted is removed and replaced', async () => {
   const [old] = await user.settled('c-0');
   const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' };
   await user.kubectl('patch', 'pod', 'c-0', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status }));
-  await user.until('another pod is alone and ready', async () => {
+  await user.until('another pod is the only one and ready', async () => {
     const [pod, other] = await user.pods();
     return other === undefined && pod?.metadata.uid !== old?.metadata.uid && (await user.readyPods()).length === 1;
   });

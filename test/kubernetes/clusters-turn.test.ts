@@ -1,4 +1,4 @@
-// TURN beside each node of a MediaCluster: on ports of the pod that clients reach, over TLS with the certificate of a Secret.
+// TURN of a MediaCluster: a server next to each node on exposed ports of the pod, over TLS with the certificate of a Secret.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ async function certificate(name: string): Promise<{ 'tls.key': string; 'tls.crt'
   return { 'tls.key': readFileSync(key, 'utf8'), 'tls.crt': readFileSync(crt, 'utf8') };
 }
 
-test('peers get the TURN of their own pod, where it answers, over TLS with the certificate of the Secret', async () => {
+test('peers get the TURN server of their pod, which responds, over TLS with the certificate of the Secret', async () => {
   const spec = { replicas: 2, drain: { timeoutSeconds: 1 }, turn: { enabled: true, tlsSecretName: 'turn-tls', tlsHost: '*.turn.example' } };
   const user = await MediaClusterUser.make(server, 'turn', { ...spec, replicas: 0 });
   const stringData = await certificate('*.turn.example');
@@ -57,11 +57,11 @@ test('peers get the TURN of their own pod, where it answers, over TLS with the c
   }
 });
 
-test('TURN without a certificate is a rollout to pods with one port less', async () => {
+test('removing the TURN certificate causes a rollout to pods with one port less', async () => {
   const user = MediaClusterUser.of(server, 'turn');
   const [before] = await user.pods();
   await user.apply({ replicas: 1, drain: { timeoutSeconds: 1 }, turn: { enabled: true } });
-  await user.until('the rollout is through', async () =>
+  await user.until('the rollout is complete', async () =>
     (await user.pods()).every(({ metadata }) => metadata.uid !== before?.metadata.uid),
   );
   await user.until('one node is ready', () => user.rests());

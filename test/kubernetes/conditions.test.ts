@@ -1,4 +1,4 @@
-// Wrong manifests that only a running cluster can know to be wrong: each is told of in its status, and nothing else changes.
+// Conditions: valid manifests that fail in the cluster are reported in the status, and nothing else changes.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { expectations, manifests } from './manifests.ts';
 const namespaces = ['default', 'two', 'none', 'clusters'];
 const stage = await startClusterFixture({ after }, { operator: { env: { OPERATOR_WATCH_NAMESPACES: namespaces.join(' ') } } });
 const folder = join(manifests, 'conditions');
-/** Until a status says why, in milliseconds: five seconds were promised, which a busy machine does not keep. */
+/** Timeout until the status reports the cause, in milliseconds. The promise is five seconds, which a busy machine does not keep. */
 const timeoutMs = 60_000;
 
 type Wrong = {
@@ -34,23 +34,23 @@ const wrong = [...expectations(folder, 'condition')].map(([file, expected]): Wro
   return { file, kind: kind === 'Room' ? 'rooms' : 'mediaClusters', ...metadata, type, status, reason, message };
 });
 
-/** Every Room and MediaCluster by what it is, with its version. */
+/** Resource version of every Room and MediaCluster. */
 async function versions(): Promise<Map<string, string>> {
   const { items } = JSON.parse(await stage.kubectl('get', 'mroom,mcl', '-A', '-o', 'json')) as KubeJson;
   return new Map(items.map(({ kind, metadata }: KubeJson) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]));
 }
 
-/** Rooms on the one node: id, incarnation, and whose they are. */
+/** Rooms on the node: id, incarnation and externalId. */
 async function nodeRooms(): Promise<Map<string, { incarnation: string; externalId: string | null }>> {
   const { body } = await (await stage.api('media-0')).get('/room');
   return new Map(body.data.map(({ id, incarnation, externalId }: KubeJson) => [id, { incarnation, externalId }]));
 }
 
-describe('What only the cluster can know to be wrong', () => {
+describe('A manifest that fails in the cluster', () => {
   let standing: Map<string, string>;
   let rooms: Awaited<ReturnType<typeof nodeRooms>>;
 
-  it('is at least 18 things', () => {
+  it('has at least 18 cases', () => {
     assert.ok(wrong.length >= 18);
     assert.deepEqual(
       wrong.filter(({ type }) => type === '').map(({ file }) => file),
@@ -59,7 +59,7 @@ describe('What only the cluster can know to be wrong', () => {
     assert.equal(new Set(wrong.map(({ reason }) => reason)).size >= 10, true);
   });
 
-  it('is told soon as a condition, with a reason and a sentence', async (t) => {
+  it('is reported within seconds as a condition with reason and message', async (t) => {
     await stage.kubectl('apply', '-f', join(manifests, 'around-conditions.yaml'));
     assert.equal((await (await stage.api('media-0')).post('/room', { roomId: 'stranger' })).status, 201);
     await stage.waitFor('rooms', 'owner', (room) => condition(room, 'Ready')?.status === 'True');
@@ -77,8 +77,8 @@ describe('What only the cluster can know to be wrong', () => {
         assert.deepEqual([condition(object, 'Ready').status, condition(object, 'Ready').reason], ['False', reason], file);
       if (kind === 'rooms') assert.equal(object.status.phase, 'Pending', file);
     }
-    t.diagnostic(`${wrong.length} told after ${Math.round(elapsed())} ms`);
-    assertPrompt('to tell all', elapsed(), { promised: 12_000 });
+    t.diagnostic(`${wrong.length} reported after ${Math.round(elapsed())} ms`);
+    assertPrompt('to report all', elapsed(), { promised: 12_000 });
   });
 
   it('has an Event that kubectl describe shows', async () => {
@@ -87,7 +87,7 @@ describe('What only the cluster can know to be wrong', () => {
     assert.match(described, /RoomIdTaken[\s\S]*Events:[\s\S]*Warning\s+RoomIdTaken/);
   });
 
-  it('makes no room of what is not accepted, and touches no room of anybody else', async () => {
+  it('creates no room if it is not accepted, and affects no foreign room', async () => {
     const now = await nodeRooms();
     for (const [id, room] of rooms) assert.deepEqual(now.get(id), room, id);
     const placed = wrong.filter(({ kind, type }) => kind === 'rooms' && type === 'Ready').map(({ name }) => name);
@@ -96,14 +96,14 @@ describe('What only the cluster can know to be wrong', () => {
     assert.equal(versionsNow.get('Room default/owner'), standing.get('Room default/owner'));
   });
 
-  it('comes to rest: nothing is written again and again', async () => {
+  it('settles without repeated writes', async () => {
     const told = async () => [...(await versions())].filter(([key]) => key !== 'MediaCluster default/media');
     let written: unknown[] = [];
     await eventually(
       () => `nothing is written, but ${JSON.stringify(written)}`,
       async () => {
         const before = new Map(await told());
-        // The first look may be at something that is on its way. That nothing happens can only be seen by waiting.
+        // The first interval may contain pending writes. Only waiting can show that nothing is written.
         await sleep(3_000);
         written = (await told()).filter(([key, version]) => before.get(key) !== version);
         return written.length === 0;
@@ -111,13 +111,13 @@ describe('What only the cluster can know to be wrong', () => {
     );
   });
 
-  it('is shown in one word by kubectl get -o wide, and ends a wait for what will not come', async () => {
+  it('shows its reason in kubectl get -o wide, and satisfies a wait for Ready=false', async () => {
     const row = (await stage.kubectl('get', 'mroom', 'room-s3-secret-missing', '-o', 'wide', '--no-headers')).trim().split(/\s+/);
     assert.deepEqual([row[1], row.at(-1), row.at(-2)], ['Pending', 'SecretMissing', '0/1']);
     await stage.kubectl('wait', '--for=condition=Ready=false', '--timeout=60s', 'mroom/room-id-of-another-room');
   });
 
-  it('is deleted at once, and what belongs to others stays', async () => {
+  it('can be deleted immediately, and foreign objects are kept', async () => {
     await stage.kubectl('delete', '--timeout=60s', '-f', folder);
     assert.deepEqual(await nodeRooms(), rooms);
     assert.equal((await versions()).get('Room default/owner'), standing.get('Room default/owner'));

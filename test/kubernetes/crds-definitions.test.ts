@@ -1,4 +1,4 @@
-// The definitions at the operator's start, in a real API server.
+// Installation of the CRDs at startup of the operator, in a real API server.
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,7 +34,7 @@ async function installed(name: string): Promise<StoredDefinition> {
   return JSON.parse(await kubectl(['get', `crd/${name}`, '-o', 'json', '--show-managed-fields']));
 }
 
-/** As a definition of another version, with a schema that takes everything. */
+/** A CRD of another version, with a schema that accepts everything. */
 function otherVersion(version: string): object {
   const copy = structuredClone(room);
   copy.metadata.annotations[versionAnnotation] = version;
@@ -65,8 +65,8 @@ async function ensure(t: TestContext, more: { kubeconfig?: string; apply?: boole
 }
 
 /**
- * Until instances can be listed, or there is no such kind. Where the API server cannot do that yet ("storage is (re)initializing"), a deletion
- * is never finished: its own note of the failure makes its second try a conflict, after which it does not try again (crd_finalizer.go of
+ * Waits until instances can be listed, or the kind does not exist. If the API server cannot list them yet ("storage is (re)initializing"),
+ * a deletion never completes: recording the failure makes the retry a conflict, and there is no further retry (crd_finalizer.go of
  * Kubernetes 1.36).
  */
 async function untilListed(definition: string): Promise<void> {
@@ -81,30 +81,30 @@ async function remove(definitions: readonly string[]): Promise<void> {
 
 const schemaOf = ({ spec }: StoredDefinition) => spec.versions[0]?.schema;
 
-describe('The operator at its start', () => {
+describe('An operator at startup', () => {
   beforeEach(async () => {
     await remove([...names, 'halls.mediarooms.dev']);
   });
 
-  it('makes both definitions, and Rooms can be made at once', async (t) => {
+  it('creates both CRDs, and Rooms can be created immediately', async (t) => {
     await ensure(t);
     await kubectl(['create', '-f', '-'], { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'first' } });
     await kubectl(['create', '-f', '-'], { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'first' } });
   });
 
-  it('writes nothing where they are there', async (t) => {
+  it('writes nothing if the CRDs exist', async (t) => {
     await ensure(t);
     const before = await Promise.all(names.map(installed));
     await ensure(t);
     assert.deepEqual(await Promise.all(names.map(installed)), before);
   });
 
-  it('does so when three of them start at once', async (t) => {
+  it('creates the CRDs once if three operators start concurrently', async (t) => {
     await Promise.all([ensure(t), ensure(t), ensure(t)]);
     for (const name of names) assert.equal((await installed(name)).metadata.annotations[versionAnnotation], crdVersion);
   });
 
-  it('replaces an older one, whoever installed it and however', async (t) => {
+  it('upgrades an older CRD, however it was installed', async (t) => {
     await kubectl(['apply', '-f', '-'], otherVersion('0.1.0'));
     await kubectl(['wait', '--for=condition=Established', `crd/${names[0]}`]);
     await kubectl(['create', '-f', '-'], {
@@ -121,7 +121,7 @@ describe('The operator at its start', () => {
     assert.match(await kubectl(['get', 'mroom/kept', '-o', 'jsonpath={.spec}']), /"maxPeers":3,"recreate":"Always"/);
   });
 
-  it('leaves a newer one alone', async (t) => {
+  it('does not change a newer CRD', async (t) => {
     await kubectl(['create', '-f', '-'], otherVersion('1000.0.0'));
     await kubectl(['wait', '--for=condition=Established', `crd/${names[0]}`]);
     const before = await installed(names[0]);
@@ -129,25 +129,28 @@ describe('The operator at its start', () => {
     assert.deepEqual(await installed(names[0]), before);
   });
 
-  it('only looks where it may not change definitions, and says what is missing', async (t) => {
+  it('reports missing CRDs if it has no permission to install them', async (t) => {
     await assert.rejects(
       ensure(t, { apply: false, timeoutMs: 0 }),
-      /^CrdError: The definition rooms.mediarooms.dev does not work: it is not installed, and this operator may not install it: kubectl apply -f crds\/$/,
+      /^CrdError: CRD rooms.mediarooms.dev is not usable: it is not installed, and this operator has no permission to install it: kubectl apply -f crds\/$/,
     );
     await ensure(t);
     await ensure(t, { apply: false });
     const stranger = server.kubeconfigFor({ user: 'stranger' });
     await ensure(t, { kubeconfig: stranger });
     await remove(names);
-    // They are served for a moment longer than they are there.
-    await eventually('they are served no more', async () => (await server.client.call('/apis/mediarooms.dev/v1alpha1')).status !== 200);
+    // Kinds are served for a moment longer than their CRDs exist.
+    await eventually(
+      'they are not served any more',
+      async () => (await server.client.call('/apis/mediarooms.dev/v1alpha1')).status !== 200,
+    );
     await assert.rejects(
       ensure(t, { kubeconfig: stranger, timeoutMs: 1_000 }),
-      /The kind Room is not installed, and this operator may not install it \(.*stranger.*cannot get/,
+      /The CRD of kind Room is not installed, and this operator has no permission to install it \(.*stranger.*cannot get/,
     );
   });
 
-  it('waits for one that is being deleted, and makes it anew', async (t) => {
+  it('waits for a CRD that is being deleted, and recreates it', async (t) => {
     await ensure(t);
     const { uid } = (await installed(names[0])).metadata;
     await kubectl(['patch', 'crd', names[0], '--type=merge', '-p', '{"metadata":{"finalizers":["example.com/wait"]}}']);
@@ -168,28 +171,28 @@ describe('The operator at its start', () => {
     assert.notEqual((await installed(names[0])).metadata.uid, uid);
   });
 
-  it('says which of its names another kind has', async (t) => {
+  it('reports a name that another kind uses', async (t) => {
     const hall = structuredClone(room) as unknown as { metadata: object; spec: { names: object } };
     hall.metadata = { name: 'halls.mediarooms.dev' };
     hall.spec.names = { kind: 'Hall', plural: 'halls', singular: 'hall', shortNames: ['mroom'] };
     await kubectl(['create', '-f', '-'], hall);
     await kubectl(['wait', '--for=condition=Established', 'crd/halls.mediarooms.dev']);
-    // It makes the definition, of which the API server judges the names a moment later.
+    // It creates the CRD, whose names the API server checks a moment later.
     await assert.rejects(ensure(t, { timeoutMs: 1_000 }), { name: 'CrdError' });
     await kubectl(['wait', '--for=condition=NamesAccepted=false', '--timeout=50s', `crd/${names[0]}`]);
     await assert.rejects(
       ensure(t, { timeoutMs: 0 }),
-      /^CrdError: The definition rooms.mediarooms.dev does not work: its names are refused: "mroom" is already in use$/,
+      /^CrdError: CRD rooms.mediarooms.dev is not usable: its names were rejected: "mroom" is already in use$/,
     );
   });
 
-  it('survives an API server that is away for a while', async (t) => {
+  it('survives an API server outage', async (t) => {
     const definitions = 'customresourcedefinitions.apiextensions.k8s.io';
     await kubectl(['create', 'clusterrole', 'definer', '--verb=get,create,patch', `--resource=${definitions}`]);
     await kubectl(['create', 'clusterrolebinding', 'definer', '--clusterrole=definer', '--user=operator']);
     await server.stopApiServer();
     const timeoutMs = 180_000;
-    // Until it has read its rules it refuses all but the administrator.
+    // Until it has loaded its RBAC rules it rejects all but the administrator.
     const ensured = [ensure(t, { timeoutMs }), ensure(t, { timeoutMs, kubeconfig: server.kubeconfigFor({ user: 'operator' }) })];
     await Promise.all([...ensured, sleep(500).then(() => server.startApiServer())]);
     assert.equal((await installed(names[1])).metadata.annotations[versionAnnotation], crdVersion);

@@ -1,6 +1,5 @@
-// Objects that were stored when the definitions were laxer: what they say today is refused of new ones, but they can be read, looked
-// after and deleted, since a mistake of the past must block nobody (ratcheting of the API server). It does so for all but types, the
-// keys of lists, and fields that a rule asks for: these may never become stricter.
+// Objects stored under older, laxer CRDs: they are rejected if new, but can be read, reconciled and deleted (ratcheting of the API server).
+// Ratcheting does not cover types, list map keys and fields that a rule requires: these may never become stricter.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { definitions } from '../../crds/crd-manifests.ts';
@@ -15,7 +14,7 @@ const server = await startApiServer({ after });
 const namespace = 'default';
 const finalizers = ['mediarooms.dev/room'];
 
-/** The definition as an early version may have been: every spec and status is taken. */
+/** A lax CRD as an early version: every spec and status is accepted. */
 function lax(definition: object): KubeObject {
   const copy = structuredClone(definition) as KubeObject & { spec: { versions: { schema: unknown; selectableFields?: unknown }[] } };
   copy.metadata.annotations = { 'mediarooms.dev/definitions-version': '0.1.0' };
@@ -28,7 +27,7 @@ function lax(definition: object): KubeObject {
 }
 
 const oldRooms: Record<string, object> = {
-  // A name that needs a roomId today.
+  // This name needs a roomId today.
   'old.name': { maxPeers: 5 },
   'old-values': {
     roomId: 'my room',
@@ -47,7 +46,7 @@ const oldRooms: Record<string, object> = {
 };
 const oldCluster = { replicas: 30, autoscaling: { maxReplicas: 50 }, config: { logLevel: 'loud' } };
 
-describe('An object of a laxer time', () => {
+describe('An object stored under a laxer CRD', () => {
   let client: KubeClient;
   const rooms = (name: string) => ({ namespace, name });
   const object = (resource: Resource, name: string, spec: object): KubeObject & { spec: object } => ({
@@ -75,7 +74,7 @@ describe('An object of a laxer time', () => {
   });
   after(() => client.close());
 
-  /** A definition takes hold a moment after it was written. */
+  /** A CRD becomes effective a moment after it was written. */
   async function untilStrict(): Promise<void> {
     for (const resource of [resources.rooms, resources.mediaClusters]) {
       const wrong = object(resource, 'probe', { replicas: -1, maxPeers: -1 });
@@ -85,12 +84,12 @@ describe('An object of a laxer time', () => {
     }
   }
 
-  it('is refused when it is new', async () => {
+  it('is rejected if it is new', async () => {
     for (const [name, spec] of Object.entries(oldRooms))
       await assert.rejects(client.create(resources.rooms, object(resources.rooms, `new-${name}`, spec)), name);
   });
 
-  it('is read and listed, without fields that are unknown today and with defaults', async () => {
+  it('can be read and listed, without unknown fields and with defaults', async () => {
     const { items } = await client.list<Room>(resources.rooms, { namespace });
     assert.deepEqual(items.map(({ metadata }) => metadata.name).sort(), Object.keys(oldRooms).sort());
     const values = await client.get<Room>(resources.rooms, rooms('old-values'));
@@ -98,7 +97,7 @@ describe('An object of a laxer time', () => {
     assert.deepEqual(values?.spec, { ...known, recreate: 'Always' });
   });
 
-  it('has its status written, by apply and by patch', async () => {
+  it('can have its status written, by apply and by patch', async () => {
     for (const name of Object.keys(oldRooms)) {
       const status = {
         phase: 'Failed',
@@ -117,7 +116,7 @@ describe('An object of a laxer time', () => {
     assert.ok(await client.patch(resources.mediaClusters, ref, { status: { replicas: 1 } }, { subresource: 'status' }));
   });
 
-  it('can be labelled, and changed where it is right', async () => {
+  it('can be labeled, and changed in its valid fields', async () => {
     for (const name of Object.keys(oldRooms)) {
       const patched = await client.patch<Room>(resources.rooms, rooms(name), {
         metadata: { labels: { seen: 'yes' } },
@@ -127,14 +126,14 @@ describe('An object of a laxer time', () => {
     }
   });
 
-  it('cannot be changed into something else that is wrong', async () => {
+  it('cannot be changed to another invalid value', async () => {
     await assert.rejects(
       client.patch(resources.rooms, rooms('old-values'), { spec: { webhookUrl: 'gopher://x' } }),
       /must be an http or https URL/,
     );
   });
 
-  it('is deleted: its finalizer can be taken off', async () => {
+  it('can be deleted, because its finalizer can be removed', async () => {
     for (const name of Object.keys(oldRooms)) {
       assert.ok(await client.delete(resources.rooms, rooms(name)));
       const leaving = await client.get(resources.rooms, rooms(name));

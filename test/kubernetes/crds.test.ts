@@ -1,4 +1,4 @@
-// The definitions in a real API server: what it takes, what it refuses and with which sentence, what it fills in, what kubectl shows.
+// CRDs in a real API server: accepted and rejected objects with their messages, defaults, and output of kubectl.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,13 +12,13 @@ import { examples, expectations, manifests, refusals } from './manifests.ts';
 const server = await startApiServer({ after });
 const crds = join(import.meta.dirname, '../../crds');
 
-describe('The definitions of Room and MediaCluster', () => {
+describe('The CRDs of Room and MediaCluster', () => {
   before(async () => {
     await run(['apply', '-f', crds]);
     await run(['wait', '--for=condition=Established', 'crd/rooms.mediarooms.dev', 'crd/mediaclusters.mediarooms.dev']);
   });
 
-  /** @returns what kubectl printed */
+  /** @returns the output of kubectl */
   async function run(args: readonly string[], input = ''): Promise<string> {
     const { code, stdout, stderr } = await server.kubectl(args, { input });
     assert.equal(code, 0, stderr);
@@ -34,7 +34,7 @@ describe('The definitions of Room and MediaCluster', () => {
     return ['--namespace', name];
   }
 
-  it('are established, and the API server has nothing to say against their schemas', async () => {
+  it('are established with structural schemas', async () => {
     for (const name of ['rooms', 'mediaclusters']) {
       const { status } = JSON.parse(await run(['get', `crd/${name}.mediarooms.dev`, '-o', 'json'])) as {
         status: { conditions: { type: string; status: string }[] };
@@ -44,7 +44,7 @@ describe('The definitions of Room and MediaCluster', () => {
     }
   });
 
-  it('take every example of examples/kubernetes', async () => {
+  it('accept every example of examples/kubernetes', async () => {
     const files = readdirSync(examples);
     assert.ok(files.length >= 4);
     const there = await namespace('examples');
@@ -56,7 +56,7 @@ describe('The definitions of Room and MediaCluster', () => {
         .filter((line) => line.endsWith(' created')).length,
       files.length,
     );
-    // What is stored is what the operator reads: both know one form.
+    // The stored objects are parsed by the schemas of the operator.
     const { items } = JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])) as { items: { kind: string; spec: unknown }[] };
     assert.equal(items.length, files.length);
     for (const { kind, spec } of items) {
@@ -73,7 +73,7 @@ describe('The definitions of Room and MediaCluster', () => {
     );
   });
 
-  it('refuse each of the wrong manifests with its sentence, and nothing is made', async () => {
+  it('reject each invalid manifest with its message and create nothing', async () => {
     const folder = join(manifests, 'refused');
     const expected = expectations(folder, 'refused');
     assert.ok(expected.size >= 70, `there are ${expected.size}`);
@@ -85,17 +85,17 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.deepEqual(JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])).items, []);
   });
 
-  it('refuse them in the same way by server-side apply', async () => {
+  it('reject invalid manifests by server-side apply too', async () => {
     const folder = join(manifests, 'refused');
     const there = ['--namespace', 'refused'];
     const { stdout, stderr } = await server.kubectl(['apply', '--server-side', ...there, '-f', folder]);
     assert.equal(stdout, '');
-    // Of unknown fields and the like the merge speaks before the schema does, in words of its own.
+    // For unknown fields and similar errors the merge fails before the schema, with other messages.
     assert.equal(stderr.match(/^Error from server/gm)?.length, expectations(folder, 'refused').size, stderr);
     assert.deepEqual(JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])).items, []);
   });
 
-  it('refuse each change of what cannot change, and what stands stays as it was', async () => {
+  it('reject each change of an immutable field and keep the stored object', async () => {
     const folder = join(manifests, 'refused-changes');
     const expected = expectations(folder, 'refused');
     const there = await namespace('changes');
@@ -107,7 +107,7 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.equal(await run(['get', 'mroom,mcl', ...there, '-o', 'json']), before);
   });
 
-  it('say one mistake in one line to whoever applies one manifest', async () => {
+  it('report one error in one line for one manifest', async () => {
     const { stderr } = await server.kubectl(['apply', '-f', join(manifests, 'refused/room-webhook-without-scheme.yaml')]);
     assert.equal(
       stderr,
@@ -115,7 +115,7 @@ describe('The definitions of Room and MediaCluster', () => {
     );
   });
 
-  it('fill in defaults, also where there is no spec at all', async () => {
+  it('apply defaults, also without a spec', async () => {
     await run(['apply', '-f', '-'], stringify({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'bare' } }));
     assert.deepEqual((await read('mroom/bare')).spec, { recreate: 'Always' });
     const bare = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'bare' } };
@@ -135,7 +135,7 @@ describe('The definitions of Room and MediaCluster', () => {
     });
   });
 
-  it('keep metadata of peers and parts of Pods as they were written', async () => {
+  it('preserve metadata of peers and parts of Pods verbatim', async () => {
     const metadata = { name: 'Ann', nested: [{ a: 'b', c: 1.5 }, 'x', true], '': {} };
     const affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: {} }] } };
     const volume = { name: 'music', configMap: { name: 'music', items: [{ key: 'a', path: 'b' }] } };
@@ -162,7 +162,7 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.deepEqual((await read('mcl/kept')).spec.podTemplate, { affinity, volumes: [volume] });
   });
 
-  it('let two appliers each have peers of their own in one Room', async () => {
+  it('let two field managers own separate peers of one Room', async () => {
     const room = (...names: string[]) =>
       stringify({
         apiVersion: 'mediarooms.dev/v1alpha1',
@@ -176,7 +176,7 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.deepEqual((await read('mroom/shared')).spec.peers, [{ name: 'ann' }, { name: 'cid' }]);
   });
 
-  it('count generations by the spec, not by the status', async () => {
+  it('increase the generation for the spec, not for the status', async () => {
     const { generation } = (await read('mroom/bare')).metadata;
     await run(['patch', 'mroom', 'bare', '--subresource=status', '--type=merge', '-p', '{"status":{"phase":"Pending"}}']);
     assert.equal((await read('mroom/bare')).metadata.generation, generation);
@@ -185,11 +185,11 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.deepEqual([now.metadata.generation, now.status], [generation + 1, { phase: 'Pending' }]);
   });
 
-  it('scale a MediaCluster by kubectl scale, within its bounds only', async () => {
+  it('support kubectl scale of a MediaCluster within its bounds', async () => {
     await run(['scale', 'mcl', 'bare', '--replicas=3']);
     assert.equal((await read('mcl/bare')).spec.replicas, 3);
     const beyond = await server.kubectl(['scale', 'mcl', 'bare', '--replicas=11']);
-    assert.match(beyond.stderr, /spec.replicas: Invalid value: must not be above maxReplicas, for which paths and indexes are made/);
+    assert.match(beyond.stderr, /spec.replicas: Invalid value: must not be above maxReplicas, which bounds paths and pod indexes/);
     const automatic = await server.kubectl(['scale', 'mcl', 'filled', '--replicas=2']);
     assert.match(automatic.stderr, /set replicas or autoscaling, not both/);
     const status = { status: { replicas: 2, selector: 'mediarooms.dev/cluster=bare' } };
@@ -198,7 +198,7 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.deepEqual([scale.spec, scale.status], [{ replicas: 3 }, { replicas: 2, selector: 'mediarooms.dev/cluster=bare' }]);
   });
 
-  it('show a Room in a row, and more of it with -o wide', async () => {
+  it('show a Room in one row, with more columns in -o wide', async () => {
     const status = {
       phase: 'Ready',
       node: 'svc@10.0.0.7',
@@ -225,7 +225,7 @@ describe('The definitions of Room and MediaCluster', () => {
     await run(['wait', '--for=condition=Ready', '--timeout=50s', 'mroom/bare']);
   });
 
-  it('show a MediaCluster in a row, and more of it with -o wide', async () => {
+  it('show a MediaCluster in one row, with more columns in -o wide', async () => {
     const condition = (type: string, status: string) => ({
       type,
       status,
@@ -245,7 +245,7 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.deepEqual(cells.slice(7), ['https://media.example.com', '90']);
   });
 
-  it('have short names, a category, and fields to select Rooms by', async () => {
+  it('have short names, a category and selectable fields', async () => {
     const resources = (await run(['api-resources', '--api-group=mediarooms.dev', '-o', 'wide', '--no-headers'])).trim().split('\n');
     assert.match(resources.join('\n'), /mediaclusters +mcl +mediarooms.dev\/v1alpha1 +true +MediaCluster .* media$/m);
     assert.match(resources.join('\n'), /rooms +mroom +mediarooms.dev\/v1alpha1 +true +Room .* media$/m);
@@ -260,9 +260,12 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.equal(ofMedia, 'room.mediarooms.dev/webinar\n');
   });
 
-  it('teach by kubectl explain: every field with its meaning, bounds and default', async () => {
+  it('describe every field in kubectl explain with meaning, bounds and default', async () => {
     const spec = await run(['explain', 'mroom.spec']);
-    assert.match(spec, /maxPeers\s+<integer>\n\s+Most peers in the room; the limit of the cluster where left out \(1 to\s+1000000\)\./);
+    assert.match(
+      spec,
+      /maxPeers\s+<integer>\n\s+Maximum number of peers in the room; the limit of the cluster if omitted \(1\s+to\s+1000000\)\./,
+    );
     assert.match(spec, /recreate\s+<string>\n\s*enum: Always, Never\n\s+What happens[\s\S]*Failed \(default Always\)\./);
     const file = await run(['explain', 'mroom.spec.components.options.filePath']);
     assert.match(file, /file: path below `file_component_sources`; .ogg \(Opus\) or .h264./);
@@ -270,7 +273,7 @@ describe('The definitions of Room and MediaCluster', () => {
     assert.doesNotMatch(await run(['explain', 'mcl.spec']), /<no description>/);
   });
 
-  it('say the same in the files as in the code', async () => {
+  it('are the same in the files and in the code', async () => {
     const installed = JSON.parse(await run(['get', 'crd/rooms.mediarooms.dev', '-o', 'json'])) as {
       spec: { versions: { schema: unknown }[] };
     };

@@ -1,4 +1,4 @@
-// What is made of a MediaCluster against a real API server: accepted as it is, without a difference the second time, restricted where it can be.
+// Desired objects of a MediaCluster in a real API server: valid, idempotent, and restricted by Pod Security if possible.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { startApiServer } from '../kit/kube/api-server.ts';
 
 const crds = join(import.meta.dirname, '../../crds');
 const exposures: readonly Exposure[] = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'];
-/** As far as what we make of it goes; the real one is the Prometheus operator's. */
+/** The part of the ServiceMonitor CRD that is used; the real one belongs to the Prometheus operator. */
 const serviceMonitors = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -82,7 +82,7 @@ async function makeNamespace(name: string, labels: Record<string, string> = {}):
   await client.create(resources.namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
 }
 
-/** The cluster as the API server stores it, defaults included. */
+/** The cluster as the API server stores it, with defaults. */
 async function storeCluster(namespace: string, spec: object, name = 'media'): Promise<StoredCluster> {
   const object = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec };
   return (await client.create(resources.mediaClusters, object)) as unknown as StoredCluster;
@@ -91,7 +91,7 @@ async function storeCluster(namespace: string, spec: object, name = 'media'): Pr
 const applied = (object: ClusterObject | Pod) => client.apply(resourceOf(object), object as never);
 
 async function applyTwice(object: ClusterObject | Pod): Promise<Stored> {
-  // The API server itself writes a claim once more at the second time, whatever it says.
+  // The API server writes a claim again on the second apply, whatever it contains.
   if (object.kind === 'PersistentVolumeClaim') await applied(object);
   const first = await applied(object);
   const second = await applied(object);
@@ -115,7 +115,7 @@ for (const exposure of exposures) {
     ['small', {}],
     ['rich', richSpec],
   ] as const) {
-    test(`every object of a ${form} cluster with ${exposure} is taken as it is, and applying it again changes nothing`, async () => {
+    test(`every object of a ${form} cluster with ${exposure} is valid and its apply is idempotent`, async () => {
       const namespace = `twice-${form}-${exposure.toLowerCase()}`;
       await makeNamespace(namespace);
       const loadBalancer = { className: 'example.com/udp', annotations: { 'example.com/kind': 'fast' } };
@@ -137,7 +137,7 @@ for (const exposure of exposures) {
   }
 }
 
-test('a rich cluster has one object of every kind that there is', async () => {
+test('a rich cluster has an object of every kind', async () => {
   await makeNamespace('kinds');
   const cluster = await storeCluster('kinds', richSpec);
   const { objects } = everything(cluster, 30_300);
@@ -155,7 +155,7 @@ test('a rich cluster has one object of every kind that there is', async () => {
   ]);
 });
 
-test('null in a configuration is kept by the API server and reaches the file', async () => {
+test('null in a configuration is stored and written to the file', async () => {
   await makeNamespace('nulls');
   const cluster = await storeCluster('nulls', richSpec);
   const files = configFiles(cluster, testFacts());
@@ -164,7 +164,7 @@ test('null in a configuration is kept by the API server and reaches the file', a
   assert.deepEqual([limits.rateLimitApi, roomDefaults.peerDisconnectedTimeout, timeouts.rawRecordingTtl], [null, null, null]);
 });
 
-test('the Secrets that are missing can be created, and only once', async () => {
+test('missing Secrets can be created only once', async () => {
   await makeNamespace('made');
   const cluster = await storeCluster('made', {});
   const random = (size: number) => Buffer.alloc(size, 5);
@@ -182,7 +182,7 @@ test('the Secrets that are missing can be created, and only once', async () => {
 const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted', 'pod-security.kubernetes.io/enforce-version': 'latest' };
 for (const exposure of exposures) {
   const onHost = exposure === 'hostPort' || exposure === 'hostNetwork';
-  test(`Pod Security restricted ${onHost ? 'refuses' : 'takes'} the pods of ${exposure}`, async () => {
+  test(`Pod Security restricted ${onHost ? 'rejects' : 'accepts'} pods of ${exposure}`, async () => {
     const namespace = `restricted-${exposure.toLowerCase()}`;
     await makeNamespace(namespace, restricted);
     const cluster = await storeCluster(namespace, { turn: { enabled: true }, media: { exposure } });
@@ -192,12 +192,12 @@ for (const exposure of exposures) {
   });
 }
 
-test('what the API server says of node ports leads to the next free block', async () => {
+test('a rejection of node ports by the API server leads to the next free block', async () => {
   await makeNamespace('ports');
   const spec = { workersPerNode: 2, media: { exposure: 'nodePort' } };
   const one = await storeCluster('ports', spec, 'one');
   const other = await storeCluster('ports', spec, 'other');
-  // Below 30,086: Services that name no node port, those of load balancers above, get one of the others at random.
+  // Below 30,086, because Services without a node port get a random one of the upper range.
   const media = (cluster: StoredCluster, basePort: number) => {
     const { media: service } = slotObjects(cluster, { index: 0, basePort });
     assert.ok(service);
@@ -212,7 +212,7 @@ test('what the API server says of node ports leads to the next free block', asyn
   const message = await refused(30_050);
   const used = new Set(allocatedPorts(message));
   assert.deepEqual([...used], [30_051]);
-  // One at a time is found out: the next block has the other port of the first.
+  // One conflict is found at a time: the next block contains the second port of the first.
   assert.equal(allocatePortBlock({ from: 30_050, to: 30_060 }, 2, used), 30_052);
   for (const port of allocatedPorts(await refused(30_052))) used.add(port);
   assert.equal(allocatePortBlock({ from: 30_050, to: 30_060 }, 2, used), 30_053);
@@ -220,7 +220,7 @@ test('what the API server says of node ports leads to the next free block', asyn
   assert.deepEqual(portRangeOf(await refused(40_000)), { from: 30_000, to: 32_767 });
 });
 
-test('annotations and the label that live pods get stay when other fields are as they were', async () => {
+test('annotations and the label of running pods are kept by an apply of other fields', async () => {
   await makeNamespace('patched');
   const cluster = await storeCluster('patched', {});
   const { pod: made } = everything(cluster, 30_600);

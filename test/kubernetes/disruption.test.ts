@@ -1,4 +1,4 @@
-// The PodDisruptionBudget of a MediaCluster under Kubernetes' own controller: who may be evicted.
+// PodDisruptionBudget of a MediaCluster with the Kubernetes controller: which pods can be evicted.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ async function storeCluster(name: string, spec: object): Promise<StoredCluster> 
   return body as StoredCluster;
 }
 
-/** A pod as it is when a kubelet runs it. */
+/** A pod with the status that a kubelet writes. */
 async function runPod(cluster: StoredCluster, index: number, { busy, ready }: { busy: boolean; ready: boolean }): Promise<string> {
   const made = pod(cluster, testFacts(), { index, basePort: 50_000 });
   if (busy) made.metadata.labels[label.busy] = 'true';
@@ -52,7 +52,7 @@ type Budget = {
   status?: { observedGeneration?: number; currentHealthy: number; disruptionsAllowed: number };
 };
 
-/** The budget once the controller has counted so many healthy pods. */
+/** The budget once the controller has counted this number of healthy pods. */
 async function settledBudget(cluster: StoredCluster, healthy: number): Promise<Budget['status']> {
   const path = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${namesOf(cluster.metadata.name).disruptionBudget}`;
   const counted = async () => {
@@ -72,7 +72,7 @@ for (const [name, spec] of [
   ['scaled', { autoscaling: { maxReplicas: 5 } }],
   ['rolling', { replicas: 1 }],
 ] as const) {
-  test(`busy pods of a cluster that is ${name} cannot be evicted, others can`, async () => {
+  test(`only busy pods of a cluster that is ${name} cannot be evicted`, async () => {
     const cluster = await storeCluster(name, spec);
     await server.apply([serviceAccount(cluster), disruptionBudget(cluster)]);
     const busy = [await runPod(cluster, 0, { busy: true, ready: true }), await runPod(cluster, 1, { busy: true, ready: true })];

@@ -1,4 +1,4 @@
-// The lines of the page for whoever operates Mediarooms on Kubernetes, run as they stand there on real nodes.
+// Commands of the Kubernetes how-to pages, run verbatim on real nodes.
 import assert from 'node:assert/strict';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
@@ -12,7 +12,7 @@ import { docCommands, runShell } from '../kit/processes/doc-commands.ts';
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
 const stage = new ClusterFixture(server, runner, startOperator({ after }, server));
-await stage.operator.says(/this operator works now/);
+await stage.operator.says(/started leading/);
 const env = {
   ...process.env,
   PATH: [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter),
@@ -21,7 +21,7 @@ const env = {
 };
 const cwd = join(import.meta.dirname, '../..');
 
-test('docs/how-to/operate-kubernetes.md: what is shown is there, tokens and keys rotate, the configuration changes, nodes come and go', async () => {
+test('the commands of docs/how-to/operate-kubernetes.md work: inspect, rotate, configure and scale', async () => {
   await runShell('kubectl create configmap media-files && kubectl apply -f examples/kubernetes/mediacluster.yaml', { cwd, env });
   await runShell('kubectl wait --for=condition=Available mcl/media --timeout=120s', { cwd, env });
   const said = new Map<string, string>();
@@ -38,7 +38,7 @@ test('docs/how-to/operate-kubernetes.md: what is shown is there, tokens and keys
   assert.equal((await stage.get('mediaClusters', 'media')).spec.config.logLevel, 'debug');
 });
 
-test('docs/how-to/upgrade-and-uninstall.md: Rooms that were deleted after their operator are let go', async () => {
+test('the commands of docs/how-to/upgrade-and-uninstall.md release Rooms that were deleted after their operator', async () => {
   await stage.makeRoom('left');
   await stage.operator.stop();
   await stage.kubectl('delete', 'room', 'left', '--wait=false');

@@ -1,4 +1,4 @@
-// The example of a class: by kubectl alone to a room that streams and records a teacher in Chromium, and of which both are in S3 when it has ended.
+// Example of a class: created with kubectl only, streamed and recorded from a teacher in Chromium, and uploaded to S3 after its end.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -29,23 +29,23 @@ const s3 = await startS3Server({ after });
 const tone = 440;
 const roomId = () => stage.kubectl('get', 'mroom', 'class', '-o', 'jsonpath={.status.roomId}');
 
-/** Chromium's encoder is not exact. */
+/** The encoder of Chromium is not exact. */
 const isRed = (picture: readonly number[]) => red.every((value, index) => Math.abs(value - (picture[index] ?? -1000)) < 40);
 
-/** Fails unless most of the pictures are red: a white bar wanders over them. */
+/** Fails unless most frames are red; a white bar moves over them. */
 function assertMostly(pictures: readonly (readonly number[])[], what: string): void {
   const near = pictures.filter(isRed);
-  assert.ok(near.length > 24 && near.length > pictures.length / 2, `${what}: ${near.length} of ${pictures.length} pictures are red`);
+  assert.ok(near.length > 24 && near.length > pictures.length / 2, `${what}: ${near.length} of ${pictures.length} frames are red`);
 }
 
-/** Joins with what the Secret of the Room says. */
+/** Joins with the credentials of the Secret of the Room. */
 async function enter(browser: StartedBrowser, pageUrl: string, peer: string): Promise<PagePeer> {
   const { data } = await stage.get('secrets', 'class-peers');
   const [url = '', token = ''] = ['url', 'token'].map((key) => Buffer.from(data[`${peer}.${key}`], 'base64').toString());
   return PagePeer.join(await browser.newPage(pageUrl), peer, { token, url });
 }
 
-/** Resolves when all that the room kept is in S3, with the two of it: the stream and the recording. */
+/** Resolves when stream and recording of the room are in S3. */
 async function untilKept(api: ApiClient): Promise<KubeJson[]> {
   let recordings: KubeJson[] = [];
   const areKept = async () => {
@@ -56,11 +56,11 @@ async function untilKept(api: ApiClient): Promise<KubeJson[]> {
   return recordings;
 }
 
-test('nodes with a stream, recordings and S3 are Available, without a key in what they show', async () => {
+test('nodes with streams, recordings and S3 are Available and show no key', async () => {
   const { bucket, endpoint = '', accessKeyId, secretAccessKey } = s3.place;
   const keys = [`--from-literal=accessKeyId=${accessKeyId}`, `--from-literal=secretAccessKey=${secretAccessKey}`];
   await stage.kubectl('create', 'secret', 'generic', 'class-s3', ...keys);
-  // The storage of the example is somebody else's.
+  // The storage of the example is replaced by that of the test.
   const text = readFileSync(join(examples, 'class-cluster.yaml'), 'utf8');
   const theirs = { bucket: 'classes', region: 'eu-central-1', endpoint: 'https://s3.example.com' };
   const ours = Object.entries({ bucket, region: 'us-east-1', endpoint }).reduce((manifest, [key, value]) => {
@@ -76,7 +76,7 @@ test('nodes with a stream, recordings and S3 are Available, without a key in wha
   assert.ok(!shown.includes(accessKeyId) && !shown.includes(secretAccessKey));
 });
 
-test('the stream of the class plays while its teacher is seen; ended, the stream and the recording of each track are in S3', async (t) => {
+test('the stream of the class plays live, and after its end the stream and the recording of each track are in S3', async (t) => {
   await stage.kubectl('apply', '-f', join(examples, 'class.yaml'));
   await stage.kubectl('wait', '--for=condition=Ready', '--timeout=60s', 'mroom/class');
   const id = await roomId();
@@ -92,7 +92,7 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
   await teacher.publish({ colour: css(red), tone });
   await Promise.all([pupil.sees(teacher, red), pupil.hears(teacher, tone)]);
   const { token } = (await api.post(`/hls/${id}/token`, {})).body.data;
-  // The stream may be older than the teacher's picture.
+  // The stream may begin before the video of the teacher.
   let before: number | undefined;
   await follow(`${node}/hls/${id}/stream.m3u8?token=${token}`, ({ segments }) => {
     const last = segments.at(-1)?.number ?? -1;
@@ -100,7 +100,7 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
     return last >= before + 4;
   });
   await eventually(
-    () => `the stream goes to S3 while the class is under way:\n${runner.logOf('class-0').slice(-3_000)}`,
+    () => `the stream is uploaded to S3 during the class:\n${runner.logOf('class-0').slice(-3_000)}`,
     async () => (await s3.names()).some((name) => /\/segment-\d+\.m4s$/.test(name)),
     { every: 100 },
   );
@@ -119,20 +119,20 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
 
   const [init] = names.map((name) => basename(name)).filter((name) => name.startsWith('init-'));
   const stream = await wholeStream(folder, init);
-  // Where no white bar wanders for long and no name is.
+  // A point without the white bar and without a name.
   const seen = (await framesAt(stream)).map((picture) => picture.at(0.5, 0.4));
-  // The room lives a moment longer than its teacher: on a busy machine for seconds.
+  // The room ends a moment after the teacher left, on a busy machine seconds later.
   const last = seen.findLastIndex(isRed);
   assertMostly(seen.slice(Math.max(0, last - 96), last + 1), 'the end of the class in the stream');
   const sound = await samples(stream);
   const heard = Array.from({ length: Math.floor(sound.length / 24_000) }, (_, half) =>
     ratioOf(sound.subarray(half * 24_000, (half + 1) * 24_000), tone),
   );
-  assert.ok(heard.filter((each) => each > 0.7).length >= 4, `of the stream's half seconds the teacher's tone are ${heard}`);
+  assert.ok(heard.filter((each) => each > 0.7).length >= 4, `share of the teacher's tone in half seconds of the stream: ${heard}`);
 
   const tracks = names.filter((name) => /\.(mkv|webm)$/.test(name)).map((name) => join(folder, basename(name)));
   assert.equal(tracks.length, 2, names.join());
-  // One of them is of sound.
+  // One of the files is audio.
   const without: string[] = [];
   const picturesOf = async (path: string) => ({
     path,
@@ -145,5 +145,5 @@ test('the stream of the class plays while its teacher is seen; ended, the stream
   const [video, audio] = kinds.sort((one, other) => other.pictures.length - one.pictures.length);
   assertMostly(video?.pictures ?? [], `the recording (${without})`);
   const recorded = steadyShare((await samples(audio?.path ?? '')).slice(-2 * 48_000, -48_000), tone);
-  assert.ok(recorded > 0.9, `${recorded} of the recorded sound is the teacher's tone`);
+  assert.ok(recorded > 0.9, `${recorded} of the recorded audio is the teacher's tone`);
 });

@@ -1,4 +1,4 @@
-// examples/kubernetes as a user of Kubernetes meets them: applied, waited for, looked at, joined, changed, deleted; by kubectl alone.
+// Examples of examples/kubernetes: applied, awaited, inspected, joined, changed and deleted with kubectl only.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,20 +35,20 @@ async function api() {
   return apiClient(`http://${runner.pod('media-0').status?.podIP}:8080`, (await secret('media-api-tokens')).admin ?? '');
 }
 
-describe('The examples', () => {
-  it('give a MediaCluster that is Available', async () => {
+describe('The Kubernetes examples', () => {
+  it('create a MediaCluster that is Available', async () => {
     await kubectl('apply', '-f', join(examples, 'mediacluster.yaml'));
     await kubectl('wait', '--for=condition=Available', '--timeout=55s', 'mcl/media');
     const { metadata } = await runner.waitForPod('media-0');
-    // As a volume of podTemplate would bring it.
+    // As a volume of podTemplate would provide it.
     const sources = join(server.dir, 'pods', metadata.uid ?? '', 'volumes/resources/file_component_sources');
     mkdirSync(sources, { recursive: true });
-    // Ten minutes: a file that came to its end is not shown any more.
+    // Ten minutes long, because a finished file is not shown any more.
     const packets = Array.from({ length: 30_000 }, (_, index) => opusPacket(50, index));
     writeFileSync(join(sources, 'welcome.ogg'), oggFile(packets));
   });
 
-  it('give Rooms that are Ready, with what they declare', async () => {
+  it('create Rooms that are Ready with everything declared', async () => {
     await kubectl('apply', '-f', join(examples, 'room.yaml'), '-f', join(examples, 'room-with-peers.yaml'));
     await kubectl('wait', '--for=condition=Ready', '--timeout=55s', 'mroom/standup', 'mroom/webinar');
     const { body } = await (await api()).get('/room/webinar-2026');
@@ -67,7 +67,7 @@ describe('The examples', () => {
     assert.deepEqual([components.length, components[0].type, components[0].properties.filePath], [1, 'file', 'welcome.ogg']);
   });
 
-  it('are shown in rows', async () => {
+  it('are listed by kubectl get', async () => {
     const cells = async (...what: string[]) => (await kubectl('get', ...what, '-o', 'wide', '--no-headers')).trim().split(/\s{2,}/);
     const room = await cells('mroom', 'webinar');
     const { podIP } = runner.pod('media-0').status ?? {};
@@ -80,7 +80,7 @@ describe('The examples', () => {
     assert.deepEqual(names, ['mediacluster.mediarooms.dev/media', 'room.mediarooms.dev/standup', 'room.mediarooms.dev/webinar']);
   });
 
-  it('are described with their conditions and Events', async () => {
+  it('are described by kubectl with conditions and Events', async () => {
     await waitForEvent(stage.server, 'webinar', 'Ready');
     const text = await kubectl('describe', 'mroom', 'webinar');
     assert.match(text, /Type:\s+Ready\n/);
@@ -88,7 +88,7 @@ describe('The examples', () => {
     assert.match(text, /Peers Secret Name:\s+webinar-peers/);
   });
 
-  it('give each peer a token and a URL with which it joins', async () => {
+  it('provide each peer with a token and a URL to join', async () => {
     const access = await secret('webinar-peers');
     assert.deepEqual(Object.keys(access).sort(), ['audience.token', 'audience.url', 'speaker.token', 'speaker.url']);
     const socket = await PeerSocket.enter(access['speaker.url'] ?? '', access['speaker.token'] ?? '');
@@ -98,15 +98,15 @@ describe('The examples', () => {
     await socket.closed;
   });
 
-  it('are changed while they live, and say when the change is in force', async () => {
+  it('can be changed at runtime, and report when the change is effective', async () => {
     await kubectl('patch', 'mroom', 'webinar', '--type=merge', '-p', '{"spec":{"maxPeers":60}}');
     await kubectl('wait', '--for=jsonpath={.status.observedGeneration}=2', '--timeout=55s', 'mroom/webinar');
     assert.equal((await (await api()).get('/room/webinar-2026')).body.data.config.maxPeers, 60);
   });
 
-  it('are gone after kubectl delete, with all that was made for them', async () => {
+  it('are deleted by kubectl delete with all dependent objects', async () => {
     const owners = await kubectl('get', 'secret', 'webinar-peers', '-o', 'jsonpath={.metadata.ownerReferences[*].kind}');
-    // The garbage collector takes it: half a minute after the definition of a kind it knows the kind.
+    // The garbage collector deletes it; it discovers a new kind after half a minute.
     assert.equal(owners, 'Room');
     await kubectl('delete', '--timeout=55s', '-f', join(examples, 'room.yaml'), '-f', join(examples, 'room-with-peers.yaml'));
     assert.deepEqual((await (await api()).get('/room')).body.data, []);

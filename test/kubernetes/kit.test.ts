@@ -1,4 +1,4 @@
-// The kit itself: the API server and the controllers are Kubernetes' own, and pods run as a kubelet would run them.
+// The test kit: the API server and controllers are real, and pods run as a kubelet would run them.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { type ContainerStatus, isReady, type Pod, type Terminated } from '../kit/kube/pods/pod-spec.ts';
 
-/** What cannot be asked yet does not hold yet. */
+/** A failed request counts as a condition that does not hold yet. */
 async function until(what: string, look: () => Promise<boolean> | boolean, within?: number): Promise<void> {
   await eventually(what, () => Promise.resolve(look()).catch(() => false), { within });
 }
@@ -99,8 +99,8 @@ const plane = await startControlPlane({ after });
 const runner = await startPodRunner(plane);
 await plane.apply(objects);
 
-describe('an API server', () => {
-  test('keeps what is applied, over an outage and at the same address', async () => {
+describe('An API server of the kit', () => {
+  test('keeps applied objects and its address over an outage', async () => {
     await api.apply('apiVersion: v1\nkind: ConfigMap\nmetadata: { name: kept, namespace: default }\ndata: { a: one }\n');
     const [before] = [api.pids['kube-apiserver']];
     await api.stopApiServer();
@@ -114,12 +114,12 @@ describe('an API server', () => {
     assert.deepEqual([code, stdout], [0, 'one']);
   });
 
-  test('says with a sentence what it refuses', async () => {
+  test('rejects invalid objects with a message', async () => {
     const nameless = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'Not_a_name', namespace: 'default' } };
     await assert.rejects(api.apply(nameless), /metadata.name: Invalid value: "Not_a_name"/);
   });
 
-  test('lets users and ServiceAccounts do what a role says, and no more', async () => {
+  test('allows users and ServiceAccounts only the permissions of their roles', async () => {
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }];
     const subjects = [
       { kind: 'User', name: 'reader', apiGroup: 'rbac.authorization.k8s.io' },
@@ -132,14 +132,14 @@ describe('an API server', () => {
     ]);
     const token = await api.serviceAccountToken('default', 'robot');
     for (const kubeconfig of [api.kubeconfigFor({ user: 'reader' }), api.kubeconfigFor({ token })]) {
-      // It judges by a copy of its rules, which follows a moment later.
-      await until('the role is in force', async () => (await api.kubectl(['get', 'configmaps'], { kubeconfig })).code === 0);
+      // Authorization uses a cache of rules, which lags a moment.
+      await until('the role is effective', async () => (await api.kubectl(['get', 'configmaps'], { kubeconfig })).code === 0);
       const refused = await api.kubectl(['delete', 'configmap', 'kept'], { kubeconfig });
       assert.match(refused.stderr, /cannot delete resource "configmaps" in API group "" in the namespace "default"/);
     }
   });
 
-  test('answers a watch from before a compaction with 410 once it was restarted', async () => {
+  test('responds with 410 to a watch from before a compaction after a restart', async () => {
     const { body } = await api.client.call('/api/v1/configmaps');
     const { resourceVersion } = (body as { metadata: { resourceVersion: string } }).metadata;
     for (const value of ['1', '2']) {
@@ -151,8 +151,8 @@ describe('an API server', () => {
     const events: unknown[] = [];
     const watch = `/api/v1/configmaps?watch=true&resourceVersion=${resourceVersion}&timeoutSeconds=2`;
     let status = 429;
-    // As long as it reads what there is into its memory it asks for patience.
-    await until('it takes watches', async () => {
+    // It responds 429 while it reads objects into its memory.
+    await until('it accepts watches', async () => {
       status = await api.client.lines(watch, AbortSignal.timeout(60_000), (event) => events.push(event));
       return status !== 429;
     });
@@ -161,7 +161,7 @@ describe('an API server', () => {
   });
 });
 
-test('nothing of an API server outlives the process of its test, even when that is killed', async () => {
+test('no process of an API server outlives its killed test process', async () => {
   const kit = join(import.meta.dirname, '../kit/kube/api-server.ts');
   const script = `import { startApiServer } from ${JSON.stringify(kit)};
     const api = await startApiServer({ after: () => {} });
@@ -175,15 +175,15 @@ test('nothing of an API server outlives the process of its test, even when that 
   const exited = once(child, 'exit');
   child.kill('SIGKILL');
   await exited;
-  await until('its programs are gone', () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
+  await until('its processes have ended', () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
   await startApiServer({ after });
-  // That of another file may have begun to before it.
-  await until('the next one removes what it left', () => !existsSync(dir));
+  // An API server of another file may have begun the removal.
+  await until('the next API server deletes its folder', () => !existsSync(dir));
 });
 
-describe('a control plane', () => {
+describe('A control plane of the kit', () => {
   const get = async (...args: string[]) => (await plane.kubectl(['get', ...args])).stdout;
-  /** A process that is slow to answer its probes may have been started again before. */
+  /** A process that responds slowly to its probes may have been restarted before. */
   const restartsOf = (pod: string) => statusOf(runner.pod(pod))?.restartCount ?? 0;
   const annotate = (pod: string) => plane.kubectl(['annotate', 'pod', pod, 'test/address=127.0.0.1']);
   const ready = async (name: string) => {
@@ -193,7 +193,7 @@ describe('a control plane', () => {
     return runner.waitForPod(name);
   };
 
-  test('collects garbage and ends namespaces', async () => {
+  test('collects garbage and deletes namespaces', async () => {
     const owner = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'owner', namespace: 'default' } };
     await plane.apply(owner);
     const uid = await get('configmap', 'owner', '-o', 'jsonpath={.metadata.uid}');
@@ -204,12 +204,12 @@ describe('a control plane', () => {
     ]);
     await plane.kubectl(['delete', 'configmap', 'owner']);
     await plane.kubectl(['delete', 'namespace', 'passing']);
-    // Where the garbage collector could not read all kinds at its start it tries again after half a minute.
-    await until('what is owned is gone', async () => (await plane.kubectl(['get', 'configmap', 'owned'])).code === 1, 120_000);
+    // If the garbage collector could not read all kinds at startup, it retries after half a minute.
+    await until('the owned object is deleted', async () => (await plane.kubectl(['get', 'configmap', 'owned'])).code === 1, 120_000);
     assert.equal((await plane.kubectl(['get', 'namespace', 'passing'])).code, 1);
   });
 
-  test('a pod is ready when its node is, and its files follow the ConfigMap and the annotation', async (t) => {
+  test('a pod is ready with its node, and its files follow the ConfigMap and the annotation', async (t) => {
     await plane.apply(mediaPod('files'));
     await runner.waitForPod('files', (pod) => pod.status?.phase === 'Running');
     assert.equal(isReady(runner.pod('files')), false, 'it has no address yet');
@@ -219,17 +219,17 @@ describe('a control plane', () => {
     assert.equal((await health()).config.files[0]?.sha256, sha256(settings(7)));
     const started = performance.now();
     await plane.apply({ ...objects[0], data: { 'settings.yaml': settings(8) } });
-    await until('the new file is in force', async () => (await health()).config.files[0]?.sha256 === sha256(settings(8)));
-    t.diagnostic(`a changed ConfigMap is in force after ${Math.round(performance.now() - started)} ms`);
+    await until('the new file is loaded', async () => (await health()).config.files[0]?.sha256 === sha256(settings(8)));
+    t.diagnostic(`a changed ConfigMap is loaded after ${Math.round(performance.now() - started)} ms`);
     const again = performance.now();
     await plane.apply({ ...objects[0], data: { 'settings.yaml': settings(9) } });
     await plane.kubectl(['annotate', 'pod', 'files', 'test/touched=now']);
-    await until('the third file is in force', async () => (await health()).config.files[0]?.sha256 === sha256(settings(9)));
-    t.diagnostic(`after the pod was touched in ${Math.round(performance.now() - again)} ms`);
+    await until('the third file is loaded', async () => (await health()).config.files[0]?.sha256 === sha256(settings(9)));
+    t.diagnostic(`after an annotation of the pod in ${Math.round(performance.now() - again)} ms`);
     await plane.kubectl(['delete', 'pod', 'files']);
   });
 
-  test('a deleted pod is asked to end and its object goes when it has', async () => {
+  test('a deleted pod receives SIGTERM and its object is deleted after its end', async () => {
     await ready('ending');
     await plane.kubectl(['patch', 'pod', 'ending', '--type=merge', '-p', '{"metadata":{"finalizers":["test/hold"]}}']);
     const pid = runner.pidOf('ending');
@@ -238,10 +238,10 @@ describe('a control plane', () => {
     assert.deepEqual({ exitCode, reason }, { exitCode: 0, reason: 'Completed' });
     assert.equal(existsSync(`/proc/${pid}`), false);
     await plane.kubectl(['patch', 'pod', 'ending', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
-    await until('the object is gone', async () => (await plane.kubectl(['get', 'pod', 'ending'])).code === 1);
+    await until('the object is deleted', async () => (await plane.kubectl(['get', 'pod', 'ending'])).code === 1);
   });
 
-  test('nodes find each other by DNS, and are reached through Services and ports of their hosts', async () => {
+  test('nodes discover each other by DNS, and are reachable through Services and host ports', async () => {
     const [one, other] = await Promise.all([ready('one'), ready('two')]);
     assert.notEqual(one.spec.nodeName, other.spec.nodeName);
     for (const { status } of [one, other]) {
@@ -261,11 +261,11 @@ describe('a control plane', () => {
       },
     });
     const host = runner.hosts.find(({ name }) => name === one.spec.nodeName);
-    await until('the media port of the host leads to the pod', () => connects(host?.externalIP ?? '', 30_500));
+    await until('the media port of the host forwards to the pod', () => connects(host?.externalIP ?? '', 30_500));
     await plane.kubectl(['delete', 'service', 'media']);
   });
 
-  test('a PodDisruptionBudget keeps pods from being evicted', async () => {
+  test('a PodDisruptionBudget prevents evictions', async () => {
     const metadata = { name: 'both', namespace: 'default' };
     const spec = { minAvailable: 2, selector: { matchLabels: { app: 'media' } } };
     await plane.apply({ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata, spec });
@@ -276,7 +276,7 @@ describe('a control plane', () => {
     await plane.kubectl(['delete', 'pdb', 'both']);
   });
 
-  test('a process that is killed is started again, in the same pod', async () => {
+  test('a killed process is restarted in the same pod', async () => {
     const before = runner.pidOf('one');
     const restarts = restartsOf('one');
     runner.killPod('one');
@@ -285,7 +285,7 @@ describe('a control plane', () => {
     assert.equal(statusOf(pod)?.lastState.terminated?.exitCode, 137);
   });
 
-  test('a pod waits for its Secret and says so, and starts when it is there', async () => {
+  test('a pod reports a missing Secret and starts when it exists', async () => {
     const env = [{ name: 'SVC_SERVER_API_TOKEN', valueFrom: { secretKeyRef: { name: 'late', key: 'token' } } }];
     await plane.apply(mediaPod('late', {}, { env }));
     const waiting = await runner.waitForPod('late', (pod) => statusOf(pod)?.state.waiting?.reason === 'CreateContainerConfigError');
@@ -300,7 +300,7 @@ describe('a control plane', () => {
     await plane.kubectl(['delete', 'pod', 'late', '--now']);
   });
 
-  test('pods go to hosts that take them: not to cordoned ones, and to none without a claim that is bound', async () => {
+  test('pods are scheduled neither to cordoned Kubernetes nodes nor without a bound claim', async () => {
     await plane.kubectl(['cordon', 'host-1', 'host-2']);
     await plane.apply({
       apiVersion: 'v1',
@@ -323,13 +323,13 @@ describe('a control plane', () => {
     await plane.kubectl(['delete', 'pod', 'cordoned', '--now']);
   });
 
-  test('a host that fails is not ready after a while, and runs its pods again when it is back', async () => {
+  test('a failed Kubernetes node becomes NotReady, and runs its pods again after its restart', async () => {
     const { nodeName = '' } = runner.pod('one').spec;
     const pid = runner.pidOf('one');
     const restarts = restartsOf('one');
     await runner.failHost(nodeName);
     assert.equal(existsSync(`/proc/${pid}`), false);
-    await until('Kubernetes sees it', async () => /NotReady/.test(await get('node', nodeName)));
+    await until('Kubernetes detects it', async () => /NotReady/.test(await get('node', nodeName)));
     await until('its pods are not ready', () => !isReady(runner.pod('one')));
     assert.ok(isReady(runner.pod('two')));
     await runner.recoverHost(nodeName);
@@ -337,7 +337,7 @@ describe('a control plane', () => {
     await runner.waitForPod('one', (pod) => statusOf(pod)?.restartCount === restarts + 1 && isReady(pod));
   });
 
-  test('pods go on through an outage of the API server, and what they became is told afterwards', async () => {
+  test('pods keep running during an API server outage, and their status is written afterwards', async () => {
     const restarts = restartsOf('two');
     const pid = runner.pidOf('two');
     await plane.stopApiServer();
@@ -369,7 +369,7 @@ async function connects(ip: string, port: number): Promise<boolean> {
   const socket = connect(port, ip);
   try {
     await once(socket, 'connect');
-    // A forwarder that has nobody behind it ends the connection at once.
+    // A forwarder without a target closes the connection immediately.
     return await Promise.race([once(socket, 'close').then(() => false), sleep(300, true)]);
   } finally {
     socket.destroy();

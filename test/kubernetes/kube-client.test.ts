@@ -1,4 +1,4 @@
-// The kube layer's client against a real API server.
+// Kubernetes client of the operator against a real API server.
 import assert from 'node:assert/strict';
 import { after, describe, it, type TestContext } from 'node:test';
 import type { KubeClient } from '../../operator/kube/client.ts';
@@ -23,7 +23,7 @@ const configMap = (name: string, data: Record<string, string>) =>
 const server = await startApiServer({ after }, { users: [{ name: 'nobody' }] });
 await server.apply(widgetDefinition);
 
-describe('the client of a real API server', () => {
+describe('A Kubernetes client', () => {
   const connect = (t: TestContext) => connectTo(t, server.kubeconfig);
   const ready = async (t: TestContext): Promise<KubeClient> => {
     const client = await connect(t);
@@ -31,7 +31,7 @@ describe('the client of a real API server', () => {
     return client;
   };
 
-  it('applies the fields that are ours, leaves those of others, and changes nothing twice', async (t) => {
+  it('applies its fields, keeps fields of others, and is idempotent', async (t) => {
     const client = await connect(t);
     const first = await client.apply<ConfigMap>(resources.configMaps, configMap('applied', { a: '1', b: '2' }));
     const second = await client.apply<ConfigMap>(resources.configMaps, configMap('applied', { a: '1', b: '2' }));
@@ -44,14 +44,14 @@ describe('the client of a real API server', () => {
     assert.deepEqual(third.data, { a: '9', c: '3' });
   });
 
-  it('sends every field as it is, also those that the typed clients drop', async (t) => {
+  it('sends every field verbatim, also those that typed clients drop', async (t) => {
     const client = await connect(t);
     const spec = { podSelector: {}, policyTypes: ['Ingress'], ingress: [{ from: [{ podSelector: { matchLabels: { a: 'b' } } }] }] };
     const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: inDefault('from'), spec };
     assert.deepEqual((await client.apply<KubeObject & { spec: object }>(resources.networkPolicies, policy)).spec, spec);
   });
 
-  it('is refused an unknown field and a wrong value with the sentence of the API server', async (t) => {
+  it('rejects with the message of the API server for unknown fields and invalid values', async (t) => {
     const client = await ready(t);
     const refused = (sentence: RegExp) => (error: unknown) => error instanceof KubeError && sentence.test(error.message);
     await assert.rejects(
@@ -62,14 +62,14 @@ describe('the client of a real API server', () => {
     assert.equal(await client.get(widgets, inDefault('wrong')), undefined);
   });
 
-  it('makes nothing in a dry run, but says what would be', async (t) => {
+  it('creates nothing in a dry run, but returns the result', async (t) => {
     const client = await ready(t);
     const would = await client.apply<Widget>(widgets, widget('dry', 5), { dryRun: true });
     assert.equal(would.spec.size, 5);
     assert.equal(await client.get(widgets, inDefault('dry')), undefined);
   });
 
-  it('creates once, changes only what it has seen, deletes only what it means', async (t) => {
+  it('creates once, and changes and deletes only the expected version and uid', async (t) => {
     const client = await ready(t);
     const made = await client.create<Widget>(widgets, widget('once'));
     await assert.rejects(client.create(widgets, widget('once')), { status: 409, reason: 'AlreadyExists' });
@@ -85,12 +85,12 @@ describe('the client of a real API server', () => {
     assert.equal(await client.delete(widgets, inDefault('once'), { uid }), false);
   });
 
-  it('lists more than a page, and each object once', async (t) => {
+  it('lists several pages with each object once', async (t) => {
     const client = await connect(t);
     const labels = { listed: 'yes' };
     const make = (index: number) =>
       client.create(resources.configMaps, { ...configMap(`listed-${index}`, {}), metadata: { ...inDefault(`listed-${index}`), labels } });
-    // Not all at once: each has its deadline while it waits for the others.
+    // In batches, because the timeout of a request includes its time in the queue.
     for (let first = 0; first < 1100; first += 100) await Promise.all(Array.from({ length: 100 }, (_, index) => make(first + index)));
     const { items, resourceVersion } = await client.list<ConfigMap>(resources.configMaps, { labelSelector: 'listed=yes' });
     assert.equal(new Set(items.map(({ metadata }) => metadata.name)).size, 1100);
@@ -98,7 +98,7 @@ describe('the client of a real API server', () => {
     assert.match(resourceVersion, /^\d+$/);
   });
 
-  it('writes a status only where it says something new, and never that of another object of the same name', async (t) => {
+  it('writes a status only if it changes, and never to another object of the same name', async (t) => {
     const client = await ready(t);
     const made = await client.create<Widget>(widgets, widget('watched'));
     assert.equal(await writeStatus(client, widgets, made, { seen: 1, phase: 'Ready' }), true);
@@ -106,7 +106,7 @@ describe('the client of a real API server', () => {
     assert.ok(seen);
     assert.deepEqual(seen.status, { seen: 1, phase: 'Ready' });
     assert.equal(await writeStatus(client, widgets, seen, { phase: 'Ready', seen: 1 }), false);
-    // An old copy does no harm: it is read again, and nothing is new.
+    // A stale copy is read again, and the status is unchanged.
     assert.equal(await writeStatus(client, widgets, made, { seen: 1, phase: 'Ready' }), false);
     assert.equal((await client.get(widgets, inDefault('watched')))?.metadata.resourceVersion, seen.metadata.resourceVersion);
     assert.equal(await writeStatus(client, widgets, made, { seen: 2 }), true);
@@ -121,7 +121,7 @@ describe('the client of a real API server', () => {
     await assert.rejects(writeStatus(client, widgets, seen, { seen: 3 }), { status: 409 });
   });
 
-  it('holds an object by a finalizer until it lets go, and writes none over the finalizers of others', async (t) => {
+  it('adds and removes its finalizer without changing finalizers of others', async (t) => {
     const client = await ready(t);
     const made = await client.create<Widget>(widgets, widget('held'));
     const held = await addFinalizer(client, widgets, made, 'mediarooms.dev/room');
@@ -142,7 +142,7 @@ describe('the client of a real API server', () => {
     assert.equal(await removeFinalizer(client, widgets, left as Stored<Widget>, 'other/one'), undefined);
   });
 
-  it('knows which kinds there are and what it may do', async (t) => {
+  it('discovers kinds and its permissions', async (t) => {
     const client = await ready(t);
     assert.deepEqual(await Promise.all([widgets, resources.pods, resources.serviceMonitors].map((kind) => client.serves(kind))), [
       true,
@@ -158,8 +158,8 @@ describe('the client of a real API server', () => {
     });
   });
 
-  it('is told of changes, and by bookmarks how far the API server is', async (t) => {
-    // A watch of 6 s: its bookmark comes before it ends.
+  it('receives changes and bookmarks of a watch', async (t) => {
+    // A watch of 6 s, which ends after its bookmark.
     const client = await connectTo(t, server.kubeconfig, { random: () => -0.98 });
     const { resourceVersion } = await client.list(resources.configMaps, { namespace: 'default' });
     const events: WatchEvent[] = [];
@@ -177,26 +177,26 @@ describe('the client of a real API server', () => {
     const last = await client.create(resources.configMaps, configMap('unseen', {}));
     await watching;
     const knowsLast = () => Number(versionOf(events.at(-1))) >= Number(last.metadata.resourceVersion);
-    // On a slow machine the watch may have ended before the last change was made.
+    // On a slow machine the watch may have ended before the last change.
     if (!knowsLast()) await watch();
     assert.equal(events.at(-1)?.type, 'BOOKMARK');
-    assert.ok(knowsLast(), 'the bookmark knows of what the watch did not show');
+    assert.ok(knowsLast(), 'the bookmark includes the missed change');
     const types = events.map(({ type }) => type).filter((type) => type !== 'BOOKMARK');
     assert.deepEqual(types, ['ADDED', 'MODIFIED', 'DELETED']);
   });
 
-  it('shows events to people, repetitions as one line', async (t) => {
+  it('records Events, with repetitions as a series', async (t) => {
     const client = await ready(t);
     const made = await client.create<Widget>(widgets, widget('eventful'));
     const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'operator-1', log: silentLog() });
     for (let i = 0; i < 3; i++) recorder.emit(made, 'Warning', 'TooSmall', 'Measure', 'The widget is too small.');
     recorder.emit(made, 'Normal', 'Made', 'Make', `Long: ${'ü'.repeat(2000)}`);
-    // They are told in the background, and at its end the recorder waits two seconds at most.
+    // Events are written in the background, and close() waits two seconds at most.
     const told = async () => {
       const { items } = await client.list<KubeObject & { regarding: { name: string } }>(resources.events, { namespace: 'default' });
       return items.filter(({ regarding }) => regarding.name === 'eventful').length;
     };
-    await eventually('two Events are told', async () => (await told()) >= 2);
+    await eventually('two Events exist', async () => (await told()) >= 2);
     await recorder.close();
     assert.equal(recorder.dropped, 0);
     const { stdout } = await server.kubectl(['events', '--for', 'widget/eventful', '--no-headers']);
@@ -211,7 +211,7 @@ describe('the client of a real API server', () => {
     );
   });
 
-  it('takes what is owned away with its owner only by the reference that names it', async (t) => {
+  it('lets the garbage collector delete an owned object only by its owner reference', async (t) => {
     const client = await ready(t);
     const owner = await client.create<Widget>(widgets, widget('owner'));
     const owned = await client.apply(resources.configMaps, {

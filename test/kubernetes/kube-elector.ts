@@ -1,4 +1,4 @@
-// A process that stands for leader and, while it leads, writes its name: what tests freeze and kill.
+// Process that takes part in leader election and writes its name while it leads; tests freeze and kill it.
 import { KubeClient } from '../../operator/kube/client.ts';
 import { sleep } from '../../operator/kube/http/deadline.ts';
 import { LeaderElector } from '../../operator/kube/lease.ts';
@@ -21,8 +21,8 @@ const elector = new LeaderElector({
   log,
 });
 /**
- * Stops this process right before its next write is judged, until SIGCONT. Stopped from outside it may be between that and the sending, and
- * then the write comes late by right: only the API server could refuse it.
+ * Stops this process right before its next write is checked, until SIGCONT. A stop from outside could happen between check and sending,
+ * and then the write would legitimately arrive late.
  */
 let freezes = false;
 process.on('SIGUSR2', () => {
@@ -31,7 +31,7 @@ process.on('SIGUSR2', () => {
 function freeze(): void {
   freezes = false;
   process.kill(process.pid, 'SIGSTOP');
-  // Nothing is judged before the signal is there, whichever thread takes it.
+  // Nothing runs before the signal arrives, on whichever thread.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
 }
 const mayWrite = () => {

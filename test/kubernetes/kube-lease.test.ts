@@ -1,4 +1,4 @@
-// Two processes that want to lead, one of them frozen, killed or told to end: writes never mix.
+// Leader election of two processes that are frozen, killed or stopped: their writes never mix.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ type ConfigMap = KubeObject & { data?: { writer: string } };
 const server = await startApiServer({ after });
 const program = new URL('kube-elector.ts', import.meta.url).pathname;
 
-/** A process of kube-elector.ts; what it says, and when. */
+/** Starts kube-elector.ts and records its output with times. */
 async function startElector(t: TestContext, identity: string) {
   const child = spawn(process.execPath, [program, server.kubeconfig, identity], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
@@ -44,7 +44,7 @@ async function startElector(t: TestContext, identity: string) {
   return { identity, said, until, exited, signal: (name: NodeJS.Signals) => child.kill(name) };
 }
 
-/** Who wrote, in the order of the API server; each name once per turn. */
+/** The sequence of writers, in the order of the API server; each name once per turn. */
 async function watchWriters(t: TestContext): Promise<{ turns: string[]; whenWrote: (writer: string) => Promise<void> }> {
   const client = await connectTo(t, server.kubeconfig);
   const turns: string[] = [];
@@ -82,8 +82,8 @@ async function watchWriters(t: TestContext): Promise<{ turns: string[]; whenWrot
   return { turns, whenWrote };
 }
 
-describe('two processes that want to lead', () => {
-  it('lead one after the other when the first is killed, frozen or told to end, and no write of a former leader comes after', async (t) => {
+describe('Two processes in leader election', () => {
+  it('lead one after the other if the leader is killed, frozen or stopped, without late writes of a former leader', async (t) => {
     const { turns, whenWrote } = await watchWriters(t);
     const a = await startElector(t, 'a');
     await a.until('leads');
@@ -95,12 +95,12 @@ describe('two processes that want to lead', () => {
     const killed = performance.now();
     const took = (await b.until('leads')) - killed;
     t.diagnostic(`taken over after ${Math.round(took)} ms`);
-    // The term of 15 s, and a look each 2 s.
+    // The term of 15 s, and an attempt every 2 s.
     assertPrompt('to take over', took, { promised: 17_000 });
     await whenWrote('b');
 
     const c = await startElector(t, 'c');
-    // It freezes within its work: when it wakes up its write is just about to be judged.
+    // It freezes during its work: after it wakes up, its write is about to be checked.
     b.signal('SIGUSR2');
     await c.until('leads');
     await whenWrote('c');
@@ -114,9 +114,9 @@ describe('two processes that want to lead', () => {
     c.signal('SIGTERM');
     const told = performance.now();
     const given = (await d.until('leads')) - told;
-    t.diagnostic(`given on after ${Math.round(given)} ms`);
-    // At the next look: it is not waited until the term of 15 s is over.
-    assertPrompt('to give on', given, { promised: 2_500 });
+    t.diagnostic(`passed on after ${Math.round(given)} ms`);
+    // At the next attempt, without waiting for the end of the term of 15 s.
+    assertPrompt('to pass on', given, { promised: 2_500 });
     await c.until('ended');
     await whenWrote('d');
     assert.deepEqual(turns, ['a', 'b', 'c', 'd']);

@@ -1,4 +1,4 @@
-// The kube layer while the API server is cut off, away, or has forgotten: no change is lost, and few requests are made.
+// Kube layer during connection failures, API server outages and compaction: no change is lost, and few requests are sent.
 import assert from 'node:assert/strict';
 import { after, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,7 +28,7 @@ async function startServer() {
 
 const [shaky, resting] = await Promise.all([startServer(), startServer()]);
 
-/** A reflector and a controller that tells in each widget's status which size it has seen. */
+/** A reflector and a controller that copies the size of each widget to its status. */
 function operate(t: TestContext, client: KubeClient) {
   const known = new Map<string, string>();
   const ends: string[] = [];
@@ -63,7 +63,7 @@ function operate(t: TestContext, client: KubeClient) {
   return { reflector, queue, known, ends, lists, signal: end.signal };
 }
 
-/** Until the copy is what the API server has and every status says what the spec does; gives how long that took. */
+/** Waits until cache and statuses match the API server. @returns the duration */
 async function untilCaughtUp(admin: KubeClient, reflector: Reflector<Widget>, known: Map<string, string>): Promise<number> {
   const elapsed = stopwatch();
   const versions = (objects: readonly Stored<Widget>[]) =>
@@ -80,8 +80,8 @@ async function untilCaughtUp(admin: KubeClient, reflector: Reflector<Widget>, kn
   return elapsed();
 }
 
-describe('the kube layer', { concurrency: true }, () => {
-  it('loses no change while its connections are cut every second for a minute, and makes no more requests than that takes', {
+describe('The kube layer', { concurrency: true }, () => {
+  it('loses no change while its connections are cut every second for a minute, with a bounded number of requests', {
     timeout: 3 * minute,
   }, async (t) => {
     const proxy = await startTcpProxy(t, Number(new URL(shaky.url).port));
@@ -106,14 +106,14 @@ describe('the kube layer', { concurrency: true }, () => {
     const took = await untilCaughtUp(admin, reflector, known);
     const watches = calls.filter(({ verb }) => verb === 'watch' || verb === 'list').length;
     const others = calls.length - watches;
-    t.diagnostic(`${changes} changes, ${watches} watches and lists, ${others} other calls; caught up after ${Math.round(took)} ms`);
+    t.diagnostic(`${changes} changes, ${watches} watches and lists, ${others} other requests; caught up after ${Math.round(took)} ms`);
     assert.ok(watches <= 75, `${watches} watches and lists`);
-    // Each change is read and written once; a cut may repeat a call.
-    assert.ok(others <= 4 * changes, `${others} other calls for ${changes} changes`);
+    // Each change is read and written once; a cut may cause a retry.
+    assert.ok(others <= 4 * changes, `${others} other requests for ${changes} changes`);
     assertPrompt('to catch up', took, { promised: 10_000 });
   });
 
-  it('stays on one watch while nothing happens, as it is told each minute that nothing does', { timeout: 3 * minute }, async (t) => {
+  it('keeps one idle watch open, because a bookmark arrives every minute', { timeout: 3 * minute }, async (t) => {
     const calls: CallObservation[] = [];
     const client = await connectTo(t, shaky.kubeconfig, { observe: (call) => calls.push(call) });
     await untilServed(client);
@@ -122,18 +122,18 @@ describe('the kube layer', { concurrency: true }, () => {
     const reflector = new Reflector<Widget>({ client, resource: widgets, namespaces: ['kube-public'], log, idleMs: 68_000, ...listeners });
     const running = reflector.run(end.signal);
     await reflector.whenSynced(end.signal);
-    // A watch is refused as long as the API server reads objects of a new kind into its memory; a list of pages is not.
+    // A watch is rejected while the API server reads objects of a new kind into its memory; a list is not.
     await eventually('a watch is open', () => calls.some(({ verb, status }) => verb === 'watch' && status === 200), { every: 20 });
     calls.length = 0;
-    // Longer than a watch may be silent.
+    // Longer than the idle timeout of a watch.
     await sleep(72_000);
-    assert.ok(reflector.silence < 68_000, `${reflector.silence} ms without a word`);
+    assert.ok(reflector.silence < 68_000, `${reflector.silence} ms without a message`);
     assert.deepEqual(calls, []);
     end.abort();
     await running;
   });
 
-  it('rests while the API server is away for a minute, then finishes; and lists anew what etcd has compacted', {
+  it('backs off during an API server outage of a minute, then catches up, and relists after a compaction', {
     timeout: 4 * minute,
   }, async (t) => {
     const proxy = await startTcpProxy(t, Number(new URL(resting.url).port));

@@ -1,4 +1,4 @@
-// A kind of our own for tests of the kube layer: whatever becomes of Rooms, these stay as they are.
+// Widget kind for tests of the kube layer, independent of Rooms.
 import type { TestContext } from 'node:test';
 import { type ConnectOptions, KubeClient } from '../../operator/kube/client.ts';
 import type { KubeObject, Resource } from '../../operator/kube/objects.ts';
@@ -43,7 +43,7 @@ export function widget(name: string, size = 1): Widget {
   return { apiVersion: widgets.apiVersion, kind: 'Widget', metadata: { name, namespace: 'default' }, spec: { size } };
 }
 
-/** A client that ends with the test. */
+/** A client that is closed with the test. */
 export async function connectTo(t: TestContext, kubeconfig: string, options: Partial<ConnectOptions> = {}): Promise<KubeClient> {
   const defaults = { log: silentLog(), userAgent: 'mediarooms-operator/test', timeoutMs: 10_000, fieldManager: 'mediarooms-operator' };
   const client = await KubeClient.connect({ ...defaults, kubeconfig, ...options });
@@ -51,7 +51,7 @@ export async function connectTo(t: TestContext, kubeconfig: string, options: Par
   return client;
 }
 
-/** Until the API server serves widgets. */
+/** Waits until the API server serves widgets. */
 export async function untilServed(client: KubeClient): Promise<void> {
   await eventually('widgets are served', async () => (await client.serves(widgets)) && client.list(widgets).catch(() => undefined));
 }

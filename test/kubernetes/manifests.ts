@@ -1,11 +1,11 @@
-// The manifests beside the tests: what each is expected to come to stands in its first line; and what kubectl said of each.
+// Manifests of the tests: the expected result is in the first line of each; and the messages of kubectl.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const manifests = join(import.meta.dirname, 'manifests');
 export const examples = join(import.meta.dirname, '../../examples/kubernetes');
 
-/** What the first line of each file of a folder says behind `# <word>: `, by the name of the file. */
+/** The rest of the first line after `# <word>: ` of each file of a folder, by file name. */
 export function expectations(folder: string, word: string): Map<string, string> {
   return new Map(
     readdirSync(folder).map((file) => {
@@ -16,11 +16,11 @@ export function expectations(folder: string, word: string): Map<string, string> 
   );
 }
 
-/** The API server says it after mistakes for which it does not go on to the rules. */
+/** Appended by the API server if errors prevented the evaluation of rules. */
 const notAll =
   ', <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
 
-/** The API server's sentence about each file of a folder that kubectl was given, by the name of the file. */
+/** Message of the API server for each file that kubectl applied, by file name. */
 export function refusals(stderr: string): Map<string, string> {
   const said = stderr.matchAll(
     /error when \w+ "[^"]*\/([^"/]+)": (?:\w+\.mediarooms\.dev "[^"]+" is invalid: |\w+ in version "v1alpha1" cannot be handled as a \w+: )(.*)$/gm,

@@ -1,4 +1,4 @@
-// A real media node with the environment and the files that its pod would have: it starts, takes all of it, and says nothing against it.
+// A real media node with the environment and files of its pod: it starts, accepts all of them and logs no warning.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,11 +24,11 @@ const image = Object.fromEntries(
 
 type Started = { node: NodeProcess; get: (path: string) => Promise<Response>; announce: (text: string) => void; files: ConfigFiles };
 
-/** Starts the node of index 0 on an address of loopback of its own, with the ports that it has in a pod. */
+/** Starts the node of index 0 on a separate loopback address, with the ports of its pod. */
 async function startNodeOf(t: TestContext, cluster: StoredCluster): Promise<Started> {
   const podIP = `127.${230 + (process.pid % 20)}.${Math.floor(Math.random() * 250)}.1`;
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-pod-'));
-  // The node may still write, since it is ended later.
+  // The node may still write, because it ends later.
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -60,19 +60,19 @@ async function startNodeOf(t: TestContext, cluster: StoredCluster): Promise<Star
 
 type Health = { config: { files: { name: string; sha256: string }[]; shadowed: string[]; error: string | null } };
 
-/** What the node logged above `info`, but for the name of the headless Service, which nobody serves here. */
+/** Log lines of the node above `info`, except about the headless Service, which does not exist here. */
 function complaints(node: NodeProcess): string[] {
   return node
     .output()
     .split('\n')
-    .filter((line) => /"level":"(warn|error|fatal)"/.test(line) && !line.includes('the DNS query fails'));
+    .filter((line) => /"level":"(warn|error|fatal)"/.test(line) && !line.includes('DNS query failed'));
 }
 
 for (const [form, spec] of [
   ['small', {}],
   ['rich', { ...richSpec, workersPerNode: 1 }],
 ] as const) {
-  test(`the node of a ${form} cluster starts with what its pod has, and is ready once its address is written`, async (t) => {
+  test(`the node of a ${form} cluster starts with environment and files of its pod, and is ready once its address is written`, async (t) => {
     const cluster = testCluster(spec);
     const { node, get, announce, files } = await startNodeOf(t, cluster);
     const { data: health } = (await (await get('/health')).json()) as { data: Health };

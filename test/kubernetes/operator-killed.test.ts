@@ -1,4 +1,4 @@
-// Two operators, of which the working one is killed again and again while Rooms are made, changed and deleted: what is declared comes to be.
+// Two operators, of which the leader is killed repeatedly while Rooms are created, changed and deleted: the declared state is reached.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,13 +10,13 @@ import { seededRandom } from '../kit/seeded-random.ts';
 const kills = 30;
 const seed = Number(process.env.TEST_SEED ?? 4711);
 const random = seededRandom(seed);
-/** Of a whole number below `count`. */
+/** A random integer below `count`. */
 const any = (count: number) => Math.floor(random() * count);
 
-/** @param leaseMs after which another one takes over */
+/** @param leaseMs time after which the other operator takes over */
 const options = (leaseMs: number) => ({ env: { OPERATOR_LEASE_DURATION: String(leaseMs), OPERATOR_LOG_LEVEL: 'info' } });
 const stage = await startClusterFixture({ after }, { spec: { replicas: 2 }, operator: options(5_000) });
-/** Of those that are started now: short while they are killed, so that the next one works soon. */
+/** Lease duration of new operators: short while they are killed, so that the next one leads soon. */
 let leaseMs = 1_000;
 const { client } = stage.server;
 const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mediarooms-operator';
@@ -24,7 +24,7 @@ const rooms = '/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms';
 let operators: OperatorProcess[] = [stage.operator];
 
 type Spec = { maxPeers: number; peers: { name: string }[] };
-/** The Rooms that are to be. */
+/** The declared Rooms. */
 const declared = new Map<string, Spec>();
 let made = 0;
 
@@ -44,7 +44,7 @@ async function declare(name: string, spec: Spec): Promise<void> {
 }
 
 let lastChange = Promise.resolve();
-/** One Room more, one changed, or one less; one after the other, since a change that overtakes a deletion makes the Room again. */
+/** Adds, changes or deletes one Room; sequentially, because a change that overtakes a deletion would recreate the Room. */
 function changeSomething(): Promise<void> {
   lastChange = lastChange.then(changeNow);
   return lastChange;
@@ -62,7 +62,7 @@ async function changeNow(): Promise<void> {
   }
 }
 
-/** Two run at any time, also where one has lost the Lease as the machine was too slow for it, and has ended. */
+/** Keeps two operators running, also if one lost its Lease on a slow machine and ended. */
 function keepTwo(): void {
   operators = operators.filter(({ running }) => running);
   while (operators.length < 2) operators.push(startOperator({ after }, stage.server, options(leaseMs)));
@@ -73,16 +73,16 @@ async function working(): Promise<OperatorProcess> {
     keepTwo();
     const { holderIdentity } = ((await client.call(lease)).body as KubeJson).spec;
     const holder = operators.find(({ identity }) => identity === holderIdentity);
-    return holder?.running && holder.output.includes('this operator works now') ? holder : undefined;
+    return holder?.running && holder.output.includes('started leading') ? holder : undefined;
   };
-  return eventually(() => `one works:\n${operators.map(({ output }) => output.slice(-2_000)).join('\n')}`, look, { every: 20 });
+  return eventually(() => `one is the leader:\n${operators.map(({ output }) => output.slice(-2_000)).join('\n')}`, look, { every: 20 });
 }
 
 async function untilAsDeclared(): Promise<void> {
   const isAsDeclared = (room: KubeJson) => declared.has(room.metadata.name) && isReady(room);
   let items: KubeJson[] = [];
   const look = async () => {
-    // On a busy machine one may lose its short Lease, and ends.
+    // On a busy machine an operator may lose its short Lease and end.
     keepTwo();
     ({ items } = (await client.call(rooms)).body as { items: KubeJson[] });
     return items.length === declared.size && items.every(isAsDeclared);
@@ -94,10 +94,10 @@ async function untilAsDeclared(): Promise<void> {
   await eventually(picture, look, { every: 200 });
 }
 
-/** What one node says: the rooms of the whole cluster, and how many are its own. */
+/** Rooms of the whole cluster as reported by one node, and the number of its rooms. */
 async function roomsAt(pod: string): Promise<{ rooms: KubeJson[]; own: number }> {
   const api = await stage.api(pod);
-  // The other node may be slow to answer, or one that has just gone be taken for silent.
+  // The other node may respond slowly, or a removed node may count as unreachable for a moment.
   const all = async () => {
     const { body } = await api.get('/room?limit=1000');
     return body.incomplete.length === 0 ? (body.data as KubeJson[]) : undefined;
@@ -108,14 +108,14 @@ async function roomsAt(pod: string): Promise<{ rooms: KubeJson[]; own: number }>
   };
 }
 
-test(`an operator is killed ${kills} times at any point of its work, and what is declared comes to be, once`, {
+test(`after ${kills} kills of the leading operator at random times each declared Room exists exactly once`, {
   timeout: 280_000,
 }, async (t) => {
   t.diagnostic(`TEST_SEED=${seed}`);
   const began = performance.now();
   for (let kill = 1; kill <= kills; kill += 1) {
     const victim = await working();
-    // Pods too are made and emptied in the meantime.
+    // Pods are created and drained in the meantime too.
     if (kill === 8) await stage.server.apply(mediaCluster('media', { replicas: 3 }));
     if (kill === 18) await stage.server.apply(mediaCluster('media', { replicas: 2 }));
     const changes = Array.from({ length: 1 + any(4) }, () => any(600));
@@ -124,7 +124,7 @@ test(`an operator is killed ${kills} times at any point of its work, and what is
     victim.signal('SIGKILL');
     await Promise.all([victim.ended, changing]);
   }
-  // A busy machine loses short Leases again and again, where nothing would settle.
+  // A busy machine repeatedly loses short Leases, and then nothing would settle.
   leaseMs = 15_000;
   stage.operator = await working();
   const killed = performance.now();
@@ -132,10 +132,10 @@ test(`an operator is killed ${kills} times at any point of its work, and what is
   await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === 2, 60_000);
   await untilAsDeclared();
   t.diagnostic(
-    `${made} Rooms made, ${declared.size} left; ${Math.round(killed - began)} ms, settled ${Math.round(performance.now() - killed)} ms later`,
+    `${made} Rooms created, ${declared.size} left; ${Math.round(killed - began)} ms, settled ${Math.round(performance.now() - killed)} ms later`,
   );
 
-  // From the API server: the runner may hear later than the operator that one is gone.
+  // From the API server, because the runner may be notified of a deletion later than the operator.
   const pods = (await stage.list('pods')).map(({ metadata }) => metadata.name as string);
   assert.equal(pods.length, 2, pods.join());
   const nodes = await Promise.all(pods.map(roomsAt));
@@ -155,7 +155,7 @@ test(`an operator is killed ${kills} times at any point of its work, and what is
     }));
     assert.deepEqual(byId(there), byId(expected));
   }
-  // A room that two nodes have would be listed once at most places, but counted twice.
+  // A room on two nodes would be listed once by most nodes, but counted twice.
   assert.equal(
     nodes.reduce((sum, { own }) => sum + own, 0),
     declared.size,
@@ -166,7 +166,7 @@ test(`an operator is killed ${kills} times at any point of its work, and what is
       .filter((name) => name.endsWith('-peers'))
       .sort();
   const wanted = [...declared].flatMap(([name, { peers }]) => (peers.length > 0 ? [`${name}-peers`] : [])).sort();
-  // Those of Rooms that are gone are for the garbage collector, which comes after the Rooms.
+  // Secrets of deleted Rooms are deleted later by the garbage collector.
   let there: string[] = [];
   const areThose = async () => {
     there = await secrets();

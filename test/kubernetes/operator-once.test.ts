@@ -1,4 +1,4 @@
-// `operator --once`: what an operator would do, as a diff, and nothing of it done: seen in resource versions, on nodes, and in the audit log.
+// `operator --once`: prints the planned changes as a diff and changes nothing, checked by resource versions, nodes and the audit log.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,19 +31,19 @@ const kinds = [
   ...['poddisruptionbudgets', 'networkpolicies', 'ingresses', 'events', 'leases', 'customresourcedefinitions'],
 ];
 
-/** Of every object that an operator could touch. */
+/** Resource versions of every object that an operator could change. */
 async function versions(): Promise<Record<string, string>> {
   const { items } = JSON.parse(await stage.kubectl('get', kinds.join(','), '-A', '-o', 'json'));
-  // The API server renews a Lease of its own all the time, and hosts theirs.
+  // The API server and kubelets renew their Leases continuously.
   const ours = items.filter(({ kind, metadata }: KubeJson) => kind !== 'Lease' || metadata.namespace === 'default');
   return Object.fromEntries(
     ours.map(({ kind, metadata }: KubeJson) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]),
   );
 }
 
-/** Once nobody writes any more: what Kubernetes' own controllers note of a pod or a budget comes some time after what it is about. */
+/** Versions once no controller writes any more: Kubernetes controllers update pods and budgets with a delay. */
 async function restingVersions(): Promise<Record<string, string>> {
-  return await eventually('nobody writes', async () => {
+  return await eventually('no object changes', async () => {
     const before = await versions();
     await sleep(500);
     return isDeepStrictEqual(await versions(), before) && before;
@@ -58,7 +58,7 @@ type Audited = {
   responseStatus?: { code: number };
 };
 
-/** Calls that an operator made beyond looking, since the audit log was so long. */
+/** Write requests of an operator since that length of the audit log. */
 function writesSince(length: number): Audited[] {
   const calls = linesOf(auditLog, length)
     .map((line): Audited => JSON.parse(line))
@@ -67,7 +67,7 @@ function writesSince(length: number): Audited[] {
   return calls.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb));
 }
 
-/** Looks once, and sees to it that nothing was done. */
+/** Runs once and asserts that nothing was changed. */
 async function look(env: Record<string, string> = {}): Promise<{ code: number | null; shown: string; writes: Audited[] }> {
   const objects = await restingVersions();
   const length = lengthOf(auditLog);
@@ -85,13 +85,13 @@ async function look(env: Record<string, string> = {}): Promise<{ code: number | 
   return { code, shown: stdout, writes };
 }
 
-test('where all is as declared it says nothing and ends with 0', async () => {
+test('without changes it prints nothing and exits with 0', async () => {
   const { code, shown } = await look();
   assert.equal(shown, '');
   assert.equal(code, 0);
 });
 
-test('what would be made, changed and removed is shown as a diff, of Secrets without values; it ends with 1', async () => {
+test('planned creations, changes and deletions are printed as a diff without Secret values, and it exits with 1', async () => {
   await stage.server.apply([
     stage.room('lesson', { peers: [{ name: 'carl' }] }),
     stage.room('class', { peers: [{ name: 'anna' }], maxPeers: 7 }),
@@ -113,9 +113,9 @@ test('what would be made, changed and removed is shown as a diff, of Secrets wit
     'would change maxPeers of room class on media-0',
     'would remove peer bert of room class on media-0',
     'would delete Service default/stray',
-    '+++ Pod default/media-1 (rehearsed)',
-    '+++ Service default/media (rehearsed)',
-    '+++ Secret default/lesson-peers (rehearsed)',
+    '+++ Pod default/media-1 (dry run)',
+    '+++ Service default/media (dry run)',
+    '+++ Secret default/lesson-peers (dry run)',
     '--- Secret default/class-peers',
     '--- Room default/lesson',
     '--- Room default/class',
@@ -128,9 +128,9 @@ test('what would be made, changed and removed is shown as a diff, of Secrets wit
   assert.ok(writes.some(({ verb }) => verb === 'delete') && writes.some(({ verb }) => verb === 'create'));
 });
 
-test('of a MediaCluster that nobody ever looked at everything is shown that comes first, its pods with it', async () => {
+test('for a new MediaCluster the first objects and its pods are printed', async () => {
   await stage.kubectl('create', 'namespace', 'fresh');
-  // What Kubernetes itself puts into a namespace comes a moment later.
+  // Kubernetes adds its default objects to a namespace a moment later.
   for (const place of ['serviceaccounts/default', 'configmaps/kube-root-ca.crt'])
     await stage.server.waitFor(place, `/api/v1/namespaces/fresh/${place}`);
   await stage.server.apply([mediaCluster('stage', { replicas: 2 }, 'fresh'), stage.room('early', {}, 'fresh')]);
@@ -143,14 +143,14 @@ test('of a MediaCluster that nobody ever looked at everything is shown that come
     'ConfigMap fresh/stage-config',
     'Service fresh/stage',
   ])
-    assert.ok(shown.includes(`+++ ${made} (rehearsed)\n`), `${made} is missing in:\n${shown}`);
+    assert.ok(shown.includes(`+++ ${made} (dry run)\n`), `${made} is missing in:\n${shown}`);
   assert.match(shown, /^\+ +reason: NoReadyNode$/m);
-  assert.ok(!shown.includes('default/'), 'only what is watched is looked at');
+  assert.ok(!shown.includes('default/'), 'only watched namespaces are reconciled');
 });
 
-test('an operator that works afterwards does what was shown, and then there is nothing left to show', async () => {
+test('an operator afterwards performs the printed changes, and then no changes are left', async () => {
   const operator = startOperator({ after }, stage.server);
-  await operator.says(/this operator works now/);
+  await operator.says(/started leading/);
   await stage.runner.waitForPod('media-1');
   for (const room of ['class', 'lesson']) await stage.waitFor('rooms', room, isReady);
   await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 2);
@@ -161,10 +161,10 @@ test('an operator that works afterwards does what was shown, and then there is n
   assert.equal(code, 0);
 });
 
-test('where it cannot be said what would be done it ends with 2 and a sentence, on the other way out', async () => {
+test('without an API server it exits with 2 and a message on stderr', async () => {
   const kubeconfig = stage.server.kubeconfigFor({ server: 'https://127.0.0.1:9' });
   const { code, stdout, stderr } = await runOperator(stage.server, { args: ['--once'], kubeconfig });
   assert.equal(code, 2);
   assert.equal(stdout, '');
-  assert.match(stderr, /The API server cannot be reached/);
+  assert.match(stderr, /Could not reach the API server/);
 });

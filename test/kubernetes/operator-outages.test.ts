@@ -1,4 +1,4 @@
-// The whole operator while the API server is away, and while its connections break all the time: live rooms do not notice.
+// Operator during API server outages and constant connection failures: live rooms are not affected.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ClusterFixture, isAvailable, isReady, type KubeJson, mediaCluster } from '../kit/kube/cluster-fixture.ts';
@@ -13,7 +13,7 @@ import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 const away = 60_000;
 
 const supervised = { running: true };
-// Before all else that ends with this file: an operator that is ended then is not to be started again.
+// Registered first, so that an operator that ends during cleanup is not restarted.
 after(() => {
   supervised.running = false;
 });
@@ -21,7 +21,7 @@ const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
 const proxy = await startTcpProxy({ after }, Number(new URL(server.url).port));
 const kubeconfig = server.kubeconfigFor({ server: `https://127.0.0.1:${proxy.port}` });
-// One that lost its Lease is started again under its name, as the container of a pod is.
+// An operator that lost its Lease is restarted under its name, like the container of a pod.
 const start = () => startOperator({ after }, server, { kubeconfig, env: { OPERATOR_IDENTITY: 'the-pod' } });
 const stage = new ClusterFixture(server, runner, start());
 const supervising = (async () => {
@@ -34,13 +34,13 @@ after(async () => {
   await stage.operator.stop('SIGKILL');
   await supervising;
 });
-await stage.operator.says(/this operator works now/);
+await stage.operator.says(/started leading/);
 await server.apply(mediaCluster('media'));
 await stage.waitFor('mediaClusters', 'media', isAvailable);
 
 const incarnationOf = (room: KubeJson) => room.status.incarnation as string;
 
-test('while the API server is away for a minute nothing on the nodes is touched; then all that happened meanwhile is caught up with', {
+test('during an API server outage of a minute nothing on the nodes changes, and the operator catches up afterwards', {
   timeout: 240_000,
 }, async (t) => {
   const names = ['live', 'ended', 'changed', 'removed'];
@@ -84,7 +84,7 @@ test('while the API server is away for a minute nothing on the nodes is touched;
   anna.webSocket.terminate();
 });
 
-test('while every connection to the API server is cut each second, Rooms become what is declared', async () => {
+test('Rooms reach their declared state while every API server connection is cut each second', async () => {
   const cutting = setInterval(() => {
     proxy.cut();
     proxy.mend();

@@ -1,4 +1,4 @@
-// What the operator may do: with exactly the chart's Roles it does everything, and it uses all that they give, by the API server's audit log.
+// Permissions of the operator: the Roles of the chart are sufficient, and all of them are used, according to the audit log.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { definitions, versionAnnotation } from '../../crds/crd-manifests.ts';
@@ -15,14 +15,14 @@ import { routeDefinition } from '../kit/kube/third-party-crds.ts';
 type Rule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };
 
 const audit = new AuditLog({ after });
-// The plugin asks for `update` of the `finalizers` of an owner, as OpenShift does.
+// The plugin requires `update` of the `finalizers` of an owner, as on OpenShift.
 const flags = [...audit.flags, '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
 const server = await startControlPlane({ after }, { flags });
 await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), serviceMonitors(), routeDefinition]);
 await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s']);
 const runner = await startPodRunner(server);
 
-/** An installed definition that the operator replaces. */
+/** An older CRD that the operator upgrades. */
 function olderDefinition(file: keyof typeof definitions): object {
   const older = structuredClone(definitions[file]) as unknown as { metadata: { annotations: Record<string, string> } };
   older.metadata.annotations[versionAnnotation] = '0';
@@ -44,7 +44,7 @@ function serviceMonitors(): object {
   };
 }
 
-/** `verb group/resource`, for all that the Roles give. */
+/** `verb group/resource` of all permissions of the Roles. */
 function grantedBy(objects: readonly ChartObject[]): string[] {
   const rules = objects.flatMap(({ rules = [] }) => rules as Rule[]);
   const all = rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -53,28 +53,28 @@ function grantedBy(objects: readonly ChartObject[]): string[] {
   return [...new Set(all)].sort();
 }
 
-/** What was asked for, without what every account may: discovery, and to ask what it may. */
+/** Used permissions, without those of every account: discovery and access reviews. */
 function usedBy(calls: readonly AuditedCall[]): string[] {
   const own = calls.filter(({ resource }) => resource !== '' && resource !== 'selfsubjectaccessreviews');
   const all = own.flatMap(({ verb, group, resource, code }) => {
     const name = `${group}/${resource}`;
-    // Server-side apply of what is not there needs both.
+    // Server-side apply of a missing object needs both.
     return verb === 'patch' && code === 201 ? [`patch ${name}`, `create ${name}`] : [`${verb} ${name}`];
   });
   return [...new Set(all)].sort();
 }
 
-/** What comes of it in the end: rules are in force a moment after they were written, since the API server judges by a copy of its own. */
+/** Retries, because RBAC rules become effective a moment after they were written. */
 async function becomes(run: () => Promise<KubectlResult>, as: (result: KubectlResult) => boolean): Promise<KubectlResult> {
   let result: KubectlResult | undefined;
   const look = async () => {
     result = await run();
     return as(result) ? result : undefined;
   };
-  return eventually(() => `the rules are in force: ${JSON.stringify(result)}`, look, { every: 1 });
+  return eventually(() => `the rules are effective: ${JSON.stringify(result)}`, look, { every: 1 });
 }
 
-/** Until the API server judges by all rules of these Roles, asked by the administrator: the account itself has asked nothing then. */
+/** Waits until all rules are effective, checked by the administrator, so that the account itself has sent no request. */
 async function untilInForce(account: string, objects: readonly ChartObject[]): Promise<void> {
   const user = `system:serviceaccount:default:${account}`;
   const asked = objects.flatMap(({ metadata, rules = [] }) =>
@@ -93,7 +93,7 @@ async function untilInForce(account: string, objects: readonly ChartObject[]): P
   }
 }
 
-/** An account with what the chart gives it, in force, and a kubeconfig of it. */
+/** An account with the permissions of the chart, once effective, and a kubeconfig for it. */
 async function install(options: ChartOptions) {
   const objects = await renderChart({ ...options, only: ['rbac.yaml'] });
   const account = `${options.release}-operator`;
@@ -103,11 +103,11 @@ async function install(options: ChartOptions) {
   return { account, objects, kubeconfig: server.kubeconfigFor({ token }) };
 }
 
-test('with exactly the Role of the chart the operator does all of its work, and all of the Role is needed', async () => {
+test('the Role of the chart is sufficient for the operator, and all of it is needed', async () => {
   const { account, objects, kubeconfig } = await install({ release: 'mediarooms' });
   const operator = startOperator({ after }, server, { kubeconfig });
   const stage = new ClusterFixture(server, runner, operator);
-  await operator.says(/this operator works now/);
+  await operator.says(/started leading/);
   await exerciseEverything(stage);
   await operator.stop();
 
@@ -116,7 +116,7 @@ test('with exactly the Role of the chart the operator does all of its work, and 
     calls.filter(({ code }) => code === 403),
     [],
   );
-  // Shown by the next test: the API server looks at it when it admits an object, which is no call of its own.
+  // Proven by the next test: admission checks it without a separate request.
   const unseen = ['update mediarooms.dev/mediaclusters/finalizers', 'update mediarooms.dev/rooms/finalizers'];
   assert.deepEqual([...usedBy(calls), ...unseen].sort(), grantedBy(objects));
   const other = calls.filter(({ resource }) => resource === '').map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, '')}`);
@@ -152,7 +152,7 @@ async function exerciseEverything(stage: ClusterFixture): Promise<void> {
   await stage.waitFor('secrets', 'class-peers', (secret) => secret === undefined);
   await stage.kubectl('delete', 'room', 'class', '--timeout=60s');
 
-  // Twice, so that an event is told again: `Created pod media-1`.
+  // Twice, so that the Event `Created pod media-1` repeats.
   for (const replicas of [2, 1, 2, 1]) {
     await apply({ replicas });
     await settled(replicas);
@@ -173,7 +173,7 @@ async function exerciseEverything(stage: ClusterFixture): Promise<void> {
   await stage.waitFor('httpRoutes', 'media', (route) => route === undefined, 60_000);
 }
 
-test('where references to owners are guarded, what the operator makes needs the finalizers of its owners', async () => {
+test('with OwnerReferencesPermissionEnforcement, created objects need the permission to update finalizers of owners', async () => {
   const { objects, kubeconfig } = await install({ release: 'guarded' });
   const without = objects.map((object) => {
     const rules = object.rules as Rule[] | undefined;
@@ -201,10 +201,10 @@ test('where references to owners are guarded, what the operator makes needs the 
   }
 });
 
-test('with the Roles of the chart for all namespaces the operator works in them all, by the Lease that all such operators share', async () => {
+test('with Roles for all namespaces the operator manages all of them and uses the cluster-wide Lease', async () => {
   const { account, objects, kubeconfig } = await install({ release: 'wide', values: { 'operator.watchNamespaces': ['*'] } });
   const operator = startOperator({ after }, server, { kubeconfig, env: { OPERATOR_WATCH_NAMESPACES: '*' } });
-  await operator.says(/this operator works now/);
+  await operator.says(/started leading/);
   await server.kubectl(['create', 'namespace', 'elsewhere']);
   const stage = new ClusterFixture(server, runner, operator);
   await server.apply(mediaCluster('media', { replicas: 0 }, 'elsewhere'));
@@ -224,13 +224,13 @@ test('with the Roles of the chart for all namespaces the operator works in them 
   );
 });
 
-test('without rights beyond its namespace the operator works, asks before it reads Nodes, and is refused nothing but the definitions', async () => {
+test('without cluster-wide permissions the operator works, and only its requests for CRDs are rejected', async () => {
   const values = { 'rbac.nodes': false, 'rbac.definitions': false };
   const { account, objects, kubeconfig } = await install({ release: 'narrow', values });
   assert.deepEqual(new Set(objects.map(({ kind }) => kind)), new Set(['Role', 'RoleBinding']));
   const operator = startOperator({ after }, server, { kubeconfig, env: { OPERATOR_APPLY_DEFINITIONS: 'false' } });
-  await operator.says(/Nodes may not be read/);
-  await operator.says(/this operator works now/);
+  await operator.says(/no permission to read Nodes/);
+  await operator.says(/started leading/);
   await operator.stop();
   const calls = audit.callsOf(account);
   const refused = calls.filter(({ code }) => code === 403).map(({ verb, resource }) => `${verb} ${resource}`);

@@ -1,4 +1,4 @@
-// Rooms that are lost with their host, and the people in them: real browsers, real nodes, a host that loses its power.
+// Recovery of Rooms and their peers from a failed Kubernetes node, with real browsers and nodes.
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { blue, css, PagePeer, red } from '../browser/client-kit.ts';
@@ -9,7 +9,7 @@ import { isReady, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 const stage = await startClusterFixture({ after }, { spec: { replicas: 2 } });
 await Promise.all([stage.runner.waitForPod('media-0'), stage.runner.waitForPod('media-1')]);
 
-/** Joins with what the Secret of the Room says, through the Service, as an application behind an Ingress would. */
+/** Joins with the credentials of the Secret of the Room through the Service, as with an Ingress. */
 async function enter(t: TestContext, browser: StartedBrowser, room: string, peer: string): Promise<PagePeer> {
   const { data } = await stage.get('secrets', `${room}-peers`);
   const token = Buffer.from(data[`${peer}.token`], 'base64').toString();
@@ -25,7 +25,7 @@ async function tokensOf(room: string): Promise<string[]> {
     .map((key) => data[key]);
 }
 
-test('the tokens of the Secret join with media; a host that fails costs its Rooms a few seconds, and nobody has to reload', async (t) => {
+test('peers with tokens of the Secret recover media within seconds of a Kubernetes node failure, without a reload', async (t) => {
   await stage.makeRoom('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
   const browser = await startBrowser(t);
   const [anna, bert] = await Promise.all([enter(t, browser, 'class', 'anna'), enter(t, browser, 'class', 'bert')]);
@@ -49,15 +49,15 @@ test('the tokens of the Secret join with media; a host that fails costs its Room
   assert.notEqual(after.status.node, first.status.node);
   await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
   t.diagnostic(
-    `Kubernetes noticed after ${Math.round(noticedAt - failedAt)} ms; the Room was Ready ${Math.round(recoveredAt - noticedAt)} ms after that, ` +
-      `pictures were back ${Math.round(performance.now() - noticedAt)} ms after that`,
+    `Kubernetes detected it after ${Math.round(noticedAt - failedAt)} ms; the Room was Ready ${Math.round(recoveredAt - noticedAt)} ms after that, ` +
+      `video was back ${Math.round(performance.now() - noticedAt)} ms after that`,
   );
   assert.deepEqual(await tokensOf('class'), tokens);
   const pages = await Promise.all([anna, bert].map(({ page }) => page.evaluate(() => performance.getEntriesByType('navigation').length)));
   assert.deepEqual(pages, [1, 1]);
 });
 
-test('a Room whose room is deleted over REST is Finished and is not made again', async () => {
+test('a Room whose room is deleted over REST is Finished and not recreated', async () => {
   const { status } = await stage.makeRoom('over');
   const api = await stage.api(status.node);
   assert.equal((await api.delete('/room/over')).status, 204);

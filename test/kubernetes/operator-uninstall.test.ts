@@ -1,4 +1,4 @@
-// `--uninstall` with what the hook of the chart may do: everything ends in order while an operator works, and is let go of where none does.
+// `--uninstall` with the permissions of the chart hook: deletion in order with a running operator, and removal of finalizers without one.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { AuditLog } from '../kit/kube/audit-log.ts';
@@ -17,9 +17,9 @@ await server.apply(hook);
 const uninstall = (timeout: number) => runOperator(server, { kubeconfig, args: ['--uninstall', '--timeout', String(timeout)] });
 const left = async () => (await Promise.all((['rooms', 'mediaClusters', 'pods'] as const).map((kind) => stage.list(kind)))).flat();
 
-test('Rooms, MediaClusters and pods end in order, and nothing is left', async () => {
-  // The garbage collector looks for new kinds every 30 s only, and again so much later where it could not read them all: it must know ours,
-  // or pods would outlive their MediaCluster so long.
+test('uninstall deletes Rooms, MediaClusters and pods in order and leaves nothing', async () => {
+  // The garbage collector discovers new kinds every 30 s, later if it could not read all of them. It must know ours, or pods would outlive
+  // their MediaCluster.
   await stage.makeRoom('first', { peers: [{ name: 'anna' }] });
   await stage.kubectl('delete', 'room', 'first', '--timeout=60s');
   await stage.waitFor('secrets', 'first-peers', (secret) => secret === undefined, 120_000);
@@ -28,20 +28,20 @@ test('Rooms, MediaClusters and pods end in order, and nothing is left', async ()
   const api = await stage.api('media-0');
   const { code, stdout } = await uninstall(50);
   assert.equal(code, 0, stdout);
-  assert.doesNotMatch(stdout, /not gone in time/);
+  assert.doesNotMatch(stdout, /not deleted in time/);
   assert.deepEqual(await left(), []);
   await assert.rejects(api.get('/room'));
   await stage.waitFor('secrets', 'one-peers', (secret) => secret === undefined);
 });
 
-test('with a dead operator the finalizers are taken away at the timeout, and no more is done than the hook of the chart may', async () => {
+test('uninstall without an operator removes finalizers after the timeout, with the permissions of the chart hook', async () => {
   await stage.operator.stop('SIGKILL');
   const held = (name: string, ...finalizers: string[]) => ({ ...stage.room(name), metadata: { name, namespace: 'default', finalizers } });
   await server.apply([held('dead', 'mediarooms.dev/room'), held('held', 'mediarooms.dev/room', 'example.com/other')]);
   const { code, stdout } = await uninstall(2);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /not gone in time: their finalizers are taken away/);
-  // A finalizer of somebody else is theirs to take away.
+  assert.match(stdout, /objects not deleted in time, removing finalizers/);
+  // A foreign finalizer is kept.
   const rooms = await stage.list('rooms');
   assert.deepEqual(
     rooms.map(({ metadata }) => [metadata.name, metadata.finalizers]),
@@ -60,6 +60,6 @@ test('with a dead operator the finalizers are taken away at the timeout, and no 
     calls.filter(({ code }) => code === 403),
     [],
   );
-  // Letting go of a MediaCluster is for one with a finalizer of a later version.
+  // Removing finalizers of a MediaCluster is needed for later versions only.
   assert.deepEqual([...used, 'patch mediarooms.dev/mediaclusters'].sort(), granted.sort());
 });

@@ -1,4 +1,4 @@
-// The lines of docs/guides/quickstart-kubernetes.md about Rooms, run as they are, and what kubectl shows then.
+// Commands of docs/guides/quickstart-kubernetes.md about Rooms, run verbatim, and the output of kubectl.
 import assert from 'node:assert/strict';
 import { cp } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
@@ -17,18 +17,18 @@ const root = join(import.meta.dirname, '../..');
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
 const stage = new ClusterFixture(server, runner, startOperator({ after }, server));
-await stage.operator.says(/this operator works now/);
+await stage.operator.says(/started leading/);
 
 const path = [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter);
 const env = { ...process.env, PATH: path, KUBECONFIG: server.kubeconfig, KUBECACHEDIR: join(server.dir, 'cache') };
 
-test('the quick start gives Rooms that are Ready on real nodes, and kubectl shows, explains and deletes them', async () => {
+test('the quick start creates Ready Rooms on real nodes, and kubectl shows, explains and deletes them', async () => {
   await cp(join(root, 'examples'), join(server.dir, 'examples'), { recursive: true });
   await makeTone(join(server.dir, 'welcome.ogg'), 440, 60);
   const said = new Map<string, string>();
   const lines = docCommands('docs/guides/quickstart-kubernetes.md', 'Rooms').filter((line) => line.startsWith('kubectl '));
   for (const line of lines) {
-    // Who types the lines is slower than the Event, which comes after the status that was waited for.
+    // The Event is written after the status; a user would be slower.
     if (line.includes(' describe ')) await waitForEvent(stage.server, 'webinar', 'Ready');
     said.set(line.replace(/^kubectl /, '').split(/ -| --/)[0] ?? '', await runShell(line, { cwd: server.dir, env }));
   }
@@ -39,22 +39,22 @@ test('the quick start gives Rooms that are Ready on real nodes, and kubectl show
   assert.match(said.get('get secret webinar-peers') ?? '', /^eyJ/);
   assert.match(
     said.get('describe mroom webinar') ?? '',
-    /Events:\n.*\n.*\n *Normal +Ready .* Room webinar-2026 is on node media-0 with all that is declared/,
+    /Events:\n.*\n.*\n *Normal +Ready .* Room webinar-2026 is on node media-0, and everything declared in the spec is ready/,
   );
-  assert.match(said.get('explain room.spec.recreate') ?? '', /ENUM:\n *Always\n *Never.*makes it again/s);
+  assert.match(said.get('explain room.spec.recreate') ?? '', /ENUM:\n *Always\n *Never.*recreates it/s);
   assert.deepEqual(await stage.list('rooms'), []);
 });
 
-test('kinds of others that are installed after the operator are used, without a restart', async () => {
+test('third-party kinds installed after the operator are used without a restart', async () => {
   const gateway = { parentRefs: [{ name: 'public' }], host: 'late.example' };
   await server.apply(mediaCluster('late', { replicas: 0, gateway, monitoring: { serviceMonitor: {} } }));
   const told = await stage.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded')?.status === 'True');
-  assert.match(condition(told, 'Degraded').message, /^Monitoring\.serviceMonitor has no effect: .* Gateway has no effect: /);
+  assert.match(condition(told, 'Degraded').message, /^Monitoring\.serviceMonitor has no effect, .* Gateway has no effect, /);
   await server.apply([...monitoringDefinitions, routeDefinition]);
   await stage.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s');
   for (const kind of ['serviceMonitors', 'httpRoutes'] as const) await stage.waitFor(kind, 'late', (object) => object !== undefined);
   await stage.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded').status === 'False');
-  // From then on they are mended as all others are.
+  // From then on they are restored like all others.
   const { uid } = (await stage.get('httpRoutes', 'late')).metadata;
   await stage.kubectl('delete', 'httproute', 'late');
   await stage.waitFor('httpRoutes', 'late', (route) => route !== undefined && route.metadata.uid !== uid);

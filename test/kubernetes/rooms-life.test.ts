@@ -1,4 +1,4 @@
-// A Room's life on a real API server and real nodes: made, changed while it lives, ended, deleted.
+// Life of a Room on a real API server and real nodes: created, changed, ended, deleted.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -6,7 +6,7 @@ import { conditionOf, isSettled, RoomFixture, room } from '../kit/kube/room-fixt
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
-/** A node for all tests of the file. */
+/** One node for all tests of the file. */
 const ends: (() => Promise<void>)[] = [];
 const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
 let stage: RoomFixture;
@@ -23,7 +23,7 @@ after(async () => {
 });
 
 describe('A Room', () => {
-  test('becomes a room on a node, and kubectl shows it as a user expects', async () => {
+  test('creates a room on a node, and kubectl shows it', async () => {
     await stage.apply(room('lesson', { maxPeers: 3, peers: [{ name: 'teacher' }] }));
     const { code } = await stage.server.kubectl(['wait', '--for=condition=Ready', 'mroom/lesson', '--timeout=50s']);
     assert.equal(code, 0);
@@ -38,14 +38,14 @@ describe('A Room', () => {
     assert.match(stdout, /lesson +Ready +media-0 +0 +127\.0\.0\.1:\d+/);
   });
 
-  test('gives its peers tokens and URLs with which they are in the room', async () => {
+  test('provides tokens and URLs with which its peers join', async () => {
     await stage.apply(room('seminar', { peers: [{ name: 'alice', permissions: { publish: ['audio'] } }] }));
     const { status } = await stage.waitUntilReady('seminar');
     const secret = await stage.secret(status.peersSecretName);
     const socket = await PeerSocket.enter(secret?.['alice.url'] ?? '', secret?.['alice.token'] ?? '');
     assert.equal(socket.welcome.ok, true);
     await stage.waitFor('seminar', (each) => each.status.peers.connected === 1);
-    // What changes is in force without disconnecting anyone.
+    // The change is effective without disconnecting a peer.
     await stage.apply(room('seminar', { maxPeers: 2, webhookUrl: 'http://127.0.0.1:9/', peers: [{ name: 'alice' }, { name: 'bob' }] }));
     await stage.waitUntilReady('seminar');
     const { body } = await apiClient(node.url, node.token).get('/room/seminar');
@@ -61,7 +61,7 @@ describe('A Room', () => {
     await socket.close();
   });
 
-  test('that is deleted over REST is Finished and stays so', async () => {
+  test('whose room is deleted over REST is Finished and stays Finished', async () => {
     await stage.apply(room('short'));
     await stage.waitUntilReady('short');
     await apiClient(node.url, node.token).delete('/room/short');
@@ -72,7 +72,7 @@ describe('A Room', () => {
     assert.equal((await apiClient(node.url, node.token).get('/room/short')).status, 404);
   });
 
-  test('goes with its room; its Secret is its own, for the garbage collector', async () => {
+  test('deletes its room when it is deleted, and its Secret has an owner reference', async () => {
     await stage.apply(room('passing', { peers: [{ name: 'alice' }] }));
     const { metadata } = await stage.waitUntilReady('passing');
     const secret = await stage.object('/api/v1/namespaces/default/secrets/passing-peers');

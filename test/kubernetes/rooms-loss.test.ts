@@ -1,4 +1,4 @@
-// Rooms whose room goes without their will: behind the operator's back, with its node, by a drain; and those that nobody answers for.
+// Loss of rooms: deleted externally, lost with the node, drained, and unreachable.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
@@ -31,10 +31,10 @@ after(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-/** Two nodes of one cluster as processes, and a MediaCluster of that name with them. */
+/** Two nodes of one cluster as processes, and a MediaCluster of that name. */
 async function startPair(name: string): Promise<[NodeProcess, NodeProcess]> {
   pairs += 1;
-  // Addresses of their own, as pods have: nobody else's EPMD is there.
+  // Separate addresses as of pods, on which no other EPMD runs.
   const ip = (index: number) => `127.${block.number}.${pairs}.${index}`;
   const env = (index: number) => ({
     SVC_IP: ip(index),
@@ -56,7 +56,7 @@ function ofCluster(cluster: string, spec: object = {}): object {
 }
 
 describe('A room that is lost', () => {
-  test('with its node is made again on another one, and takes the tokens that there were', async () => {
+  test('with its node is recreated on another node and accepts the existing tokens', async () => {
     const nodes = await startPair('killed');
     await stage.apply(room('lost', ofCluster('killed', { peers: [{ name: 'alice' }] })));
     const first = await stage.waitUntilReady('lost');
@@ -76,19 +76,19 @@ describe('A room that is lost', () => {
     await waitForEvent(stage.server, 'lost', 'RoomLost');
   });
 
-  test('is not made again where recreate is Never, until that is changed', async () => {
+  test('is not recreated with recreate Never, until that is changed', async () => {
     const nodes = await startPair('never');
     await stage.apply(room('once', ofCluster('never', { recreate: 'Never' })));
     const first = await stage.waitUntilReady('once');
     nodes[Number(first.status.node.split('-').at(-1))]?.kill('SIGKILL');
     stage.removePod('default/never', first.status.node);
     const failed = await stage.waitFor('once', ({ status }) => status.phase === 'Failed');
-    assert.match(conditionOf(failed, 'Ready').message, /It is not made again, since recreate is Never/);
+    assert.match(conditionOf(failed, 'Ready').message, /It is not recreated, because spec.recreate is Never/);
     await stage.apply(room('once', ofCluster('never', { recreate: 'Always' })));
     await stage.waitUntilReady('once');
   });
 
-  test('by a drain moves, without its end being taken for a wish, and whoever is in it waits for it', async (t) => {
+  test('by a drain is recreated on another node, and its peers wait for it', async (t) => {
     const nodes = await startPair('drained');
     await stage.apply(room('moving', ofCluster('drained', { peers: [{ name: 'alice' }] })));
     const first = await stage.waitUntilReady('moving');
@@ -119,20 +119,20 @@ describe('A room that is lost', () => {
 });
 
 describe('A room that ended', () => {
-  test('while no operator ran is Finished where its node remembers that it was deleted', async () => {
+  test('while no operator ran is Finished if its node reports the deletion', async () => {
     const nodes = await startPair('unwatched');
     await stage.apply(room('unseen', ofCluster('unwatched')));
     const { incarnation } = (await stage.waitUntilReady('unseen')).status;
     await operator.stop();
     await apiClient(nodes[0].url, apiToken).delete('/room/unseen');
     operator = await stage.startOperator({ pollMs: 2_000 });
-    // Its node may need more than a moment for its first answer, which is told as well.
+    // The node may need a moment for its first response, which is reported as well.
     const over = await stage.waitFor('unseen', ({ status }) => status.phase === 'Finished' || status.incarnation !== incarnation);
     assert.equal(over.status.phase, 'Finished');
     assert.equal(conditionOf(over, 'Ready').reason, 'Deleted');
   });
 
-  test('with its node while no operator ran is made again', async () => {
+  test('with its node while no operator ran is recreated', async () => {
     const nodes = await startPair('unwatched-too');
     await stage.apply(room('forgotten', ofCluster('unwatched-too')));
     const first = await stage.waitUntilReady('forgotten');
@@ -145,20 +145,20 @@ describe('A room that ended', () => {
     await stage.waitFor('forgotten', ({ status }) => status.phase === 'Ready' && status.incarnation !== first.status.incarnation);
   });
 
-  test('because nobody came is Finished', async () => {
+  test('because no peer joined is Finished', async () => {
     await startPair('peerless');
     await stage.apply(room('lonely', ofCluster('peerless', { peerlessPurgeTimeout: 1 })));
     const over = await stage.waitFor('lonely', ({ status }) => status?.phase === 'Finished');
     assert.equal(conditionOf(over, 'Ready').reason, 'Purged');
   });
 
-  test('by three crashes within ten minutes is made again each time, after the third a while later', async () => {
+  test('by three crashes within ten minutes is recreated each time, after a pause for the third', async () => {
     const nodes = await startPair('crashing');
     await stage.apply(room('fragile', ofCluster('crashing')));
     let { incarnation, node } = (await stage.waitUntilReady('fragile')).status;
     for (let crash = 1; crash <= 3; crash += 1) {
       const owner = nodes[Number(node.split('-').at(-1))];
-      // The room has media once a peer asks for it.
+      // The room has media once it has a peer.
       await apiClient(owner?.url ?? '', apiToken).post('/room/fragile/peer', { type: 'webrtc' });
       for (const child of (await owner?.children()) ?? []) process.kill(child, 'SIGKILL');
       if (crash === 3) {
@@ -171,25 +171,25 @@ describe('A room that ended', () => {
   });
 });
 
-describe('A Room whose nodes do not answer', () => {
-  test('says so soon, is not given up, and is deleted in bounded time', async (t) => {
+describe('A Room whose nodes do not respond', () => {
+  test('reports it within seconds, is kept, and can be deleted in bounded time', async (t) => {
     const gone = [{ url: 'http://127.0.0.1:9' }];
     await stage.addCluster('silent', gone);
     const elapsed = stopwatch();
     await stage.apply(room('waiting', ofCluster('silent')));
-    // Rooms and MediaClusters are told to the operator apart: that there is none may be told first.
+    // Rooms and MediaClusters arrive by separate watches, so a missing MediaCluster may be reported first.
     const waiting = await stage.waitFor('waiting', (each) => conditionOf(each, 'Ready')?.reason === 'NodeUnreachable');
     const took = elapsed();
-    t.diagnostic(`told after ${Math.round(took)} ms`);
-    assertPrompt('to tell it', took, { promised: 5_000 });
-    assert.match(conditionOf(waiting, 'Ready').message, /cannot be reached/);
+    t.diagnostic(`reported after ${Math.round(took)} ms`);
+    assertPrompt('to report it', took, { promised: 5_000 });
+    assert.match(conditionOf(waiting, 'Ready').message, /could not be reached/);
     stage.setPods('default/silent', []);
     await stage.waitFor('waiting', (each) => conditionOf(each, 'Ready').reason === 'NoReadyNode');
     const { code } = await stage.server.kubectl(['delete', 'mroom', 'waiting', '--timeout=60s']);
     assert.equal(code, 0);
   });
 
-  test('is deleted all the same, and once they answer its room is; one made again under its name gets a room of its own then', async () => {
+  test('can be deleted, its orphaned room is deleted later, and a recreated Room gets a new room', async () => {
     pairs += 1;
     const node = await startNodeProcess(scope as never, { SVC_IP: `127.${block.number}.${pairs}.1` });
     await stage.addCluster('frozen', [node]);
@@ -203,7 +203,7 @@ describe('A Room whose nodes do not answer', () => {
     await stage.waitFor('left', (each) => conditionOf(each, 'Ready')?.reason === 'NodeUnreachable');
     node.kill('SIGCONT');
     const api = apiClient(node.url, apiToken);
-    await eventually('the room that was left goes', async () => (await api.get('/room/left')).body.data?.externalId !== metadata.uid);
+    await eventually('the orphaned room is deleted', async () => (await api.get('/room/left')).body.data?.externalId !== metadata.uid);
     const again = await stage.waitUntilReady('left');
     assert.notEqual(again.metadata.uid, metadata.uid);
     const { body } = await api.get('/room');

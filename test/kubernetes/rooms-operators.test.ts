@@ -1,4 +1,4 @@
-// Operators that come and go while Rooms change: the end is always what is declared, no room twice and none left over.
+// Operators that start and end while Rooms change: the result is the declared state, without duplicate or orphaned rooms.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
@@ -26,12 +26,12 @@ after(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-/** Names of Rooms and of rooms, each by its uid. */
+/** Names of Rooms and of rooms, each with its uid. */
 async function both(namespace: string, prefix: string): Promise<{ declared: string[]; there: string[] }> {
   const { items } = await stage.object(`/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/rooms`);
   const { body } = await api.get('/room');
   return {
-    // One that is being deleted is neither declared any more nor gone.
+    // A Room being deleted is neither declared nor deleted yet.
     declared: items.map(({ metadata }: KubeJson) => `${metadata.name} ${metadata.deletionTimestamp ? 'going' : metadata.uid}`).sort(),
     there: body.data
       .filter(({ id }: KubeJson) => id.startsWith(prefix))
@@ -43,7 +43,7 @@ async function both(namespace: string, prefix: string): Promise<{ declared: stri
 async function settles(namespace: string, prefix: string): Promise<string[]> {
   let last: unknown;
   return eventually(
-    () => `what is there is what is declared: ${JSON.stringify(last)}`,
+    () => `the rooms match the declared ones: ${JSON.stringify(last)}`,
     async () => {
       const { declared, there } = await both(namespace, prefix);
       last = { declared, there };
@@ -52,7 +52,7 @@ async function settles(namespace: string, prefix: string): Promise<string[]> {
   );
 }
 
-test('A namespace that is deleted takes its rooms with it, whatever goes first', async () => {
+test('deleting a namespace deletes its rooms, in whatever order', async () => {
   await stage.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'passing' } });
   await stage.addCluster('media', [{ url: nodeUrl }], {}, 'passing');
   const operator = await stage.startOperator();
@@ -62,13 +62,13 @@ test('A namespace that is deleted takes its rooms with it, whatever goes first',
   const { code, stderr } = await stage.server.kubectl(['delete', 'namespace', 'passing', '--timeout=100s'], { timeoutMs: 120_000 });
   assert.equal(code, 0, stderr);
   const { body } = await api.get('/room');
-  // Where the MediaCluster went first, nobody can be asked any more: its nodes end, and their rooms with them.
+  // If the MediaCluster was deleted first, its nodes end with their rooms.
   const left = body.data.filter(({ id }: KubeJson) => id.startsWith('passing-'));
   for (const { id } of left) await api.delete(`/room/${id}`);
   await operator.stop();
 });
 
-test('Two operators at once make each room once', async () => {
+test('two concurrent operators create each room once', async () => {
   const operators = [await stage.startOperator(), await stage.startOperator()];
   const names = Array.from({ length: 20 }, (_, index) => `twin-${index}`);
   await stage.apply(names.map((name) => room(name, { peers: [{ name: 'ann' }] })));
@@ -83,11 +83,11 @@ test('Two operators at once make each room once', async () => {
   for (const each of operators) await each.stop();
 });
 
-test('A request that outlives its operator leaves no room behind', async (t) => {
+test('a create request that outlives its operator leaves no orphaned room', async (t) => {
   const proxy = await startFaultyProxy(t, Number(new URL(nodeUrl).port));
   await stage.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'outlived' } });
   await stage.addCluster('media', [{ url: proxy.url }], {}, 'outlived');
-  // A signature is for the node's own address.
+  // A signature is valid for the address of the node only.
   stage.pods.set('outlived/media', stage.pods.get('outlived/media')?.map((pod) => ({ ...pod, signed: false })) ?? []);
   const create = proxy.hold('POST', '/room');
   const first = await stage.startOperator();
@@ -97,15 +97,15 @@ test('A request that outlives its operator leaves no room behind', async (t) => 
   await stage.server.kubectl(['delete', 'mroom', 'outlived', '--namespace=outlived', '--wait=false']);
   const second = await stage.startOperator();
   const asked = () => proxy.asked.some(({ method, path }) => method === 'GET' && path === '/room/outlived');
-  await eventually('the second operator has looked for the room', asked);
+  await eventually('the second operator has probed the room', asked);
   await create.release();
   assert.equal((await api.get('/room/outlived')).status, 200);
-  await eventually('the Room is gone', async () => (await stage.room('outlived', 'outlived')) === undefined);
+  await eventually('the Room is deleted', async () => (await stage.room('outlived', 'outlived')) === undefined);
   assert.equal((await api.get('/room/outlived')).status, 404);
   await second.stop();
 });
 
-test('Operators that end at any moment leave nothing behind', async (t) => {
+test('operators that end at any moment leave no orphaned rooms', async (t) => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
   t.diagnostic(`SEED=${seed}`);
   const random = seededRandom(seed);

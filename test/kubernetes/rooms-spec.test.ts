@@ -1,4 +1,4 @@
-// What a Room declares, against what only the cluster can know: components, Secrets, peers, ids that are taken, old objects.
+// Spec of Rooms in a real cluster: components, Secrets, peers, id conflicts and objects of older CRDs.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { roomDefinition } from '../../crds/crd-manifests.ts';
@@ -22,7 +22,7 @@ const song = (packets: number) => oggFile(Array.from({ length: packets }, (_, in
 before(async () => {
   stage = await RoomFixture.start(scope);
   const resources = await makeResources(scope as never, {
-    // Ten minutes: what came to its end is not there any more.
+    // Ten minutes long, because a finished component is removed.
     'file_component_sources/long.ogg': song(50 * 600),
     'file_component_sources/other.ogg': song(50 * 600),
     'file_component_sources/short.ogg': song(5),
@@ -43,7 +43,7 @@ const peersOf = async (roomId: string): Promise<string[]> =>
   (await api.get(`/room/${roomId}`)).body.data.peers.map(({ id }: KubeJson) => id);
 
 describe('Components of a Room', () => {
-  test('are added, replaced where they changed, and removed where they are not declared any more', async () => {
+  test('are added, replaced if changed, and removed if not declared any more', async () => {
     await stage.apply(room('band', { components: [file('bass', 'long.ogg'), file('drums', 'long.ogg')] }));
     const first = await stage.waitUntilReady('band');
     assert.deepEqual(
@@ -63,7 +63,7 @@ describe('Components of a Room', () => {
     );
   });
 
-  test('that are removed behind the back are added again, but a file that came to its end is not played twice', async () => {
+  test('that were removed over REST are added again, but a finished file is not played twice', async () => {
     await stage.apply(room('radio', { components: [file('long', 'long.ogg'), file('short', 'short.ogg')] }));
     const isEnded = ({ name, message }: KubeJson) => name === 'short' && message === 'It came to its end by itself.';
     const ended = await stage.waitFor('radio', ({ status }) => status?.components?.some(isEnded));
@@ -75,7 +75,7 @@ describe('Components of a Room', () => {
     assert.equal((await componentsOf('radio')).length, 1);
   });
 
-  test('of a kind that is disabled, or of a file that is not there, make it Degraded with a reason, and all else is there', async () => {
+  test('of a disabled type or with a missing file make it Degraded with a reason, and all others exist', async () => {
     await stage.apply(
       room('half', { components: [{ name: 'stream', type: 'hls' }, file('missing', 'none.ogg'), file('bass', 'long.ogg')] }),
     );
@@ -90,7 +90,7 @@ describe('Components of a Room', () => {
 });
 
 describe('Secrets of a Room', () => {
-  test('that come after it are followed, and so are their changes', async () => {
+  test('created later are used, and so are their changes', async () => {
     const s3 = { bucket: 'bucket', secretRef: { name: 'keys' } };
     await stage.apply(room('taped', { components: [{ name: 'tape', type: 'recording', options: { s3 } }] }));
     await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.message === 'Component tape: Secret keys does not exist.');
@@ -106,7 +106,7 @@ describe('Secrets of a Room', () => {
       (each) => conditionOf(each, 'Degraded')?.message === 'Component tape: Secret keys has no key secretAccessKey.',
     );
     await stage.apply(keys({ accessKeyId: 'id', secretAccessKey: 'a-secret-that-must-not-show' }));
-    // This node has no recordings: what it says shows that it was asked.
+    // This node does not support recordings: its response shows that it was asked.
     const asked = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.reason === 'ComponentRefused');
     const revision = asked.status.components[0].revision;
     assert.doesNotMatch(JSON.stringify(asked), /must-not-show/);
@@ -114,7 +114,7 @@ describe('Secrets of a Room', () => {
     await stage.waitFor('taped', ({ status }) => status.components[0].revision !== revision);
   });
 
-  test('are left alone where the name is somebody else’s', async () => {
+  test('with the name of a foreign Secret are not changed', async () => {
     const data = {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -128,19 +128,19 @@ describe('Secrets of a Room', () => {
     await stage.server.kubectl(['delete', 'secret', 'guarded-peers']);
     await stage.waitUntilReady('guarded');
     assert.deepEqual(Object.keys((await stage.secret('guarded-peers')) ?? {}).sort(), ['alice.token', 'alice.url']);
-    // As often and as soon as it is taken away: the operator may not have looked at it since it wrote it.
+    // Deleted several times quickly, possibly before a reconcile has seen the write.
     for (let times = 0; times < 5; times += 1) {
       const path = '/api/v1/namespaces/default/secrets/guarded-peers';
       const { uid } = (await stage.object(path)).metadata;
       assert.equal((await stage.server.client.call(path, { method: 'DELETE' })).status, 200);
       const isNew = async () => ![undefined, uid].includes((await stage.object(path))?.metadata.uid);
-      await eventually(`the Secret is made again the ${times + 1}. time`, isNew, { every: 25 });
+      await eventually(`the Secret is recreated for the ${times + 1}. time`, isNew, { every: 25 });
     }
   });
 });
 
-describe('A Room made again under its name', () => {
-  test('has a Secret of its own, also where nothing takes that of the one before away', async () => {
+describe('A recreated Room of the same name', () => {
+  test('has a new Secret, also if the previous Secret was not garbage collected', async () => {
     const described = room('again', { peers: [{ name: 'alice' }] });
     const path = '/api/v1/namespaces/default/secrets/again-peers';
     await stage.apply(described);
@@ -155,7 +155,7 @@ describe('A Room made again under its name', () => {
 });
 
 describe('Peers of a Room', () => {
-  test('come and go with what is declared; those of others stay', async () => {
+  test('are added and removed as declared, and foreign peers are kept', async () => {
     await stage.apply(room('class', { peers: [{ name: 'ann' }, { name: 'ben' }] }));
     await stage.waitUntilReady('class');
     await api.post('/room/class/peer', { type: 'webrtc', peerId: 'guest' });
@@ -164,13 +164,13 @@ describe('Peers of a Room', () => {
     assert.deepEqual((await peersOf('class')).sort(), ['ben', 'cleo', 'guest']);
     assert.deepEqual(Object.keys((await stage.secret('class-peers')) ?? {}).sort(), ['ben.token', 'ben.url', 'cleo.token', 'cleo.url']);
     await api.delete('/room/class/peer/ben');
-    await eventually('the peer is made again', async () => (await peersOf('class')).includes('ben'));
+    await eventually('the peer is added again', async () => (await peersOf('class')).includes('ben'));
     await stage.apply(room('class', {}));
     await stage.waitFor('class', (each) => isSettled(each) && each.status.peersSecretName === undefined);
     assert.equal(await stage.secret('class-peers'), undefined);
   });
 
-  test('that find no place are named, and get it when there is one', async () => {
+  test('rejected by a full room are reported, and added when there is space', async () => {
     await stage.apply(room('small', { maxPeers: 2, peers: [{ name: 'ann' }] }));
     await stage.waitUntilReady('small');
     await api.post('/room/small/peer', { type: 'webrtc', peerId: 'guest' });
@@ -183,18 +183,18 @@ describe('Peers of a Room', () => {
 });
 
 describe('A roomId', () => {
-  test('that two Rooms want is the older one’s, and the other says so until it is free', async () => {
+  test('used by two Rooms belongs to the older one, and the other reports it until the id is free', async () => {
     await stage.apply(room('older', { roomId: 'wanted' }));
     const older = await stage.waitUntilReady('older');
     await stage.apply(room('younger', { roomId: 'wanted' }));
     const younger = await stage.waitFor('younger', (each) => conditionOf(each, 'Accepted')?.reason === 'RoomIdTaken');
-    assert.match(conditionOf(younger, 'Ready').message, /Room older of this namespace has the roomId wanted/);
+    assert.match(conditionOf(younger, 'Ready').message, /Room older of this namespace already uses the roomId wanted/);
     assert.equal((await api.get('/room/wanted')).body.data.externalId, older.metadata.uid);
     await stage.server.kubectl(['delete', 'mroom', 'older']);
     await stage.waitUntilReady('younger');
   });
 
-  test('that a stranger’s room has is never touched', async () => {
+  test('of a foreign room is never touched', async () => {
     await api.post('/room', { roomId: 'theirs', maxPeers: 7 });
     await stage.apply(room('theirs', { maxPeers: 1 }));
     await stage.waitFor('theirs', (each) => conditionOf(each, 'Accepted')?.reason === 'RoomIdTaken');
@@ -202,7 +202,7 @@ describe('A roomId', () => {
     assert.equal((await api.get('/room/theirs')).body.data.config.maxPeers, 7);
   });
 
-  test('is free for the Room once the stranger’s room ended', async () => {
+  test('is used by the Room once the foreign room has ended', async () => {
     await api.post('/room', { roomId: 'later' });
     await stage.apply(room('later'));
     await stage.waitFor('later', (each) => conditionOf(each, 'Accepted')?.status === 'False');
@@ -212,14 +212,14 @@ describe('A roomId', () => {
 });
 
 describe('A Room', () => {
-  test('whose room was changed behind the back is as declared again', async () => {
+  test('restores its room after a change over REST', async () => {
     await stage.apply(room('steady', { maxPeers: 4 }));
     await stage.waitUntilReady('steady');
     await api.patch('/room/steady', { maxPeers: 40, webhookUrl: 'http://127.0.0.1:9/' });
-    await eventually('it is as it was', async () => (await api.get('/room/steady')).body.data.config.maxPeers === 4);
+    await eventually('the room is restored', async () => (await api.get('/room/steady')).body.data.config.maxPeers === 4);
   });
 
-  test('waits for its MediaCluster, and gets the timeouts of that', async () => {
+  test('waits for its MediaCluster and uses its default timeouts', async () => {
     await stage.apply(room('early', { clusterRef: { name: 'late' } }));
     const early = await stage.waitFor('early', (each) => conditionOf(each, 'Ready')?.reason === 'ClusterNotFound');
     assert.deepEqual(early.metadata.finalizers, undefined);
@@ -229,22 +229,22 @@ describe('A Room', () => {
     assert.equal((await api.get('/room/early')).body.data.config.peerDisconnectedTimeout, 77);
     await stage.addCluster('late', [{ url: nodeUrl }], { config: { roomDefaults: { peerDisconnectedTimeout: 78 } } });
     const timeout = async () => (await api.get('/room/early')).body.data.config.peerDisconnectedTimeout;
-    await eventually('the new default is in force', async () => (await timeout()) === 78);
-    // Its MediaCluster is gone: that must not hold it back.
+    await eventually('the new default is effective', async () => (await timeout()) === 78);
+    // Deletion must not wait for a deleted MediaCluster.
     await stage.server.kubectl(['delete', 'mcl', 'late']);
     await stage.waitFor('early', (each) => conditionOf(each, 'Accepted')?.status === 'False');
     assert.equal((await stage.server.kubectl(['delete', 'mroom', 'early', '--timeout=50s'])).code, 0);
     await api.delete('/room/early');
   });
 
-  test('that names no MediaCluster stays where it is when there is another one, and moves when its own is gone', async () => {
+  test('without clusterRef stays on its MediaCluster if another one appears, and moves when its MediaCluster is deleted', async () => {
     const here = (name: string) => stage.addCluster(name, [{ url: nodeUrl }], {}, 'unnamed');
     await stage.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'unnamed' } });
     await here('one');
     await stage.apply(room('settled', {}, 'unnamed'));
     assert.equal((await stage.waitUntilReady('settled', 'unnamed')).status.cluster, 'one');
     await here('two');
-    // Rooms and MediaClusters are told to the operator apart: one of the second says that it knows of it.
+    // Rooms and MediaClusters arrive by separate watches; a Room on the second one proves that it has arrived.
     await stage.apply(room('second', { clusterRef: { name: 'two' } }, 'unnamed'));
     await stage.waitUntilReady('second', 'unnamed');
     await stage.apply(room('undecided', {}, 'unnamed'));
@@ -257,7 +257,7 @@ describe('A Room', () => {
     await stage.server.kubectl(['delete', 'mroom', '--all', '-n', 'unnamed']);
   });
 
-  test('takes the tokens of a clock that is hours away, without a storm of new ones', async () => {
+  test('accepts tokens of a node with hours of clock skew without renewing them constantly', async () => {
     for (const hours of [-30, 30]) {
       await operator.stop();
       operator = await stage.startOperator({ now: () => Date.now() + hours * 3_600_000, pollMs: 2_000 });
@@ -276,7 +276,7 @@ describe('A Room', () => {
     operator = await stage.startOperator({ pollMs: 2_000 });
   });
 
-  test('of a laxer time says what is wrong with it, and can be deleted', async () => {
+  test('stored under a laxer CRD reports its error and can be deleted', async () => {
     const lax = structuredClone(roomDefinition) as KubeJson;
     lax.spec.versions[0].schema = {
       openAPIV3Schema: {
@@ -287,7 +287,7 @@ describe('A Room', () => {
     delete lax.spec.versions[0].selectableFields;
     await stage.apply(lax);
     const old = [room('old-kind', { maxPeers: 0 }), room('old.name'), room('old-twice', { peers: [{ name: 'ann' }, { name: 'ann' }] })];
-    // A definition takes hold a moment after it was written.
+    // A CRD becomes effective a moment after it was written.
     let refused: unknown;
     const isTaken = () =>
       stage.apply(old).then(
@@ -297,10 +297,10 @@ describe('A Room', () => {
           return false;
         },
       );
-    await eventually(() => `the old ones are taken: ${refused}`, isTaken);
+    await eventually(() => `the old objects are accepted: ${refused}`, isTaken);
     for (const [name, sentence] of Object.entries({
-      'old-kind': /spec\.maxPeers does not hold to the definition of Room/,
-      'old.name': /A room cannot have the id old\.name/,
+      'old-kind': /spec\.maxPeers does not match the CRD/,
+      'old.name': /old\.name is not a valid room id/,
       'old-twice': /The name ann is declared twice/,
     })) {
       const wrong = await stage.waitFor(name, (each) => conditionOf(each, 'Accepted')?.reason === 'InvalidSpec');

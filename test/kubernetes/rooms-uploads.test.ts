@@ -1,4 +1,4 @@
-// A Room whose recording cannot go to S3 says so, in its conditions and Events and without a key, until it goes again.
+// Upload failures of a Room: reported in conditions and Events without keys, until uploads succeed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
@@ -7,7 +7,7 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 import { startS3Server } from '../kit/processes/s3-server.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 
-test('keys that the storage refuses make a Ready Room Degraded, told once, until there are good ones', { timeout: 300_000 }, async (t) => {
+test('rejected S3 keys make a Ready Room Degraded, reported once, until they are replaced', { timeout: 300_000 }, async (t) => {
   const [stage, s3] = [await RoomFixture.start(t), await startS3Server(t)];
   const env = { SVC_IP: '127.0.0.1', SVC_COMPONENTS_USED: 'recording', SVC_RESOURCES_BASE_PATH: await makeResources(t) };
   await stage.addCluster('media', [await startNode(t, env)]);
@@ -21,14 +21,14 @@ test('keys that the storage refuses make a Ready Room Degraded, told once, until
   const { bucket, endpoint } = s3.place;
   const options = { s3: { bucket, endpoint, secretRef: { name: 'keys' } } };
   await stage.apply(room('taped', { components: [{ name: 'tape', type: 'recording', options }] }));
-  // The second refusal comes within a second: the Room may be Ready and Degraded at once.
+  // The second rejection arrives within a second, so the Room may become Ready and Degraded at once.
   await stage.waitUntilReady('taped');
   const failing = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'True');
-  const message = 'Component tape: Its uploads fail: S3 refuses the keys (SignatureDoesNotMatch).';
+  const message = 'Component tape: Its uploads fail: S3 rejected the access key (SignatureDoesNotMatch).';
   assert.deepEqual([conditionOf(failing, 'Degraded').reason, conditionOf(failing, 'Degraded').message], ['UploadsFail', message]);
   assert.deepEqual([conditionOf(failing, 'Ready').status, failing.status.phase], ['True', 'Ready']);
   const [tape] = failing.status.components;
-  assert.deepEqual([tape.ready, tape.message], [true, 'Its uploads fail: S3 refuses the keys (SignatureDoesNotMatch).']);
+  assert.deepEqual([tape.ready, tape.message], [true, 'Its uploads fail: S3 rejected the access key (SignatureDoesNotMatch).']);
 
   await stage.apply(keys(s3.place.secretAccessKey));
   const well = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'False');
@@ -38,13 +38,13 @@ test('keys that the storage refuses make a Ready Room Degraded, told once, until
     const { items } = await stage.object('/apis/events.k8s.io/v1/namespaces/default/events');
     return items.filter(({ regarding }: KubeJson) => regarding.name === 'taped');
   };
-  await eventually('an Event says that all is well again', async () => (await events()).some(({ reason }) => reason === 'AsDeclared'));
+  await eventually('an Event reports the recovery', async () => (await events()).some(({ reason }) => reason === 'AsDeclared'));
   const told = (await events()).filter(({ action }) => action === 'Watch').map(({ type, reason, note }) => ({ type, reason, note }));
   assert.deepEqual(
     told.sort((one, other) => (one.type < other.type ? 1 : -1)),
     [
       { type: 'Warning', reason: 'UploadsFail', note: message },
-      { type: 'Normal', reason: 'AsDeclared', note: 'Everything that is declared is there.' },
+      { type: 'Normal', reason: 'AsDeclared', note: 'Everything declared in the spec is working.' },
     ],
   );
   const shown = JSON.stringify([failing, well, await events()]);

@@ -1,4 +1,4 @@
-// Every alert fires when its case happens and is silent otherwise, as Prometheus's own tests of rules see it.
+// Alert rules: each alert fires in its case and in no other, evaluated by promtool.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,15 +12,15 @@ import { z } from 'zod';
 const rulesFile = join(import.meta.dirname, '../../monitoring/alert-rules.yaml');
 const rulesSchema = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string() })) })) });
 
-/** Series of an hour, a sample per minute, in the notation of promtool: `start+step x times`. */
+/** Series of one hour with a sample per minute, in the notation of promtool: `start+step x times`. */
 type Series = Record<string, string>;
-/** `fires`: names of the alerts, in order. */
+/** `fires`: names of the firing alerts, in order. */
 type Case = { series: Series; fires: string[] };
 
 const bucket = (le: string, status = '200') => `svc_http_request_duration_seconds_bucket{le="${le}",status="${status}"}`;
 const count = (status: string) => `svc_http_request_duration_seconds_count{status="${status}"}`;
 
-/** Of a node at work: nothing fires. */
+/** A healthy node: no alert fires. */
 const calm: Series = {
   'up{}': '1x60',
   'process_start_time_seconds{}': '1000x60',
@@ -48,12 +48,12 @@ const calm: Series = {
 
 const cases: Record<string, Case> = {
   'nothing happens': { series: {}, fires: [] },
-  'a node does not answer': { series: { 'up{}': '1x55 0x5' }, fires: ['MediaroomsNodeDown'] },
-  'a node is started again and again': {
+  'a node does not respond': { series: { 'up{}': '1x55 0x5' }, fires: ['MediaroomsNodeDown'] },
+  'a node restarts repeatedly': {
     series: { 'process_start_time_seconds{}': '1000x50 2000x3 3000x7' },
     fires: ['MediaroomsNodeRestarted'],
   },
-  'a node is started again once': { series: { 'process_start_time_seconds{}': '1000x50 2000x10' }, fires: [] },
+  'a node restarts once': { series: { 'process_start_time_seconds{}': '1000x50 2000x10' }, fires: [] },
   'the event loop lags': { series: { 'nodejs_eventloop_lag_p99_seconds{}': '0.3x60' }, fires: ['MediaroomsNodeSlow'] },
   'a node of the cluster is lost': { series: { 'svc_cluster_nodes{}': '2x50 1x10' }, fires: ['MediaroomsClusterSmaller'] },
   'nodes see different clusters': {
@@ -65,19 +65,19 @@ const cases: Record<string, Case> = {
     fires: ['MediaroomsWorkerRestarted', 'MediaroomsRoomsCrash'],
   },
   'no media worker runs': { series: { 'svc_workers{}': '2x55 0x5' }, fires: ['MediaroomsNoWorker'] },
-  'a media worker has too much to do': {
+  'a media worker is overloaded': {
     series: { 'svc_worker_cpu_seconds_total{worker="0"}': '0+57x60' },
     fires: ['MediaroomsWorkerBusy'],
   },
   'peers crash': { series: { 'svc_room_peer_crashes_total{room_id="r"}': '0x55 1x5' }, fires: ['MediaroomsPeersCrash'] },
   'requests fail': { series: { [count('500')]: '0+200x60' }, fires: ['MediaroomsHttpErrors'] },
   'requests are slow': { series: { [bucket('1')]: '0+500x60' }, fires: ['MediaroomsHttpSlow'] },
-  'webhooks are given up': { series: { 'svc_webhook_dead_letters_total{}': '5x55 6x5' }, fires: ['MediaroomsWebhooksLost'] },
-  'webhooks are not taken': { series: { 'svc_webhook_delivered_total{}': '100x60' }, fires: ['MediaroomsWebhooksLate'] },
+  'webhooks fail permanently': { series: { 'svc_webhook_dead_letters_total{}': '5x55 6x5' }, fires: ['MediaroomsWebhooksLost'] },
+  'webhooks are not delivered': { series: { 'svc_webhook_delivered_total{}': '100x60' }, fires: ['MediaroomsWebhooksLate'] },
   'the disk under the spool is full': { series: { 'svc_webhook_spool_errors_total{}': '0x57 1+1x3' }, fires: ['MediaroomsSpoolFails'] },
-  'uploads are given up': { series: { 'svc_uploads_given_up_total{}': '1x55 2x5' }, fires: ['MediaroomsUploadsGivenUp'] },
-  'S3 takes nothing': { series: { 'svc_upload_bytes_total{}': '1000x60' }, fires: ['MediaroomsUploadsFail'] },
-  'players of streams wait for what comes next': {
+  'uploads fail permanently': { series: { 'svc_uploads_given_up_total{}': '1x55 2x5' }, fires: ['MediaroomsUploadsGivenUp'] },
+  'nothing is uploaded to S3': { series: { 'svc_upload_bytes_total{}': '1000x60' }, fires: ['MediaroomsUploadsFail'] },
+  'players of streams wait for new parts': {
     series: {
       'svc_http_request_duration_seconds_bucket{le="1",status="200",route="/hls/{roomId}/{file}"}': '0+500x60',
       'svc_http_request_duration_seconds_bucket{le="5",status="200",route="/hls/{roomId}/{file}"}': '0+5000x60',
@@ -87,14 +87,14 @@ const cases: Record<string, Case> = {
   },
 };
 
-/** Labels that Prometheus adds to whatever it scrapes. */
+/** Adds the labels that Prometheus adds to scraped series. */
 function scraped(series: string): string {
   const [, name = '', labels = ''] = /^([^{]+)\{(.*)\}$/.exec(series) ?? [];
   const added = ['job="mediarooms"', ...(labels.includes('instance=') ? [] : ['instance="node"'])];
   return `${name}{${[labels, ...added].filter((label) => label !== '').join(',')}}`;
 }
 
-/** Which alerts fire after an hour. */
+/** Test that lists the firing alerts after an hour. */
 function ruleTest({ series, fires }: Case): object {
   const input = Object.entries({ ...calm, ...series });
   return {

@@ -1,4 +1,4 @@
-// The sound of calls against telephones of plain RTP, judged by what is heard: tones, silence, digits.
+// Audio of calls with plain RTP phones, verified by its content: tones, silence and digits.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
@@ -16,7 +16,7 @@ import { decodeAudio, decodeSrtp, digitType, encodeSrtp, makeVoice, RtpPhone } f
 const rate = 48_000;
 const silent = { onDigit: () => {}, onSilent: () => {} };
 
-/** The room's end of it: sends tracks, keeps the voices of calls. */
+/** Room side: sends tracks and records call audio. */
 async function openRoom(t: TestContext, options: { silence?: number; ip?: string; allowPrivate?: boolean } = {}) {
   const sound = await ComponentAudio.open({ ip: '127.0.0.1', ports: undefined, allowPrivate: true, ...options });
   t.after(() => sound.close());
@@ -41,7 +41,7 @@ async function openRoom(t: TestContext, options: { silence?: number; ip?: string
   return { sound, heard, voices, reports };
 }
 
-/** A browser of the room that says a tone. */
+/** A browser in the room that sends a tone. */
 async function addTrack(t: TestContext, sound: ComponentAudio, ssrc: number, frequency: number, seconds: number) {
   const payloads = await makeVoice('opus', frequency, seconds);
   const sender = await RtpPhone.open(t, 'opus');
@@ -52,7 +52,7 @@ async function addTrack(t: TestContext, sound: ComponentAudio, ssrc: number, fre
   return { start };
 }
 
-/** Between the silence before and behind, without its ends. */
+/** The samples between leading and trailing silence, without their edges. */
 function middle(samples: Float32Array): Float32Array {
   const isLoud = (sample: number) => Math.abs(sample) > 0.02;
   const [from, to] = [samples.findIndex(isLoud), samples.findLastIndex(isLoud)];
@@ -60,7 +60,7 @@ function middle(samples: Float32Array): Float32Array {
 }
 
 for (const codec of callCodecs) {
-  test(`${codec}: a telephone hears the room and the other call, not itself; the room hears each`, async (t) => {
+  test(`${codec}: a call receives the room and the other call without itself, and the room receives both calls`, async (t) => {
     const began = Date.now();
     const { sound, heard, voices, reports } = await openRoom(t);
     const [one, two] = [await RtpPhone.open(t, codec), await RtpPhone.open(t, 'PCMA')];
@@ -80,17 +80,17 @@ for (const codec of callCodecs) {
 
     const byOne = heardBy(await one.sound());
     assert.ok(byOne(1100) > 0.08 && byOne(2000) > 0.08, `other ${byOne(1100)}, room ${byOne(2000)}`);
-    assert.ok(byOne(500, levelOf) < 0.005, `its own voice is in the mix: ${byOne(500, levelOf)}`);
+    assert.ok(byOne(500, levelOf) < 0.005, `its own audio is in the mix: ${byOne(500, levelOf)}`);
     const byTwo = heardBy(await two.sound());
     assert.ok(byTwo(500) > 0.08 && byTwo(2000) > 0.08, `other ${byTwo(500)}, room ${byTwo(2000)}`);
-    assert.ok(byTwo(1100, levelOf) < 0.005, `its own voice is in the mix: ${byTwo(1100, levelOf)}`);
+    assert.ok(byTwo(1100, levelOf) < 0.005, `its own audio is in the mix: ${byTwo(1100, levelOf)}`);
 
     const [ofOne, ofTwo] = [heardBy(await heard(first.ssrc)), heardBy(await heard(second.ssrc))];
     const rest = [1100, 2000].map((frequency) => ofOne(frequency, levelOf));
-    assert.ok(ofOne(500) > 0.08 && rest.every((level) => level < 0.005), `the room hears ${ofOne(500)}, ${rest}`);
+    assert.ok(ofOne(500) > 0.08 && rest.every((level) => level < 0.005), `the room receives ${ofOne(500)}, ${rest}`);
     assert.ok(ofTwo(1100) > 0.08);
 
-    // In step with the clock, and reported. A busy machine may hold the process up for longer than is made up for.
+    // At the rate of the clock, with sender reports. A busy machine may block the process for longer than is caught up.
     const sent = voices.filter(({ ssrc }) => ssrc === first.ssrc);
     for (const [index, packet] of sent.entries()) {
       const before = sent[index - 1];
@@ -100,7 +100,7 @@ for (const codec of callCodecs) {
     }
     const [begin = 0, end = 0] = [sent[0]?.timestamp, sent.at(-1)?.timestamp];
     const left = ((end - begin) >>> 0) / 960 - (sent.length - 1);
-    assert.ok(left <= sent.length / 10, `${left} blocks were left out of ${sent.length}`);
+    assert.ok(left <= sent.length / 10, `${left} blocks were skipped of ${sent.length}`);
     assert.deepEqual([sent[0]?.marker, sent[1]?.marker, sent[0]?.payloadType], [true, false, 100]);
     const report = reports.find(({ ssrc }) => ssrc === first.ssrc);
     const now = Date.now();
@@ -108,12 +108,12 @@ for (const codec of callCodecs) {
   });
 }
 
-test('silence is sent where nobody speaks, and a loud crowd is not cut off', async (t) => {
+test('silence is sent without speech, and a loud crowd is not clipped', async (t) => {
   const { sound } = await openRoom(t);
   const phone = await RtpPhone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
   call.applyNegotiation(phone.agreed());
-  await eventually('there is something to hear', () => phone.heard.length >= 20);
+  await eventually('audio arrives', () => phone.heard.length >= 20);
   const quiet = await phone.sound();
   assert.ok(quiet.length > 12_000 && quiet.every((sample) => Math.abs(sample) < 0.001));
   const since = performance.now();
@@ -125,11 +125,11 @@ test('silence is sent where nobody speaks, and a loud crowd is not cut off', asy
   assert.ok(crowd.every((sample) => Math.abs(sample) < 0.99));
   const levels = [700, 900, 1300, 1700, 2100, 2600].map((frequency) => steadyLevelOf(crowd, frequency, rate));
   assert.ok(Math.min(...levels) > 0.05 && Math.max(...levels) < 2 * Math.min(...levels), levels.join());
-  // Cutting off would put other tones between them.
+  // Clipping would add other tones.
   for (const frequency of [400, 600, 2350]) assert.ok(steadyLevelOf(crowd, frequency, rate) < Math.min(...levels) / 20, String(frequency));
 });
 
-test('packets that are lost leave no clicks, and none is heard twice', async (t) => {
+test('lost packets cause no clicks, and no packet is played twice', async (t) => {
   const { sound, heard } = await openRoom(t);
   const phone = await RtpPhone.open(t, 'PCMA');
   const call = await sound.open('one', silent);
@@ -140,7 +140,7 @@ test('packets that are lost leave no clicks, and none is heard twice', async (t)
   for (const frequency of [3000, 5000]) assert.ok(levelOf(voice, frequency, rate) < 0.002, `a click at ${frequency} Hz`);
 });
 
-test('over IPv6 sound goes both ways', async (t) => {
+test('audio flows in both directions over IPv6', async (t) => {
   const { sound, heard } = await openRoom(t, { ip: '::1' });
   const phone = await RtpPhone.open(t, 'PCMA', '::1');
   const call = await sound.open('six', silent);
@@ -152,7 +152,7 @@ test('over IPv6 sound goes both ways', async (t) => {
   assert.ok(steadyLevelOf(middle(await heard(call.ssrc)), 500, rate) > 0.15);
 });
 
-test('digits go both ways between sound', async (t) => {
+test('digits are sent in both directions between audio', async (t) => {
   const digits: string[] = [];
   const { sound } = await openRoom(t);
   const phone = await RtpPhone.open(t, 'PCMA');
@@ -164,7 +164,7 @@ test('digits go both ways between sound', async (t) => {
   call.applyNegotiation(phone.agreed());
   await call.sendDigits('19#', { duration: 100, gap: 60 });
   const ends = () => phone.heard.filter(({ payload, payloadType }) => payloadType === digitType && (payload[1] ?? 0) & 0x80).length;
-  await eventually('the ends of three digits, each said three times', () => ends() >= 9);
+  await eventually('three end packets of three digits', () => ends() >= 9);
   const events = phone.heard.filter(({ payloadType }) => payloadType === digitType);
   assert.deepEqual(
     events.filter(({ marker }) => marker).map(({ payload }) => payload[0]),
@@ -174,7 +174,7 @@ test('digits go both ways between sound', async (t) => {
   assert.ok(
     phone.heard.every((packet, index) => index === 0 || ((packet.sequence - (phone.heard[index - 1]?.sequence ?? 0)) & 0xffff) === 1),
   );
-  // Played back to another call they are read again.
+  // Another call parses the recorded packets.
   const mirror = await RtpPhone.open(t, 'PCMA');
   other.applyNegotiation(mirror.agreed());
   const reader = await sound.open('three', {
@@ -189,13 +189,13 @@ test('digits go both ways between sound', async (t) => {
   assert.deepEqual(digits, ['* 120', '0 120', 'D 120']);
   await assert.rejects(call.sendDigits('1a!'), RangeError);
   call.applyNegotiation(phone.agreed({ dtmfPayloadType: undefined }));
-  await assert.rejects(call.sendDigits('1'), /takes no digits/);
+  await assert.rejects(call.sendDigits('1'), /accepts no digits/);
   const left = other.sendDigits('1234567890');
   await other.close();
   await assert.rejects(left, /ended/);
 });
 
-test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
+test('on hold nothing is sent or received, and both resume afterwards', async (t) => {
   const { sound, heard } = await openRoom(t);
   const phone = await RtpPhone.open(t, 'PCMU');
   const call = await sound.open('one', silent);
@@ -203,7 +203,7 @@ test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
   const voice = await makeVoice('PCMU', 600, 1);
   await phone.speak(voice, call);
   call.applyNegotiation(phone.agreed({ direction: 'inactive' }));
-  // Twice: what was sent before is read between two timers, however late they are.
+  // Twice, because packets sent before are read between two timers, however late these are.
   await sleep(100);
   await sleep(10);
   const held = performance.now();
@@ -213,13 +213,13 @@ test('hold: nothing is sent, nothing is heard; then both again', async (t) => {
   call.applyNegotiation(phone.agreed());
   const back = performance.now();
   await phone.speak(voice, call);
-  // Silence goes on behind the voice; a process that is held up leaves blocks out.
-  await eventually('packets come again', () => phone.heard.filter(({ at }) => at >= back).length > 40);
+  // Silence continues after the tone; a blocked process skips blocks.
+  await eventually('packets arrive again', () => phone.heard.filter(({ at }) => at >= back).length > 40);
   assert.equal(phone.heard.find(({ at }) => at >= back)?.marker, true);
   assert.ok(steadyLevelOf(middle(await heard(call.ssrc, back)), 600, rate) > 0.15);
 });
 
-test('a far side that sends nothing is told once, one on hold never', async (t) => {
+test('silence of the remote party is reported once, and never on hold', async (t) => {
   const { sound } = await openRoom(t, { silence: 300 });
   const phone = await RtpPhone.open(t, 'PCMA');
   const silences: string[] = [];
@@ -227,12 +227,12 @@ test('a far side that sends nothing is told once, one on hold never', async (t) 
   const held = await sound.open('held', { onDigit: () => {}, onSilent: () => silences.push('held') });
   gone.applyNegotiation(phone.agreed());
   held.applyNegotiation(phone.agreed({ direction: 'sendonly' }));
-  await eventually('silence is told', () => silences.length > 0);
+  await eventually('silence is reported', () => silences.length > 0);
   await sleep(900);
   assert.deepEqual(silences, ['gone']);
 });
 
-test('ports of calls come from the range, and are free again after them', async (t) => {
+test('calls use ports of the range, and free them at their end', async (t) => {
   const min = await freePort();
   const ports = { min, max: min + 3 };
   const sound = await ComponentAudio.open({ ip: '127.0.0.1', ports, allowPrivate: true });
@@ -247,7 +247,7 @@ test('ports of calls come from the range, and are free again after them', async 
   await assert.rejects(sound.open('7', silent), /ended/);
 });
 
-test('SRTP: ffmpeg ciphers what it says and reads what it hears', async (t) => {
+test('SRTP interoperates with ffmpeg in both directions', async (t) => {
   const { sound, heard } = await openRoom(t);
   const track = await addTrack(t, sound, 99, 1500, 3);
   for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as const) {
@@ -262,9 +262,9 @@ test('SRTP: ffmpeg ciphers what it says and reads what it hears', async (t) => {
     await Promise.all([track.start(), encodeSrtp(t, { suite, key: keys.remote, frequency: 700, seconds: 3, from: phone, to: call.port })]);
     const [said, read] = [middle(await heard(call.ssrc, since)), middle(await reader.end())];
     const [byRoom, byReader] = [steadyLevelOf(said, 700, rate), steadyLevelOf(read, 1500, rate)];
-    assert.ok(byRoom > 0.15, `${suite}: the room hears ${byRoom}`);
-    assert.ok(byReader > 0.15, `${suite}: ffmpeg hears ${byReader} of ${read.length}`);
-    // Nobody without the key is heard, nor does it draw the call to itself.
+    assert.ok(byRoom > 0.15, `${suite}: the room receives ${byRoom}`);
+    assert.ok(byReader > 0.15, `${suite}: ffmpeg receives ${byReader} of ${read.length}`);
+    // Packets without the key are dropped, and do not change the remote address.
     const stranger = await RtpPhone.open(t, 'PCMA');
     await stranger.speak(await makeVoice('PCMA', 900, 0.5), call);
     assert.equal(stranger.heard.length, 0);

@@ -1,4 +1,4 @@
-// Fast churn in rooms with a stream and a recording: nothing grows, nothing is left, and the stream has no gap. `npm run soak` runs it for longer.
+// Fast churn in rooms with a stream and a recording: no growth, no leftovers, and a stream without gaps. `npm run soak` runs it for longer.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -15,7 +15,7 @@ import { apiToken } from '../kit/processes/start-node.ts';
 const minutes = Number(process.env.SOAK_MINUTES ?? 3);
 const rooms = ['one', 'two'];
 const MiB = 2 ** 20;
-/** Growth from the second third of the time to the last that is not taken for a leak: allocators keep what they had at their busiest moment. */
+/** Tolerated growth from the second third of the time to the last, because allocators keep their peak memory. */
 const tolerated = 24 * MiB;
 
 async function startWithFiles(t: TestContext): Promise<{ node: NodeProcess; files: string[] }> {
@@ -39,7 +39,7 @@ function assertFlat(samples: readonly ProcessSample[]): void {
   }
 }
 
-/** Segments follow each other in time without a gap. @returns seconds of all */
+/** Asserts that segments are continuous. @returns their total duration in seconds */
 function assertContinuous(playlist: string): number {
   assert.doesNotMatch(playlist, /^#EXT-X-DISCONTINUITY$/m);
   const segments = [...playlist.matchAll(/#EXT-X-PROGRAM-DATE-TIME:(\S+)\n(?:#EXT-X-PART:.*\n)*#EXTINF:([\d.]+)/g)];
@@ -50,7 +50,7 @@ function assertContinuous(playlist: string): number {
   return segments.reduce((sum, [, , duration]) => sum + Number(duration), 0);
 }
 
-test(`${minutes} minutes in which a track comes or goes every second in two rooms: memory is flat, nothing is left of what ended, the stream has no gap`, {
+test(`${minutes} minutes with a track change per second in two rooms: memory is constant, ended parts leave nothing, and the stream has no gap`, {
   timeout: (minutes + 3) * 60_000,
 }, async (t) => {
   const { node, files } = await startWithFiles(t);
@@ -69,19 +69,19 @@ test(`${minutes} minutes in which a track comes or goes every second in two room
 
   assertFlat(samples);
   for (const { zombies } of samples) assert.equal(zombies, 0);
-  await eventually('everybody is gone', async () => {
+  await eventually('all clients are gone', async () => {
     const { descriptors } = await sampleProcesses(node.pid);
-    // Connections of this test may still be kept alive.
+    // Connections of this test may be kept alive.
     return Object.entries(descriptors).every(([name, count]) => count <= (idle.descriptors[name] ?? 0) + 4);
   });
   for (const [room, started] of begun) {
     const { body } = await api.get(`/hls/${room}/stream.m3u8`);
     const seconds = assertContinuous(String(body));
-    // Viewers are about 1.5 s behind: five times that.
+    // Viewers are about 1.5 s late; this allows five times that.
     assertNear(seconds, (performance.now() - started) / 1000, 7.5, 'seconds of the stream');
     assert.equal((await api.delete(`/room/${room}`)).status, 204);
   }
-  await eventually('the processes of the components are gone', async () => {
+  await eventually('the component processes have ended', async () => {
     const { memory, zombies } = await sampleProcesses(node.pid);
     return zombies === 0 && !Object.keys(memory).some((name) => /composer|recorder|ending/.test(name));
   });

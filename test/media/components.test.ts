@@ -1,4 +1,4 @@
-// Components of real rooms over two nodes: asked for at the wrong one, their events on its socket and a webhook, refusals over REST.
+// Components in a cluster of two nodes: requests through the other node, events on sockets and webhooks, and errors.
 import assert from 'node:assert/strict';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const expected = [
   'ComponentAdded',
   'TrackAdded',
   'TrackRemoved',
-  'ComponentCrashed It holds an Opus packet of more than 1400 bytes, which does not fit an RTP packet',
+  'ComponentCrashed The file has an Opus packet of more than 1400 bytes, which does not fit an RTP packet',
   'ComponentAdded',
   'TrackAdded',
   'TrackRemoved',
@@ -42,7 +42,7 @@ const expected = [
   'RoomDeleted deleted',
 ];
 
-test('what components do is told at the wrong node and to a webhook, in order', async (t) => {
+test('component events reach the other node and a webhook, in order', async (t) => {
   const { owner, nonOwner, api } = await stage(t);
   const receiver = await startReceiver(t);
   const socket = await PeerSocket.enter(nonOwner.serverSocketUrl, nonOwner.token);
@@ -90,7 +90,7 @@ test('what components do is told at the wrong node and to a webhook, in order', 
   );
 });
 
-test('a worker that dies takes its component along: its track first, then RoomCrashed, which stands for it', async (t) => {
+test('a dying worker ends its component: TrackRemoved, then RoomCrashed instead of a component event', async (t) => {
   const { owner, nonOwner, api } = await stage(t);
   const socket = await PeerSocket.enter(nonOwner.serverSocketUrl, nonOwner.token);
   t.after(() => socket.cut());
@@ -107,7 +107,7 @@ test('a worker that dies takes its component along: its track first, then RoomCr
   );
 });
 
-test('what must not be is refused over REST in the stated order, each with its sentence', async (t) => {
+test('invalid requests are rejected in the documented order, each with its message', async (t) => {
   const { owner, api, resources } = await stage(t);
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
   await addFiles(resources, { [`${sources}/notes.txt`]: 'x' });
@@ -123,7 +123,7 @@ test('what must not be is refused over REST in the stated order, each with its s
     ['r', { type: 'recording' }, 400, 'Components of type recording are disabled on this node'],
     ['r', { type: 'hls', options: { width: 641 } }, 400, 'Expected width to be even, got: 641'],
     ['r', { type: 'file' }, 400, 'Required field filePath is missing'],
-    ['r', file('notes.txt'), 400, 'Unsupported file type: only .ogg and .h264, got: "notes.txt"'],
+    ['r', file('notes.txt'), 400, 'Unsupported file type: only .ogg and .h264 are supported, got: "notes.txt"'],
     ['r', file('none.ogg'), 404, 'File not found'],
     ['r', file('../outside.ogg'), 400, invalid],
     ['r', file(join(resources, sources, 'long.ogg')), 400, invalid],

@@ -1,4 +1,4 @@
-// Every kind of event there is: made by real ones, seen by sockets of both nodes and by a webhook, in order.
+// All event types: caused by real clients and components, observed on sockets of both nodes and on a webhook, in order.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -62,7 +62,7 @@ async function publish(peer: PeerSocket): Promise<string> {
   return String(data?.trackId);
 }
 
-/** Peers that leave, are lost, are removed, crash, and whose room ends. */
+/** Peers that leave, lose their connection, are removed, crash, or are in a room that ends. */
 async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string, witness: Witness): Promise<void> {
   const { owner, api } = pair;
   await owner.node.parts.rooms.createRoom({ roomId: 'lived', webhookUrl });
@@ -84,7 +84,7 @@ async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string, witne
   const peer = owner.node.parts.rooms.findPeer('lived', 'crashes');
   assert.ok(peer);
   t.mock.method(peer, 'stats', async () => {
-    throw new Error('a fault that nobody foresaw');
+    throw new Error('an unexpected error');
   });
   crashes.post('getStats');
   assert.equal((await crashes.closed).code, 1011);
@@ -105,7 +105,7 @@ async function dieWithWorker(t: TestContext, pair: NodePair, webhookUrl: string)
   assert.equal((await victim.closed).code, 1011);
 }
 
-/** Components that finish, crash, are removed, and whose room ends. */
+/** Components that finish, crash, are removed, or are in a room that ends. */
 async function playFiles({ owner, api }: NodePair, webhookUrl: string, witness: Witness): Promise<void> {
   await owner.node.parts.rooms.createRoom({ roomId: 'played', webhookUrl });
   const play = async (filePath: string): Promise<string> => {
@@ -146,7 +146,7 @@ const expected: Record<string, readonly string[]> = {
     'PeerAdded crashes',
     'PeerConnected crashes',
     'PeerDisconnected crashes',
-    'PeerCrashed crashes a request failed unexpectedly',
+    'PeerCrashed crashes request failed unexpectedly',
     'PeerAdded stays',
     'PeerConnected stays',
     'TrackAdded stays',
@@ -178,7 +178,7 @@ const expected: Record<string, readonly string[]> = {
     'ComponentAdded',
     'TrackAdded',
     'TrackRemoved',
-    'ComponentCrashed It holds an Opus packet of more than 1400 bytes, which does not fit an RTP packet',
+    'ComponentCrashed The file has an Opus packet of more than 1400 bytes, which does not fit an RTP packet',
     'ComponentAdded',
     'TrackAdded',
     'TrackRemoved',
@@ -191,7 +191,7 @@ const expected: Record<string, readonly string[]> = {
   ],
 };
 
-test('every kind reaches sockets of both nodes and a webhook, in order, without holes, and as its schema says', async (t) => {
+test('every event type reaches both nodes and a webhook, in order, without gaps and matching its schema', async (t) => {
   const pair = await startNodePair(t, {
     both: { SVC_PEER_RESUME_WINDOW: '0', SVC_COMPONENTS_USED: 'file' },
     owner: { SVC_RESOURCES_BASE_PATH: await makeResources(t, playableFiles()) },
@@ -231,10 +231,10 @@ test('every kind reaches sockets of both nodes and a webhook, in order, without 
   }
 });
 
-/** Of streams, uploads, calls and tracks that broke a process: see hls, s3-recording, sip-component and hostile/components. */
+/** Events of streams, uploads, calls and dropped tracks are tested in hls, s3-recording, sip-component and hostile/components. */
 const elsewhere = /^(Hls|Recording|Sip|ComponentTrackDropped$)/;
 
-test('no kind is left out above', () => {
+test('the tests above cover every event type', () => {
   const made = new Set(Object.values(expected).flatMap((labels) => labels.map((label) => label.split(' ')[0])));
   assert.deepEqual(
     eventTypes.filter((kind) => !made.has(kind) && !elsewhere.test(kind)),

@@ -1,4 +1,4 @@
-// The examples that are programs, each started by its one command: a backend, playing a file, recording to disk.
+// Example programs, each started by its documented command: a backend, a file player, and a recorder.
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { startExample } from '../kit/processes/example.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 
-test('a backend hands out tokens with which people join, and hears of it by webhook; it believes no one else', async (t) => {
+test('the backend example issues tokens for peers and accepts signed webhooks only', async (t) => {
   const secret = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`;
   const node = await startNode(t, { SVC_WEBHOOK_SECRET: secret, SVC_WEBHOOK_ALLOW_PRIVATE: 'true' });
   const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token, WEBHOOK_SECRET: secret, PORT: '0' };
@@ -35,7 +35,7 @@ test('a backend hands out tokens with which people join, and hears of it by webh
   assert.doesNotMatch(backend.output(), /RoomDeleted/);
 });
 
-test('a file is played into a room to its end, while another program records the room to disk', async (t) => {
+test('one example plays a file into a room while another records the room to disk', async (t) => {
   const resources = await withSources(t, 6);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources });
   const api = apiClient(node.url, node.token);
@@ -49,7 +49,7 @@ test('a file is played into a room to its end, while another program records the
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
   assert.equal(await recording.ended, 0, recording.output());
   assert.equal(await publishing.ended, 0, publishing.output());
-  assert.match(publishing.output(), /It played to its end/);
+  assert.match(publishing.output(), /Playback finished/);
   const [id = ''] = await readdir(target).then((names) => names.filter((name) => name.startsWith('r-')));
   const files = await readdir(join(target, id));
   assert.equal(files.length, 3, files.join());
@@ -59,7 +59,7 @@ test('a file is played into a room to its end, while another program records the
   assertNear((await audioSamples(join(target, id, audio ?? ''))).frequency, 660, 5, 'the tone');
 });
 
-test('an example says what is wrong', async (t) => {
+test('an example prints a message for invalid arguments', async (t) => {
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file' });
   const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token };
   const missing = await startExample(t, 'publish-file', ['nothing.ogg', 'r'], env);

@@ -1,4 +1,4 @@
-// A client in Go that was written from docs/reference/protocol.md alone, against a node: what one publishes, the other receives.
+// A Go client written from docs/reference/protocol.md alone: two instances exchange media through a node.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -12,13 +12,13 @@ import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { examples } from '../kit/processes/example.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
-test('two clients in Go receive of each other exactly what each publishes, sound and picture, and leave', async (t) => {
+test('two Go clients receive the audio and video of each other and leave', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, node.token);
   await api.post('/room', { roomId: 'r' });
   const words = [randomBytes(20).toString('hex'), randomBytes(20).toString('hex')] as const;
   const ada = await startClient(t, node, api, words[0]);
-  // The second one is offered what is there when it comes, the first what comes later.
+  // The second client gets existing tracks when it joins, the first gets later tracks.
   const bob = await startClient(t, node, api, words[1]);
   for (const kind of ['audio', 'video']) {
     await ada.says(`received ${kind} of ${bob.peerId}: ${words[1]}`);
@@ -26,13 +26,13 @@ test('two clients in Go receive of each other exactly what each publishes, sound
   }
   assert.equal(await ada.leave(), 0, ada.lines.join('\n'));
   assert.equal(await bob.leave(), 0, bob.lines.join('\n'));
-  // Nothing else came: each track had one content from its first packet to its last.
+  // Nothing else arrived: each track had constant content.
   for (const { lines } of [ada, bob]) assert.equal(lines.filter((line) => line.startsWith('received')).length, 2, lines.join('\n'));
   const { body } = await api.get('/room/r');
   assert.doesNotMatch(JSON.stringify(body), /"status":"connected"/);
 });
 
-test('the client in Go has at most 400 lines', () => {
+test('the Go client has at most 400 lines', () => {
   const folder = join(examples, 'go-client');
   const sources = readdirSync(folder).filter((name) => name.endsWith('.go'));
   const lines = sources.reduce((sum, name) => sum + readFileSync(join(folder, name), 'utf8').split('\n').length - 1, 0);

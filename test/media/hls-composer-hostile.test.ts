@@ -1,4 +1,4 @@
-// A composer against what it must live with: broken packets, tracks that stop or come and go all the time, a full disk; and AV1, which comes as RTP alone.
+// Composer under stress: broken packets, tracks that stop or churn, a full disk; and AV1, which is only available as RTP.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { readdir } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const brightest = (frameProbe: FrameProbe | undefined, [left, top]: readonly [nu
     ),
   );
 
-test('AV1 is decoded, names are drawn, who only speaks is seen by name, and a picture without followers goes away', async (t) => {
+test('AV1 is decoded, names are drawn, an audio-only peer is shown by name, and a stale frame disappears', async (t) => {
   const composer = await startComposer(t, { names: true });
   const packets = await makeRtp(t, 'av1', '0x1E1EC8', 3);
   const source = { ...video, encoding: 'av1', ssrc: 7, source: 'a', name: "Zoë %{pts} '" } as const;
@@ -33,7 +33,7 @@ test('AV1 is decoded, names are drawn, who only speaks is seen by name, and a pi
   await sendInTime(t, packets, { ssrc: 7, port: composer.port, clockRate: 90_000 });
   await composer.after(1);
   const shown = composer.parts().length * 500 - 600;
-  // It is shown for three seconds more; a composer that was held up tells of its parts late.
+  // It is shown for three seconds more; a blocked composer reports its parts late.
   await composer.after(12);
   const gone = composer.parts().length * 500 - 200;
   const path = await composer.close();
@@ -43,12 +43,12 @@ test('AV1 is decoded, names are drawn, who only speaks is seen by name, and a pi
   assertColor(after?.at(0.25, 0.5), empty);
   for (const frameProbe of [during, after]) {
     assert.ok(brightest(frameProbe, [0.01, 0.68]) > 120, 'the name in the corner');
-    assert.ok(brightest(frameProbe, [0.7, 0.46]) > 120, 'the name of who only speaks');
+    assert.ok(brightest(frameProbe, [0.7, 0.46]) > 120, 'the name of the audio-only peer');
     assertColor(frameProbe?.at(0.75, 0.3), empty);
   }
 });
 
-test('the loudest is large where the layout says so, and alone where it says that', async (t) => {
+test('the loudest peer is large in layout speaker, and alone in layout single', async (t) => {
   const [red, blue] = await Promise.all([makeRtp(t, 'vp8', '0xC81E1E', 4), makeRtp(t, 'vp8', '0x1E1EC8', 4)]);
   const tone = await makeRtp(t, 'opus', 440, 4);
   for (const layout of ['speaker', 'single'] as const) {
@@ -72,7 +72,7 @@ test('the loudest is large where the layout says so, and alone where it says tha
   }
 });
 
-test('thousands of broken packets of every codec do not end it, and what is whole is shown afterwards', async (t) => {
+test('thousands of broken packets of every codec do not end the composer, and valid frames are shown afterwards', async (t) => {
   const composer = await startComposer(t);
   const byteFuzzer = new ByteFuzzer(8);
   const socket = createSocket('udp4');
@@ -84,7 +84,7 @@ test('thousands of broken packets of every codec do not end it, and what is whol
     for (let round = 0; round < 12; round += 1) {
       for (const packet of packets) {
         const whole = withSsrc(packet, ssrc);
-        // So that they are neither old nor doubled ones.
+        // Neither old nor duplicate packets.
         whole.writeUInt16BE((whole.readUInt16BE(2) + round * packets.length) & 0xffff, 2);
         const broken = byteFuzzer.below(3) === 0 ? byteFuzzer.mutate([whole.subarray(12)]) : whole.subarray(12);
         socket.send(
@@ -110,7 +110,7 @@ test('thousands of broken packets of every codec do not end it, and what is whol
   await samples(path);
 });
 
-test('a hundred joins and leaves cost no memory and no file, and the stream has no gap', async (t) => {
+test('a hundred joins and leaves leak no memory or file, and the stream has no gap', async (t) => {
   const composer = await startComposer(t);
   const packets = await makeRtp(t, 'vp8', '0xC81E1E', 1);
   const tone = await makeRtp(t, 'opus', 440, 1);
@@ -143,7 +143,7 @@ test('a hundred joins and leaves cost no memory and no file, and the stream has 
   const path = await composer.close();
   let end = 0;
   for (const { time, duration } of await writtenFrames(path)) {
-    assertNear(time, end, 0.1, 'a picture follows the one before');
+    assertNear(time, end, 0.1, 'frames are contiguous');
     end = time + duration;
   }
   assert.deepEqual(
@@ -152,7 +152,7 @@ test('a hundred joins and leaves cost no memory and no file, and the stream has 
   );
 });
 
-test('a full disk is told once, with what was written before, and the process lives until it is ended', async (t) => {
+test('a full disk is reported once, after the written parts, and the process runs until it is closed', async (t) => {
   const folder = smallDisk(t, '64k');
   if (folder === undefined) return;
   const composer = await startComposer(t, { folder, videoBitrate: 4_000_000 });

@@ -1,4 +1,4 @@
-// What is composed of a real room, judged by ffmpeg: colours in their cells, tones, times, and what tracks that come and go leave behind.
+// Composed stream of a real room, verified by ffmpeg: colors in cells, tones, times, and tracks that come and go.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomMedia } from '../../node/rooms/interfaces.ts';
@@ -13,7 +13,7 @@ const hex = (name: keyof typeof colours) => `0x${colours[name].map((value) => va
 
 type Wanted = readonly [codec: PublishedCodec, content: keyof typeof colours | number];
 
-/** Publishes all of them, encoded before the first is sent. @returns ids of the tracks */
+/** Encodes all tracks before it sends the first. @returns track ids */
 async function publish(t: TestContext, room: RoomMedia, wanted: readonly Wanted[]) {
   const contents = wanted.map(([, content]) => (typeof content === 'number' ? content : hex(content)));
   const files = await Promise.all(wanted.map(([codec], index) => encodeContent(t, codec, contents[index] ?? '')));
@@ -27,7 +27,7 @@ async function publish(t: TestContext, room: RoomMedia, wanted: readonly Wanted[
   );
 }
 
-test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the sound, without a gap while they come and go', async (t) => {
+test('VP8, VP9 and H.264 of three peers appear in their cells with their tones, without gaps while they join and leave', async (t) => {
   const room = openRoom(await engineFor(t));
   const composer = await startComposer(t, {}, room);
   const [red, green, blue, low, high] = await publish(t, room, [
@@ -82,20 +82,20 @@ test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the s
   const [lows, highs] = [steadyShare(heard(both), 440), steadyShare(heard(both), 1000)];
   assert.ok(lows > 0.4 && highs > 0.4 && lows + highs > 0.97, `both tones: ${lows} and ${highs}`);
 
-  // On a machine that is too busy pictures are left out, but never time: each lasts until the next.
+  // A busy machine drops frames, but never time: each frame lasts until the next.
   const written = await writtenFrames(path);
   assert.equal(written.length, times.length);
   let end = 0;
   for (const [index, { time, key }] of times.entries()) {
     const number = Math.round((time * 24) / 1000);
-    assertNear(time, end, 0.1, `the picture ${number} follows the one before`);
-    assertNear(time, (number * 1000) / 24, 0.1, `the picture ${number} is at its time`);
-    assert.equal(key, number % 24 === 0, `picture ${number}`);
+    assertNear(time, end, 0.1, `frame ${number} follows the one before`);
+    assertNear(time, (number * 1000) / 24, 0.1, `frame ${number} is at its time`);
+    assert.equal(key, number % 24 === 0, `frame ${number}`);
     end = time + (written[index]?.duration ?? 0);
   }
-  for (const [index, { time }] of (await packetTimes(path, 'a')).entries()) assertNear(time, index * (1024 / 48), 0.1, `sound ${index}`);
-  // What the encoder of sound still held is not worth a part of its own.
-  assertNear(sound.length / 48, end, 110, 'as much sound as pictures');
+  for (const [index, { time }] of (await packetTimes(path, 'a')).entries()) assertNear(time, index * (1024 / 48), 0.1, `audio ${index}`);
+  // Audio that remains in the encoder does not fill a part.
+  assertNear(sound.length / 48, end, 110, 'as much audio as video');
   for (const [index, part] of composer.parts().entries()) {
     assert.equal(part.segment, Math.floor(index / 4));
     assert.equal(part.independent, index % 2 === 0);
@@ -103,7 +103,7 @@ test('VP8, VP9 and H.264 of three peers are in their cells, their tones in the s
   }
 });
 
-test('a flash and a beep of one moment are within 80 ms, and at the time that the parts tell', async (t) => {
+test('a flash and a beep of one moment are within 80 ms, and match the time of the part', async (t) => {
   const room = openRoom(await engineFor(t));
   const composer = await startComposer(t, {}, room);
   const tracks = { codec: 'vp8', input: room.openInput(), trackId: 'v' } as const;
@@ -119,6 +119,6 @@ test('a flash and a beep of one moment are within 80 ms, and at the time that th
   assert.ok(flashes.length >= 4 && heard.length >= 4, `${flashes.length} flashes, ${heard.length} beeps`);
   for (const flash of flashes.slice(1)) {
     const nearest = heard.reduce((best, time) => (Math.abs(time - flash) < Math.abs(best - flash) ? time : best), Number.POSITIVE_INFINITY);
-    assertNear(flash, nearest, 80, 'a flash beside its beep');
+    assertNear(flash, nearest, 80, 'the flash is close to its beep');
   }
 });

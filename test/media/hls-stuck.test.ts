@@ -1,4 +1,4 @@
-// A composer whose encoder never answers: its process ends by itself, and the stream goes on with another.
+// Composer with a hanging encoder: its process ends itself, and the stream continues with another.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -17,10 +17,10 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { engineFor, openRoom } from './kit.ts';
 
-/** Node.js has four threads for native work (UV_THREADPOOL_SIZE); who opens a pipe that nobody writes to keeps one for good. */
+/** Node.js has four threads for native work (UV_THREADPOOL_SIZE); opening a pipe without a writer blocks one forever. */
 const threads = 4;
 
-/** The composer as it is, in a process that loses all of its threads for native work at SIGUSR2. */
+/** Wraps the composer in a process that loses all threads for native work at SIGUSR2. */
 async function losingItsThreads(folder: string): Promise<string> {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -34,8 +34,8 @@ async function losingItsThreads(folder: string): Promise<string> {
   return path;
 }
 
-// As long as what it waits for together.
-test('where the encoder never answers its process ends, and the stream goes on with another after a discontinuity', {
+// Sum of the timeouts below.
+test('a composer with a hanging encoder ends, and the stream continues with another after a discontinuity', {
   timeout: 200_000,
 }, async (t) => {
   const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
@@ -47,8 +47,8 @@ test('where the encoder never answers its process ends, and the stream goes on w
     host: {
       ...hostFacts,
       log,
-      connect: () => Promise.reject(new Error('not asked for')),
-      publish: () => Promise.reject(new Error('not asked for')),
+      connect: () => Promise.reject(new Error('unexpected request')),
+      publish: () => Promise.reject(new Error('unexpected request')),
       openOutput: () => room.openOutput(),
       finished: () => {},
       crashed: (reason) => crashes.push(reason),
@@ -67,7 +67,7 @@ test('where the encoder never answers its process ends, and the stream goes on w
     const asked = { kind: 'hls', folder: 'r', file: 'stream.m3u8', method: 'GET', range: undefined, ifRange: undefined } as const;
     const answer = await streams
       .open({ ...asked, client: '::1', forwarded: false, signal: AbortSignal.timeout(30_000) })
-      // A busy machine may take longer for the first segment than requests are held back: they come again.
+      // On a busy machine the first segment may take longer than a blocking request; it is requested again.
       .catch((error: unknown) => assert.ok(error instanceof ServiceError && error.code === 'unavailable', String(error)));
     return answer?.bytes?.toString() ?? '';
   };
@@ -75,11 +75,11 @@ test('where the encoder never answers its process ends, and the stream goes on w
   await eventually('it streams', async () => segments(await playlist()) >= 2, { within: 60_000 });
   const [stuck = 0] = composers();
   process.kill(stuck, 'SIGUSR2');
-  await eventually('it goes on', async () => segments((await playlist()).split('#EXT-X-DISCONTINUITY\n')[1]) >= 2, { within: 120_000 });
+  await eventually('it continues', async () => segments((await playlist()).split('#EXT-X-DISCONTINUITY\n')[1]) >= 2, { within: 120_000 });
   assert.equal(isAlive(stuck), false);
   assert.equal(composers().length, 2);
-  const crash = of('warn').find(({ msg }) => msg === 'the composer crashed: started again');
-  assert.equal(crash?.reason, 'It was ended by SIGKILL');
-  assert.ok(of('warn').some(({ line, pid }) => line === 'No picture came out for 10 s' && pid === stuck));
+  const crash = of('warn').find(({ msg }) => msg === 'composer crashed, restarting');
+  assert.equal(crash?.reason, 'The process was ended by SIGKILL');
+  assert.ok(of('warn').some(({ line, pid }) => line === 'No frame was produced for 10 s' && pid === stuck));
   assert.deepEqual(crashes, []);
 });

@@ -1,4 +1,5 @@
-// Streams of real rooms over REST: by the rules of HLS while a composer is killed, kept and played, for those who may, finished when a node ends or was killed, and on a full disk.
+// HLS streams of real rooms over REST: valid during a crash of the composer, authorized, stored, finished after shutdown or crash of the
+// node, and on a full disk.
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -30,7 +31,7 @@ async function tokenOf(api: ApiClient, options: object = {}): Promise<string> {
 
 const composers = (output: string) => [...output.matchAll(/"pid":(\d+),[^\n]*"msg":"composer started"/g)].map(([, pid]) => Number(pid));
 
-test('a stream keeps the rules while its composer is killed, can be played by who may, and is kept as a whole', async (t) => {
+test('a stream stays valid while its composer is killed, requires a token, and is stored completely', async (t) => {
   const resources = await withSources(t, 80);
   const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
   const api = apiClient(node.url, apiToken);
@@ -57,8 +58,8 @@ test('a stream keeps the rules while its composer is killed, can be played by wh
     .at(-1);
   const after = over.playlists.at(-1)?.segments.find(({ discontinuity }) => discontinuity === 1);
   const gap = (after?.time ?? Number.NaN) - (before?.time ?? Number.NaN) - (before?.duration ?? 0) * 1000;
-  t.diagnostic(`${Math.round(gap)} ms without a picture; ${Math.round(firstSegments.maxWait)} ms between two playlists at most`);
-  // Two seconds on a machine that has time.
+  t.diagnostic(`${Math.round(gap)} ms without a frame; ${Math.round(firstSegments.maxWait)} ms between two playlists at most`);
+  // Two seconds on an idle machine.
   assert.ok(gap > -100 && gap < 8000, `${gap} ms`);
 
   assert.equal((await api.delete(`/room/r/component/${id}`)).status, 204);
@@ -70,16 +71,16 @@ test('a stream keeps the rules while its composer is killed, can be played by wh
   const path = await download(t, `${node.url}/recording/${recording}/index.m3u8?token=${token}`);
   assert.deepEqual(await streamsOf(path), [{ codec: 'h264', width: 320, rate: '24/1', height: 180 }, { codec: 'aac' }]);
   const shown = await colors(path);
-  // Of 24 a second; a busy machine leaves some out.
-  assert.ok(shown.length > 7 * 12, `${shown.length} pictures`);
-  assert.ok(shown.filter(([, value = 0]) => value > 150).length > shown.length * 0.75, 'most pictures are green');
+  // Of 24 a second; a busy machine drops some.
+  assert.ok(shown.length > 7 * 12, `${shown.length} frames`);
+  assert.ok(shown.filter(([, value = 0]) => value > 150).length > shown.length * 0.75, 'most frames are green');
   assertColor(shown.at(shown.length >> 1), green);
   assertNear((await audioSamples(path)).frequency, 660, 130, 'the tone');
   assert.deepEqual(await readdir(join(resources, 'hls')), []);
   assert.ok(!node.output().includes(token), 'a token is in the log');
 });
 
-test('a node that is killed leaves a stream that the next one keeps, and no composer', async (t) => {
+test('a stream of a killed node is recovered by the next process, and its composer ends', async (t) => {
   const resources = await withSources(t, 20);
   const env = { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources };
   const first = await startNodeProcess(t, env);
@@ -99,11 +100,11 @@ test('a node that is killed leaves a stream that the next one keeps, and no comp
   const [recording = ''] = (await nextApi.get('/recording')).body.data as string[];
   assert.equal((await nextApi.get(`/recording/${recording}`)).body.state, 'recovered');
   const path = await download(t, `${next.url}/recording/${recording}/index.m3u8`, { authorization: `Bearer ${apiToken}` });
-  // Of 24 a second; a busy machine leaves some out.
+  // Of 24 a second; a busy machine drops some.
   assert.ok((await colors(path)).length >= 4 * 12);
 });
 
-test('a node that ends waits for its composers, who have the end of what is kept', async (t) => {
+test('shutdown waits for composers, which write the end of persistent streams', async (t) => {
   const { log, of } = recordedLog();
   const resources = await makeResources(t);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'hls', SVC_RESOURCES_BASE_PATH: resources }, log);
@@ -112,7 +113,7 @@ test('a node that ends waits for its composers, who have the end of what is kept
   await addComponent(api, 'hls', { ...small, persistent: true });
   await follow(`${node.url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`, ({ segments }) => segments.length >= 2);
   const pid = Number(of('info').find(({ msg }) => msg === 'composer started')?.pid);
-  // Held up for longer than all else takes.
+  // Stopped for longer than everything else takes.
   process.kill(pid, 'SIGSTOP');
   setTimeout(() => process.kill(pid, 'SIGCONT'), 2000);
   const closed = Date.now();
@@ -125,16 +126,16 @@ test('a node that ends waits for its composers, who have the end of what is kept
   const { time = Number.NaN, duration = 0 } = segments.at(-1) ?? {};
   const missing = closed - (time + duration * 1000);
   t.diagnostic(`${Math.round(missing)} ms of the end are missing`);
-  // A part that was begun, on a machine that has time.
+  // An unfinished part, on an idle machine.
   assert.ok(missing < 8000, `${missing} ms of the end are missing`);
   assert.deepEqual(
-    of('error').filter(({ msg }) => msg !== 'request answered'),
+    of('error').filter(({ msg }) => msg !== 'request completed'),
     [],
-    'but for requests that a busy machine refuses',
+    'except requests that a busy machine rejects',
   );
 });
 
-test('a full disk is an event and a line in the log; the room lives, and what there is becomes a recording at once', async (t) => {
+test('a full disk is reported as event and log line; the room continues, and the written part becomes a recording', async (t) => {
   const resources = smallDisk(t, '4m');
   if (resources === undefined) return;
   await addSources(resources, 30);
@@ -151,9 +152,9 @@ test('a full disk is an event and a line in the log; the room lives, and what th
   await follow(await media(), ({ segments }) => segments.length >= 3);
   fillDisk(resources, 'filler');
   const crashed = await socket.waitFor('roomEvent', ({ type }) => type === 'ComponentCrashed');
-  assert.deepEqual([crashed.componentId, crashed.reason], [hls, 'The stream cannot be made: The disk is full']);
-  assert.ok(of('error').some(({ msg, reason }) => msg === 'a stream cannot be made' && reason === 'The disk is full'));
-  // Those who watch get what there is of it.
+  assert.deepEqual([crashed.componentId, crashed.reason], [hls, 'Could not create the stream: The disk is full']);
+  assert.ok(of('error').some(({ msg, reason }) => msg === 'could not create HLS stream' && reason === 'The disk is full'));
+  // Viewers get the existing part.
   assert.ok((await follow(await media(), ({ ended }) => ended)).playlists.at(-1)?.ended);
   const { components } = (await api.get('/room/r')).body.data;
   assert.deepEqual(
@@ -161,15 +162,15 @@ test('a full disk is an event and a line in the log; the room lives, and what th
     [file],
   );
   await eventually('it is a recording', async () => (await api.get('/recording')).body.data.length === 1);
-  // Its end gave back what was not whole of it.
+  // Ending it freed incomplete files.
   fillDisk(resources, 'filler-again');
   const again = await postWhenIdle(api, '/room/r/component', { type: 'hls', options: small });
-  assert.deepEqual([again.status, again.body.errors], [503, 'The stream cannot be written to the disk']);
+  assert.deepEqual([again.status, again.body.errors], [503, 'Could not write the stream to disk']);
   assert.deepEqual(await readdir(join(resources, 'hls')), []);
   const [kept] = (await api.get('/recording')).body.data;
   const path = await download(t, `${node.url}/recording/${kept}/index.m3u8`, { authorization: `Bearer ${node.token}` });
-  // Of 24 a second; a busy machine leaves some out.
-  assert.ok((await framesAt(path)).length >= 3 * 12, 'three seconds of it can be seen');
+  // Of 24 a second; a busy machine drops some.
+  assert.ok((await framesAt(path)).length >= 3 * 12, 'three seconds of it are playable');
   for (const name of ['filler', 'filler-again']) rmSync(join(resources, name));
   await addComponent(api, 'hls', small);
   await follow(await media(), ({ segments }) => segments.length >= 2);

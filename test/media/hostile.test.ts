@@ -1,4 +1,4 @@
-// Parameters that no honest client sends: each gets one clear sentence, and the worker lives on.
+// Hostile media parameters: each is rejected with one clear message, and the worker survives.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,11 +7,11 @@ import type { WireObject } from '../../node/rooms/interfaces.ts';
 import type { Kind } from '../../node/rooms/shapes/views.ts';
 import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
-/** Honest parameters with one thing changed. `kind`: what they are published as, where that is not their own. */
+/** Valid parameters with one change. `kind`: media kind of the publication, if it differs. */
 type Mutant = { name: string; from: () => WireObject; change: Change; kind?: Kind };
 type Change = (parameters: WireObject) => unknown;
 
-/** Puts a value at a path like `codecs.0.mimeType`; undefined removes what is there. */
+/** Sets the value at a path like `codecs.0.mimeType`; undefined removes it. */
 function set(path: string, value: unknown): Change {
   return (parameters) => {
     const steps = path.split('.');
@@ -23,7 +23,7 @@ function set(path: string, value: unknown): Change {
   };
 }
 
-/** Changes the list at a name. */
+/** Replaces the list at a name. */
 function list(name: string, change: (items: WireObject[]) => WireObject[]): Change {
   return (parameters) => set(name, change(parameters[name] as WireObject[]))(parameters);
 }
@@ -46,8 +46,8 @@ const mutants: Mutant[] = [
   { name: 'mime type nonsense', from: audio, change: set('codecs.0.mimeType', '../../etc') },
   { name: 'mime type very long', from: audio, change: set('codecs.0.mimeType', `audio/${'x'.repeat(100_000)}`) },
   { name: 'mime type a number', from: audio, change: set('codecs.0.mimeType', 1) },
-  { name: 'kind other than codec', kind: 'video', from: audio, change: (parameters) => parameters },
-  { name: 'kind other than codec, the other way', kind: 'audio', from: video, change: (parameters) => parameters },
+  { name: 'media kind other than codec', kind: 'video', from: audio, change: (parameters) => parameters },
+  { name: 'video codec with media kind audio', kind: 'audio', from: video, change: (parameters) => parameters },
   { name: 'payload type too large', from: audio, change: set('codecs.0.payloadType', 128) },
   { name: 'payload type negative', from: audio, change: set('codecs.0.payloadType', -1) },
   { name: 'payload type a fraction', from: audio, change: set('codecs.0.payloadType', 1.5) },
@@ -95,7 +95,7 @@ const mutants: Mutant[] = [
   { name: 'mid very long', from: audio, change: set('mid', 'm'.repeat(1000)) },
   { name: 'mid with NUL', from: audio, change: set('mid', 'a\0b') },
   {
-    name: 'nothing to tell packets by',
+    name: 'nothing that identifies packets',
     from: audio,
     change: (parameters) => set('encodings', [{}])(set('mid', undefined)(parameters) as WireObject),
   },
@@ -135,7 +135,7 @@ const mutants: Mutant[] = [
   { name: 'msid very long', from: audio, change: set('msid', 'c'.repeat(100_000)) },
 ];
 
-test('hostile rtpParameters are refused with one sentence each, and honest ones go on working', async (t) => {
+test('hostile rtpParameters are rejected with one message each, and valid ones keep working', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const { media, send } = await openPeer(room, 'p');
@@ -153,7 +153,7 @@ test('hostile rtpParameters are refused with one sentence each, and honest ones 
         assert.doesNotMatch(error.message, /\n|\bat \w|\.js/);
         return true;
       });
-      // What was refused left nothing that the next one could stumble over.
+      // The rejected request left no state that affects the next one.
       await media.publish({ transportId: send, trackId: 'honest', kind: guessed, rtpParameters: from(), paused: false });
       media.unpublish('honest');
     });
@@ -162,13 +162,13 @@ test('hostile rtpParameters are refused with one sentence each, and honest ones 
   assert.deepEqual(room.heard.crashes, []);
 });
 
-test('what honest clients of another kind send is taken', async (t) => {
+test('unusual parameters of valid clients are accepted', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const { media, send } = await openPeer(openRoom(mediaWorkerPool), 'p');
   const variants: [string, Kind, WireObject][] = [
     ['no mid but an ssrc', 'audio', { ...opusParameters('0'), mid: undefined }],
-    ['an extension that is not ours', 'video', { ...videoParameters('1'), headerExtensions: [{ uri: 'urn:other:thing', id: 1 }] }],
-    ['fields that nobody knows', 'video', { ...videoParameters('2'), future: { a: 1 }, degradationPreference: 'balanced' }],
+    ['an unknown extension', 'video', { ...videoParameters('1'), headerExtensions: [{ uri: 'urn:other:thing', id: 1 }] }],
+    ['unknown fields', 'video', { ...videoParameters('2'), future: { a: 1 }, degradationPreference: 'balanced' }],
     [
       'only what is necessary',
       'audio',
@@ -191,7 +191,7 @@ test('what honest clients of another kind send is taken', async (t) => {
   }
 });
 
-test('hostile rtpCapabilities, dtlsParameters and many of them at once leave the worker alone', async (t) => {
+test('hostile and numerous rtpCapabilities and dtlsParameters do not affect the worker', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
@@ -246,4 +246,3 @@ test('hostile rtpCapabilities, dtlsParameters and many of them at once leave the
   assert.ok(flood.every((each) => each.status === 'fulfilled' || each.reason instanceof ServiceError));
   assert.equal((await b.media.subscribe('t', honest))?.kind, 'video');
 });
-//

@@ -1,4 +1,4 @@
-// What tests of media share: an engine, rooms with peers, and parameters as browsers send them.
+// Helpers for media tests: a worker pool, rooms with peers, and parameters as browsers send them.
 
 import type { TestContext } from 'node:test';
 import { silentLog } from '../../node/common/log.ts';
@@ -6,7 +6,7 @@ import { type MediaWorkerPool, type MediaWorkerPoolOptions, startMediaWorkerPool
 import type { Layers, PeerMedia, RoomMedia, RoomMediaOptions, WireObject } from '../../node/rooms/interfaces.ts';
 import { workerBin } from '../kit/processes/worker-bin.ts';
 
-/** An engine that ends with the test. */
+/** A worker pool that closes with the test. */
 export async function engineFor(t: TestContext, options: Partial<MediaWorkerPoolOptions> = {}): Promise<MediaWorkerPool> {
   const mediaWorkerPool = await startMediaWorkerPool(engineOptions(options));
   t.after(() => mediaWorkerPool.close());
@@ -55,7 +55,7 @@ export type Peer = { media: PeerMedia; send: string; recv: string };
 
 export function textOf(object: WireObject, key: string): string {
   const value = object[key];
-  if (typeof value !== 'string') throw new Error(`${key} is not a text`);
+  if (typeof value !== 'string') throw new Error(`${key} is not a string`);
   return value;
 }
 
@@ -65,7 +65,7 @@ export function nextSsrc(): number {
   return ssrc;
 }
 
-/** As mediasoup-client makes them in Chromium. */
+/** As mediasoup-client creates them in Chromium. */
 export function opusParameters(mid: string): WireObject {
   return {
     mid,
@@ -130,7 +130,7 @@ export const dtlsParameters: WireObject = {
   fingerprints: [{ algorithm: 'sha-256', value: Array.from({ length: 32 }, (_, index) => index.toString(16).padStart(2, '0')).join(':') }],
 };
 
-/** Resident memory of a process in bytes. */
+/** Process ids of the workers. */
 export function pidsOf(mediaWorkerPool: MediaWorkerPool): number[] {
   return mediaWorkerPool.workers().map(({ pid }) => pid ?? 0);
 }

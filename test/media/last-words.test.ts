@@ -1,4 +1,4 @@
-// What a worker that dies of a fault says of the last packet, against a worker that has the patch for it.
+// Crash report of a patched media worker: it names the transport of its last packet.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ for (const [signal, end] of [
   ['SIGABRT', 'died'],
   ['SIGSEGV', 'died'],
 ] as const)
-  test(`a worker that dies of ${signal} names the room whose packet came last`, { skip: !hasPatch }, async (t) => {
+  test(`a worker that dies of ${signal} names the room of its last packet`, { skip: !hasPatch }, async (t) => {
     const lines: string[] = [];
     const mediaWorkerPool = await engineFor(t, { log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }) });
     const [sender, other] = [openRoom(mediaWorkerPool, { roomId: 'sender' }), openRoom(mediaWorkerPool, { roomId: 'other' })];
@@ -27,7 +27,7 @@ for (const [signal, end] of [
     // RTP (RFC 3550, section 5.1) of an unknown SSRC.
     const packet = Buffer.from([0x80, 0x60, 0, 1, 0, 0, 0, 1, 0, 0, 0, 9, 0]);
     await new Promise((resolve) => socket.send(packet, port, ip, resolve));
-    // Whatever it is asked after the packet was sent, it answers after that packet.
+    // A response to a request sent after the packet follows the packet.
     await other.openInput().connect({ ip: '127.0.0.1', port: socket.address().port });
     process.kill(mediaWorkerPool.workers()[0]?.pid ?? 0, signal);
     await eventually('crash', () => other.heard.crashes.length > 0);

@@ -1,4 +1,4 @@
-// Nothing is left over: rooms by the thousand, and hostile input, leave memory, handles and workers where they were.
+// Leaks: thousands of rooms and hostile input leave memory, handles and workers unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -20,7 +20,7 @@ async function inParallel(count: number, width: number, task: (index: number) =>
   );
 }
 
-test('200 rooms with a peer each, made and removed ten times, leave nothing', { timeout: 240_000 }, async (t) => {
+test('200 rooms with a peer each, created and deleted ten times, leak nothing', { timeout: 240_000 }, async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, node.token);
   const media = node.node.parts.media;
@@ -45,7 +45,7 @@ test('200 rooms with a peer each, made and removed ten times, leave nothing', { 
     assert.equal(media.load().forwardedTracks, 0);
     rounds.push({ heap: await liveHeap(), worker: memoryOf(worker), resources: activeResources() });
   }
-  // The first rounds warm up: code is compiled, pools are filled, ended rooms are remembered for ten minutes.
+  // The first rounds warm up: code is compiled, pools are filled, ended rooms are cached for ten minutes.
   const [, , warm] = rounds;
   const last = rounds.at(-1);
   assert.ok(warm && last);
@@ -59,7 +59,7 @@ test('200 rooms with a peer each, made and removed ten times, leave nothing', { 
   );
 });
 
-test('hostile input leaves memory and handles where they were', { timeout: 120_000 }, async (t) => {
+test('hostile input leaks no memory or handles', { timeout: 120_000 }, async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, node.token);
   await api.post('/room', { roomId: 'r' });

@@ -1,4 +1,4 @@
-// Files of one track: whole, cut off at any byte, finished twice; and the times of their frames.
+// Matroska files of one track: complete, truncated at any byte, finished twice; and the times of their frames.
 import assert from 'node:assert/strict';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ async function file(t: TestContext, content: Buffer): Promise<string> {
   return path;
 }
 
-test('a file is played by others before it is finished, and seeks and knows its length afterwards; finishing twice changes nothing', async (t) => {
+test('a file is playable before it is finished, seekable with a duration afterwards, and finishing is idempotent', async (t) => {
   const clusters = Array.from({ length: 8 }, (_, index) => cluster(frames(index * 25, 25)));
   const path = await file(t, Buffer.concat([head, ...clusters]));
   assert.deepEqual([(await probe(path)).codec, (await frameTimes(path)).length], ['opus', 200]);
@@ -34,7 +34,7 @@ test('a file is played by others before it is finished, and seeks and knows its 
   assert.deepEqual(await readFile(path), finished);
 });
 
-test('a file that was cut off at any byte of its last clusters keeps every whole frame', async (t) => {
+test('a file truncated at any byte of its last clusters keeps every complete frame', async (t) => {
   const whole = Buffer.concat([head, cluster(frames(0, 5)), cluster(frames(5, 3))]);
   const path = await file(t, whole);
   let kept = -1;
@@ -54,13 +54,13 @@ test('a file that was cut off at any byte of its last clusters keeps every whole
   assert.equal(kept, 8);
 });
 
-test('what is no Matroska file, or none of its media, is told apart', async (t) => {
+test('files that are not Matroska, or have no media, are detected', async (t) => {
   await assert.rejects(finishMatroska(await file(t, Buffer.from('something else, and long enough'))));
   assert.deepEqual(await finishMatroska(await file(t, head)), { duration: undefined });
   assert.deepEqual(await finishMatroska(await file(t, Buffer.alloc(0))), { duration: undefined });
 });
 
-test('frames keep the spacing of their timestamps, whatever the network did to them', () => {
+test('frames keep the spacing of their timestamps regardless of network jitter', () => {
   const timeline = new Timeline(90_000);
   assert.deepEqual(
     [
@@ -73,7 +73,7 @@ test('frames keep the spacing of their timestamps, whatever the network did to t
   );
 });
 
-test('a source that counts anew goes on where the time has come to, and never goes back', () => {
+test('a source that restarts its timestamps continues at the current time, never backwards', () => {
   const timeline = new Timeline(1000);
   assert.deepEqual(
     [

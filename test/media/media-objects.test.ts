@@ -1,4 +1,4 @@
-// What a node says of media over the peer websocket is what the documents say of it.
+// Media objects on the peer websocket match the reference documentation.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
@@ -8,14 +8,14 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { opusParameters, videoParameters } from './kit.ts';
 
-/** With every field: what the documents do not know fails. */
+/** Every field must be documented. */
 function assertDescribed(name: keyof typeof mediaObjects, value: unknown): void {
   const { described } = mediaObjects[name].meta() ?? {};
   assert.ok(described instanceof z.ZodType, name);
   assert.deepEqual(described.parse(value), value);
 }
 
-test('transports, capabilities, tracks, ICE servers and statistics of a real node are as they are described', async (t) => {
+test('transports, capabilities, tracks, ICE servers and stats of a real node match their documentation', async (t) => {
   const node = await startNode(t, { SVC_ICE_SERVERS: '[{"urls":["stun:stun.example.com"],"username":"u","credential":"c"}]' });
   const api = apiClient(node.url, node.token);
   await api.post('/room', { roomId: 'r' });

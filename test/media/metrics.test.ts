@@ -1,4 +1,4 @@
-// Metrics of a living node: true at the moment of the scrape, traffic to the byte, and as Prometheus wants them.
+// Metrics of a running node: current at the scrape, exact traffic counters, and valid for Prometheus.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,14 +27,14 @@ async function enter(t: TestContext, node: StartedNode, api: ApiClient, roomId: 
   return socket;
 }
 
-/** Figures of one room, in the order of the names. */
+/** Values of one room, in the order of the names. */
 async function room(node: StartedNode, roomId: string): Promise<(number | undefined)[]> {
   const samples = await scrape(node.metricsUrl);
   const names = ['peers', 'peer_connects_total', 'peer_disconnects_total', 'peer_crashes_total'];
   return names.map((name) => samples.get(`svc_room_${name}{room_id="${roomId}"}`));
 }
 
-test('figures of a room follow its peers at once and are zero when it is gone', async (t) => {
+test('metrics of a room follow its peers at once and are zero after its end', async (t) => {
   const { node, api } = await start(t);
   assert.equal((await scrape(node.metricsUrl)).get('svc_cluster_nodes'), 1);
   await api.post('/room', { roomId: 'r' });
@@ -60,7 +60,7 @@ test('figures of a room follow its peers at once and are zero when it is gone', 
     assert.equal(samples.get(`${name}{room_id="r"}`), 0);
 });
 
-test('traffic over HTTP and websockets is what the other end counts, while connections live and after', async (t) => {
+test('HTTP and websocket traffic equals the count of the client, during connections and after them', async (t) => {
   const { node } = await start(t);
   const traffic = async () => {
     const samples = await scrape(node.metricsUrl);
@@ -87,7 +87,7 @@ test('traffic over HTTP and websockets is what the other end counts, while conne
   assert.deepEqual(await traffic(), [sent + socket.bytesWritten, received + socket.bytesRead]);
 });
 
-test('traffic over WebRTC is counted to the last byte, also of peers and rooms that are gone', async (t) => {
+test('WebRTC traffic is counted to the last byte, including closed peers and rooms', async (t) => {
   const { node, api } = await start(t);
   const traffic = async () => {
     const samples = await scrape(node.metricsUrl);
@@ -118,7 +118,7 @@ test('traffic over WebRTC is counted to the last byte, also of peers and rooms t
   assert.equal(expected[0], 4000);
 });
 
-test('the death of a media worker is counted, and traffic does not go back', async (t) => {
+test('a media worker crash is counted, and traffic counters do not decrease', async (t) => {
   const { node, api } = await start(t);
   await api.post('/room', { roomId: 'r' });
   const alice = await enter(t, node, api, 'r');
@@ -138,7 +138,7 @@ test('the death of a media worker is counted, and traffic does not go back', asy
   assert.equal(after.get('svc_room_peers{room_id="r"}'), 0);
 });
 
-test("Prometheus's own check of metrics has nothing to say against a scrape of a living node", async (t) => {
+test('promtool check metrics accepts a scrape of a running node', async (t) => {
   const { node, api } = await start(t);
   await api.post('/room', { roomId: 'r' });
   const alice = await enter(t, node, api, 'r');
@@ -153,7 +153,7 @@ test("Prometheus's own check of metrics has nothing to say against a scrape of a
   assert.deepEqual({ code, said }, { code: 0, said: '' });
 });
 
-test('whatever is asked for over HTTP, the number of series stays bounded', async (t) => {
+test('the number of series stays bounded for any HTTP requests', async (t) => {
   const { node, api } = await start(t);
   await api.post('/room', { roomId: 'r' });
   const requests = (samples: Map<string, number>) =>
@@ -171,7 +171,7 @@ test('whatever is asked for over HTTP, the number of series stays bounded', asyn
   assert.deepEqual([...labels].sort(), ['kind', 'le', 'method', 'room_id', 'route', 'status', 'type', 'worker']);
 });
 
-test('nodes of a cluster count each other, and a room has its series where it lives', async (t) => {
+test('nodes of a cluster count each other, and a room has its series on its owning node', async (t) => {
   const { owner, nonOwner } = await startNodePair(t);
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
   const [here, there] = await Promise.all([scrape(owner.metricsUrl), scrape(nonOwner.metricsUrl)]);

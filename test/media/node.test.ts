@@ -1,4 +1,4 @@
-// A whole node with real media workers, used as its users do: REST, peer websockets, notification socket, metrics.
+// Whole node with real media workers: REST, peer websockets, notification socket and metrics.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
@@ -46,7 +46,7 @@ async function publish(peer: Joined, kind: 'audio' | 'video', key?: string): Pro
   return String(data?.trackId);
 }
 
-/** Everything the node says of rooms, as the notification socket gives it. */
+/** All room events of the node, from the notification socket. */
 async function watch(t: TestContext, node: StartedNode): Promise<() => string[]> {
   const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
   t.after(() => socket.webSocket.terminate());
@@ -106,7 +106,7 @@ describe('a room of two', () => {
     assert.equal((await api.get('/room/r')).body.code, 'room_ended');
   });
 
-  test('a peer comes back with the token it had, and a connected one is not pushed out without takeover', async (t) => {
+  test('a peer reconnects with its token, and a connected peer is only replaced with takeover', async (t) => {
     const { node, api } = await start(t);
     await api.post('/room', { roomId: 'r' });
     const { token } = await addPeer(api, 'r', { peerId: 'alice' });
@@ -124,7 +124,7 @@ describe('a room of two', () => {
     assert.deepEqual(await fourth.socket.closed, { code: 1000, reason: 'Peer removed' });
   });
 
-  test('permissions and moderation act on a living session', async (t) => {
+  test('permissions and moderation apply to a running session', async (t) => {
     const { node, api } = await start(t);
     await api.post('/room', { roomId: 'r' });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
@@ -150,7 +150,7 @@ describe('a room of two', () => {
     assert.deepEqual(await bob.socket.waitFor('data'), { from: null, label: 'notice', payload: { n: 1 } });
   });
 
-  test('a lost socket keeps its tracks for the resume window, and after it they go and the peer stays, with what a moderator decided', async (t) => {
+  test('a lost socket keeps its tracks for the resume window; afterwards they are removed, while peer and moderation stay', async (t) => {
     const { node, api } = await start(t, { SVC_PEER_RESUME_WINDOW: '5' });
     const events = await watch(t, node);
     await api.post('/room', { roomId: 'r' });
@@ -185,13 +185,13 @@ describe('a room of two', () => {
 });
 
 describe('timeouts', () => {
-  test('of a disconnected peer and of a room without peers come true', async (t) => {
+  test('apply to a disconnected peer and to a room without peers', async (t) => {
     const { node, api } = await start(t);
     const events = await watch(t, node);
     await api.post('/room', { roomId: 'r', peerDisconnectedTimeout: 5, peerlessPurgeTimeout: 7 });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
     await addPeer(api, 'r', { peerId: 'never' });
-    await eventually('the peer that never came', () => events().includes('PeerDeleted:never'));
+    await eventually('the peer that never connected', () => events().includes('PeerDeleted:never'));
     await alice.socket.request('leave');
     await eventually('the end of the room', () => events().includes('RoomDeleted'));
     assert.deepEqual(events().slice(-3), ['PeerDisconnected:alice', 'PeerDeleted:alice', 'RoomDeleted']);
@@ -199,7 +199,7 @@ describe('timeouts', () => {
 });
 
 describe('asking twice', () => {
-  test('the same externalId, one after the other and twenty at once, makes one room and one peer', async (t) => {
+  test('the same externalId, in sequence and twenty times at once, creates one room and one peer', async (t) => {
     const { api } = await start(t);
     assert.equal((await api.post('/room', { externalId: 'x' })).status, 201);
     const again = await api.post('/room', { externalId: 'x' });
@@ -217,7 +217,7 @@ describe('asking twice', () => {
 });
 
 describe('a media worker killed with -9', () => {
-  test('ends only its own rooms with RoomCrashed, and is back', async (t) => {
+  test('ends only its rooms with RoomCrashed, and is restarted', async (t) => {
     const { node, api } = await start(t, { SVC_WEBRTC_WORKERS: '2' });
     const events = await watch(t, node);
     for (const roomId of ['one', 'two']) await api.post('/room', { roomId });
@@ -247,7 +247,7 @@ describe('a media worker killed with -9', () => {
 });
 
 describe('metrics', () => {
-  test('say what is there at the moment of the scrape', async (t) => {
+  test('are current at the moment of the scrape', async (t) => {
     const { node, api } = await start(t);
     const scrape = async (name: string) => new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await fetch(node.metricsUrl)).text())?.[1];
     await api.post('/room', { roomId: 'r' });

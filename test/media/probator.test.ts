@@ -1,4 +1,4 @@
-// The packets that a server measures bandwidth with, as docs/reference/protocol.md says: seen as they come, by a receiver that is told of no such track.
+// Bandwidth probing packets as documented in docs/reference/protocol.md, captured by a receiver that has no such track.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,10 +15,10 @@ type Capabilities = {
   headerExtensions: { uri: string; preferredId: number }[];
 };
 
-/** Together they want more than what a server begins with. */
+/** Together they require more than the initial bandwidth estimate. */
 const ssrcs = [7_001, 7_002];
 const packetInterval = 10;
-/** A key frame of VP8 of 16 by 16 pixels (RFC 7741, section 4.2; RFC 6386, section 9.1), without what follows its header. */
+/** A VP8 key frame of 16 by 16 pixels (RFC 7741, section 4.2; RFC 6386, section 9.1), without the data after its header. */
 const picture = Buffer.from([0x10, 0x50, 0x01, 0x00, 0x9d, 0x01, 0x2a, 16, 0, 16, 0]);
 
 function videoPacket(ssrc: number, number: number): Buffer {
@@ -76,7 +76,7 @@ for (const [feedback, extension] of [
 
     const packet = await seen;
     assert.equal((packet[1] ?? 0) & 0x7f, 127);
-    // One-byte header extensions (RFC 8285, section 4.2): their mid stands in the clear.
+    // One-byte header extensions (RFC 8285, section 4.2): the mid is not encrypted.
     const mid = room.headerExtensions.find(({ uri }) => uri.endsWith(':mid'))?.preferredId ?? 0;
     const element = Buffer.concat([Buffer.from([(mid << 4) | ('probator'.length - 1)]), Buffer.from('probator')]);
     assert.ok(packet.subarray(12, 12 + 4 + packet.readUInt16BE(14) * 4).includes(element), packet.toString('hex'));
@@ -84,7 +84,7 @@ for (const [feedback, extension] of [
   });
 }
 
-test('the document says the same', () => {
+test('the protocol reference describes the probator', () => {
   const page = readFileSync(join(root, 'docs/reference/protocol.md'), 'utf8');
   assert.match(page, /^\*\*Probator\.\*\* .*SSRC 1234 and payload type 127 \(`mid` `probator`/m);
 });

@@ -1,4 +1,4 @@
-// A real Prometheus scrapes a node while rooms come and go: its queries, the dashboard's and the alerts give the right answers.
+// Prometheus scrapes a node while rooms come and go: queries, dashboard and alerts return correct values.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ async function enter(t: TestContext, node: StartedNode, api: ApiClient, roomId: 
   return socket;
 }
 
-/** Resolves when the expression has this one value. */
+/** Resolves when the expression has exactly this value. */
 async function sees(prometheus: Prometheus, expression: string, expected: number): Promise<void> {
   let last: number | undefined;
   const look = async () => {
@@ -36,10 +36,10 @@ async function single(prometheus: Prometheus, expression: string): Promise<numbe
   return samples[0]?.value;
 }
 
-/** Prometheus tells nobody when it has scraped: it is asked again and again. */
+/** Prometheus does not report scrapes, so it is polled. */
 const scrapePause = 200;
 
-test('Prometheus gives the right numbers while rooms come and go, and its alerts tell of a worker and a node that are lost', async (t) => {
+test('Prometheus has correct values while rooms come and go, and alerts about a lost worker and node', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, node.token);
   const { host } = new URL(node.metricsUrl);
@@ -85,7 +85,7 @@ test('Prometheus gives the right numbers while rooms come and go, and its alerts
   await sees(prometheus, 'count(ALERTS{alertname="MediaroomsNodeDown", alertstate="pending"})', 1);
 });
 
-test('Prometheus understands every query of the dashboard and answers with what the node has', async (t) => {
+test('Prometheus evaluates every query of the dashboard with the values of the node', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, node.token);
   const { host } = new URL(node.metricsUrl);
@@ -110,14 +110,14 @@ test('Prometheus understands every query of the dashboard and answers with what 
     }
     return empty;
   };
-  // Nothing failed, so that there is no rate of failures.
+  // Without failures there is no failure rate.
   const expected = ['HTTP errors'];
   let empty: string[] = [];
   const isWhole = async () => {
     empty = await look();
     return empty.length <= expected.length;
   };
-  // A scrape that took longer than its second leaves nothing to see until the next one.
+  // A scrape of more than its interval leaves no data until the next one.
   await eventually(() => `only ${expected} are empty, and ${empty} are`, isWhole, { every: scrapePause });
   assert.deepEqual(empty, expected);
 });

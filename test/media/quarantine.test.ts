@@ -1,4 +1,4 @@
-// Rooms whose worker died twice are kept away from others, against the real worker.
+// Quarantine: rooms whose worker died twice are isolated from other rooms, with the real worker.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../node/common/errors.ts';
@@ -10,7 +10,7 @@ import { engineFor, openPeer, openRoom } from './kit.ts';
 const isRefusal = (error: unknown) => error instanceof ServiceError && error.code === 'unavailable' && /died twice/.test(error.message);
 const roomsOf = (mediaWorkerPool: MediaWorkerPool) => mediaWorkerPool.workers().map(({ rooms }) => rooms);
 
-/** Opens the room again as soon as it is taken. */
+/** Reopens the room as soon as it is accepted. */
 async function openAgain(mediaWorkerPool: MediaWorkerPool, roomId: string): Promise<ReturnType<typeof openRoom>> {
   let room: ReturnType<typeof openRoom> | undefined;
   await eventually(`room ${roomId}`, () => {
@@ -31,7 +31,7 @@ async function killWorker(mediaWorkerPool: MediaWorkerPool, index: number): Prom
   await eventually('restart', () => (mediaWorkerPool.workers()[index]?.restarts ?? 0) > (restarts ?? 0));
 }
 
-/** An engine of one worker that died twice with these rooms. */
+/** A pool of one worker that died twice with these rooms. */
 async function engineThatLost(t: TestContext, roomIds: string[], basePort?: number): Promise<MediaWorkerPool> {
   const mediaWorkerPool = await engineFor(t, { basePort });
   for (let death = 0; death < 2; death += 1) {
@@ -41,7 +41,7 @@ async function engineThatLost(t: TestContext, roomIds: string[], basePort?: numb
   return mediaWorkerPool;
 }
 
-test('a room whose worker died twice comes back on a worker of its own, and what it dies of next hurts nobody else', async (t) => {
+test('a room whose worker died twice gets a worker of its own, and its next crash affects no other room', async (t) => {
   const mediaWorkerPool = await engineThatLost(t, ['bad', 'unlucky']);
   const sound = openRoom(mediaWorkerPool, { roomId: 'sound' });
   const [bad, unlucky] = [await openAgain(mediaWorkerPool, 'bad'), await openAgain(mediaWorkerPool, 'unlucky')];
@@ -52,12 +52,12 @@ test('a room whose worker died twice comes back on a worker of its own, and what
   await killWorker(mediaWorkerPool, 1);
   assert.deepEqual(bad.heard.crashes, ['media worker died']);
   assert.deepEqual([...sound.heard.crashes, ...unlucky.heard.crashes], []);
-  // Also a room that is new does not get to it, however little there is on it.
+  // New rooms also avoid its worker, even if it has the least load.
   openRoom(mediaWorkerPool, { roomId: 'new' });
   assert.deepEqual(roomsOf(mediaWorkerPool), [2, 0, 1]);
 });
 
-test('with more suspects than workers for them, suspects share; nobody else is with them', async (t) => {
+test('if there are more suspects than workers, suspects share a worker without other rooms', async (t) => {
   const suspects = ['a', 'b', 'c', 'd', 'e', 'f'];
   const mediaWorkerPool = await engineThatLost(t, suspects);
   openRoom(mediaWorkerPool, { roomId: 'sound' });
@@ -65,7 +65,7 @@ test('with more suspects than workers for them, suspects share; nobody else is w
   assert.deepEqual(roomsOf(mediaWorkerPool), [1, 2, 2, 1, 1]);
 });
 
-test('where the ports are given, a suspect gets the only worker while it is empty, and is refused while others are on it', async (t) => {
+test('with given ports, a suspect gets the only worker while it is empty, and is rejected otherwise', async (t) => {
   const mediaWorkerPool = await engineThatLost(t, ['bad'], await freePort());
   const bad = openRoom(mediaWorkerPool, { roomId: 'bad' });
   bad.close();
@@ -76,7 +76,7 @@ test('where the ports are given, a suspect gets the only worker while it is empt
   openRoom(mediaWorkerPool, { roomId: 'bad' });
 });
 
-test('with two workers and given ports a suspect gets an empty one, and others stay away from it', async (t) => {
+test('with two workers and given ports a suspect gets an empty one, and other rooms avoid it', async (t) => {
   const mediaWorkerPool = await engineFor(t, { workers: 2, basePort: await freePort() });
   for (let death = 0; death < 2; death += 1) {
     openRoom(mediaWorkerPool, { roomId: 'bad' });
@@ -87,7 +87,7 @@ test('with two workers and given ports a suspect gets an empty one, and others s
   assert.deepEqual(roomsOf(mediaWorkerPool), [1, 3]);
 });
 
-test('a room that crashed twice on another node is a suspect here', async (t) => {
+test('a room that crashed twice on another node is a suspect on this node', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   openRoom(mediaWorkerPool, { roomId: 'sound' });
   for (let death = 0; death < 2; death += 1) mediaWorkerPool.roomCrashedElsewhere('bad', 'media worker died');

@@ -1,4 +1,4 @@
-// Quotas of rooms, peers and tracks: exact, however many ask at once and at whatever node.
+// Quotas of rooms, peers and tracks: exact for concurrent requests to any node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ApiAnswer, apiClient } from '../kit/answers/api-client.ts';
@@ -8,7 +8,7 @@ import { startNodePair } from '../kit/processes/node-pair.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { opusParameters } from './kit.ts';
 
-/** How many answers had which status and code. */
+/** Number of responses by status and code. */
 function tally(answers: readonly ApiAnswer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
@@ -20,7 +20,7 @@ function tally(answers: readonly ApiAnswer[]): Record<string, number> {
 
 const fifty = <T>(ask: (index: number) => Promise<T>) => Promise.all(Array.from({ length: 50 }, (_, index) => ask(index)));
 
-test('one node: fifty requests for rooms at once make exactly SVC_MAX_ROOMS, and a room that ends makes place', async (t) => {
+test('fifty concurrent requests create exactly SVC_MAX_ROOMS rooms, and an ended room frees its place', async (t) => {
   const { url, token, node } = await startNode(t, { SVC_MAX_ROOMS: '10' });
   const api = apiClient(url, token);
   const answers = await fifty(() => api.post('/room', {}));
@@ -32,23 +32,23 @@ test('one node: fifty requests for rooms at once make exactly SVC_MAX_ROOMS, and
   assert.deepEqual(tally([await api.post('/room', {}), await api.post('/room', {})]), { 201: 1, '503 no_node_accepts_rooms': 1 });
 });
 
-test('two nodes: each takes as many rooms as its own limit says, wherever they are asked for', async (t) => {
+test('each of two nodes accepts rooms up to its limit, through any node', async (t) => {
   const { owner, nonOwner } = await startNodePair(t, { both: { SVC_MAX_ROOMS: '10' } });
   const apis = [owner, nonOwner].map(({ url, token }) => apiClient(url, token));
   const ask = (index: number) => apis[index % 2]?.post('/room', {}) as Promise<ApiAnswer>;
   const answers = await fifty(ask);
   const made = () => answers.filter(({ status }) => status === 201).length;
-  // A node that was held up for a second when its load was asked for gets no room for the next five.
+  // A node that answered the load request late gets no room for five seconds.
   const more = async () => {
     if (made() < 20) answers.push(...(await fifty(ask)));
     return made() >= 20;
   };
-  await eventually(() => `20 rooms are made, ${made()} are`, more, { every: 500 });
+  await eventually(() => `20 rooms exist, not ${made()}`, more, { every: 500 });
   assert.deepEqual(tally(answers), { 201: 20, '503 no_node_accepts_rooms': answers.length - 20 });
   assert.deepEqual([owner.node.parts.rooms.size, nonOwner.node.parts.rooms.size], [10, 10]);
 });
 
-test('fifty peers that are made at once at two nodes: exactly maxPeers are, and they all connect', async (t) => {
+test('fifty concurrent requests through two nodes create exactly maxPeers peers, which all connect', async (t) => {
   const { owner, nonOwner } = await startNodePair(t);
   const apis = [owner, nonOwner].map(({ url, token }) => apiClient(url, token));
   await owner.node.parts.rooms.createRoom({ roomId: 'r', maxPeers: 10 });
@@ -58,14 +58,14 @@ test('fifty peers that are made at once at two nodes: exactly maxPeers are, and 
   const sockets = await Promise.all(tokens.map((token) => PeerSocket.enter(owner.peerSocketUrl, token)));
   t.after(() => Promise.all(sockets.map((socket) => socket.cut())));
   assert.equal(owner.node.parts.rooms.find('r')?.connectedPeers, 10);
-  // The same externalId is the same peer, also where there is no place left for another.
+  // The same externalId is the same peer, also if the room is full.
   const known = answers.find(({ status }) => status === 201)?.body.data.peer.id;
   assert.equal((await apis[1]?.delete(`/room/r/peer/${known}`))?.status, 204);
   const again = await fifty((index) => apis[index % 2]?.post('/room/r/peer', { type: 'webrtc', externalId: 'one' }) as Promise<ApiAnswer>);
   assert.deepEqual(tally(again), { 200: 49, 201: 1 });
 });
 
-test('fifty tracks that are published at once: exactly SVC_MAX_TRACKS_PER_PEER are', async (t) => {
+test('fifty concurrent publications create exactly SVC_MAX_TRACKS_PER_PEER tracks', async (t) => {
   const { url, token, node, peerSocketUrl } = await startNode(t, { SVC_MAX_TRACKS_PER_PEER: '5', SVC_RATE_LIMIT_SOCKET: 'none' });
   const api = apiClient(url, token);
   await api.post('/room', { roomId: 'r' });
@@ -75,7 +75,7 @@ test('fifty tracks that are published at once: exactly SVC_MAX_TRACKS_PER_PEER a
   const transport = await socket.request('createTransport', { direction: 'send' });
   const peer = node.parts.rooms.findPeer('r', 'p');
   assert.ok(peer);
-  // Side by side, which a socket alone cannot: its requests wait for each other.
+  // In parallel, which is impossible on one socket because its requests are queued.
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, (_, index) =>
       peer.publish({

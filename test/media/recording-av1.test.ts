@@ -1,4 +1,4 @@
-// AV1 as it is recorded, judged by ffmpeg: every picture decodes, and a player is told before the first one what ffmpeg itself tells of the same stream.
+// Recorded AV1, verified by ffmpeg: every frame decodes, and the file header equals the one that ffmpeg writes.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const encoder = ['-c:v', 'libaom-av1', '-usage', 'realtime', '-cpu-used', '8', '-lag-in-frames', '0'];
 const red = [200, 30, 30];
 
-/** @returns the stream as RTP, and as ffmpeg puts it into Matroska */
+/** @returns the stream as RTP, and as Matroska written by ffmpeg */
 async function encode(t: TestContext, size: string, args: readonly string[]): Promise<{ packets: Buffer[]; reference: string }> {
   const folder = await makeResources(t);
   const [ivf, reference] = [join(folder, 'made.ivf'), join(folder, 'made.mkv')];
@@ -25,7 +25,7 @@ async function encode(t: TestContext, size: string, args: readonly string[]): Pr
   return { packets: av1Packets(await readFile(ivf)), reference };
 }
 
-/** What the file says of its stream beforehand: the record without the sequence header, and that. */
+/** Codec configuration of the file: the record without the sequence header, and the sequence header. */
 async function configuration(path: string): Promise<string> {
   const { stdout } = await run('ffprobe', ['-v', 'error', '-show_data', '-show_entries', 'stream=extradata', '-of', 'json', path]);
   const dump: string = JSON.parse(stdout).streams[0].extradata;
@@ -37,7 +37,7 @@ for (const [what, size, args] of [
   ['10 bits', '322x182', ['-pix_fmt', 'yuv420p10le']],
   ['4:4:4', '640x360', ['-pix_fmt', 'yuv444p']],
   [
-    'shades of grey and a colour description',
+    'shades of gray and a color description',
     '320x240',
     ['-pix_fmt', 'gray', '-color_primaries', 'bt709', '-color_trc', 'bt709', '-colorspace', 'bt709'],
   ],
@@ -53,7 +53,7 @@ for (const [what, size, args] of [
       encoding: 'av1',
       clockRate: 90_000,
       channels: 1,
-      onKeyNeeded: () => failures.push('a key picture was asked for'),
+      onKeyNeeded: () => failures.push('a key frame was requested'),
       onStarted: ({ width = 0, height = 0 }) => {
         started = { width, height };
       },
@@ -75,7 +75,7 @@ for (const [what, size, args] of [
     assert.deepEqual([times.length, times[0]], [45, 0]);
     const pictures = await colors(path);
     assert.equal(pictures.length, 45);
-    if (!what.includes('grey')) for (const picture of [pictures[0], pictures.at(-1)]) assertColor(picture, red);
+    if (!what.includes('gray')) for (const picture of [pictures[0], pictures.at(-1)]) assertColor(picture, red);
     assert.equal(await configuration(path), await configuration(reference));
   });
 }

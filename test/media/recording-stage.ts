@@ -1,4 +1,4 @@
-// A room whose tracks are recorded by the real recorder, without its node.
+// A room whose tracks are recorded by the real recorder, without a node.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -14,20 +14,20 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { engineFor, openRoom } from './kit.ts';
 
-/** `peerId` of whom it is; `p` where it is left out. */
+/** `peerId` of the publisher; `p` by default. */
 type Wanted = readonly [codec: PublishedCodec, content: string | number, peerId?: string];
 
 export type RecordingStage = {
   room: RoomMedia;
   runner: Required<ComponentRunner>;
   crashes: string[];
-  /** All are encoded before the first is sent. */
+  /** Encodes all tracks before it sends the first. */
   publishAll: (wanted: readonly Wanted[], lose?: (number: number) => boolean) => Promise<SubscribableTrack[]>;
   publish: (codec: PublishedCodec, content: string | number) => Promise<SubscribableTrack>;
-  /** Resolves when they are recorded for the first time: a machine that is busy takes a while for that. */
+  /** Resolves when they are being recorded, which takes a while on a busy machine. */
   begun: (...tracks: readonly SubscribableTrack[]) => Promise<void>;
   report: () => Promise<Report>;
-  /** Of the recording. */
+  /** Folder of the recording. */
   folder: string;
   pathOf: (file: string) => string;
   pid: () => number;
@@ -42,8 +42,8 @@ export async function recordingStage(t: TestContext): Promise<RecordingStage> {
   const host: ComponentHost = {
     ...hostFacts,
     log,
-    connect: () => Promise.reject(new Error('not asked for')),
-    publish: () => Promise.reject(new Error('not asked for')),
+    connect: () => Promise.reject(new Error('unexpected request')),
+    publish: () => Promise.reject(new Error('unexpected request')),
     openOutput: () => room.openOutput(),
     finished: () => {},
     crashed: (reason) => crashes.push(reason),

@@ -1,4 +1,4 @@
-// What is recorded of real RTP, judged by other people's decoders: codecs, picture, tone, length, losses, and a process that is killed.
+// Recorded tracks of real RTP, verified by ffmpeg: codecs, frames, tones, durations, packet loss, and a killed recorder.
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -16,13 +16,13 @@ const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, tim
 
 type Ended = ReportTrack & Required<Pick<ReportTrack, 'duration' | 'offset' | 'frames' | 'lostPackets' | 'startTime'>> & { file: string };
 
-/** A track that ended in order. */
+/** A track that ended regularly. */
 function ended(track: ReportTrack): Ended {
   assert.ok(track.frames !== undefined && track.endTime !== undefined, JSON.stringify(track));
   return crashed(track);
 }
 
-/** A track that ended in whatever way. */
+/** A track that ended in any way. */
 function crashed(track: ReportTrack): Ended {
   const { file, duration, offset, startTime } = track;
   assert.ok(file !== null && duration !== undefined && offset !== undefined && startTime !== undefined, JSON.stringify(track));
@@ -31,11 +31,11 @@ function crashed(track: ReportTrack): Ended {
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** How far times of frames are from even ones at most, in milliseconds. */
+/** Maximum deviation of frame times from a constant interval, in milliseconds. */
 const unevenness = (times: readonly number[], interval: number) =>
   Math.max(...times.map((time, index) => Math.abs(time - index * interval)));
 
-test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right tone, right length, nothing missing', async (t) => {
+test('VP8, VP9, H.264 and Opus are recorded losslessly with correct frames, tones and durations', async (t) => {
   const { runner, publishAll, report, pathOf } = await recordingStage(t);
   const tracks = await publishAll([
     ['vp8', '0xC81E1E'],
@@ -68,9 +68,9 @@ test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right to
     assert.equal(times.length, frames);
     assert.equal(times[0], 0);
     if (encoding === 'opus') {
-      assert.ok(unevenness(times, 20) <= 1, 'sound without a gap');
+      assert.ok(unevenness(times, 20) <= 1, 'audio without a gap');
       const { seconds, frequency } = await audioSamples(path);
-      assertNear(seconds * 1000, duration, 20, 'the decoded sound');
+      assertNear(seconds * 1000, duration, 20, 'the decoded audio');
       assertNear(frequency, 880, 5, 'the tone');
     } else {
       assert.deepEqual([track.width, track.height, probed.width, probed.height], [320, 180, 320, 180]);
@@ -82,7 +82,7 @@ test('VP8, VP9, H.264 and Opus are recorded as they are: right picture, right to
   }
 });
 
-test('tracks that come late, go early and come again have files of their own, placed by their offsets', async (t) => {
+test('tracks that start late, end early or are added again have separate files with correct offsets', async (t) => {
   const { runner, publish, begun, report, pathOf } = await recordingStage(t);
   const first = await publish('opus', 440);
   const receive = (tracks: readonly SubscribableTrack[]) => {
@@ -110,7 +110,7 @@ test('tracks that come late, go early and come again have files of their own, pl
   );
   const [one, two, again] = tracks;
   const begin = Date.parse((await report()).startTime);
-  // A machine that is busy takes a while for each step, so places are judged by what came before and after.
+  // Each step takes a while on a busy machine, so positions are compared with frames before and after.
   for (const [track, wanted, there, goesOn, over] of [
     [one, from, joined, joined, back],
     [two, joined, left, left, closed],
@@ -124,7 +124,7 @@ test('tracks that come late, go early and come again have files of their own, pl
   assertNear((await audioSamples(pathOf(two?.file ?? ''))).frequency, 1000, 5, 'the tone');
 });
 
-test('by their offsets a flash and a beep of one moment are within 80 ms, whichever track came first', async (t) => {
+test('by their offsets a flash and a beep of one moment are within 80 ms, whichever track was first', async (t) => {
   const { room, runner, report, pathOf } = await recordingStage(t);
   const track = (id: string, encoding: string): SubscribableTrack => ({
     id,
@@ -151,11 +151,11 @@ test('by their offsets a flash and a beep of one moment are within 80 ms, whiche
   for (const flash of flashes) {
     const seen = flash + pictures.offset;
     const nearest = heard.reduce((best, time) => (Math.abs(time - seen) < Math.abs(best - seen) ? time : best), Number.POSITIVE_INFINITY);
-    assertNear(seen, nearest, 80, 'a flash beside its beep');
+    assertNear(seen, nearest, 80, 'the flash is close to its beep');
   }
 });
 
-test('where packets are lost the file stays in time and whole: sound has holes, pictures go on with the next key picture', async (t) => {
+test('after packet loss the file keeps its timing: audio has gaps, and video continues with the next key frame', async (t) => {
   const { runner, publishAll, report, pathOf } = await recordingStage(t);
   const lose = (number: number) => number % 40 === 0;
   const wanted = [
@@ -177,7 +177,7 @@ test('where packets are lost the file stays in time and whole: sound has holes, 
   }
 });
 
-test('a recorder that is killed is started again: what it had is readable, the rest is in new files; the fourth time it crashed', async (t) => {
+test('a killed recorder is restarted: earlier media is readable, the rest is in new files; the fourth kill is a crash', async (t) => {
   const { runner, publish, report, folder, pathOf, pid, crashes } = await recordingStage(t);
   const track = await publish('opus', 700);
   runner.receive([track]);
@@ -199,21 +199,21 @@ test('a recorder that is killed is started again: what it had is readable, the r
   assert.deepEqual(crashes, []);
   process.kill(pid(), 'SIGKILL');
   await eventually('the end', () => crashes.length > 0);
-  assert.deepEqual(crashes, ['The recorder crashed too often: It was ended by SIGKILL']);
+  assert.deepEqual(crashes, ['The recorder crashed too often: The process was ended by SIGKILL']);
   await runner.close();
   const { tracks: recorded, state } = await report();
   const tracks = recorded.map(crashed);
   assert.deepEqual([state, tracks.length], ['finished', 4]);
-  assert.ok((tracks[0]?.duration ?? 0) > 1500, `what was on the disk of the first: ${tracks[0]?.duration} ms`);
+  assert.ok((tracks[0]?.duration ?? 0) > 1500, `media of the first file: ${tracks[0]?.duration} ms`);
   for (const { file, duration } of tracks) {
     assert.equal((await probe(pathOf(file))).duration, duration / 1000);
     const { seconds, frequency } = await audioSamples(pathOf(file));
-    assertNear(seconds * 1000, duration, 20, 'the decoded sound');
+    assertNear(seconds * 1000, duration, 20, 'the decoded audio');
     assertNear(frequency, 700, 5, 'the tone');
   }
 });
 
-test('a codec that cannot be recorded is in the report with a sentence, and what never came is not', async (t) => {
+test('an unsupported codec is reported with a message, and a track without media is omitted', async (t) => {
   const { runner, report } = await recordingStage(t);
   runner.receive([
     { id: 'x', kind: 'video', encoding: 'h265', origin: { peerId: 'p' }, metadata: null },
@@ -223,10 +223,10 @@ test('a codec that cannot be recorded is in the report with a sentence, and what
   const { tracks } = await report();
   const [problem] = tracks;
   assert.equal(tracks.length, 1);
-  assert.deepEqual([problem?.file, problem?.problem], [null, 'Tracks of the codec h265 cannot be recorded']);
+  assert.deepEqual([problem?.file, problem?.problem], [null, 'Tracks with codec h265 cannot be recorded']);
 });
 
-test('fifty times of a track that comes and goes leave no file open, and the recorder is gone with its component', async (t) => {
+test('fifty tracks that come and go leave no open file, and the recorder ends with its component', async (t) => {
   const { runner, publish, report, folder, pid } = await recordingStage(t);
   const track = await publish('opus', 300);
   const files = async () => (await readdir(folder)).filter((name) => name.endsWith('.webm')).length;
@@ -235,7 +235,7 @@ test('fifty times of a track that comes and goes leave no file open, and the rec
   for (let count = 0; count < 50; count += 1) {
     const there = await files();
     runner.receive([track]);
-    // Now and then for long enough, however slow the machine is.
+    // From time to time for long enough, on any machine.
     if (count % 4 === 0) await eventually('it has a file', async () => (await files()) > there);
     else await sleep(40);
     runner.receive([]);

@@ -1,4 +1,4 @@
-// Recordings of real rooms over REST: asked for at a node that has neither room nor files, killed with their node, on a full disk, and gone in time.
+// Recordings of real rooms over REST: through another node, after a crash of the node, on a full disk, and their expiry.
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -22,8 +22,8 @@ const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, tim
 
 const report = async (api: ApiClient, id: string) => reportSchema.parse((await api.get(`/recording/${id}`)).body);
 
-test('a recording is made, listed, shown, read in parts and deleted at any node; in manual mode of whom was named', async (t) => {
-  // It plays for as long as anything is asked of it.
+test('a recording is created, listed, shown, read in ranges and deleted through any node; manual mode records named peers only', async (t) => {
+  // Longer than the whole test.
   const resources = await withSources(t, 60);
   const { owner, nonOwner, api } = await startNodePair(t, {
     both: { SVC_COMPONENTS_USED: 'file recording' },
@@ -33,7 +33,7 @@ test('a recording is made, listed, shown, read in parts and deleted at any node;
   const recorder = await addComponent(api, 'recording', { subscribeMode: 'manual' });
   assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, { subscribeMode: 'manual' });
   const second = await api.post('/room/r/component', { type: 'recording' });
-  assert.deepEqual([second.status, second.body.errors], [400, 'Room r has a component of type recording already']);
+  assert.deepEqual([second.status, second.body.errors], [400, 'Room r already has a component of type recording']);
   const video = await addComponent(api, 'file', { filePath: 'green.h264' });
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
   assert.equal((await api.post(`/room/r/component/${recorder}/subscribe`, { origins: [video] })).status, 201);
@@ -45,7 +45,7 @@ test('a recording is made, listed, shown, read in parts and deleted at any node;
   ] as const) {
     assert.equal((await api.post(`/room/r/component/${path}`, body)).status, status, path);
   }
-  await eventually('more than a second of pictures is on the disk', async () => (await recordedBytes(resources, '.mkv')) > 27_000);
+  await eventually('more than a second of video is on the disk', async () => (await recordedBytes(resources, '.mkv')) > 27_000);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.match(id, /^r-\d{8}T\d{9}Z$/);
   assert.equal((await report(api, id)).state, 'running');
@@ -77,7 +77,7 @@ test('a recording is made, listed, shown, read in parts and deleted at any node;
   assert.deepEqual([(await api.get(`/recording/${id}`)).status, (await api.get('/recording')).body.data], [404, []]);
 });
 
-test('a node that is killed in the middle leaves all but the last second, which the next one finishes; no recorder outlives it', async (t) => {
+test('a killed node loses at most the last second, its next start finishes the recording, and the recorder ends', async (t) => {
   const resources = await withSources(t, 20);
   const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
   const first = await startNodeProcess(t, env);
@@ -115,7 +115,7 @@ test('a node that is killed in the middle leaves all but the last second, which 
   }
 });
 
-test('a node that ends finishes what it records, and what is too old goes', async (t) => {
+test('shutdown finishes running recordings, and expired ones are deleted', async (t) => {
   const resources = await withSources(t, 20);
   const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
   const node = await startNode(t, env);
@@ -123,7 +123,7 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  await eventually('more than a second of sound is on the disk', async () => (await recordedBytes(resources, '.webm')) > 18_000);
+  await eventually('more than a second of audio is on the disk', async () => (await recordedBytes(resources, '.webm')) > 18_000);
   await node.close();
   const next = await startNode(t, env);
   const nextApi = apiClient(next.url, next.token);
@@ -133,10 +133,10 @@ test('a node that ends finishes what it records, and what is too old goes', asyn
   await next.close();
   const last = await startNode(t, { ...env, SVC_RAW_RECORDING_TTL: '1' });
   const lastApi = apiClient(last.url, last.token);
-  await eventually('it goes', async () => (await lastApi.get(`/recording/${id}`)).status === 404);
+  await eventually('it is deleted', async () => (await lastApi.get(`/recording/${id}`)).status === 404);
 });
 
-test('a full disk is an event and a line in the log; the room lives, and what was written can be played', async (t) => {
+test('a full disk is reported as event and log line; the room continues, and the written part is playable', async (t) => {
   const resources = smallDisk(t, '1200k');
   if (resources === undefined) return;
   await addSources(resources, 20);
@@ -153,14 +153,14 @@ test('a full disk is an event and a line in the log; the room lives, and what wa
   const [id = ''] = (await api.get('/recording')).body.data;
   fillDisk(resources, 'filler');
   const crashed = await socket.waitFor('roomEvent', ({ type }) => type === 'ComponentCrashed');
-  assert.deepEqual([crashed.componentId, crashed.reason], [recorder, 'The recording cannot be written: The disk is full']);
-  assert.ok(of('error').some(({ msg, reason }) => msg === 'a recording cannot be written' && reason === 'The disk is full'));
+  assert.deepEqual([crashed.componentId, crashed.reason], [recorder, 'Could not write the recording: The disk is full']);
+  assert.ok(of('error').some(({ msg, reason }) => msg === 'could not write recording' && reason === 'The disk is full'));
   const { components } = (await api.get('/room/r')).body.data;
   assert.deepEqual(
     components.map(({ id }: { id: string }) => id),
     [file],
   );
-  // Its end gives back what was not whole of it.
+  // Its end frees incomplete files.
   await eventually('its files are finished', () => !node.node.parts.components.recordings.isRunning(id));
   fillDisk(resources, 'filler-again');
   const again = await api.post('/room/r/component', { type: 'recording' });

@@ -1,4 +1,5 @@
-// Renderings of recordings that only a real S3 server has: on the node that is asked, told of by all, back in S3, and nothing stays on the disk.
+// Rendering of recordings that exist only in S3: done by the requested node, visible on all nodes, uploaded to S3, and deleted from the
+// disk.
 import assert from 'node:assert/strict';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,16 +18,16 @@ import { colours, encode, makeRecording, picture, renderOver, renderState, watch
 
 const id = 'x-20260101T000000000Z';
 const size = { width: 640, height: 360 };
-/** Hours of black between two pictures: it is rendered for longer than any test takes. */
+/** Hours of black between two frames, so that rendering takes longer than any test. */
 const hours = 6 * 3_600_000;
 
 const work = (resources: string) => readdir(join(resources, 'renders')).catch(() => []);
-/** Rendering comes behind everything else on the machine (nice 19): milliseconds that it may take where others keep all of it busy. */
+/** Milliseconds that rendering may take on a busy machine, because it has the lowest priority (nice 19). */
 const timeoutMs = 240_000;
 const slow = { timeout: 2 * timeoutMs };
 const runs = (api: ApiClient) => eventually('it renders', async () => (await renderState(api, id)).progress > 0, { within: timeoutMs });
 
-/** A recording of two pictures that nobody has on a disk, `blue.webm` in pieces. @returns the folder of its files, beside all nodes */
+/** A recording of two frames that exists only in S3, `blue.webm` in pieces. @returns a local folder with its files */
 async function archive(t: TestContext, s3: S3Server, tracks: readonly Partial<ReportTrack>[], change: object = {}): Promise<string> {
   const { folder } = await makeRecording(t, tracks, { type: 'recording', upload: { state: 'done' }, ...change });
   await encode(join(folder, 'red.webm'), 'vp8', picture('red', '320x180', 3));
@@ -50,7 +51,7 @@ const long = [
 ];
 
 test(
-  'what a lost node left in S3 is rendered on the node that is asked, pieces of files too; any node tells of it and has it then',
+  'a recording of a lost node in S3, with files in pieces, is rendered by the requested node and available on any node',
   slow,
   async (t) => {
     const s3 = await startS3Server(t);
@@ -64,8 +65,8 @@ test(
     await eventually('the cluster', async () => (await other.get('/health')).body.data.distribution.nodesInCluster === 2);
     assert.deepEqual(await renderState(other, id), { state: 'none', progress: 0 });
     assert.equal((await api.post(`/recording/${id}/render`, size)).status, 202);
-    assert.notEqual((await renderState(other, id)).state, 'none', 'the other node knows who is at work on it');
-    const problems = ['missing.webm is left out: It is not there'];
+    assert.notEqual((await renderState(other, id)).state, 'none', 'the other node has the state of the rendering');
+    const problems = ['missing.webm was omitted: The file does not exist'];
     assert.deepEqual(await renderOver(other, id), { state: 'done', progress: 1, problems });
     assert.deepEqual(await work(resources), []);
     const { rendered } = (await other.get(`/recording/${id}`)).body;
@@ -85,9 +86,9 @@ test(
   },
 );
 
-test('while S3 is down what is rendered waits, and says for what; then it is up and nothing of it stays here', slow, async (t) => {
+test('while S3 is down, a rendered file waits with a reason; then it is uploaded and deleted locally', slow, async (t) => {
   const s3 = await startS3Server(t);
-  // Long enough that S3 is down before it is rendered; behind everything else that takes a while.
+  // Long enough that S3 is down before rendering ends.
   const minute = 60_000;
   const [first, last] = long;
   await archive(t, s3, [{ ...first }, { ...last, offset: minute }]);
@@ -99,14 +100,14 @@ test('while S3 is down what is rendered waits, and says for what; then it is up 
   await s3.stop();
   const waits = 'The recordings in S3 cannot be written: S3 cannot be reached (ECONNREFUSED)';
   await eventually('why it waits', async () => (await renderState(api, id)).reason === waits, { within: timeoutMs });
-  assert.deepEqual((await readdir(join(resources, 'renders', id))).sort(), ['.render.json', 'rendered.mp4'], 'the tracks are gone already');
+  assert.deepEqual((await readdir(join(resources, 'renders', id))).sort(), ['.render.json', 'rendered.mp4'], 'the tracks are deleted');
   await s3.start();
   assert.deepEqual(await renderOver(api, id), { state: 'done', progress: 1 });
   assert.deepEqual(await work(resources), []);
   assert.ok((await s3.names()).includes(`${id}/rendered.mp4`));
 });
 
-test('cancelled, or with its node killed, it leaves nothing but why it failed', slow, async (t) => {
+test('a cancelled rendering, or one of a killed node, leaves only its failure', slow, async (t) => {
   const s3 = await startS3Server(t);
   await archive(t, s3, long);
   const resources = await makeResources(t);
@@ -124,17 +125,17 @@ test('cancelled, or with its node killed, it leaves nothing but why it failed', 
   await first.ended;
   const next = await startNodeProcess(t, env);
   const api = apiClient(next.url, apiToken);
-  assert.deepEqual(await renderState(api, id), { state: 'failed', progress: 0, reason: 'The node ended before it was rendered' });
-  // That is said first, then the rest goes.
-  await eventually('nothing else stays', async () => (await readdir(join(resources, 'renders', id))).join() === '.render.json');
+  assert.deepEqual(await renderState(api, id), { state: 'failed', progress: 0, reason: 'The node shut down before rendering finished' });
+  // The state is written before the rest is deleted.
+  await eventually('nothing else remains', async () => (await readdir(join(resources, 'renders', id))).join() === '.render.json');
   assert.equal((await api.delete(`/recording/${id}/render`)).status, 204);
   assert.deepEqual([await work(resources), await s3.names()], [[], there]);
 });
 
-test('without a storage of the server, for what is not there, and for a disk that is too small, there is one clear sentence', async (t) => {
+test('missing storage, a missing recording and a too small disk are reported with one clear message each', async (t) => {
   const bare = await startNode(t);
   const refused = await apiClient(bare.url, bare.token).post(`/recording/${id}/render`);
-  const sentence = `Recording ${id} is on the disk of no node, and the server has no S3 storage of its own to fetch it from`;
+  const sentence = `Recording ${id} exists on no node, and server-wide S3 storage is not configured`;
   assert.deepEqual([refused.status, refused.body.code, refused.body.errors], [404, 'not_found', sentence]);
   const disk = smallDisk(t, '2m');
   if (disk === undefined) return;
@@ -150,7 +151,7 @@ test('without a storage of the server, for what is not there, and for a disk tha
   await api.post(`/recording/${id}/render`, size);
   const { state, reason } = await renderOver(api, id);
   assert.equal(state, 'failed');
-  assert.match(reason ?? '', /^The recording has 2 MB, and the disk of this node has \d MB free, of which half is to stay$/);
+  assert.match(reason ?? '', /^The recording needs 2 MB, but only half of the \d MB of free disk space may be used$/);
   assert.deepEqual(await readdir(join(disk, 'renders', id)), ['.render.json']);
   const report = JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'));
   await store.putText(`${id}/report.json`, JSON.stringify({ ...report, type: 'hls' }), t.signal);

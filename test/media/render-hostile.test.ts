@@ -1,4 +1,4 @@
-// Rendering of recordings that are odd, broken or made by somebody who means harm, of none at all, interrupted, and without node-av.
+// Rendering of unusual, damaged or malicious recordings, without any playable track, interrupted, and without node-av.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { colours, command, encode, makeRecording, picture, rendered, root, watch
 
 const run = promisify(execFile);
 
-test('pictures that change their size, that come unevenly, and with parameter sets apart are shown; those of one peer share a cell', async (t) => {
+test('frames with changing sizes, uneven times and separate parameter sets are shown, and those of one peer share a cell', async (t) => {
   const { folder } = await makeRecording(t, [
     { file: 'sizes.webm' },
     { file: 'uneven.mkv', encoding: 'h264', origin: { peerId: 'q' }, offset: 500 },
@@ -25,7 +25,7 @@ test('pictures that change their size, that come unevenly, and with parameter se
   await writeFile(join(folder, 'list'), 'file one.webm\nfile two.webm\n');
   const list = ['-f', 'concat', '-i', join(folder, 'list'), '-c', 'copy'];
   await run('ffmpeg', ['-v', 'error', '-nostdin', ...list, join(folder, 'sizes.webm')]);
-  // Two pictures a second, with a hole of a second and a half.
+  // Two frames a second, with a gap of a second and a half.
   const uneven = ['-vf', "select='eq(n,0)+eq(n,15)+eq(n,60)+eq(n,75)'", '-vsync', 'vfr'];
   await encode(join(folder, 'uneven.mkv'), 'h264', picture('green', '320x180', 3), uneven);
   await encode(join(folder, 'screen.webm'), 'vp8', picture('red', '320x180', 1));
@@ -36,17 +36,17 @@ test('pictures that change their size, that come unevenly, and with parameter se
   assertColor(at(300)?.at(0.5, 0.5), colours.red);
   assertColor(at(800)?.at(0.25, 0.5), colours.red);
   assertColor(at(800)?.at(0.75, 0.5), colours.green);
-  // The tall picture has black beside it.
+  // The tall frame has black bars at its sides.
   assertColor(at(1300)?.at(0.25, 0.5), colours.blue);
   assertColor(at(1300)?.at(0.08, 0.5), colours.black);
-  // Two pictures of one peer, one above the other or side by side.
+  // Two frames of one peer, one above the other or side by side.
   const cell = [at(2000)?.at(0.62, 0.5), at(2000)?.at(0.88, 0.5)];
   assertColor(cell[0], colours.green);
   assertColor(cell[1], colours.red);
   assertColor(at(2700)?.at(0.75, 0.5), colours.green);
 });
 
-test('what is broken, missing or leads elsewhere is left out with a sentence; the rest is rendered', async (t) => {
+test('damaged, missing or unsafe tracks are omitted with a message, and the others are rendered', async (t) => {
   const names = [
     'noise.webm',
     'empty.webm',
@@ -63,7 +63,7 @@ test('what is broken, missing or leads elsewhere is left out with a sentence; th
     { file: 'tone.webm', type: 'audio', encoding: 'opus', origin: { peerId: 'p0' } },
     { file: 'broken.webm', offset: 200 },
     { file: 'tone.webm' },
-    { file: null, problem: 'Tracks of the codec h265 cannot be recorded' },
+    { file: null, problem: 'Tracks with codec h265 cannot be recorded' },
     { file: 'good.webm', offset: 1e15 },
     ...names.map((file) => ({ file })),
   ]);
@@ -83,18 +83,18 @@ test('what is broken, missing or leads elsewhere is left out with a sentence; th
   const { path, duration, problems } = await rendered(t, folder);
   const text = problems.join('\n');
   for (const expected of [
-    /^Track "t4" is left out: it has no file \("Tracks of the codec h265 cannot be recorded"\)$/m,
-    /^Track "t5" is left out: the report says that it began at no time of the recording$/m,
-    /^tone\.webm is left out: It holds opus, but the report says video$/m,
-    /^noise\.webm is left out: It is damaged from its beginning, or no recording$/m,
-    /^empty\.webm is left out: It is damaged from its beginning, or no recording$/m,
-    /^missing\.webm is left out: It is not there$/m,
-    /^Track "t9" is left out: its file has a name that no recording has$/m,
-    /^Track "t10" is left out: its file has a name that no recording has$/m,
-    /^Track "t11" is left out: its file has a name that no recording has$/m,
-    /^link\.webm is left out: It cannot be opened \(ELOOP\)$/m,
-    /^folder\.webm is left out: It is no file$/m,
-    /^pipe\.webm is left out: It is no file$/m,
+    /^Track "t4" was omitted: it has no file \("Tracks with codec h265 cannot be recorded"\)$/m,
+    /^Track "t5" was omitted: its start time is outside of the recording$/m,
+    /^tone\.webm was omitted: The file has opus, the report video$/m,
+    /^noise\.webm was omitted: The file is damaged at its start, or not a recording$/m,
+    /^empty\.webm was omitted: The file is damaged at its start, or not a recording$/m,
+    /^missing\.webm was omitted: The file does not exist$/m,
+    /^Track "t9" was omitted: its file name is invalid$/m,
+    /^Track "t10" was omitted: its file name is invalid$/m,
+    /^Track "t11" was omitted: its file name is invalid$/m,
+    /^link\.webm was omitted: Could not open the file \(ELOOP\)$/m,
+    /^folder\.webm was omitted: Not a regular file$/m,
+    /^pipe\.webm was omitted: Not a regular file$/m,
   ]) {
     assert.match(text, expected);
   }
@@ -105,21 +105,21 @@ test('what is broken, missing or leads elsewhere is left out with a sentence; th
   assert.ok(ratioOf(heard(200, 1800), 500) > 0.97, 'the tone');
 });
 
-test('where nothing can be rendered there is a sentence, a code and no file', async (t) => {
+test('if nothing can be rendered, there is a message, an exit code and no file', async (t) => {
   const { folder, resources } = await makeRecording(t, [{ file: 'noise.webm' }]);
   await writeFile(join(folder, 'noise.webm'), Buffer.alloc(20_000, 'noise'));
   const out = await makeResources(t);
   const output = join(out, 'x.mp4');
   const told = async (args: readonly string[]) => {
     const { code, lines } = await command(args);
-    return [code, lines.find((line) => !line.includes('is left out')) ?? ''] as const;
+    return [code, lines.find((line) => !line.includes('was omitted')) ?? ''] as const;
   };
   const [code, line] = await told([folder, '--output', output]);
-  assert.deepEqual([code, line], [1, 'Nothing of the recording can be played']);
+  assert.deepEqual([code, line], [1, 'The recording has no playable track']);
   for (const [args, expected] of [
-    [[], 'Expected one recording'],
-    [['none', '--resources', resources], /^There is no recording none/],
-    [['../..', '--resources', resources], /^There is no recording \.\.\/\.\./],
+    [[], 'Expected exactly one recording'],
+    [['none', '--resources', resources], /^Recording none does not exist/],
+    [['../..', '--resources', resources], /^Recording \.\.\/\.\. does not exist/],
     [[folder, '--output', 'x.webm'], /^Expected output to end with \.mp4/],
     [[folder, '--width', '641'], /^Expected width to be an integer from 16 to 3840, even/],
     [[folder, '--framerate', 'x'], /^Expected framerate to be/],
@@ -131,10 +131,10 @@ test('where nothing can be rendered there is a sentence, a code and no file', as
     assert.match(sentence, expected instanceof RegExp ? expected : new RegExp(expected));
   }
   for (const [content, expected] of [
-    ['{', 'report.json is no JSON'],
-    ['{"id":"x"}', /^report\.json is none of a recording: /],
-    [await readFile(join((await makeRecording(t, [], { type: 'hls' })).folder, 'report.json')), /^This is a stream that was kept/],
-    [await readFile(join((await makeRecording(t, [])).folder, 'report.json')), 'Nothing of the recording can be played'],
+    ['{', 'report.json is not valid JSON'],
+    ['{"id":"x"}', /^report\.json is not a valid report: /],
+    [await readFile(join((await makeRecording(t, [], { type: 'hls' })).folder, 'report.json')), /^This is a persistent stream/],
+    [await readFile(join((await makeRecording(t, [])).folder, 'report.json')), 'The recording has no playable track'],
   ] as const) {
     await writeFile(join(folder, 'report.json'), content);
     const [end, sentence] = await told([folder, '--output', output]);
@@ -144,8 +144,8 @@ test('where nothing can be rendered there is a sentence, a code and no file', as
   assert.deepEqual(await readdir(out), []);
 });
 
-test('SIGINT ends it at once, and nothing of the file is left; nor is any process', async (t) => {
-  // An hour without anybody takes a while.
+test('SIGINT ends rendering at once without leaving a file or process', async (t) => {
+  // An hour without participants takes a while.
   const { folder } = await makeRecording(t, [{ file: 'good.webm' }, { file: 'good.webm', offset: 3_600_000 }]);
   await encode(join(folder, 'good.webm'), 'vp8', picture('red', '320x180', 1));
   const out = await makeResources(t);
@@ -165,12 +165,12 @@ test('SIGINT ends it at once, and nothing of the file is left; nor is any proces
   const { stdout } = await run('pgrep', ['-P', String(child.pid)]);
   child.kill('SIGINT');
   const [code] = await closed;
-  assert.deepEqual([code, lines.at(-1)], [130, 'Rendering was interrupted; nothing of it is left']);
+  assert.deepEqual([code, lines.at(-1)], [130, 'Rendering interrupted; partial output deleted']);
   assert.deepEqual(await readdir(out), []);
-  for (const pid of stdout.split('\n').filter(Boolean).map(Number)) assert.throws(() => process.kill(pid, 0), 'a process is left');
+  for (const pid of stdout.split('\n').filter(Boolean).map(Number)) assert.throws(() => process.kill(pid, 0), 'a process is still running');
 });
 
-test('without node-av there is one sentence', async (t) => {
+test('without node-av there is one error message', async (t) => {
   const { folder } = await makeRecording(t, []);
   const without = await makeResources(t);
   await mkdir(join(without, 'node_modules'));
@@ -181,5 +181,5 @@ test('without node-av there is one sentence', async (t) => {
   }
   const before = ['--preserve-symlinks', '--preserve-symlinks-main'];
   const { code, lines } = await command([folder], { cwd: without, before, script: join(without, 'node/render.ts') });
-  assert.deepEqual([code, lines], [1, ['Recordings cannot be rendered: the package node-av is not installed']]);
+  assert.deepEqual([code, lines], [1, ['Rendering requires the package node-av, which is not installed']]);
 });

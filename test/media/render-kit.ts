@@ -1,4 +1,4 @@
-// What tests of rendering share: recordings that nobody made, the command, and what is in the file.
+// Helpers for tests of rendering: synthetic recordings, the command, and the content of the output.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ export const colours = { red: [200, 30, 30], green: [30, 180, 30], blue: [30, 30
 export type Colour = keyof typeof colours;
 export const hex = (name: Colour) => `0x${colours[name].map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 
-/** A small picture. @returns the file, how long it is said to be, and the sentences about what is not in it */
+/** Renders small frames. @returns the file, its reported duration, and the messages about omitted tracks */
 export async function rendered(t: TestContext, folder: string, layout: 'grid' | 'speaker' | 'single' = 'grid') {
   const output = join(await makeResources(t), 'rendered.mp4');
   const problems: string[] = [];
@@ -42,20 +42,20 @@ export async function rendered(t: TestContext, folder: string, layout: 'grid' | 
   return { path: output, duration, problems };
 }
 
-/** Pictures by their time, and the sound, of a file whose tracks are whole and without a gap. */
+/** Frames by time, and the audio, of a file whose tracks must be complete and without gaps. */
 export async function watch(path: string, duration: number) {
   const [video, audio] = await probeStreams(path);
   assert.deepEqual([video?.codec_name, audio?.codec_name, audio?.sample_rate, audio?.channels], ['h264', 'aac', '48000', 2]);
   const bytes = await readFile(path);
-  assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'players find in front what they need');
+  assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'the index is at the start of the file');
   const [pictures, times, sound] = await Promise.all([framesAt(path), packetTimes(path, 'v'), samples(path)]);
   assert.equal(pictures.length, times.length);
-  for (const [index, { time }] of times.entries()) assertNear(time, (index * 1000) / 24, 0.1, `picture ${index}`);
+  for (const [index, { time }] of times.entries()) assertNear(time, (index * 1000) / 24, 0.1, `frame ${index}`);
   const blocks = await packetTimes(path, 'a');
   const [first] = blocks;
-  for (const [index, { time }] of blocks.entries()) assertNear(time, (first?.time ?? 0) + index * (1024 / 48), 0.1, `sound ${index}`);
-  assertNear((times.length * 1000) / 24, duration, 1, 'the pictures');
-  assertNear(sound.length / 48, duration, 50, 'the sound');
+  for (const [index, { time }] of blocks.entries()) assertNear(time, (first?.time ?? 0) + index * (1024 / 48), 0.1, `audio ${index}`);
+  assertNear((times.length * 1000) / 24, duration, 1, 'the video');
+  assertNear(sound.length / 48, duration, 50, 'the audio');
   const at = (time: number) => pictures[Math.floor((time * 24) / 1000)];
   return { at, times, pictures, heard: (from: number, to: number) => sound.subarray(from * 48, to * 48) };
 }
@@ -64,11 +64,11 @@ export async function renderState(api: ApiClient, id: string): Promise<RenderVie
   return (await api.get(`/recording/${id}/render`)).body.data;
 }
 
-/** As it is when it is over. */
+/** The final state of a rendering. */
 export async function renderOver(api: ApiClient, id: string): Promise<RenderView> {
   let seen: RenderView | undefined;
   await eventually(
-    'rendering is over',
+    'rendering has ended',
     async () => {
       seen = await renderState(api, id);
       return !['queued', 'running'].includes(seen.state);
@@ -79,7 +79,7 @@ export async function renderOver(api: ApiClient, id: string): Promise<RenderView
   return seen;
 }
 
-/** The command. @returns what it wrote and how it ended */
+/** Runs the command. @returns its output and exit status */
 export async function command(args: readonly string[], more: { cwd?: string; before?: readonly string[]; script?: string } = {}) {
   const { cwd = root, before = [], script = join(root, 'node/render.ts') } = more;
   const child = spawn(process.execPath, [...before, script, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -91,7 +91,7 @@ export async function command(args: readonly string[], more: { cwd?: string; bef
   return { code, lines, output };
 }
 
-/** A recording that nobody made: files by their names, and what the report says of them. */
+/** Creates a synthetic recording from files and report entries. */
 export async function makeRecording(
   t: TestContext,
   tracks: readonly Partial<ReportTrack>[],

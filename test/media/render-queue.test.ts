@@ -1,4 +1,4 @@
-// Rendering over HTTP: what comes out, turns, and what is left when it is cancelled, killed, without room on the disk, or its node dies.
+// Rendering over HTTP: output, queue, and cleanup after cancelling, a kill, a full disk, or the loss of the node.
 import assert from 'node:assert/strict';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { colours, encode, makeRecording, picture, renderOver, renderState, watch
 
 const id = 'x-20260101T000000000Z';
 const size = { width: 640, height: 360 };
-/** Hours of black between two pictures: it is rendered for longer than any test takes. */
+/** Hours of black between two frames, so that rendering takes longer than any test. */
 const hours = 6 * 3_600_000;
 
 const stateOf = (api: ApiClient, recording = id) => renderState(api, recording);
@@ -27,14 +27,14 @@ async function runs(api: ApiClient, recording = id): Promise<void> {
   });
 }
 
-/** The processes that render, of a node. */
+/** Render processes of a node. */
 async function renderers(pid: number): Promise<number[]> {
   const children = await childrenOf(pid);
   const lines = await Promise.all(children.map((child) => readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '')));
   return children.filter((_, index) => lines[index]?.includes('render-main'));
 }
 
-/** A recording that takes long to render, in a folder of resources. */
+/** A recording that takes long to render, in a resources folder. */
 async function longRecording(t: TestContext): Promise<{ resources: string; folder: string }> {
   const made = await makeRecording(t, [
     { file: 'a.webm', duration: 1000 },
@@ -44,7 +44,7 @@ async function longRecording(t: TestContext): Promise<{ resources: string; folde
   return made;
 }
 
-test('what is rendered over HTTP is in the list, in the report and in the file', async (t) => {
+test('a recording rendered over HTTP appears in the list, in the report and as file', async (t) => {
   const { resources, folder } = await makeRecording(
     t,
     [{ file: 'red.webm' }, { file: 'blue.webm', offset: 1000 }, { file: 'missing.webm', offset: 1000 }],
@@ -58,7 +58,7 @@ test('what is rendered over HTTP is in the list, in the report and in the file',
   const asked = await api.post(`/recording/${id}/render`, size);
   assert.equal(asked.status, 202);
   assert.ok(['queued', 'running'].includes(asked.body.data.state), asked.body.data.state);
-  const problems = ['missing.webm is left out: It is not there'];
+  const problems = ['missing.webm was omitted: The file does not exist'];
   assert.deepEqual(await overOf(api), { state: 'done', progress: 1, problems });
   const headers = { authorization: `Bearer ${token}` };
   const answer = await fetch(`${url}/recording/${id}/rendered.mp4`, { headers });
@@ -79,14 +79,14 @@ test('what is rendered over HTTP is in the list, in the report and in the file',
   const listed = (await api.get('/recording?details=true')).body.recordings;
   assert.deepEqual(listed[0].rendered, rendered);
   assert.equal((await api.delete(`/recording/${id}/render`)).status, 204);
-  assert.equal((await stateOf(api)).state, 'done', 'cancelling what is done takes nothing away');
+  assert.equal((await stateOf(api)).state, 'done', 'cancelling a finished rendering deletes nothing');
   assert.deepEqual(
     (await readdir(folder)).filter((name) => name.endsWith('.part')),
     [],
   );
 });
 
-test('one is rendered at a time and behind everything else; cancelled, killed or removed it leaves nothing', async (t) => {
+test('recordings are rendered one at a time with the lowest priority, and leave nothing when cancelled, killed or deleted', async (t) => {
   const { resources, folder } = await longRecording(t);
   const second = 'y-20260101T000000000Z';
   const other = join(resources, 'recordings', second);
@@ -104,11 +104,11 @@ test('one is rendered at a time and behind everything else; cancelled, killed or
     // proc_pid_stat(5): the 17th after the name in brackets.
     if (text !== '') assert.equal(text.slice(text.lastIndexOf(')') + 2).split(' ')[16], '19', `niceness of thread ${thread}`);
   }
-  assert.equal((await api.post(`/recording/${id}/render`)).body.data.state, 'running', 'who asks again gets the same');
+  assert.equal((await api.post(`/recording/${id}/render`)).body.data.state, 'running', 'a repeated request returns the same rendering');
 
   process.kill(renderer, 'SIGKILL');
   const failed = await overOf(api);
-  assert.deepEqual(failed, { state: 'failed', progress: 0, reason: 'The process that renders crashed: It was ended by SIGKILL' });
+  assert.deepEqual(failed, { state: 'failed', progress: 0, reason: 'The render process crashed: The process was ended by SIGKILL' });
   await runs(api, second);
   assert.equal((await api.delete(`/recording/${second}/render`)).status, 204);
   assert.deepEqual(await stateOf(api, second), { state: 'none', progress: 0 });
@@ -125,7 +125,7 @@ test('one is rendered at a time and behind everything else; cancelled, killed or
   assert.deepEqual([await readdir(join(resources, 'recordings')), await renderers(node.pid)], [[second], []]);
 });
 
-test('no more wait than may, and what cannot be rendered is refused in a sentence', async (t) => {
+test('requests above the queue limit and for invalid recordings are rejected with a message', async (t) => {
   const { resources, folder } = await longRecording(t);
   const { url, token } = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources });
   const api = apiClient(url, token);
@@ -154,13 +154,13 @@ test('no more wait than may, and what cannot be rendered is refused in a sentenc
   assert.equal((await api.post(`/recording/${id}/render`, size)).status, 202);
   for (const name of names.slice(0, 20)) assert.equal((await api.post(`/recording/${name}/render`)).status, 202);
   const full = await api.post(`/recording/${names[20]}/render`);
-  assert.deepEqual([full.status, full.body.errors], [503, '20 recordings wait to be rendered on this node already']);
+  assert.deepEqual([full.status, full.body.errors], [503, 'The render queue of this node is full (20 recordings)']);
   assert.ok(Number(full.headers.get('retry-after')) > 0);
   for (const name of names.slice(0, 20)) assert.equal((await api.delete(`/recording/${name}/render`)).status, 204);
   assert.equal((await api.delete(`/recording/${id}/render`)).status, 204);
 });
 
-test('a node that was killed says at its next start that rendering failed, and removes what was half-made', async (t) => {
+test('the next start of a killed node marks its rendering as failed and deletes partial files', async (t) => {
   const { resources, folder } = await longRecording(t);
   const env = { SVC_RESOURCES_BASE_PATH: resources, SVC_DIST_NODE_NAME: `render${process.pid}@localhost` };
   const first = await startNodeProcess(t, env);
@@ -173,7 +173,7 @@ test('a node that was killed says at its next start that rendering failed, and r
   await first.ended;
   const next = await startNodeProcess(t, env);
   const api = apiClient(next.url, apiToken);
-  assert.deepEqual(await stateOf(api), { state: 'failed', progress: 0, reason: 'The node ended before it was rendered' });
+  assert.deepEqual(await stateOf(api), { state: 'failed', progress: 0, reason: 'The node shut down before rendering finished' });
   assert.deepEqual((await readdir(folder)).sort(), ['.render.json', 'a.webm', 'report.json']);
   await api.post(`/recording/${id}/render`, size);
   await runs(api);
@@ -183,7 +183,7 @@ test('a node that was killed says at its next start that rendering failed, and r
   assert.match(await readFile(join(folder, '.render.json'), 'utf8'), /"failed"/);
 });
 
-test('on a full disk it fails with a sentence, and all of the disk is free again', async (t) => {
+test('on a full disk rendering fails with a message and frees all of its space', async (t) => {
   const disk = smallDisk(t, '1500k');
   if (disk === undefined) return;
   const { folder } = await makeRecording(t, [{ file: 'noise.webm' }]);

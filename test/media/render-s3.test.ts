@@ -1,4 +1,4 @@
-// Renderings of recordings that are in a real S3 server: they go to where the recording is, over outages, and are removed with it.
+// Rendering of recordings in S3: the output is uploaded next to the recording, survives outages, and is deleted with it.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -18,11 +18,11 @@ import { renderOver, watch } from './render-kit.ts';
 const small = { width: 320, height: 180 };
 const used = { SVC_COMPONENTS_USED: 'file recording' };
 
-/** What is said of the upload of a recording. */
+/** State of the upload of a recording. */
 const uploadOf = async (api: ApiClient, id: string) => (await api.get(`/recording/${id}`)).body.upload;
 const isUp = (api: ApiClient, id: string) => eventually('the upload', async () => (await uploadOf(api, id)).state === 'done');
 
-/** A room that is recorded for some seconds. @returns the id of what comes of it */
+/** A room that is recorded for some seconds. @returns the recording id */
 async function record(api: ApiClient, options: object, room: object = {}): Promise<string> {
   await api.post('/room', { roomId: 'r', ...room });
   await addComponent(api, 'recording', options);
@@ -32,7 +32,7 @@ async function record(api: ApiClient, options: object, room: object = {}): Promi
   return (await api.get('/recording')).body.data[0];
 }
 
-/** Plays to its end what S3 has, as long and as large as the report in S3 says, green. */
+/** Downloads the rendered file from S3 and checks size, duration and color. */
 async function assertRendered(t: TestContext, s3: S3Server, folder: string, { width, height }: typeof small): Promise<void> {
   const report = JSON.parse(String(await s3.read(`${folder}/report.json`)));
   assert.deepEqual([report.rendered.file, report.rendered.width, report.upload.state], ['rendered.mp4', width, 'done']);
@@ -44,14 +44,14 @@ async function assertRendered(t: TestContext, s3: S3Server, folder: string, { wi
   const { at } = await watch(path, report.rendered.duration);
   assert.ok(report.rendered.duration > 1000, `${report.rendered.duration} ms`);
   const last = at(report.rendered.duration - 500);
-  // A white box moves over it, in one place at a time.
+  // A white box covers one of these positions at a time.
   const [, colour] = [0.2, 0.5, 0.8].map((x) => last?.at(x, 0.5) ?? []).sort(([one = 0], [other = 0]) => one - other);
   assertColor(colour, green);
   const [video] = await probeStreams(path);
   assert.deepEqual([video?.width, video?.height], [width, height]);
 }
 
-test('what is rendered of a recording with keys of its own goes to where that is, also after an outage; the upload is told once', async (t) => {
+test('a rendered recording with its own keys is uploaded with them, also after an outage, and reported once', async (t) => {
   const s3 = await startS3Server(t);
   const receiver = await startReceiver(t);
   const resources = await withSources(t, 4);
@@ -63,7 +63,7 @@ test('what is rendered of a recording with keys of its own goes to where that is
   await s3.stop();
   assert.equal((await api.post(`/recording/${id}/render`, small)).status, 202);
   assert.deepEqual(await renderOver(api, id), { state: 'done', progress: 1 });
-  assert.equal((await uploadOf(api, id)).state, 'pending', 'nothing local goes');
+  assert.equal((await uploadOf(api, id)).state, 'pending', 'nothing local is deleted');
   await eventually('why it waits', async () => (await uploadOf(api, id)).problem === 'S3 cannot be reached (ECONNREFUSED)');
   const [listed] = (await api.get('/recording?details=true')).body.recordings;
   assert.deepEqual([listed.upload.state, listed.rendered.width], ['pending', small.width]);
@@ -82,10 +82,10 @@ test('what is rendered of a recording with keys of its own goes to where that is
   assert.doesNotMatch(JSON.stringify((await api.get(`/recording/${id}`)).body), new RegExp(s3.place.secretAccessKey));
 
   assert.equal((await api.delete(`/recording/${id}`)).status, 204);
-  assert.equal((await s3.names()).length, before.length + 1, 'what was told to be there is theirs');
+  assert.equal((await s3.names()).length, before.length + 1, 'announced files belong to the owner of the bucket');
 });
 
-test('what is rendered of a recording in the storage of all nodes is there too, and removed with it', async (t) => {
+test('a rendered recording in the server-wide storage is uploaded there and deleted with it', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await withSources(t, 4);
   const node = await startNode(t, { ...used, ...s3.env, SVC_RESOURCES_BASE_PATH: resources });
@@ -98,5 +98,5 @@ test('what is rendered of a recording in the storage of all nodes is there too, 
   await assertRendered(t, s3, id, small);
   assert.ok(existsSync(join(resources, 'recordings', id, 'rendered.mp4')));
   assert.equal((await api.delete(`/recording/${id}`)).status, 204);
-  await eventually('all of it to be gone', async () => (await s3.names()).length === 0);
+  await eventually('all of it is deleted', async () => (await s3.names()).length === 0);
 });

@@ -1,4 +1,4 @@
-// A recording as one MP4, judged by ffmpeg: who is seen where and when, what is heard, sound beside picture, and what a killed node left.
+// A recording as one MP4, verified by ffmpeg: cells over time, tones, A/V synchronization, and the recording of a killed node.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ function timed(report: Report, encoding: string, peerId: string): Timed {
   return { ...track, offset: track.offset, duration: track.duration, file: track.file };
 }
 
-test('three peers who come and go are seen in their cells and heard with their tones, all at their times', async (t) => {
+test('three peers who join and leave appear in their cells with their tones at the correct times', async (t) => {
   const { runner, publishAll, begun, report: read, folder } = await recordingStage(t);
   const [red, green, blue, low, high] = await publishAll([
     ['vp8', hex('red'), 'a'],
@@ -71,7 +71,7 @@ test('three peers who come and go are seen in their cells and heard with their t
     const [r = 0, g = 0] = frameProbe.at(0.75, 0.5);
     return g > 120 && r < 80;
   });
-  assertNear((greenFrom * 1000) / 24, two.offset, 100, 'the second one comes');
+  assertNear((greenFrom * 1000) / 24, two.offset, 100, 'the second one appears');
 
   const [tone, second] = [timed(report, 'opus', 'a'), timed(report, 'opus', 'b')];
   const [before, both, after] = [
@@ -108,11 +108,11 @@ test('a flash and a beep of one moment are within 80 ms, whichever track was rec
   assert.ok(flashes.length >= 4 && heard.length >= 5, `${flashes.length} flashes, ${heard.length} beeps`);
   for (const flash of flashes) {
     const nearest = heard.reduce((best, time) => (Math.abs(time - flash) < Math.abs(best - flash) ? time : best), Number.POSITIVE_INFINITY);
-    assertNear(flash, nearest, 80, 'a flash beside its beep');
+    assertNear(flash, nearest, 80, 'the flash is close to its beep');
   }
 });
 
-test('what a killed node left is rendered as it lies there, by its id', async (t) => {
+test('the recording of a killed node is rendered by its id without being finished', async (t) => {
   const resources = await makeResources(t);
   const sources = join(resources, 'file_component_sources');
   await Promise.all([makeVideo(join(sources, 'green.h264'), hex('green'), 20), makeTone(join(sources, 'tone.ogg'), 660, 20)]);
@@ -147,12 +147,12 @@ test('what a killed node left is rendered as it lies there, by its id', async (t
   t.diagnostic(`${Math.round(lost)} ms of the end are lost`);
   assert.ok(lost < 5 * promisedLoss && lost > -200, `${lost} ms of the end are lost`);
   const { at, heard } = await watch(output, length);
-  // A white box moves over the green.
+  // A white box moves over the green background.
   assertColor(
     [0.1, 0.5, 0.9].map((x) => at(length - 300)?.at(x, 0.5) ?? []).find(([r = 0]) => r < 100),
     colours.green,
   );
-  // Of the sound up to a second less than of the pictures was written.
+  // Up to a second less of audio than of video was written.
   const tone = ratioOf(heard(length - 2200, length - 1200), 660);
   assert.ok(tone > 0.97, `the tone: ${tone}`);
 });

@@ -1,4 +1,4 @@
-// Nothing is left of rooms that ended: in the worker, in its memory, in the counts.
+// Ended rooms leave nothing in the worker, in its memory or in counters.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../node/common/errors.ts';
@@ -9,12 +9,12 @@ import { engineFor, openPeer, openRoom, opusParameters, pidsOf, videoParameters 
 
 const MiB = 1024 * 1024;
 
-/** After three rounds, when the worker's allocator has what it needs. */
+/** Growth after three rounds, when the allocator of the worker is warm. */
 function growthOf(memory: number[]): number {
   return ((memory.at(-1) ?? 0) - (memory[2] ?? 0)) / MiB;
 }
 
-test('200 rooms with media, opened and closed ten times: the memory of the worker is flat, and no room is left', {
+test('200 rooms with media, opened and closed ten times, leave memory of the worker constant and no room', {
   timeout: 120_000,
 }, async (t) => {
   const mediaWorkerPool = await engineFor(t);
@@ -39,7 +39,7 @@ test('200 rooms with media, opened and closed ten times: the memory of the worke
   assert.ok(growthOf(memory) < 4, `grew by ${growthOf(memory).toFixed(1)} MiB`);
 });
 
-test('a room that is closed while its media is being made leaves nothing', async (t) => {
+test('a room that is closed while its media is being created leaves nothing', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   for (let turn = 0; turn < 30; turn += 1) {
     const room = openRoom(mediaWorkerPool);
@@ -55,7 +55,7 @@ test('a room that is closed while its media is being made leaves nothing', async
   assert.deepEqual([worker?.rooms, worker?.forwardedTracks], [0, 0]);
 });
 
-test('peers that come and go in one room leave nothing behind in it', { timeout: 60_000 }, async (t) => {
+test('peers that join and leave one room leave nothing in it', { timeout: 60_000 }, async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const [pid = 0] = pidsOf(mediaWorkerPool);
   const room = openRoom(mediaWorkerPool);
@@ -73,9 +73,9 @@ test('peers that come and go in one room leave nothing behind in it', { timeout:
       await Promise.all([peer.media.subscribe('v', capabilities), stays.media.subscribe(trackId, capabilities)]);
       assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 2 });
       peer.media.close();
-      // Asked while the end of the track is still on its way here.
+      // Requested while the end of the track is still being processed.
       await stays.media.stats();
-      await eventually('subscriptions gone', () => mediaWorkerPool.load().forwardedTracks === 0);
+      await eventually('subscriptions closed', () => mediaWorkerPool.load().forwardedTracks === 0);
     }
     memory.push(memoryOf(pid));
   }
@@ -83,7 +83,7 @@ test('peers that come and go in one room leave nothing behind in it', { timeout:
   assert.ok(growthOf(memory) < 4, `grew by ${growthOf(memory).toFixed(1)} MiB`);
 });
 
-test('an idle room costs the worker nothing: its router is made when somebody comes', async (t) => {
+test('an idle room uses no router, which is created for its first peer', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const rooms = Array.from({ length: 100 }, () => openRoom(mediaWorkerPool));
   assert.equal(await mediaWorkerPool.countRouters(), 0);

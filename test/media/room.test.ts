@@ -1,4 +1,4 @@
-// Rooms, peers and tracks, against the real worker.
+// Rooms, peers and tracks with the real worker.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ type RtpParameters = { encodings?: { scalabilityMode?: string }[]; headerExtensi
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 const absCaptureTime = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time';
 
-test('codecs of a room: all where none is enforced, else the enforced one and Opus', async (t) => {
+test('a room has all codecs, or the enforced one and Opus', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const codecs = async (videoCodec: 'vp8' | 'h264' | null) => {
     const capabilities = (await openRoom(mediaWorkerPool, { videoCodec }).rtpCapabilities()) as RtpCapabilities;
@@ -34,7 +34,7 @@ test('codecs of a room: all where none is enforced, else the enforced one and Op
   );
 });
 
-test('abs-capture-time is not offered, and not negotiated when a publisher has it all the same', async (t) => {
+test('abs-capture-time is neither offered nor negotiated with a publisher that has it', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const capabilities = await room.rtpCapabilities();
@@ -56,7 +56,7 @@ test('abs-capture-time is not offered, and not negotiated when a publisher has i
   );
 });
 
-test('a transport is what mediasoup-client takes: plain JSON with exactly its fields', async (t) => {
+test('a transport is plain JSON with exactly the fields of mediasoup-client', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const { media } = await openPeer(openRoom(mediaWorkerPool), 'p');
   const withData = await media.createTransport('send', { sctp: true });
@@ -67,7 +67,7 @@ test('a transport is what mediasoup-client takes: plain JSON with exactly its fi
   assert.deepEqual(Object.keys(without).sort(), ['dtlsParameters', 'iceCandidates', 'iceParameters', 'id']);
 });
 
-test('a published track is received by another peer: paused, resumed, layers and priority set, gone with its publisher', async (t) => {
+test('a track is received by another peer with pause, resume, layers and priority, and ends with its publisher', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const capabilities = await room.rtpCapabilities();
@@ -109,7 +109,7 @@ test('a published track is received by another peer: paused, resumed, layers and
   await a.media.setPaused('video', true);
   a.media.unpublish('audio');
   await assert.rejects(b.media.subscribe('audio', capabilities), code('track_not_found'));
-  await eventually('subscription gone', () => mediaWorkerPool.load().forwardedTracks === 1);
+  await eventually('subscription closed', () => mediaWorkerPool.load().forwardedTracks === 1);
   await assert.rejects(b.media.resumeSubscription('audio'), code('track_not_found'));
   b.media.unsubscribe('video');
   assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
@@ -117,7 +117,7 @@ test('a published track is received by another peer: paused, resumed, layers and
   a.media.unpublish('audio');
 });
 
-test('each codec that a room takes is named in lower case; layers of SVC count as simulcast', async (t) => {
+test('each codec of a room has a lower-case name, and SVC layers count as simulcast', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const { media, send } = await openPeer(openRoom(mediaWorkerPool), 'p');
   const names: VideoName[] = ['VP8', 'H264', 'VP9', 'AV1'];
@@ -139,19 +139,19 @@ test('each codec that a room takes is named in lower case; layers of SVC count a
   });
 });
 
-test('an enforced codec refuses every other one', async (t) => {
+test('a room with an enforced codec rejects other codecs', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const { media, send } = await openPeer(openRoom(mediaWorkerPool, { videoCodec: 'h264' }), 'p');
   const publish = (name: VideoName) =>
     media.publish({ transportId: send, trackId: name, kind: 'video', rtpParameters: videoParameters(name, name), paused: false });
   await assert.rejects(
     publish('VP8'),
-    (error) => code('invalid_field')(error) && /^rtpParameters were refused: unsupported codec .*[^.]$/.test((error as Error).message),
+    (error) => code('invalid_field')(error) && /^rtpParameters were rejected: unsupported codec .*[^.]$/.test((error as Error).message),
   );
   assert.deepEqual(await publish('H264'), { encoding: 'h264', simulcast: false });
 });
 
-test('a receiver that cannot decode a track gets undefined, and may ask again with other capabilities', async (t) => {
+test('a receiver that cannot decode a track gets undefined, and may retry with other capabilities', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const capabilities = (await room.rtpCapabilities()) as RtpCapabilities;
@@ -164,7 +164,7 @@ test('a receiver that cannot decode a track gets undefined, and may ask again wi
   await assert.rejects(b.media.subscribe('t', { codecs: [null] }), code('invalid_field'));
 });
 
-test('who subscribes twice at once gets the same; who unsubscribes or leaves meanwhile leaves nothing', async (t) => {
+test('concurrent subscriptions share one result, and leaving or unsubscribing meanwhile leaves nothing', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const capabilities = await room.rtpCapabilities();
@@ -200,11 +200,11 @@ test('a track that is unpublished while it is being subscribed leaves nothing', 
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
     a.media.unpublish(trackId);
     await pending.catch((error) => assert.ok(code('track_not_found')(error), String(error)));
-    await eventually('subscription gone', () => mediaWorkerPool.load().forwardedTracks === 0);
+    await eventually('subscription closed', () => mediaWorkerPool.load().forwardedTracks === 0);
   }
 });
 
-test('unknown transports and tracks, the wrong direction and ids that are taken are refused by name', async (t) => {
+test('unknown transports and tracks, wrong directions and used ids are rejected with their name', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const { media, send, recv } = await openPeer(room, 'p');
@@ -223,7 +223,7 @@ test('unknown transports and tracks, the wrong direction and ids that are taken 
   await assert.rejects(sender.subscribe('t', await room.rtpCapabilities()), code('not_found'));
 });
 
-test('a second transport of a direction closes the first with its tracks; of two at once one is left', async (t) => {
+test('a second transport of a direction closes the first with its tracks; of two concurrent ones one remains', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
@@ -245,7 +245,7 @@ test('a second transport of a direction closes the first with its tracks; of two
   assert.equal(second.status, 'fulfilled');
 });
 
-test('data tracks go over SCTP from one peer to another', async (t) => {
+test('data tracks are sent over SCTP from one peer to another', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
@@ -287,7 +287,7 @@ test('data tracks go over SCTP from one peer to another', async (t) => {
   await assert.rejects(b.media.subscribeData('f'), code('conflict'));
 });
 
-test('statistics: per track a list, per transport one entry, as plain JSON', async (t) => {
+test('stats are plain JSON: a list per track, one entry per transport', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
@@ -307,7 +307,7 @@ test('statistics: per track a list, per transport one entry, as plain JSON', asy
   await pending.catch((error) => assert.ok(error instanceof ServiceError));
 });
 
-test('after close everything fails with a ServiceError, and closing again is fine', async (t) => {
+test('after close every method throws a ServiceError, and close is idempotent', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const { media, send } = await openPeer(room, 'p');

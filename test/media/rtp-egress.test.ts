@@ -1,4 +1,4 @@
-// Media that goes to components: plain RTP out of a room of the real engine over loopback, and of the fake that stands for it elsewhere.
+// RTP egress to components: plain RTP of a room over loopback, from the real worker and from its fake.
 import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ const parametersOf = (mimeType: string, payloadType: number, clockRate: number, 
 const opus = parametersOf('audio/opus', 108, 48_000, { channels: 2 });
 const vp8 = parametersOf('video/VP8', 96, 90_000, { rtcpFeedback: [{ type: 'nack', parameter: 'pli' }] });
 
-/** RFC 4585, section 6.3.1, as mediasoup sends it: by itself. */
+/** RFC 4585, section 6.3.1, as mediasoup sends it: not in a compound packet. */
 const isPictureLoss = (packet: Buffer) => packet[1] === 206 && ((packet[0] ?? 0) & 0x1f) === 1;
 
 type Udp = { socket: Socket; port: number; received: Buffer[]; address: { ip: string; port: number } };
@@ -69,7 +69,7 @@ for (const [name, open] of engines) {
       return { room, to: await udp(t), ...(await publish(t, room, opus)) };
     };
 
-    test('an output is connected once, then tracks are subscribed over it', async (t) => {
+    test('an RTP egress is connected once, then tracks are subscribed over it', async (t) => {
       const { room, to, input } = await stage(t);
       const output = room.openOutput();
       await assert.rejects(output.subscribe('a'), code('conflict'));
@@ -87,7 +87,7 @@ for (const [name, open] of engines) {
       await assert.rejects(output.subscribe('a'), code('track_not_found'));
     });
 
-    test('nothing goes after close, which may come twice, and with the room', async (t) => {
+    test('after close, which is idempotent, or the end of the room nothing is sent', async (t) => {
       const { room, to } = await stage(t);
       const output = room.openOutput();
       await output.connect(to.address);
@@ -101,7 +101,7 @@ for (const [name, open] of engines) {
   });
 }
 
-test('RTP flows from resume on, with sender reports, and counts as forwarded', async (t) => {
+test('RTP flows after resume, with sender reports, and counts as forwarded', async (t) => {
   const began = Date.now();
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
@@ -135,12 +135,12 @@ test('RTP flows from resume on, with sender reports, and counts as forwarded', a
   );
   const [report] = to.received.filter(isRtcp).flatMap(parseSenderReports);
   const now = Date.now();
-  assert.ok(report && report.time > began - 10_000 && report.time < now + 10_000, 'its time is that of this machine');
+  assert.ok(report && report.time > began - 10_000 && report.time < now + 10_000, 'its time is that of the local clock');
   output.close();
   await eventually('nothing forwarded', () => mediaWorkerPool.load().forwardedTracks === 0);
 });
 
-test('a resumed video track asks its publisher for a key frame, and so does whoever misses one', async (t) => {
+test('a resumed video track requests a key frame of its publisher, and a receiver can request more', async (t) => {
   const room = openRoom(await engineFor(t));
   const { from, send } = await publish(t, room, vp8);
   send(rtpPacket({ payloadType: 96, sequence: 1, timestamp: 1, ssrc, marker: true }, Buffer.from([0x10, 1, 2, 3, 4])));
@@ -157,13 +157,13 @@ test('a resumed video track asks its publisher for a key frame, and so does whoe
   await eventually('a second request', () => asked() > before);
 });
 
-/** VP8 payload of a frame in three temporal layers: the descriptor of RFC 7741 section 4.2 and as much of a picture as tells a key frame. */
+/** VP8 payload in three temporal layers: the descriptor of RFC 7741 section 4.2, and the bytes that identify a key frame. */
 function layeredVp8({ picture, layer, sync, key }: { picture: number; layer: number; sync: boolean; key: boolean }): Buffer {
   const descriptor = [0x90, 0xe0, 0x80 | (picture >> 8), picture & 0xff, picture >> 2, (layer << 6) | (sync ? 0x20 : 0)];
   return Buffer.from([...descriptor, key ? 0x10 : 0x11, 2, 0, 0x9d, 0x01, 0x2a, 0x40, 0, 0xb4, 0]);
 }
 
-test('VP8 in one encoding of three temporal layers begins with the key frame that was asked for, then all layers come', async (t) => {
+test('VP8 with three temporal layers starts with the requested key frame, then has all layers', async (t) => {
   const room = openRoom(await engineFor(t));
   const { from, send } = await publish(t, room, { ...vp8, encodings: [{ ssrc, scalabilityMode: 'L1T3' }] });
   let picture = 0;
@@ -181,8 +181,8 @@ test('VP8 in one encoding of three temporal layers begins with the key frame tha
   };
   const pace = setInterval(sendOne, 10);
   t.after(() => clearInterval(pace));
-  // Long enough for the room to know that all layers are there.
-  await eventually('the first pictures', () => picture > 30);
+  // Long enough for the room to detect all layers.
+  await eventually('the first frames', () => picture > 30);
   const to = await udp(t);
   const output = room.openOutput();
   await output.connect(to.address);
@@ -190,7 +190,7 @@ test('VP8 in one encoding of three temporal layers begins with the key frame tha
   await output.resume('a');
   const pictures = () => to.received.filter((packet) => !isRtcp(packet)).flatMap((packet) => parseRtp(packet)?.payload ?? []);
   const layerOf = (payload: Buffer) => (payload[5] ?? 0) >> 6;
-  await eventually('pictures of all layers', () => new Set(pictures().map(layerOf)).size === 3);
+  await eventually('frames of all layers', () => new Set(pictures().map(layerOf)).size === 3);
   const [first] = pictures();
-  assert.deepEqual([first && layerOf(first), first && (first[6] ?? 1) & 1], [0, 0], 'the first picture is a key frame');
+  assert.deepEqual([first && layerOf(first), first && (first[6] ?? 1) & 1], [0, 0], 'the first frame is a key frame');
 });

@@ -1,4 +1,4 @@
-// Media of components: plain RTP that comes into a room of the real engine over loopback, and of the fake that stands for it elsewhere.
+// RTP ingress of components: plain RTP into a room over loopback, to the real worker and to its fake.
 import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -49,7 +49,7 @@ for (const [name, open] of engines) {
       return { room, from: { ip: '127.0.0.1', port: (await udp(t)).address().port } };
     };
 
-    test('an input is connected once, then published over', async (t) => {
+    test('an RTP ingress is connected once, then tracks are published over it', async (t) => {
       const { room, from } = await stage(t);
       const input = room.openInput();
       await assert.rejects(input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus }), code('conflict'));
@@ -64,7 +64,7 @@ for (const [name, open] of engines) {
       await assert.rejects(input.setPaused('a', true), code('track_not_found'));
     });
 
-    test('nothing goes after close, which may come twice, and with the room', async (t) => {
+    test('after close, which is idempotent, or the end of the room nothing is accepted', async (t) => {
       const { room, from } = await stage(t);
       const input = room.openInput();
       await input.connect(from);
@@ -78,7 +78,7 @@ for (const [name, open] of engines) {
   });
 }
 
-test('RTP counts from the connected address alone', async (t) => {
+test('only RTP of the connected address counts', async (t) => {
   const room = openRoom(await engineFor(t));
   const [own, stranger] = [await udp(t), await udp(t)];
   const input = room.openInput();
@@ -100,11 +100,11 @@ test('RTP counts from the connected address alone', async (t) => {
     );
   for (let sequence = 1; sequence <= 20; sequence += 1) send(stranger, sequence);
   for (let sequence = 100; sequence < 110; sequence += 1) send(own, sequence);
-  await eventually('what the connected address sent is counted', async () => Number(await counted()) >= 10);
+  await eventually('packets of the connected address are counted', async () => Number(await counted()) >= 10);
   assert.equal(await counted(), 10);
 });
 
-test('no component takes a port that phone calls, nodes of Kubernetes or media workers may be told to use', async (t) => {
+test('components use no port that calls, nodes of Kubernetes or media workers may be configured to use', async (t) => {
   const room = openRoom(await engineFor(t));
   const from = { ip: '127.0.0.1', port: (await udp(t)).address().port };
   const inputs = Array.from({ length: 30 }, () => room.openInput());
@@ -115,7 +115,7 @@ test('no component takes a port that phone calls, nodes of Kubernetes or media w
   );
 });
 
-test('a codec that the room does not take is refused', async (t) => {
+test('a codec that the room does not support is rejected', async (t) => {
   const room = openRoom(await engineFor(t), { videoCodec: 'vp8' });
   const input = room.openInput();
   await input.connect({ ip: '127.0.0.1', port: (await udp(t)).address().port });
@@ -124,7 +124,7 @@ test('a codec that the room does not take is refused', async (t) => {
   await assert.rejects(input.publish({ trackId: 'v', kind: 'video', rtpParameters }), code('invalid_field'));
 });
 
-test('fifty components that come and go leave no socket and no file open', async (t) => {
+test('fifty components that come and go leave no open socket or file', async (t) => {
   const packets = Array.from({ length: 500 }, (_, index) => opusPacket(50, index));
   const resources = await makeResources(t, { 'file_component_sources/a.ogg': oggFile(packets) });
   const { url, token, node } = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
@@ -141,6 +141,6 @@ test('fifty components that come and go leave no socket and no file open', async
   };
   const before = held();
   for (let count = 0; count < 50; count += 1) await round();
-  await eventually('no more is held than before', () => held() <= before);
+  await eventually('no more descriptors than before', () => held() <= before);
   assert.deepEqual([...(node.parts.rooms.find('r')?.components.all() ?? [])], []);
 });

@@ -1,4 +1,4 @@
-// Recordings that go to a real S3 server over REST: told when they are up, read there when their node is gone, never removed before.
+// Recordings in S3 over REST: upload events, reads after the loss of the node, and no deletion before the upload.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, tim
 const report = async (api: ApiClient, id: string) => reportSchema.parse((await api.get(`/recording/${id}`)).body);
 const used = { SVC_COMPONENTS_USED: 'file recording' };
 
-test('a recording with keys of its own is up after its room: its webhook and sockets hear of it, and nothing shows the keys', async (t) => {
+test('a recording with its own keys is uploaded after its room; webhook and sockets are notified, and keys are never shown', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await withSources(t, 5);
   const receiver = await startReceiver(t);
@@ -34,8 +34,8 @@ test('a recording with keys of its own is up after its room: its webhook and soc
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
   for (const [options, sentence] of [
     [{ credentials: { bucket: 'bkt' } }, 'Required field credentials.accessKeyId is missing'],
-    [{ pathPrefix: 'x' }, 'pathPrefix is for recordings with credentials'],
-    [{ credentials: { ...s3.place, pathPrefix: 'x' }, pathPrefix: 'y' }, 'pathPrefix is given twice'],
+    [{ pathPrefix: 'x' }, 'pathPrefix requires credentials'],
+    [{ credentials: { ...s3.place, pathPrefix: 'x' }, pathPrefix: 'y' }, 'pathPrefix is set twice'],
     [
       { credentials: { ...s3.place, endpoint: 'ftp://x' } },
       'Expected credentials.endpoint to be an http or https URL, got: a value that is not shown here',
@@ -50,14 +50,14 @@ test('a recording with keys of its own is up after its room: its webhook and soc
   const properties = { subscribeMode: 'auto', pathPrefix: 'tenant//a', credentials };
   assert.deepEqual((await api.get(`/room/r/component/${recorder}`)).body.data.properties, properties);
   await addComponent(api, 'file', { filePath: 'green.h264' });
-  await eventually('pictures on the disk', async () => (await recordedBytes(resources, '.mkv')) > 18_000);
+  await eventually('video on the disk', async () => (await recordedBytes(resources, '.mkv')) > 18_000);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   assert.deepEqual((await report(api, id)).upload, { state: 'pending' });
   await s3.stop();
   assert.equal((await api.delete('/room/r')).status, 204);
   const listed = async () => (await api.get('/recording?details=true')).body.recordings[0];
   await eventually('why the upload waits', async () => (await listed()).upload.problem === 'S3 cannot be reached (ECONNREFUSED)');
-  // Beyond its time to live.
+  // Longer than its TTL.
   await sleep(3500);
   const { upload, state, type, roomId } = await listed();
   assert.deepEqual([upload.state, state, type, roomId], ['pending', 'finished', 'recording', 'r']);
@@ -74,11 +74,11 @@ test('a recording with keys of its own is up after its room: its webhook and soc
   const copy = join(resources, 'copy.mkv');
   await writeFile(copy, (await s3.read(names.find((name) => name.endsWith('.mkv')) ?? '')) ?? '');
   for (const picture of await colors(copy)) assertColor(picture, green);
-  await eventually('the end of its time', async () => (await api.get(`/recording/${id}`)).status === 404);
+  await eventually('its expiry', async () => (await api.get(`/recording/${id}`)).status === 404);
   assert.deepEqual([(await api.get('/recording')).body, (await s3.names()).length], [{ data: [], incomplete: [] }, 2]);
 });
 
-test('a bucket that is not there is told to the webhook while the recording runs; once it is made, the recording goes up', async (t) => {
+test('a missing bucket is reported to the webhook while the recording runs; once it exists, the recording is uploaded', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await withSources(t, 5);
   const receiver = await startReceiver(t);
@@ -89,7 +89,7 @@ test('a bucket that is not there is told to the webhook while the recording runs
   await addComponent(api, 'file', { filePath: 'green.h264' });
   const isTold = (type: string) => receiver.untilTrue((received) => received.some(({ event }) => event.type === type));
   await isTold('RecordingUploadCrashed');
-  await eventually('pictures on the disk', async () => (await recordedBytes(resources, '.mkv')) > 18_000);
+  await eventually('video on the disk', async () => (await recordedBytes(resources, '.mkv')) > 18_000);
   const told = receiver.received.find(({ event }) => event.type === 'RecordingUploadCrashed')?.event;
   const reason = 'S3 has no bucket later';
   const [id = ''] = (await api.get('/recording')).body.data as string[];
@@ -97,7 +97,7 @@ test('a bucket that is not there is told to the webhook while the recording runs
   assert.equal((await api.get(`/room/r/component/${recorder}`)).body.data.properties.uploadProblem, reason);
   assert.equal((await api.delete('/room/r')).status, 204);
   await eventually('why it waits', async () => (await report(api, id)).upload?.problem === reason);
-  assert.ok((await recordedBytes(resources, '.mkv')) > 0, 'its files stay');
+  assert.ok((await recordedBytes(resources, '.mkv')) > 0, 'its files remain');
   await s3.makeBucket('later');
   await isTold('RecordingUploaded');
   assert.deepEqual(
@@ -106,7 +106,7 @@ test('a bucket that is not there is told to the webhook while the recording runs
   );
 });
 
-test('a node that has a storage takes no other; what it no longer has itself it serves from there, and removes there', async (t) => {
+test('a node with a storage rejects others, and serves and deletes recordings in S3 that it no longer has', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await withSources(t, 3);
   const env = { ...used, ...s3.env, SVC_S3_PATH_PREFIX: 'kept', SVC_RESOURCES_BASE_PATH: resources, SVC_RAW_RECORDING_TTL: '1' };
@@ -123,7 +123,7 @@ test('a node that has a storage takes no other; what it no longer has itself it 
   }
   const recorder = await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
-  await eventually('sound on the disk', async () => (await recordedBytes(resources, '.webm')) > 12_000);
+  await eventually('audio on the disk', async () => (await recordedBytes(resources, '.webm')) > 12_000);
   await api.delete(`/room/r/component/${recorder}`);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
   const { tracks } = await report(api, id);
@@ -131,7 +131,7 @@ test('a node that has a storage takes no other; what it no longer has itself it 
   const get = (headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`${node.url}${path}`, { method, headers: { authorization: `Bearer ${node.token}`, ...headers } });
   const local = Buffer.from(await (await get()).arrayBuffer());
-  await eventually('the end of its time', async () => !existsSync(join(resources, 'recordings', id)));
+  await eventually('its expiry', async () => !existsSync(join(resources, 'recordings', id)));
   assert.equal((await report(api, id)).upload?.state, 'done');
   const whole = await get();
   assert.deepEqual([whole.status, whole.headers.get('content-type'), whole.headers.get('accept-ranges')], [200, 'video/webm', 'bytes']);
@@ -159,7 +159,7 @@ test('a node that has a storage takes no other; what it no longer has itself it 
   assert.deepEqual([await s3.names(), (await api.delete(`/recording/${id}`)).status], [[], 404]);
 });
 
-/** A node of its own that records for a room, and another that is asked for everything. `what`: no other cluster has it in its names. */
+/** A node that records for a room, and another that gets all requests. `what`: makes the node names unique. */
 async function recordAtAnother(t: TestContext, s3: S3Server, what: string) {
   const resources = await withSources(t, 40);
   const receiver = await startReceiver(t);
@@ -177,13 +177,14 @@ async function recordAtAnother(t: TestContext, s3: S3Server, what: string) {
   const owner = await start();
   const together = async () => (await api.get('/health')).body.data.distribution.nodesInCluster === 2;
   await eventually('the cluster', together);
-  // Its load is asked for: a node that does not tell it within a second, as one that has just started may not, gets no room for five.
+  // Creating a room needs the load of a node: a node that does not report it within a second, for example at its start, gets no room for
+  // five.
   await eventually('the room', async () => (await api.post('/room', { roomId: 'r', webhookUrl: receiver.url })).status === 201);
   await addComponent(api, 'recording');
   return { receiver, other, api, start, owner, together };
 }
 
-test('a node that ends tells of what goes up meanwhile, on its own sockets and on those of others', async (t) => {
+test('a node that shuts down reports its uploads on its sockets and on those of other nodes', async (t) => {
   const s3 = await startS3Server(t);
   const { receiver, other, api, owner } = await recordAtAnother(t, s3, 'ends');
   const sockets = await Promise.all(
@@ -204,7 +205,7 @@ test('a node that ends tells of what goes up meanwhile, on its own sockets and o
   assert.deepEqual(await owner.ended, { code: 0, signal: null });
 });
 
-test('a node that is killed in the middle loses seconds: another serves what went up, and the next start brings the rest', async (t) => {
+test('a killed node loses seconds: another node serves the uploaded pieces, and the next start uploads the rest', async (t) => {
   const s3 = await startS3Server(t);
   const { receiver, other, api, start, owner, together } = await recordAtAnother(t, s3, 'killed');
   await addComponent(api, 'file', { filePath: 'green.h264' });
@@ -225,7 +226,7 @@ test('a node that is killed in the middle loses seconds: another serves what wen
   const copy = join(await makeResources(t), 'copy.mkv');
   await writeFile(copy, bytes);
   const pictures = await colors(copy);
-  assert.ok(pictures.length > 7 * 30, `${pictures.length} pictures`);
+  assert.ok(pictures.length > 7 * 30, `${pictures.length} frames`);
   for (const picture of pictures) assertColor(picture, green);
 
   await start();

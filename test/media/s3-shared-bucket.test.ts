@@ -1,4 +1,4 @@
-// A bucket that others share: of a real S3 server the node lists, serves and removes its own folders, those of release 0.7.0 included, and no others.
+// Shared bucket: a node lists, serves and deletes only its own folders, including those of release 0.7.0.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
@@ -15,7 +15,7 @@ const foreign = [
   `pieces-${time}/.chunks/a.webm/no-piece`,
 ];
 
-test('foreign folders are neither listed, read nor removed; those of release 0.7.0 are ours and get their marker', async (t) => {
+test('foreign folders are not listed, read or deleted; folders of release 0.7.0 are, and get their marker', async (t) => {
   const s3 = await startS3Server(t);
   const store = new S3Store(s3.place);
   t.after(() => store.close());

@@ -1,4 +1,4 @@
-// A stream that is kept in a real S3 server: up while its room lives, told once all of it is, played from there when its node has it no more.
+// Persistent stream in S3: uploaded while its room runs, reported when complete, and played from S3 after its node lost it.
 import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { startNode } from '../kit/processes/start-node.ts';
 
 const small = { width: 320, height: 180, framerate: 24, segmentDuration: 1 };
 
-test('a persistent stream is playable, goes up while it is made, is told of after its room, and is played from S3 alone', async (t) => {
+test('a persistent stream is uploaded while it runs, reported after its room, and played from S3 alone', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await makeResources(t);
   await makeVideo(join(resources, 'file_component_sources', 'green.h264'), '0x1EC81E', 80);
@@ -28,7 +28,7 @@ test('a persistent stream is playable, goes up while it is made, is told of afte
   await socket.request('subscribe', { events: 'all' });
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
   for (const [options, sentence] of [
-    [{ s3: s3.place }, 'Option s3 is for persistent streams only: the others are not kept'],
+    [{ s3: s3.place }, 'Option s3 requires persistent: true, because other streams are not stored'],
     [
       { s3: s3.place, persistent: true },
       'Conflicting S3 credentials supplied via environment variables and the REST API. Overrides on existing values are disallowed',
@@ -52,7 +52,7 @@ test('a persistent stream is playable, goes up while it is made, is told of afte
   );
   const id = receiver.received.at(-1)?.event.recordingId ?? '';
 
-  // What its node had is gone: disks are lost.
+  // The files of the node are deleted, as after a lost disk.
   await rm(join(resources, 'recordings', id), { recursive: true });
   const { token } = (await api.post('/hls/r/token', {})).body.data;
   const folder = join(resources, 'fetched');
@@ -71,12 +71,12 @@ test('a persistent stream is playable, goes up while it is made, is told of afte
   const film = join(folder, 'film.mp4');
   await writeFile(film, Buffer.concat([await get(init), ...(await Promise.all(listed.map(get)))]));
   const pictures = await colors(film);
-  // Of 24 a second; a busy machine leaves some out.
-  assert.ok(pictures.length >= 3 * 12, `${pictures.length} pictures`);
+  // Of 24 a second; a busy machine drops some.
+  assert.ok(pictures.length >= 3 * 12, `${pictures.length} frames`);
   assertColor(pictures.at(-2), [30, 200, 30]);
 });
 
-test('a stream whose keys are refused is told to the webhook before it ends, and stays on its node', async (t) => {
+test('rejected keys of a stream are reported to the webhook before its end, and the stream stays on its node', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await makeResources(t);
   await makeVideo(join(resources, 'file_component_sources', 'green.h264'), '0x1EC81E', 80);
@@ -89,7 +89,7 @@ test('a stream whose keys are refused is told to the webhook before it ends, and
   const { body: made } = await postWhenIdle(api, '/room/r/component', { type: 'hls', options });
   await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'HlsUploadCrashed'));
   const told = receiver.received.find(({ event }) => event.type === 'HlsUploadCrashed')?.event;
-  const reason = 'S3 refuses the keys (XAdminUserNotFound)';
+  const reason = 'S3 rejected the access key (XAdminUserNotFound)';
   assert.deepEqual([told?.componentId, told?.reason], [made.data.id, reason]);
   assert.equal((await api.get(`/room/r/component/${made.data.id}`)).body.data.properties.uploadProblem, reason);
   assert.equal((await api.delete('/room/r')).status, 204);

@@ -1,4 +1,4 @@
-// Folders on their way to a real S3 server: large ones, slow and broken ways, keys that are refused, restarts, and what is removed when.
+// Uploads of folders to S3: large files, slow and broken connections, rejected keys, restarts, and deletion.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -63,7 +63,7 @@ async function stage(t: TestContext) {
 const jobs = async (resources: string) =>
   (await readdir(join(resources, 'uploads')).catch(() => [])).filter((name) => name.endsWith('.json'));
 
-test('pieces of what grows, whole files, parts of large ones: all arrives as it is, pieces go, and an event says so', async (t) => {
+test('growing files are uploaded in pieces, large ones in parts; all content is identical, pieces are deleted, and an event reports it', async (t) => {
   const { place, names, read } = await startS3Server(t);
   const { folder, open, state, resources } = await stage(t);
   const { uploads, heard } = await open();
@@ -72,7 +72,7 @@ test('pieces of what grows, whole files, parts of large ones: all arrives as it 
   upload?.fileGrew('grown.webm');
   const grown = randomBytes(300_000);
   const path = join(folder, 'grown.webm');
-  // At once: a file that is being written has a part of its length for a moment, and pieces of it would be others.
+  // Written atomically, because pieces of a partial write would differ.
   const grow = async (bytes: Buffer) => {
     await writeFile(join(resources, 'grown'), bytes);
     await rename(join(resources, 'grown'), path);
@@ -85,7 +85,7 @@ test('pieces of what grows, whole files, parts of large ones: all arrives as it 
   await eventually('the piece is up', () => there(chunk(100_000)), { every: 10 });
   assert.deepEqual(Buffer.concat([(await read(chunk(0))) ?? '', (await read(chunk(100_000))) ?? ''] as Buffer[]), grown);
   upload?.add('grown.webm');
-  await eventually('the pieces go', async () => !(await there(chunk(0))), { every: 10 });
+  await eventually('the pieces are deleted', async () => !(await there(chunk(0))), { every: 10 });
   assert.deepEqual(await read(`a/b/${id}/grown.webm`), grown);
   const large = randomBytes(20 * 1024 * 1024 + 17);
   await writeFile(join(folder, 'large.mkv'), large);
@@ -112,12 +112,12 @@ test('pieces of what grows, whole files, parts of large ones: all arrives as it 
     recordingId: id,
   };
   assert.deepEqual([said, webhookUrl], [expected, 'http://w/']);
-  await eventually('the job to be forgotten', () => uploads.figures().pending === 0);
+  await eventually('the job is deleted', () => uploads.figures().pending === 0);
   await eventually('no job is left', async () => (await jobs(resources)).length === 0, { every: 5 });
   assert.ok(uploads.figures().bytes > large.length);
 });
 
-test('a server that is down is tried again until it is back; meanwhile the report says why, and a second process leaves it alone', async (t) => {
+test('an unavailable server is retried until it is back; the report has the reason, and a second process does not interfere', async (t) => {
   const server = await startS3Server(t);
   const { folder, open, state } = await stage(t);
   const { uploads, heard } = await open({ settings: { problemAfter: 50 } });
@@ -131,7 +131,7 @@ test('a server that is down is tried again until it is back; meanwhile the repor
   upload?.add('a.webm');
   upload?.finish();
   await eventually('three failures', () => uploads.figures().failures >= 3);
-  await eventually('that it is told', () => problems.length > 0);
+  await eventually('the event', () => problems.length > 0);
   const other = await open();
   assert.equal(other.uploads.figures().pending, 0);
   assert.deepEqual(await state(), { state: 'pending', problem: 'S3 cannot be reached (ECONNREFUSED)' });
@@ -142,7 +142,7 @@ test('a server that is down is tried again until it is back; meanwhile the repor
   assert.deepEqual(problems, ['S3 cannot be reached (ECONNREFUSED)', null]);
 });
 
-test('what is refused for good is an event at the second refusal; it is tried again all the same, and the keys stand nowhere', async (t) => {
+test('a permanent rejection is an event at the second failure, is still retried, and no file contains the keys', async (t) => {
   const { place, names } = await startS3Server(t);
   const { folder, open, state, resources } = await stage(t);
   const { log, lines } = recordedLog();
@@ -154,8 +154,8 @@ test('what is refused for good is an event at the second refusal; it is tried ag
   await writeFile(join(folder, 'a.webm'), 'a');
   // Its component still runs.
   upload?.add('a.webm');
-  await eventually('that it is told', () => first.heard.length > 0);
-  const reason = 'S3 refuses the keys (SignatureDoesNotMatch)';
+  await eventually('the event', () => first.heard.length > 0);
+  const reason = 'S3 rejected the access key (SignatureDoesNotMatch)';
   const [{ event, webhookUrl, failures = 0 } = {}] = first.heard;
   assert.deepEqual(
     [event?.id, event?.type, event?.reason, webhookUrl, failures, problems],
@@ -166,14 +166,14 @@ test('what is refused for good is an event at the second refusal; it is tried ag
   assert.deepEqual([await state(), await names()], [{ state: 'pending', problem: reason }, []]);
   await first.uploads.close(0);
   const next = await open({ log, settings: { maxAge: 300 } });
-  await eventually('that it is given up', () => next.uploads.figures().givenUp === 1);
+  await eventually('it fails permanently', () => next.uploads.figures().givenUp === 1);
   const left = [(await state())?.state, await readFile(join(folder, 'a.webm'), 'utf8')];
   assert.deepEqual([left, await names(), first.heard.length, next.heard], [['failed', 'a'], [], 1, []]);
   await eventually('no job is left', async () => (await jobs(resources)).length === 0, { every: 5 });
   assert.doesNotMatch(JSON.stringify([lines, first.heard, await readReportFile(folder)]), /this-is-not|key-id/);
 });
 
-test('what cannot be reached for too long is given up with an event', async (t) => {
+test('an upload that fails for too long fails permanently with an event', async (t) => {
   const server = await startS3Server(t);
   const { folder, open, state } = await stage(t);
   const { uploads, heard } = await open({ place: () => server.place, settings: { maxAge: 300 } });
@@ -185,19 +185,19 @@ test('what cannot be reached for too long is given up with an event', async (t) 
   assert.deepEqual([heard[0]?.event.type, said, problem], ['RecordingUploadCrashed', 'failed', 'S3 cannot be reached (ECONNREFUSED)']);
 });
 
-test('a server that takes connections and says nothing is given up by the call, not for ever', async (t) => {
+test('a request to a server that accepts connections but never responds times out', async (t) => {
   const silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   t.after(() => silent.close());
   const { port } = silent.address() as AddressInfo;
   const store = new S3Store({ bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 's', endpoint: `http://127.0.0.1:${port}` });
   t.after(() => store.close());
-  await assert.rejects(store.look('x', new AbortController().signal, 200), { fault: 'failed', message: 'S3 did not answer in time' });
+  await assert.rejects(store.look('x', new AbortController().signal, 200), { fault: 'failed', message: 'S3 did not respond in time' });
   const gone = AbortSignal.timeout(100);
   await assert.rejects(store.look('x', gone, 60_000), { name: 'TimeoutError' });
 });
 
-test('a failure that passes is no problem of the component', async (t) => {
+test('a temporary failure is no problem of the component', async (t) => {
   const server = await startS3Server(t);
   const { folder, open } = await stage(t);
   const { uploads, heard } = await open({ settings: { problemAfter: 600_000 } });
@@ -214,7 +214,7 @@ test('a failure that passes is no problem of the component', async (t) => {
   assert.deepEqual(problems, []);
 });
 
-test('what the storage of the node refuses goes up with other keys, once it has them', async (t) => {
+test('an upload that the storage of the node rejects succeeds with other keys, once configured', async (t) => {
   const { place, names } = await startS3Server(t);
   const { folder, open, resources } = await stage(t);
   let own: S3Target | null = { ...place, accessKeyId: 'nobody' };
@@ -235,7 +235,7 @@ test('what the storage of the node refuses goes up with other keys, once it has 
   assert.equal(await uploads.begin(planOf(undefined), folder), undefined);
 });
 
-test('a large file over a slow way that breaks is taken up where it was, also by the next process', async (t) => {
+test('an interrupted upload of a large file over a slow connection is resumed, also by the next process', async (t) => {
   const server = await startS3Server(t);
   const way = await startTcpProxy(t, server.port);
   const place = { ...server.place, endpoint: `http://127.0.0.1:${way.port}` };
@@ -264,13 +264,13 @@ test('a large file over a slow way that breaks is taken up where it was, also by
   assert.deepEqual(
     parts.filter((range) => !large.subarray(...range).equals(stored.subarray(...range))),
     [],
-    'parts that are not as they were',
+    'changed parts',
   );
   const report = next.uploads.figures().bytes + sent - large.length;
   assert.ok(report > 0 && report < 1000, `${report} bytes were sent more than there are`);
 });
 
-test('a part that is as long as it should be and holds something else is sent again', async (t) => {
+test('a part with the right size but other content is uploaded again', async (t) => {
   const server = await startS3Server(t);
   const { folder, open } = await stage(t);
   const part = 8 * 1024 * 1024;
@@ -292,7 +292,7 @@ test('a part that is as long as it should be and holds something else is sent ag
   assert.ok(bytes > part && bytes < 2 * part, `${bytes} bytes were sent`);
 });
 
-test('what was left before its end waits for whoever finishes its files; what is removed is removed from S3 too', async (t) => {
+test('an orphaned upload waits until its files are finished; a deleted recording is deleted from S3 too', async (t) => {
   const server = await startS3Server(t);
   const { folder, open, resources } = await stage(t);
   const first = await open();
@@ -309,18 +309,18 @@ test('what was left before its end waits for whoever finishes its files; what is
   const resumed = await next.uploads.resume(id);
   assert.deepEqual([await next.uploads.orphaned('recording'), await next.uploads.resume(id)], [[], undefined]);
   resumed?.relocated(kept);
-  // While it is not finished it is being made.
+  // Still being recorded while it is not finished.
   next.uploads.discard(id);
   await server.stop();
   resumed?.finish();
   await eventually('a failure', () => next.uploads.figures().failures > 0);
   next.uploads.discard(id);
   await server.start();
-  await eventually('the job to be forgotten', () => next.uploads.figures().pending === 0);
+  await eventually('the job is deleted', () => next.uploads.figures().pending === 0);
   assert.deepEqual([await server.names(), next.heard], [[], []]);
 });
 
-test('more objects than one answer of S3 holds are listed and removed', async (t) => {
+test('more objects than one S3 response contains are listed and deleted', async (t) => {
   const { place, names } = await startS3Server(t);
   const store = new S3Store({ ...place, pathPrefix: 'deep' });
   t.after(() => store.close());
@@ -339,7 +339,7 @@ test('more objects than one answer of S3 holds are listed and removed', async (t
   assert.deepEqual([await names(), await store.look(`${id}/1`, signal)], [[], undefined]);
 });
 
-test('what is rendered later goes to where the folder went, with the same keys, also by the next process; the keys go with the folder', async (t) => {
+test('a file rendered later is uploaded next to its folder with the same keys, also by the next process; the keys are deleted with the folder', async (t) => {
   const { place, names, read } = await startS3Server(t);
   const { folder, open, state, resources } = await stage(t);
   const first = await open();
@@ -348,7 +348,7 @@ test('what is rendered later goes to where the folder went, with the same keys, 
   upload?.finish();
   await eventually('the end of the upload', () => first.heard.length === 1);
   await first.uploads.close(0);
-  assert.deepEqual(await jobs(resources), [], 'the next process would do it, and tell of it, once more');
+  assert.deepEqual(await jobs(resources), [], 'the next process would upload and report it again');
   const kept = join(resources, 'uploads', 'kept', `${id}.json`);
   assert.equal((await stat(kept)).mode & 0o777, 0o600);
   const { uploads, heard } = await open();
@@ -356,7 +356,7 @@ test('what is rendered later goes to where the folder went, with the same keys, 
     await writeFile(join(folder, 'rendered.mp4'), text);
     await uploads.reopen(id);
     await eventually('the rendering', async () => (await state())?.state === 'done');
-    assert.equal(String(await read(`p/${id}/rendered.mp4`)), text, 'of the same size it is another all the same');
+    assert.equal(String(await read(`p/${id}/rendered.mp4`)), text, 'a file of the same size with other content');
   }
   assert.deepEqual(
     await names(),
@@ -364,17 +364,17 @@ test('what is rendered later goes to where the folder went, with the same keys, 
   );
   assert.deepEqual(heard, []);
   await rename(folder, join(resources, 'gone'));
-  await eventually('the keys to be gone', async () => (await readdir(join(resources, 'uploads', 'kept'))).length === 0);
+  await eventually('the keys are deleted', async () => (await readdir(join(resources, 'uploads', 'kept'))).length === 0);
 });
 
-test('what is rendered while the rest still goes up is up before the report says so, in S3 and on disk', async (t) => {
+test('a file rendered during an upload is uploaded before the report in S3 and on disk mentions it', async (t) => {
   const { place, names, port } = await startS3Server(t);
   const proxy = await startTcpProxy(t, port);
   const { folder, open, state } = await stage(t);
   const { uploads, heard } = await open();
   await writeFile(join(folder, 'a.webm'), 'a');
   const upload = await uploads.begin(planOf({ ...place, endpoint: `http://127.0.0.1:${proxy.port}` }), folder);
-  // Each question takes so long that there is time between two of them.
+  // Requests take long enough to act between two of them.
   proxy.throttle(1_500);
   upload?.finish();
   const isThere = async (name: string) => (await names()).includes(`${id}/${name}`);
@@ -383,17 +383,17 @@ test('what is rendered while the rest still goes up is up before the report says
   await writeFile(join(folder, 'rendered.mp4'), 'picture');
   await uploads.reopen(id);
   await eventually('the report', () => isThere('report.json'));
-  assert.ok(await isThere('rendered.mp4'), 'it is missing while the report in S3 says that all is there');
+  assert.ok(await isThere('rendered.mp4'), 'it is missing while the report in S3 lists it');
   proxy.throttle(undefined);
   await eventually('the end of the upload', () => heard.length === 1);
   assert.equal((await state())?.state, 'done');
 });
 
-test('where the keys are not known any more, the report says that what was rendered is not uploaded', async (t) => {
+test('if the keys are no longer stored, the report states that the rendered file is not uploaded', async (t) => {
   const { folder, open, state } = await stage(t);
   await writeReportFile(folder, { id, roomId: 'r', upload: { state: 'done' } });
   const { uploads } = await open();
   await uploads.reopen(id);
   const { state: said, problem } = (await state()) ?? {};
-  assert.deepEqual([said, problem], ['failed', 'What was rendered cannot be uploaded: the keys of its storage are not known any more']);
+  assert.deepEqual([said, problem], ['failed', 'The rendered file cannot be uploaded: the keys of its storage are not stored any more']);
 });

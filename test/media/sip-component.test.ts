@@ -1,4 +1,4 @@
-// Telephones of a real node, asked for at another one: calls over REST with their events and tracks, refusals, the end of a room and of a process.
+// SIP components over REST through another node: calls with events and tracks, errors, and the end of a room and of a process.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
@@ -15,11 +15,11 @@ import * as far from '../kit/sip/sipp.ts';
 type Stage = NodePair & {
   kamailio: Kamailio;
   farEndPort: number;
-  /** Adds a telephone and waits until it is registered. */
+  /** Adds a sip component and waits until it is registered. */
   createSip: (options?: Record<string, unknown>) => Promise<string>;
-  /** A far side that takes so many calls, and echoes until each is hung up; this telephone has called it. */
+  /** A remote party that accepts `calls` calls and echoes until each ends; the component has called it. */
   called: (id: string, calls?: number) => Promise<far.Sipp>;
-  /** The next event of this kind that nobody has waited for yet. */
+  /** The next event of this type that was not returned before. */
   told: (type: RoomEvent['type']) => Promise<RoomEvent>;
 };
 
@@ -28,7 +28,7 @@ const number = '+49123456';
 async function stage(t: TestContext, more: Record<string, string> = {}): Promise<Stage> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'sip file', SVC_SIP_PORT: String(firstPort), ...more } });
-  // It is there until the nodes have ended: telephones take their registrations back.
+  // Runs until the nodes have ended, because user agents unregister.
   const kamailio = await Kamailio.start(t, { farEndPort });
   const socket = await PeerSocket.enter(pair.nonOwner.serverSocketUrl, pair.nonOwner.token);
   t.after(() => socket.cut());
@@ -53,7 +53,7 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
         const came = socket.frames.flatMap((frame) =>
           'event' in frame && frame.event === 'roomEvent' ? JSON.stringify(frame.data).slice(0, 400) : [],
         );
-        assert.fail(`no ${type} came: ${came.slice(-6).join('\n')}`);
+        assert.fail(`no ${type} arrived: ${came.slice(-6).join('\n')}`);
       })) as RoomEvent;
     seen.add(event.id);
     return event;
@@ -68,7 +68,7 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
   return { ...pair, kamailio, farEndPort, createSip, called, told };
 }
 
-/** The youngest of this test's own children that is one. */
+/** The newest child process of this test that runs a user agent. */
 async function sipProcess(): Promise<number> {
   let youngest = { pid: 0, start: -1 };
   for (const entry of await readdir('/proc')) {
@@ -76,16 +76,16 @@ async function sipProcess(): Promise<number> {
     const [command, stat] = await Promise.all(
       ['cmdline', 'stat'].map((name) => readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => '')),
     );
-    // proc_pid_stat(5): its parent, and when it started, which ids do not tell as they begin anew.
+    // proc_pid_stat(5): parent and start time; process ids are reused, so their order is not enough.
     const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
     const [parent, start] = [Number(fields[1]), Number(fields[19])];
     if (command?.includes('sip-main.ts') && parent === process.pid && start > youngest.start) youngest = { pid: Number(entry), start };
   }
-  if (youngest.pid === 0) throw new Error('no telephone runs');
+  if (youngest.pid === 0) throw new Error('no user agent runs');
   return youngest.pid;
 }
 
-test('a call out is made, heard, told and hung up at the wrong node; a call in comes with its number', async (t) => {
+test('a call is started, heard, reported and hung up through the other node; an incoming call has its number', async (t) => {
   const { api, farEndPort, kamailio, createSip, told } = await stage(t);
   const id = await createSip({ answerIncoming: true });
   const path = `/sip/r/${id}/call`;
@@ -110,7 +110,7 @@ test('a call out is made, heard, told and hung up at the wrong node; a call in c
   const { status, body } = await api.post(path, { phoneNumber: number });
   assert.equal(status, 201);
   const call = { id: body.data.id, phoneNumber: number, direction: 'outgoing' };
-  // As it is when that is answered: it may ring by then.
+  // State at the time of the response: it may ring by then.
   assert.deepEqual(body.data, { ...call, state: body.data.state });
   assert.match(body.data.state, /^(calling|ringing|active)$/);
   assert.deepEqual((await told('SipCallRinging')).call, call);
@@ -140,7 +140,7 @@ test('a call out is made, heard, told and hung up at the wrong node; a call in c
   await caller.done();
 });
 
-test('what cannot be called is refused in words', async (t) => {
+test('invalid calls are rejected with a message', async (t) => {
   const { api, createSip, kamailio } = await stage(t);
   const id = await createSip();
   const refusals = [
@@ -155,7 +155,7 @@ test('what cannot be called is refused in words', async (t) => {
     const answer = await api.post(path, asked);
     assert.deepEqual([answer.status, answer.body.code], [status, code], `${path} ${JSON.stringify(asked)}: ${JSON.stringify(answer.body)}`);
   }
-  assert.equal((await api.delete(`/sip/r/${id}/call`)).status, 204, 'no calls are hung up too');
+  assert.equal((await api.delete(`/sip/r/${id}/call`)).status, 204, 'hanging up without calls succeeds');
   await kamailio.stop();
   await eventually('registered: false', async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === false);
   const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
@@ -182,20 +182,20 @@ test('what cannot be called is refused in words', async (t) => {
   }
 });
 
-test('telephones and calls that the node cannot carry are refused with the reason, out and in, until one has ended', async (t) => {
-  // Of a telephone and one call.
+test('components and calls beyond the CPU budget are rejected with the reason, in both directions, until one has ended', async (t) => {
+  // Budget of one user agent and one call.
   const { api, owner, kamailio, createSip, called, told } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
   const id = await createSip({ answerIncoming: true });
   const callee = await called(id);
   const path = `/sip/r/${id}/call`;
   const full = await api.post(path, { phoneNumber: number });
-  const sentence = 'This node cannot carry one more phone call: components may use 0.15 cores, 0.13 are in use and 0.03 would be needed';
+  const sentence = 'This node has no capacity for one more phone call: 0.03 cores are required, and 0.13 of 0.15 are reserved';
   assert.deepEqual([full.status, full.body], [503, { errors: sentence, code: 'unavailable' }]);
   await owner.node.parts.rooms.createRoom({ roomId: 's' });
   const registrarCredentials = { address: `127.0.0.1:${kamailio.port}`, ...account };
   const other = await api.post('/room/s/component', { type: 'sip', options: { registrarCredentials } });
   assert.deepEqual([other.status, other.body.code], [503, 'unavailable']);
-  assert.match(other.body.errors, /^This node cannot carry one more telephone: /);
+  assert.match(other.body.errors, /^This node has no capacity for one more SIP user agent: /);
 
   const nearPort = await freePort();
   const target = `127.0.0.1:${kamailio.port}`;
@@ -212,7 +212,7 @@ test('telephones and calls that the node cannot carry are refused with the reaso
   assert.equal((await api.post('/room/s/component', { type: 'sip', options: { registrarCredentials } })).status, 201);
 });
 
-test('a call that rings ends with its room: the far side is told, and so are the events, in order', async (t) => {
+test('a ringing call ends with its room: the remote party and events are notified in order', async (t) => {
   const { api, farEndPort, createSip, told } = await stage(t);
   const id = await createSip();
   const callee = await far.Sipp.run(t, [far.takeInviteToCancel, far.answer('180 Ringing'), far.expectCancel, far.expectAck].join('\n'), {
@@ -234,27 +234,27 @@ test('a call that rings ends with its room: the far side is told, and so are the
   await callee.done();
 });
 
-test('a far side that is gone without a word ends its call: by its silence, told with that reason', { timeout: 150_000 }, async (t) => {
+test('a remote party that vanishes ends its call by silence, reported with that reason', { timeout: 150_000 }, async (t) => {
   const { api, createSip, called, told } = await stage(t);
   const id = await createSip();
   const callee = await called(id);
   const { track } = await told('TrackAdded');
-  // It echoes: there is sound until it is gone.
+  // It echoes: audio flows until it vanishes.
   await new Promise((resolve) => setTimeout(resolve, 2000));
   await callee.kill();
   const elapsed = stopwatch();
   const isOver = async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.calls.length === 0;
-  await eventually('the call is over', isOver, { within: 90_000 });
+  await eventually('the call has ended', isOver, { within: 90_000 });
   const took = elapsed();
-  t.diagnostic(`the call ended ${(took / 1000).toFixed(1)} s after its far side`);
-  // Thirty seconds of silence are waited for.
-  assert.ok(took > 25_000, `${took} ms: it was given up early`);
+  t.diagnostic(`the call ended ${(took / 1000).toFixed(1)} s after its remote party`);
+  // The silence timeout is thirty seconds.
+  assert.ok(took > 25_000, `${took} ms: it ended early`);
   assert.equal((await told('SipCallEnded')).reason, 'silent');
   assert.equal((await told('TrackRemoved')).track?.id, track?.id);
   assert.equal((await api.get(`/room/r/component/${id}`)).body.data.properties.registered, true);
 });
 
-test('a telephone that is killed in a call is started again: the call is told to be over and hung up, and the next one goes through', async (t) => {
+test('a killed user agent is restarted: its call is reported as ended and hung up, and the next call succeeds', async (t) => {
   const { api, createSip, called, told } = await stage(t);
   const id = await createSip();
   const callee = await called(id, 2);
@@ -268,15 +268,15 @@ test('a telephone that is killed in a call is started again: the call is told to
   await told('SipCallStarted');
   await told('TrackAdded');
   assert.equal((await api.delete(`/sip/r/${id}/call`)).status, 204);
-  // Both got their BYE: that of the first came from the second process.
+  // Both got BYE: that of the first call came from the second process.
   await callee.done();
 });
 
-test('a node that ends waits until its telephones have hung up, since they go with it', async (t) => {
+test('shutdown waits until user agents have hung up', async (t) => {
   const { owner, createSip, called } = await stage(t);
   const callee = await called(await createSip());
   const pid = await sipProcess();
-  // Held up for longer than all else takes.
+  // Stopped for longer than everything else takes.
   process.kill(pid, 'SIGSTOP');
   setTimeout(() => process.kill(pid, 'SIGCONT'), 2000);
   await owner.close();
@@ -284,13 +284,13 @@ test('a node that ends waits until its telephones have hung up, since they go wi
   await callee.done();
 });
 
-test('a telephone that is killed again and again is given up, in words', async (t) => {
+test('a user agent that is killed repeatedly ends its component with a reason', async (t) => {
   const { api, createSip, told } = await stage(t);
   const id = await createSip();
   const killed = new Set<number>();
   for (let kills = 0; kills < 4; kills += 1) {
     let pid = 0;
-    await eventually('it comes to be', async () => {
+    await eventually('it is running', async () => {
       pid = await sipProcess().catch(() => 0);
       return pid !== 0 && !killed.has(pid);
     });
@@ -299,6 +299,6 @@ test('a telephone that is killed again and again is given up, in words', async (
   }
   const { componentId, reason } = await told('ComponentCrashed');
   assert.equal(componentId, id);
-  assert.match(reason ?? '', /^The telephone crashed too often: /);
+  assert.match(reason ?? '', /^The SIP user agent crashed too often: /);
   assert.equal((await api.get(`/room/r/component/${id}`)).body.code, 'component_not_found');
 });

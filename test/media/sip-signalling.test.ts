@@ -1,4 +1,4 @@
-// A user agent of SIP against Kamailio as registrar and SIPp as the far end: registration and calls over UDP, TCP and TLS, and how they end.
+// SIP user agent with Kamailio as registrar and SIPp as remote party: registration and calls over UDP, TCP and TLS, and their end.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { UserAgentSettings } from '../../node/components/sip/sip-messages.ts';
@@ -37,7 +37,7 @@ const endOf = async (agent: TestUserAgent, callId: string) =>
   (await agent.report('ended', { when: (report) => report.callId === callId })).end;
 
 for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
-  test(`over ${transport}: registered with a digest, a call out with sound both ways, hung up here; and a call in, hung up there`, async (t) => {
+  test(`over ${transport}: registration with digest, an outgoing call with audio in both directions, and an incoming call, each with hangup`, async (t) => {
     const { farEndPort, agent, kamailio } = await stage(t);
     const room = agent(transport, { answerIncoming: true });
     await room.report('registered');
@@ -65,13 +65,13 @@ for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
         direction: 'sendrecv',
       },
     ]);
-    await eventually('it sends back what it gets', () => room.audio.last.packets >= 20, { every: 20 });
+    await eventually('it echoes packets', () => room.audio.last.packets >= 20, { every: 20 });
     room.agent.hangUp('out');
     assert.deepEqual(await endOf(room, 'out'), { reason: 'hung_up' });
     await callee.done();
     assert.equal(room.audio.last.closed, true);
     const [port] = /^Via: SIP\/2\.0\/(?:UDP|TCP|TLS) 127\.0\.0\.1:(\d+);.*?rport/m.exec(callee.messages)?.slice(1) ?? [];
-    assert.ok(Number(port) > 0, 'its Via says its port');
+    assert.ok(Number(port) > 0, 'its Via has its port');
 
     const caller = await far.Sipp.run(
       t,
@@ -102,18 +102,18 @@ for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
   });
 }
 
-test('a registrar that wants SHA-256 gets it; a wrong password is told, without the password, and not tried again and again', async (t) => {
+test('SHA-256 is used if the registrar requires it; a wrong password is reported without the password, and not retried repeatedly', async (t) => {
   const { agent, kamailio } = await stage(t, { algorithm: 'SHA-256' });
   await agent().report('registered');
 
   const wrong = agent('TCP', { password: 'another secret' });
   const { problem } = await wrong.report('unregistered');
-  assert.equal(problem, 'The registrar refused the credentials (401 Unauthorized)');
+  assert.equal(problem, 'The registrar rejected the credentials (401 Unauthorized)');
   assert.doesNotMatch(kamailio.log + JSON.stringify(wrong.reports), /another secret/);
   await assert.rejects(wrong.agent.call('out', number), { code: 'unavailable' });
 });
 
-test('busy, nobody answers, nobody is known there, and a far side that hangs up: each is told with its reason', async (t) => {
+test('busy, no answer, unknown number and remote hangup are reported with their reasons', async (t) => {
   const registered = async () => {
     const { farEndPort, agent } = await stage(t);
     const room = agent('UDP', { ringTimeout: 5000 });
@@ -121,7 +121,7 @@ test('busy, nobody answers, nobody is known there, and a far side that hangs up:
     return { farEndPort, room };
   };
   const rooms: TestUserAgent[] = [];
-  // Each at a far end of its own: what was said to one that is over, and is repeated, would begin a call of the next one at its port.
+  // Each with another remote party: retransmissions of an ended call would start a call at a reused port.
   const call = async (callId: string, steps: readonly string[]) => {
     const { farEndPort, room } = await registered();
     rooms.push(room);
@@ -149,13 +149,13 @@ test('busy, nobody answers, nobody is known there, and a far side that hangs up:
   rooms.push(room);
   await room.agent.call('unknown', 'nobody');
   assert.deepEqual(await endOf(room, 'unknown'), { reason: 'unknown_number', status: 404, phrase: 'Not Found' });
-  // Nobody is at the far end at all.
+  // No remote party exists.
   await room.agent.call('dead', number);
   assert.deepEqual(await endOf(room, 'dead'), { reason: 'no_answer' });
   for (const { faults } of rooms) assert.deepEqual(faults, []);
 });
 
-test('who is not to be answered is told so; who is answered can be hung up, late offers included; the end of the room ends all', async (t) => {
+test('rejected callers get a response, answered calls can be hung up, also with late offers, and closing ends all', async (t) => {
   const { farEndPort, agent, kamailio } = await stage(t);
   const target = `127.0.0.1:${kamailio.port}`;
   const deaf = agent('TCP');
@@ -189,14 +189,14 @@ test('who is not to be answered is told so; who is answered can be hung up, late
   ];
   const second = await far.Sipp.run(t, late.join('\n'), { port: farEndPort, target });
   await room.report('answered', { after: room.reports.length });
-  await eventually('the sound is agreed on', () => room.audio.last.agreed.length > 0, { every: 20 });
+  await eventually('the audio is negotiated', () => room.audio.last.agreed.length > 0, { every: 20 });
   assert.equal(room.audio.last.agreed[0]?.codec, 'PCMA');
   await room.agent.close();
   await second.done();
   assert.deepEqual(room.faults, []);
 });
 
-test('the far side holds and takes up again, sends digits by INFO, and refreshes the session', async (t) => {
+test('the remote party can hold and resume, send DTMF by INFO, and refresh the session', async (t) => {
   const { farEndPort, agent } = await stage(t);
   const room = agent();
   await room.report('registered');
@@ -235,14 +235,14 @@ test('the far side holds and takes up again, sends digits by INFO, and refreshes
   );
   const { digit, duration } = await room.report('digit');
   assert.deepEqual([digit, duration], ['5', 120]);
-  assert.match(callee.messages, /^Session-Expires: 1800\r?$/m, 'it asks for a session timer');
-  assert.match(callee.messages, /^Session-Expires: 90;refresher=uac\r?$/m, 'it agrees to theirs');
+  assert.match(callee.messages, /^Session-Expires: 1800\r?$/m, 'it requests a session timer');
+  assert.match(callee.messages, /^Session-Expires: 90;refresher=uac\r?$/m, 'it accepts the requested interval');
   assert.match(callee.messages, /^a=recvonly\r?$/m);
   assert.deepEqual(room.faults, []);
 });
 
 for (const transport of ['UDP', 'TCP'] as const) {
-  test(`over ${transport}: a registrar that was started again is found again, and calls come in again`, async (t) => {
+  test(`over ${transport}: after a restart of the registrar the user agent registers again and accepts calls`, async (t) => {
     const { farEndPort, agent, kamailio } = await stage(t, { maxExpires: 10 });
     const room = agent(transport, { answerIncoming: true });
     await room.report('registered');
@@ -267,7 +267,7 @@ for (const transport of ['UDP', 'TCP'] as const) {
   });
 }
 
-test('a certificate that nobody vouches for is not taken, nor one for another name', async (t) => {
+test('untrusted certificates and certificates of other names are rejected', async (t) => {
   const { agent, kamailio } = await stage(t);
   const stranger = new TestUserAgent(t, {
     registrar: { host: 'localhost', port: kamailio.tlsPort, transport: 'TLS' },
@@ -275,11 +275,11 @@ test('a certificate that nobody vouches for is not taken, nor one for another na
   }).start();
   const other = agent('TLS', { registrar: { host: '127.0.0.1', port: kamailio.tlsPort, transport: 'TLS' } });
   const problems = await Promise.all([stranger, other].map(async (each) => (await each.report('unregistered')).problem));
-  assert.match(problems[0] ?? '', /^The registrar cannot be reached: .*self-signed certificate/);
-  assert.match(problems[1] ?? '', /^The registrar cannot be reached: .*127\.0\.0\.1/);
+  assert.match(problems[0] ?? '', /^Could not reach the registrar: .*self-signed certificate/);
+  assert.match(problems[1] ?? '', /^Could not reach the registrar: .*127\.0\.0\.1/);
 });
 
-test('a session that the far side was to refresh, and does not, ends with a BYE before its time is over', {
+test('a session that the remote party fails to refresh ends with a BYE before it expires', {
   timeout: 120_000,
 }, async (t) => {
   const { farEndPort, agent } = await stage(t);
@@ -294,7 +294,7 @@ test('a session that the far side was to refresh, and does not, ends with a BYE 
   const elapsed = stopwatch();
   await callee.done();
   const took = elapsed();
-  // A third of the 90 seconds before their end (RFC 4028, section 10); a machine that is held up may be late.
+  // A third of the 90 seconds before the end (RFC 4028, section 10); a busy machine may be late.
   assert.ok(took > 50_000, `${took} ms`);
   assert.deepEqual(await endOf(room, 'out'), { reason: 'expired' });
   assert.deepEqual(room.faults, []);

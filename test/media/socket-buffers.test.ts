@@ -1,4 +1,4 @@
-// Buffers of the workers' UDP sockets: a worker that stands still for a while loses nothing, and the log says where the kernel gives less.
+// UDP socket buffers of workers: a stopped worker loses no packets for a while, and the log reports small buffers.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { buffersGiven, tellSmallBuffers, wantedBuffer } from '../../node/media/w
 import { recordedLog } from '../kit/recorded-log.ts';
 import { engineFor } from './kit.ts';
 
-/** What the kernel dropped at the UDP socket of 127.0.0.1 with this port: the last column of /proc/net/udp. */
+/** Packets that the kernel dropped at the UDP socket of 127.0.0.1 with this port: the last column of /proc/net/udp. */
 function dropsAt(port: number): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const lines = readFileSync('/proc/net/udp', 'utf8').split('\n');
@@ -17,7 +17,7 @@ function dropsAt(port: number): number {
   return Number(fields.at(-1));
 }
 
-test('a worker that stands still loses nothing of a second of 1,900 packets', async (t) => {
+test('a stopped worker loses none of 1,900 packets within a second', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const [worker] = mediaWorkerPool.workers();
   assert.ok(worker?.pid !== undefined && worker.port !== undefined);
@@ -38,7 +38,7 @@ test('a worker that stands still loses nothing of a second of 1,900 packets', as
   assert.ok(count >= 95, `${count} packets: 50 ms of them fit whatever the kernel gives`);
 });
 
-test('where the kernel gives less, one line says how much and which sysctl', async () => {
+test('if the kernel grants less, one log line has the size and the sysctl', async () => {
   const { log, lines } = recordedLog();
   await tellSmallBuffers(log, async () => ({ receive: 212_992, send: wantedBuffer }));
   await tellSmallBuffers(log, async () => ({ receive: wantedBuffer, send: wantedBuffer }));
@@ -48,7 +48,7 @@ test('where the kernel gives less, one line says how much and which sysctl', asy
       receive: 212_992,
       send: wantedBuffer,
       sysctl: 'net.core.rmem_max=4194304 net.core.wmem_max=4194304',
-      msg: 'buffers of UDP sockets are small',
+      msg: 'UDP socket buffers are small',
     },
   ]);
 });

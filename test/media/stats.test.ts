@@ -1,4 +1,4 @@
-// What is measured of media that really flows: its bitrate, what was lost of it on the way, and nothing of what does not flow.
+// Stats of real media: bitrate and packet loss, and nothing for tracks without media.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PublishedTrackStats } from '../../node/rooms/shapes/stats.ts';
@@ -6,10 +6,10 @@ import { eventually } from '../kit/eventually.ts';
 import { encodeContent, startPublisher } from '../kit/media/rtp-publisher.ts';
 import { engineFor, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
-/** Milliseconds over which what was sent is compared: as long as media looks back. */
+/** Milliseconds over which bitrates are compared: the window of the stats. */
 const span = 2_500;
 
-test('bitrate is near what was sent, and loss near what was dropped', async (t) => {
+test('bitrate is close to the sent rate, and loss to the dropped packets', async (t) => {
   const room = openRoom(await engineFor(t));
   const lossy = room.openInput();
   const whole = room.openInput();
@@ -33,21 +33,21 @@ test('bitrate is near what was sent, and loss near what was dropped', async (t) 
   };
   const sentFor = () => performance.now() - (sent[0]?.at ?? Number.POSITIVE_INFINITY);
   let seen: Awaited<ReturnType<typeof read>> | undefined;
-  await eventually('loss is seen of what has flowed for a while, and bitrate near what was sent', async () => {
+  await eventually('loss and bitrate match the sent media', async () => {
     seen = await read();
-    // What waited while the worker was held up counts for it when it is read: later than it was sent.
+    // Packets that waited for a busy worker count when they are read, later than they were sent.
     const near = Math.abs(seen.other.bitrate / sentBitrate() - 1) < 0.4;
     return near && (seen.one.loss ?? 0) > 0.1 && sentFor() > 2 * span;
   });
   assert.ok(seen);
   const { one, other } = seen;
   assert.deepEqual([one.trackId, one.kind, one.encodings.length, other.trackId], ['lossy', 'video', 1, 'whole']);
-  assert.ok((one.loss ?? 1) < 0.3, `a fifth was dropped, told is ${one.loss}`);
+  assert.ok((one.loss ?? 1) < 0.3, `a fifth was dropped, reported is ${one.loss}`);
   assert.equal(other.loss, 0);
   assert.ok((other.jitter ?? -1) >= 0 && (other.jitter ?? 1_000) < 500, `jitter of ${other.jitter} ms`);
 });
 
-test('a peer without media has its ways told and its tracks without figures', async (t) => {
+test('a peer without media has stats of its transports, and tracks without values', async (t) => {
   const room = openRoom(await engineFor(t));
   const { media, send } = await openPeer(room, 'alice');
   await media.publish({ transportId: send, trackId: 'a', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });

@@ -1,4 +1,4 @@
-// Fingerprints as clients write them, and what the log says where DTLS does not go through: with a real worker, DTLS by werift.
+// DTLS fingerprints in the notation of clients, and log lines about failed DTLS, with a real worker and werift.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { WireObject } from '../../node/rooms/interfaces.ts';
@@ -10,7 +10,7 @@ import { engineFor, openRoom } from './kit.ts';
 
 type Fingerprint = { algorithm: string; value: string };
 
-/** Anna of room `r`, whose client writes fingerprints its own way. */
+/** Peer Anna of room `r`, whose client rewrites its fingerprint. */
 async function stage(t: TestContext, written: (fingerprint: Fingerprint) => Fingerprint) {
   const { log, of } = recordedLog();
   const mediaWorkerPool = await engineFor(t, { log });
@@ -28,11 +28,11 @@ async function stage(t: TestContext, written: (fingerprint: Fingerprint) => Fing
     t.after(() => link.close());
     return link;
   };
-  const warnings = () => of('warn').filter(({ msg }) => msg === 'media worker warns of what a peer sent');
+  const warnings = () => of('warn').filter(({ msg }) => msg === 'media worker warning about peer');
   return { open, warnings, media };
 }
 
-test('a fingerprint in lower case is the same fingerprint', async (t) => {
+test('a fingerprint in lower case is accepted', async (t) => {
   const { open, warnings } = await stage(t, ({ algorithm, value }) => ({
     algorithm: algorithm.toUpperCase(),
     value: value.toLowerCase(),
@@ -42,22 +42,22 @@ test('a fingerprint in lower case is the same fingerprint', async (t) => {
   assert.deepEqual(warnings(), []);
 });
 
-test('a wrong fingerprint is told with room and peer', async (t) => {
+test('a wrong fingerprint is logged with room and peer', async (t) => {
   const { open, warnings } = await stage(t, ({ algorithm, value }) => ({ algorithm, value: `00:00${value.slice(5)}` }));
-  // Its own side may be through before the worker sees the certificate.
+  // The client may be connected before the worker checks the certificate.
   await open().catch(() => {});
   await eventually('a warning', () => warnings().some(({ warning }) => /fingerprint .* does not match/.test(String(warning))));
   assert.ok(warnings().every(({ room, peer }) => room === 'r' && peer === 'anna'));
 });
 
-test('of a peer whose packets are warned of again and again little is told', async (t) => {
+test('repeated warnings about one peer are rate limited', async (t) => {
   const { open, warnings, media } = await stage(t, (fingerprint) => fingerprint);
   const link = await open();
-  // RTP (RFC 3550, section 5.1) of a stream that nobody published.
+  // RTP (RFC 3550, section 5.1) of an unknown stream.
   const packet = (number: number) => Buffer.from([0x80, 0x60, number >> 8, number & 255, 0, 0, 0, 1, 0, 0, 0, 9, 0]);
   for (let number = 0; number < 500; number += 1) link.sendRtp(packet(number));
   assert.equal(await link.taken(), true);
-  // Answered behind what was warned of.
+  // The response follows the warnings.
   await media.stats();
   const count = warnings().length;
   assert.ok(count >= 1 && count <= 6, `${count} lines`);

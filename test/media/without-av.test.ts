@@ -1,4 +1,4 @@
-// A node where node-av is not installed: each kind of component either works or is refused in one sentence.
+// A node without node-av: each component type either works or is rejected with one message.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
@@ -6,7 +6,7 @@ import { withSources } from '../kit/media/sources.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { testEnvironment } from '../kit/processes/start-node.ts';
 
-test('hls, sip and rendering are refused in one sentence, file and recording work', async (t) => {
+test('without node-av, hls, sip and rendering are rejected with one message; file and recording work', async (t) => {
   const resources = await withSources(t, 2);
   const env = { SVC_COMPONENTS_USED: 'hls sip recording file', SVC_RESOURCES_BASE_PATH: resources };
   const node = await startNodeProcess(t, env, { imports: ['no-av.ts'] });
@@ -17,7 +17,8 @@ test('hls, sip and rendering are refused in one sentence, file and recording wor
     return { status, errors: body.errors, id: body.data?.id as string | undefined };
   };
   const registrarCredentials = { address: '127.0.0.1', username: 'a', password: 'b' };
-  const sentence = (type: string) => `Components of type ${type} need the optional dependency node-av, which is not installed on this node`;
+  const sentence = (type: string) =>
+    `Components of type ${type} require the optional dependency node-av, which is not installed on this node`;
   assert.deepEqual(await post('hls'), { status: 400, errors: sentence('hls'), id: undefined });
   assert.deepEqual(await post('sip', { registrarCredentials }), { status: 400, errors: sentence('sip'), id: undefined });
   const recorder = await post('recording');
@@ -25,6 +26,6 @@ test('hls, sip and rendering are refused in one sentence, file and recording wor
   assert.equal((await api.delete(`/room/r/component/${recorder.id}`)).status, 204);
   const [id] = (await api.get('/recording')).body.data as string[];
   const rendered = await api.post(`/recording/${id}/render`, {});
-  assert.deepEqual([rendered.status, rendered.body.errors], [503, 'Recordings cannot be rendered: the package node-av is not installed']);
+  assert.deepEqual([rendered.status, rendered.body.errors], [503, 'Rendering requires the package node-av, which is not installed']);
   assert.doesNotMatch(node.output(), /ERR_MODULE_NOT_FOUND|"level":"(warn|error|fatal)"/);
 });

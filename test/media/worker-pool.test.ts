@@ -1,4 +1,4 @@
-// Workers and their ports, against the real worker.
+// Workers and their ports, with the real worker.
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -44,19 +44,19 @@ test('worker i listens at base + i for UDP and TCP', async (t) => {
   assert.deepEqual([...ports].sort(), [base, base + 1]);
 });
 
-test('a given base that is taken fails the start with one sentence, and leaves no process and no port', async (t) => {
+test('a used base port fails the start with one message, and leaves no process or port', async (t) => {
   const base = await freePort();
   const tcp = createServer().listen(base + 1, '127.0.0.1');
   t.after(() => tcp.close());
   await once(tcp, 'listening');
   await assert.rejects(startMediaWorkerPool(engineOptions({ basePort: base, workers: 2 })), {
-    message: `Port ${base + 1} (UDP and TCP) at 127.0.0.1 is taken, but 2 media workers need ports ${base} to ${base + 1}.`,
+    message: `Port ${base + 1} (UDP and TCP) at 127.0.0.1 is in use, but 2 media workers need ports ${base} to ${base + 1}.`,
   });
   assert.equal(await isPortFree('127.0.0.1', base), true);
   await assert.rejects(startMediaWorkerPool(engineOptions({ basePort: 65_535, workers: 2 })), /last port is 65535\.$/);
 });
 
-test('an address that is not of this machine, or a worker that cannot run, fails the start with one sentence', async () => {
+test('a foreign address, or a worker that cannot run, fails the start with one message', async () => {
   await assert.rejects(
     startMediaWorkerPool(engineOptions({ listenIp: '192.0.2.1' })),
     /^Error: Media cannot listen at 192\.0\.2\.1: .*\.$/,
@@ -67,11 +67,11 @@ test('an address that is not of this machine, or a worker that cannot run, fails
   );
   await assert.rejects(
     startMediaWorkerPool(engineOptions({ workerBin: '/nonexistent/worker' })),
-    /^Error: The media worker cannot be started: .*\.$/,
+    /^Error: The media worker could not be started: .*\.$/,
   );
 });
 
-test('without a base, two engines that start at once both find free blocks', async (t) => {
+test('without a base, two pools that start at once both find free blocks', async (t) => {
   const [one, other] = await Promise.all([engineFor(t, { workers: 2 }), engineFor(t, { workers: 2 })]);
   const ports = [...one.workers(), ...other.workers()].map(({ port }) => port ?? 0);
   assert.equal(new Set(ports).size, 4);
@@ -82,7 +82,7 @@ test('without a base, two engines that start at once both find free blocks', asy
   }
 });
 
-test('a free block is one where UDP and TCP of each port are free', async (t) => {
+test('a free block has free UDP and TCP ports', async (t) => {
   const base = await freePort();
   const udp = createSocket('udp4');
   udp.bind(base + 1, '127.0.0.1');
@@ -91,7 +91,7 @@ test('a free block is one where UDP and TCP of each port are free', async (t) =>
   assert.equal(await findFreePortRange('127.0.0.1', 2, base), base + 2);
 });
 
-test('clients get the announced addresses as candidates, those that are announced now, the first preferred', async (t) => {
+test('clients get the currently announced addresses as candidates, the first one preferred', async (t) => {
   let announced = ['203.0.113.7', '2001:db8::7'];
   const mediaWorkerPool = await engineFor(t, { listenIp: '0.0.0.0', announced: () => announced });
   const port = mediaWorkerPool.workers()[0]?.port;
@@ -140,7 +140,7 @@ test('media can listen at an IPv6 address', async (t) => {
   );
 });
 
-test('rooms go to the worker with the fewest forwarded tracks, then to the one with the fewest rooms', async (t) => {
+test('rooms are placed on the worker with the fewest forwarded tracks, then on the one with the fewest rooms', async (t) => {
   const mediaWorkerPool = await engineFor(t, { workers: 2 });
   const first = openRoom(mediaWorkerPool);
   const rooms = () => mediaWorkerPool.workers().map((worker) => worker.rooms);
@@ -166,7 +166,7 @@ test('rooms go to the worker with the fewest forwarded tracks, then to the one w
   assert.deepEqual(rooms(), [2, 3]);
 });
 
-test('a killed worker crashes its rooms only, comes back on its port, and takes rooms again', async (t) => {
+test('a killed worker crashes only its rooms, restarts on its port, and accepts rooms again', async (t) => {
   const mediaWorkerPool = await engineFor(t, { basePort: await freePort(), workers: 2 });
   const [doomed, sound] = [openRoom(mediaWorkerPool), openRoom(mediaWorkerPool)];
   const [victim, survivor] = mediaWorkerPool.workers();
@@ -184,7 +184,7 @@ test('a killed worker crashes its rooms only, comes back on its port, and takes 
   await assert.rejects(pending, unavailable);
   await eventually('crash', () => doomed.heard.crashes.length > 0);
   assert.equal(mediaWorkerPool.workers()[0]?.state, 'restarting');
-  // Meanwhile the other worker takes rooms.
+  // Meanwhile the other worker accepts rooms.
   assert.doesNotThrow(() => openRoom(mediaWorkerPool).close());
   await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
   const [back, same] = mediaWorkerPool.workers();
@@ -204,7 +204,7 @@ test('a killed worker crashes its rooms only, comes back on its port, and takes 
   assert.deepEqual(mediaWorkerPool.load(), { forwardedTracks: 0 });
 });
 
-test('while the only worker is dead rooms are refused; one that still dies is started again', async (t) => {
+test('while the only worker is dead, rooms are rejected; a worker that dies during its restart is restarted again', async (t) => {
   const mediaWorkerPool = await engineFor(t, { basePort: await freePort() });
   const port = mediaWorkerPool.workers()[0]?.port;
   for (let round = 0; round < 2; round += 1) {
@@ -217,7 +217,7 @@ test('while the only worker is dead rooms are refused; one that still dies is st
   await openPeer(openRoom(mediaWorkerPool), 'p');
 });
 
-test('a worker waits for its port when somebody else has it, and takes it when it is free again', async (t) => {
+test('a worker waits while another process uses its port, and uses it once it is free', async (t) => {
   const lines: string[] = [];
   const mediaWorkerPool = await engineFor(t, {
     basePort: await freePort(),
@@ -229,26 +229,26 @@ test('a worker waits for its port when somebody else has it, and takes it when i
   const squatter = createSocket('udp4');
   squatter.bind(port ?? 0, '127.0.0.1');
   await once(squatter, 'listening');
-  await eventually('a restart in vain', () => lines.some((line) => line.includes('could not be started again')));
+  await eventually('a failed restart', () => lines.some((line) => line.includes('could not restart media worker')));
   assert.equal(mediaWorkerPool.workers()[0]?.state, 'restarting');
   squatter.close();
   await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
   assert.equal(mediaWorkerPool.workers()[0]?.port, port);
 });
 
-test('a worker that hangs fails the call that misses its deadline, is killed and replaced', async (t) => {
+test('a hanging worker fails the request that times out, is killed and replaced', async (t) => {
   const mediaWorkerPool = await engineFor(t);
   const room = openRoom(mediaWorkerPool);
   const { media } = await openPeer(room, 'p');
   const pid = mediaWorkerPool.workers()[0]?.pid ?? 0;
   process.kill(pid, 'SIGSTOP');
-  await assert.rejects(media.stats(), (error) => unavailable(error) && /did not answer in time/.test(String(error)));
+  await assert.rejects(media.stats(), (error) => unavailable(error) && /did not respond in time/.test(String(error)));
   await eventually('crash', () => room.heard.crashes.length > 0);
   await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
   assert.equal(isAlive(pid), false);
 });
 
-test('a worker that hangs is killed and replaced also where nobody asks it anything; one that only halts is not', async (t) => {
+test('a hanging worker is also killed and replaced without requests; a worker that only pauses is not', async (t) => {
   const lines: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
   const mediaWorkerPool = await engineFor(t, { workers: 2, log });
@@ -256,8 +256,8 @@ test('a worker that hangs is killed and replaced also where nobody asks it anyth
   const [halts, hangs] = pidsOf(mediaWorkerPool);
   process.kill(halts ?? 0, 'SIGSTOP');
   process.kill(hangs ?? 0, 'SIGSTOP');
-  const isLate = (line: string) => line.includes('does not answer') && line.includes(`"pid":${halts}`);
-  await eventually('a look in vain', () => lines.some(isLate));
+  const isLate = (line: string) => line.includes('media worker not responding') && line.includes(`"pid":${halts}`);
+  await eventually('a failed check', () => lines.some(isLate));
   process.kill(halts ?? 0, 'SIGCONT');
   await eventually('crash', () => doomed.heard.crashes.length > 0);
   await eventually('restart', () => mediaWorkerPool.workers()[1]?.state === 'running');
@@ -274,7 +274,7 @@ test('a worker that hangs is killed and replaced also where nobody asks it anyth
   );
 });
 
-test('close ends all workers, also one that hangs and one that is being restarted, and frees the ports', async () => {
+test('close ends all workers, including hanging and restarting ones, and frees the ports', async () => {
   const mediaWorkerPool = await startMediaWorkerPool(engineOptions({ basePort: await freePort(), workers: 3 }));
   const room = openRoom(mediaWorkerPool);
   const pids = pidsOf(mediaWorkerPool);
@@ -282,7 +282,7 @@ test('close ends all workers, also one that hangs and one that is being restarte
   process.kill(pids[1] ?? 0, 'SIGSTOP');
   process.kill(pids[2] ?? 0, 'SIGKILL');
   await eventually('death', () => mediaWorkerPool.workers()[2]?.state === 'restarting');
-  // Into the middle of the restart: it begins 250 ms after the death.
+  // During the restart, which begins 250 ms after the crash.
   await new Promise((resolve) => setTimeout(resolve, 255));
   const closed = mediaWorkerPool.close();
   assert.equal(mediaWorkerPool.close(), closed);
@@ -294,7 +294,7 @@ test('close ends all workers, also one that hangs and one that is being restarte
   assert.deepEqual(room.heard.crashes, []);
 });
 
-test('a worker that was stopped by the same Ctrl-C as the node does not crash its rooms; one that was stopped alone does', async (t) => {
+test('a worker stopped by the Ctrl-C of the node does not crash its rooms; one that is stopped alone does', async (t) => {
   const { log, of } = recordedLog();
   const mediaWorkerPool = await engineFor(t, { log });
   const alone = openRoom(mediaWorkerPool);
@@ -304,16 +304,16 @@ test('a worker that was stopped by the same Ctrl-C as the node does not crash it
   await eventually('crash', () => alone.heard.crashes.length > 0);
   await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
   const told = of('warn', 'error').map(({ msg }) => msg);
-  assert.deepEqual(told, ['media worker died'], 'once, and not in the words of mediasoup as well');
+  assert.deepEqual(told, ['media worker died'], 'once, without the message of mediasoup');
   const together = openRoom(mediaWorkerPool);
   process.kill(pidsOf(mediaWorkerPool)[0] ?? 0, 'SIGINT');
   await eventually('death', () => mediaWorkerPool.workers()[0]?.state === 'restarting');
   await mediaWorkerPool.close();
   assert.deepEqual(together.heard.crashes, []);
-  assert.deepEqual(of('warn', 'error').length, told.length, 'an ordinary end warns of nothing');
+  assert.deepEqual(of('warn', 'error').length, told.length, 'a regular end causes no warning');
 });
 
-test('signals to the process are left to their owner: mediasoup does not close workers on its own', async (t) => {
+test('signals to the process are left to their owner: mediasoup closes no workers', async (t) => {
   const before = [process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')];
   const mediaWorkerPool = await engineFor(t, { workers: 2 });
   assert.deepEqual([process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')], before);
@@ -321,7 +321,7 @@ test('signals to the process are left to their owner: mediasoup does not close w
   assert.deepEqual([process.listenerCount('SIGINT'), process.listenerCount('SIGTERM')], before);
 });
 
-test('a transport connects once, restarts ICE, and takes no nonsense', async (t) => {
+test('a transport connects once, restarts ICE, and rejects invalid parameters', async (t) => {
   const mediaWorkerPool = await engineFor(t, { maxIncomingBitrate: () => 500_000 });
   const { media, send } = await openPeer(openRoom(mediaWorkerPool), 'p');
   await assert.rejects(media.connectTransport(send, { fingerprints: [] }), { code: 'invalid_field' });

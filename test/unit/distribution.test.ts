@@ -1,4 +1,4 @@
-// When a node that starts knows the others: it is not ready before, and it does not wait for them for ever.
+// Distribution: a starting node is synced once it knows the other nodes, or after a timeout.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Atom, type Term, tuple } from '../../node/cluster/erlang/terms/terms.ts';
@@ -8,7 +8,7 @@ import { startDistNode, testCookie } from '../kit/network/dist-nodes.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { turns } from '../kit/turns.ts';
 
-/** Beside a node that is asked whether it is one of the service, and does not answer yet. */
+/** Starts a node next to one that has not answered its handshake yet. */
 async function startBeside(t: TestContext, handshakesPending = () => false) {
   const epmdPort = await freePort();
   const { node, record } = await startDistNode(t, 'other', epmdPort);
@@ -53,7 +53,7 @@ async function startBeside(t: TestContext, handshakesPending = () => false) {
     distribution,
     links,
     clock,
-    /** It is one of the service. */
+    /** Answers the handshake as a Mediarooms node. */
     answer: async () => {
       answer.resolve(tuple(new Atom('ok'), 'null'));
       await met.promise;
@@ -62,7 +62,7 @@ async function startBeside(t: TestContext, handshakesPending = () => false) {
   };
 }
 
-test('a node knows the others when whoever is connected has said who it is and what it has', async (t) => {
+test('a node is synced when every connected node completed its handshake', async (t) => {
   let meets = true;
   const { distribution, links, answer } = await startBeside(t, () => meets);
   assert.deepEqual([links.handshakePending, distribution.discovering, distribution.synced], [true, true, false]);
@@ -70,12 +70,12 @@ test('a node knows the others when whoever is connected has said who it is and w
   assert.deepEqual([links.handshakePending, distribution.discovering, distribution.synced], [false, true, false]);
   meets = false;
   assert.deepEqual([distribution.discovering, distribution.synced], [false, true]);
-  // Those that come later have nothing that was there at its start.
+  // Nodes that connect later had no rooms when this node started.
   meets = true;
   assert.deepEqual([distribution.discovering, distribution.synced], [true, true]);
 });
 
-test('one that says nothing is waited for, but not for ever', async (t) => {
+test('an unresponsive node is waited for only until the timeout', async (t) => {
   const { distribution, clock } = await startBeside(t);
   clock.time = 5_000;
   assert.equal(distribution.synced, false);

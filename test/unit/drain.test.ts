@@ -1,4 +1,4 @@
-// Draining a node: what it does to rooms, whom it tells, and until when it can be called back.
+// Drain of a node: its effect on rooms, notifications, and cancellation.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../node/common/errors.ts';
@@ -22,7 +22,7 @@ async function startDrain({ clustered = false } = {}) {
   return { ...made, drain, told, states, alice };
 }
 
-test('rooms without peers end at once, the others at the deadline, and peers are told it', async (t) => {
+test('rooms without peers end at once, the others at the deadline, which peers get', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const { rooms, drain, told, alice } = await startDrain();
   drain.start(60_000);
@@ -35,10 +35,10 @@ test('rooms without peers end at once, the others at the deadline, and peers are
   t.mock.timers.tick(60_000);
   assert.equal(rooms.size, 0);
   assert.equal(alice.connection.closed, 'Room stopped');
-  assert.equal(drain.state, 'draining', 'the node stays until its signal');
+  assert.equal(drain.state, 'draining', 'the node keeps running until its shutdown signal');
 });
 
-test('it can be called back: rooms are taken again, peers are told, the deadline is off', async (t) => {
+test('a drain can be cancelled: rooms are accepted again, peers are notified, the deadline is removed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const { rooms, drain, told, states } = await startDrain();
   drain.start(60_000);
@@ -51,7 +51,7 @@ test('it can be called back: rooms are taken again, peers are told, the deadline
   assert.deepEqual(states, ['draining', 'accepting']);
 });
 
-test('after its signal the node cannot be called back and ends with its last room', async () => {
+test('during shutdown a drain cannot be cancelled and completes with the last room', async () => {
   const { drain, alice, events } = await startDrain();
   drain.start(600_000);
   const ended = drain.terminate(600_000);
@@ -64,7 +64,7 @@ test('after its signal the node cannot be called back and ends with its last roo
   assert.equal(events.at(-1)?.reason, 'draining');
 });
 
-test('without time every room ends at once, because of the shutdown', async () => {
+test('without a drain timeout every room ends at once, with the reason shutdown', async () => {
   const { rooms, drain, events, alice } = await startDrain();
   await drain.terminate(0);
   assert.equal(rooms.size, 0);
@@ -76,7 +76,7 @@ test('without time every room ends at once, because of the shutdown', async () =
 });
 
 for (const state of ['draining', 'terminating'] as const) {
-  test(`in a cluster the room of a node that is ${state} is told as lost, and may be waited for; one that was deleted is over`, async (t) => {
+  test(`in a cluster a room of a ${state} node closes as lost and may be retried; a deleted room does not`, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms, drain, alice } = await startDrain({ clustered: true });
     const deleted = await joinPeer(rooms, (await rooms.createRoom({})).room.id, 'bob');
@@ -88,7 +88,7 @@ for (const state of ['draining', 'terminating'] as const) {
     t.mock.timers.tick(60_000);
     assert.equal(alice.connection.closed, 'room lost');
     assert.equal(rooms.roomNotFoundError('busy', 'alice', alice.peer.incarnation).code, 'room_not_found');
-    // Over REST it is told why.
+    // REST returns the reason.
     await assert.rejects(rooms.getRoom('busy'), { code: 'room_ended', message: 'Room busy has ended: draining' });
   });
 }

@@ -1,4 +1,4 @@
-// Generated files are current: the SDK's types and the generated pages of docs/reference.
+// Generated files are up to date: the SDK types and the generated pages of docs/reference.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { root } from '../../tools/paths.mjs';
 import { typeText } from '../../tools/reference/typescript.ts';
 import { generatedFiles } from '../../tools/reference/write.ts';
 
-test('every made file is what the schemas give now; else: npm run reference', async () => {
+test('every generated file matches the schemas; otherwise run npm run reference', async () => {
   const made = await generatedFiles();
   assert.ok(Object.keys(made).length >= 8);
   const stale = Object.entries(made).filter(
@@ -17,11 +17,11 @@ test('every made file is what the schemas give now; else: npm run reference', as
   assert.deepEqual(
     stale.map(([path]) => path),
     [],
-    'they are out of date: npm run reference',
+    'generated files are out of date: npm run reference',
   );
 });
 
-test('every link within the pages leads to a heading of theirs', () => {
+test('every link within a page targets one of its headings', () => {
   for (const path of ['docs/reference/rest-api.md', 'docs/reference/events.md']) {
     const text = readFileSync(join(root, path), 'utf8');
     const headings = new Set([...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title.toLowerCase()));
@@ -35,7 +35,7 @@ test('every link within the pages leads to a heading of theirs', () => {
   }
 });
 
-test('schemas become the types that TypeScript means by them, and what is not known is refused', () => {
+test('schemas convert to equivalent TypeScript types, and unknown constructs are rejected', () => {
   const text = (schema: JsonSchema) => typeText(schema).replace(/\s+/g, ' ');
   assert.equal(text({ type: ['string', 'null'] }), 'string | null');
   assert.equal(text({ type: 'array', items: { enum: ['a', 'b'] } }), '("a" | "b")[]');
@@ -45,6 +45,6 @@ test('schemas become the types that TypeScript means by them, and what is not kn
     '{ "a-b"?: number; c: 1; }',
   );
   assert.equal(text({ type: 'object', additionalProperties: { type: 'boolean' } }), 'Record<string, boolean>');
-  assert.throws(() => typeText({ not: { type: 'string' } }), /No TypeScript is known/);
-  assert.throws(() => typeText({ type: 'array' }), /No TypeScript is known/);
+  assert.throws(() => typeText({ not: { type: 'string' } }), /cannot be converted to TypeScript/);
+  assert.throws(() => typeText({ type: 'array' }), /cannot be converted to TypeScript/);
 });

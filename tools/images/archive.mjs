@@ -1,4 +1,4 @@
-// An image of our store as an OCI archive that is the same, byte by byte, whenever the same image is built.
+// Image archive: writes an image of the local store as a reproducible OCI archive.
 
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { buildah, imagesDirectory } from './store.mjs';
 const tarTimeoutMs = 300_000;
 
 /**
- * @param {string} name of an image in our store
+ * @param {string} name of an image in the local store
  * @param {string} archive path
  * @returns {Promise<string>} digest of the manifest
  * @throws {SetupError}
@@ -22,7 +22,7 @@ export async function exportImage(name, archive) {
     await buildah(['push', '--quiet', '--format=oci', name, `oci:${layout}:${name}`]);
     const digest = settle(layout);
     const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX'];
-    // Beside its place until it is whole: whoever sees an archive may take it.
+    // Written under a temporary name until complete, because other processes use an archive as soon as it exists.
     const partial = join(folder, 'archive.tar');
     const { code, output } = await run('tar', [...same, '-cf', partial, '-C', layout, 'blobs', 'index.json', 'oci-layout'], {
       deadline: tarTimeoutMs,
@@ -36,9 +36,9 @@ export async function exportImage(name, archive) {
 }
 
 /**
- * buildah writes into the history from which intermediate image each step went on, and those have other ids in each build.
+ * Removes the ids of intermediate images, which buildah writes into the history and which differ in each build.
  * @param {string} layout folder of an OCI image layout with one image
- * @returns {string} the digest that its manifest has then
+ * @returns {string} the new digest of its manifest
  */
 function settle(layout) {
   const index = JSON.parse(readFileSync(join(layout, 'index.json'), 'utf8'));
@@ -55,7 +55,7 @@ function settle(layout) {
 /**
  * @template {{ [field: string]: unknown, history?: { [field: string]: unknown }[] }} Config
  * @param {Config} config of an OCI image
- * @returns {Config} its history still says what each step was
+ * @returns {Config} the configuration; its history still lists the steps
  */
 export function withoutComments(config) {
   if (config.history === undefined) return config;

@@ -1,4 +1,4 @@
-// The base of our images where no registry of images can be reached: Debian's packages laid out by debootstrap, then made slim.
+// Base image if no registry is reachable: Debian packages installed with debootstrap, then reduced to the size of a slim image.
 
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { buildah, hasImage, imagesDirectory } from './store.mjs';
 
 const suite = 'bookworm';
 const mirror = 'http://deb.debian.org';
-/** Raised when the recipe changes. */
+/** Increase this when the recipe changes. */
 const recipe = 1;
 
-/** Its name in our own store. */
+/** Name in the local store. */
 export const baseName = `localhost/debian:${suite}-slim-${recipe}`;
 
 const debootstrapTimeoutMs = 900_000;
@@ -23,7 +23,7 @@ deb ${mirror}/debian ${suite}-updates main
 deb ${mirror}/debian-security ${suite}-security main
 `;
 
-/** What the published slim images leave out, too, now and for packages installed later. */
+/** Files that the published slim images exclude as well, now and for packages installed later. */
 const slimDpkg = `path-exclude /usr/share/doc/*
 path-include /usr/share/doc/*/copyright
 path-exclude /usr/share/groff/*
@@ -35,7 +35,7 @@ path-include /usr/share/locale/locale.alias
 path-exclude /usr/share/man/*
 `;
 
-// Nothing in an image starts services, and what apt fetched is not kept.
+// An image must not start services, and must not keep the downloads of apt.
 const policy = '#!/bin/sh\nexit 101\n';
 const aptConfiguration = `APT::Install-Recommends "false";
 Acquire::Languages "none";
@@ -44,7 +44,7 @@ Dir::Cache::srcpkgcache "";
 DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/archives/partial/*.deb || true"; };
 `;
 
-// All that is not part of what the packages are: indexes, logs, backups, what the host lent, dates of passwords.
+// Everything that is not part of a package: indexes, logs, backups, files of the host, dates of passwords.
 const clean = `set -eu
 find /usr/share/doc -type f ! -name copyright -delete
 find /usr/share/doc -type d -empty -delete
@@ -57,13 +57,13 @@ sed -i -E 's/^([^:]*:[^:]*):[0-9]+:/\\1:1:/' /etc/shadow
 `;
 
 /**
- * Makes the base image, unless it is in our store.
+ * Builds the base image, unless the local store has it.
  * @returns {Promise<string>} its name
  * @throws {SetupError}
  */
 export async function ensureBase() {
   if (await hasImage(baseName)) return baseName;
-  await step(`making the base image ${baseName} from Debian's packages (a minute or two)`, async () => {
+  await step(`building the base image ${baseName} from Debian's packages (a minute or two)`, async () => {
     const folder = mkdtempSync(join(imagesDirectory(), 'base-'));
     try {
       const rootfs = join(folder, 'rootfs');
@@ -84,8 +84,8 @@ async function unpack(rootfs) {
   });
   if (code !== 0) {
     throw new SetupError(
-      `debootstrap could not lay out Debian ${suite}: ${lastError(output)}`,
-      `see that ${mirror} can be reached, or give another base: npm run images -- --base IMAGE`,
+      `debootstrap could not install Debian ${suite}: ${lastError(output)}`,
+      `check that ${mirror} is reachable, or use another base: npm run images -- --base IMAGE`,
     );
   }
 }
@@ -110,15 +110,14 @@ async function slim(rootfs) {
 async function inside(rootfs, command) {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' };
   const { code, output } = await runWithRetry(() => run('chroot', [rootfs, ...command], { env, deadline: aptTimeoutMs }));
-  if (code !== 0)
-    throw new SetupError(`The base image could not be made; ${command[0]} ended with: ${lastError(output)}`, 'npm run images');
+  if (code !== 0) throw new SetupError(`The base image could not be built; ${command[0]} failed: ${lastError(output)}`, 'npm run images');
 }
 
 /** @param {string} rootfs */
 async function store(rootfs) {
   const container = (await buildah(['from', '--pull=never', 'scratch'])).trim();
   try {
-    // Devices are the runtime's to make; pseudo file systems are empty.
+    // The runtime creates devices; pseudo file systems are empty.
     for (const name of readdirSync(join(rootfs, 'dev'))) rmSync(join(rootfs, 'dev', name), { recursive: true, force: true });
     await buildah(['add', '--quiet', container, rootfs, '/']);
     await buildah([

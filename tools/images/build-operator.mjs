@@ -1,22 +1,22 @@
-// The operator as one file: `node tools/images/build-operator.mjs [FOLDER]` (operator/dist) leaves operator.mjs and the licences of what is in it.
+// Operator bundle: `node tools/images/build-operator.mjs [FOLDER]` (operator/dist) writes operator.mjs and the licenses of its packages.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-// Not paths.mjs: in a build stage nothing of set-up but this file is there.
+// Not from paths.mjs: the build stage of the image has no other file of setup.
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-// What is bundled of CommonJS asks for Node.js' own modules by `require`, which a module does not have.
+// Bundled CommonJS code loads the modules of Node.js with `require`, which an ES module does not have.
 const banner = "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
 
 /**
- * @param {string} folder where it goes
- * @param {string} [entry] another entry, for tests
- * @returns {Promise<{ file: string, packages: Bundled[] }>} packages: those that are in it
+ * @param {string} folder output folder
+ * @param {string} [entry] entry file; tests use another one
+ * @returns {Promise<{ file: string, packages: Bundled[] }>} packages: the bundled packages
  */
 export async function buildOperator(folder, entry = join(root, 'operator', 'main.ts')) {
-  // Taken when it is asked for: who only wants to know of this module needs no node_modules.
+  // Imported on use, so that the other functions of this module need no node_modules.
   const { build } = await import('esbuild');
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'operator.mjs');
@@ -29,14 +29,14 @@ export async function buildOperator(folder, entry = join(root, 'operator', 'main
     format: 'esm',
     target: 'node24',
     banner: { js: banner },
-    // Not made smaller: a line of its own for each statement is worth more in a log than a megabyte.
+    // Not minified: one line per statement makes stack traces readable, which is worth a megabyte.
     legalComments: 'none',
     metafile: true,
     logLevel: 'error',
   });
   const packages = packageFolders(Object.keys(metafile.inputs)).map(readPackage);
   writeFileSync(join(folder, 'LICENSES.txt'), licences(packages));
-  // For the bill of materials: in one file nobody sees what it is made of.
+  // For the bill of materials, because the bundle does not show its packages.
   writeFileSync(join(folder, 'packages.json'), `${JSON.stringify(packages.map(({ texts: _, ...each }) => each))}\n`);
   return { file, packages };
 }
@@ -55,7 +55,7 @@ export function packageFolders(inputs) {
 }
 
 /**
- * @typedef {{ name: string, version: string, license: string, texts: string[] }} Bundled texts: of its licence
+ * @typedef {{ name: string, version: string, license: string, texts: string[] }} Bundled texts: of its license
  * @param {string} folder relative to the root
  * @returns {Bundled}
  */
@@ -66,16 +66,16 @@ function readPackage(folder) {
 }
 
 /**
- * The texts that the licences of bundled packages ask to be handed on.
+ * The license texts that must be distributed with the bundled packages.
  * @param {readonly Bundled[]} packages
  * @returns {string}
  */
 function licences(packages) {
   const parts = packages.map(({ name, version, license, texts }) => [`${name} ${version} (${license})`, ...texts].join('\n\n'));
-  return `The operator is made with these packages.\n\n${parts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+  return `The operator contains these packages.\n\n${parts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { file } = await buildOperator(resolve(process.argv[2] ?? join(root, 'operator', 'dist')));
-  console.error(`${file} is made`);
+  console.error(`built ${file}`);
 }

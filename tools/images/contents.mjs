@@ -1,4 +1,4 @@
-// What is in an image of our store, by looking into it.
+// Image contents: inspects an image of the local store and lists its packages.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { billOfMaterials, debianComponents, npmComponent, npmComponents } from '
 import { buildah } from './store.mjs';
 
 /**
- * Puts its bill of materials into the image: /usr/share/sbom/<name>.cdx.json. It has no digest, which is made of it too.
+ * Adds the bill of materials to the image: /usr/share/sbom/<name>.cdx.json. It has no digest, because the digest depends on the file.
  * @param {string} image its name, with a tag
  * @param {number} epoch seconds
  */

@@ -1,4 +1,4 @@
-// `npm run images`: builds the images of the node and of the operator, and leaves each as an OCI archive in the cache directory.
+// `npm run images`: builds the images of the node and of the operator and writes each as an OCI archive into the cache directory.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -25,23 +25,23 @@ import { buildah, hasImage, imageId, imagesDirectory, pruneLayers, storeOptions,
  * @typedef {object} BuiltImage
  * @property {'node' | 'operator'} name
  * @property {string} image its name in the archive
- * @property {string} archive path; `ctr images import`, `podman load` and `skopeo copy oci-archive:` take it
+ * @property {string} archive path; `ctr images import`, `podman load` and `skopeo copy oci-archive:` accept it
  * @property {string} digest of its manifest
  * @property {string} bill path of its bill of materials (CycloneDX)
- * @property {number} bytes of the archive, whose layers are compressed
+ * @property {number} bytes size of the archive, whose layers are compressed
  */
 
 const buildTimeoutMs = 1_800_000;
 const archivesKept = 3;
 
 /**
- * @param {{ base?: string, only?: readonly string[] }} [options] base: another base image, that buildah can pull; only: names of images
+ * @param {{ base?: string, only?: readonly string[] }} [options] base: another base image that buildah can pull; only: images to build
  * @returns {Promise<BuiltImage[]>}
  * @throws {SetupError}
  */
 export async function ensureImages({ base: given, only } = {}) {
   if (process.platform !== 'linux') throw new SetupError('Images are built on Linux only.', 'run it in a virtual machine');
-  if (process.getuid?.() !== 0) throw new SetupError('Building images needs root: debootstrap and chroot do.', 'sudo npm run images');
+  if (process.getuid?.() !== 0) throw new SetupError('Building images requires root (debootstrap, chroot).', 'sudo npm run images');
   await ensurePackages(aptPackages.images, 'building images');
   return withLock(join(cacheDirectory(), 'locks', 'images'), async () => {
     mkdirSync(imagesDirectory(), { recursive: true });
@@ -56,8 +56,7 @@ export async function ensureImages({ base: given, only } = {}) {
 /** @param {string | undefined} given */
 async function baseFor(given) {
   if (given === undefined) return ensureBase();
-  if (!isPinned(given))
-    throw new SetupError(`The base image ${given} has no digest, so what it is may change.`, 'name it as IMAGE@sha256:DIGEST');
+  if (!isPinned(given)) throw new SetupError(`The base image ${given} is not pinned by a digest.`, 'specify it as IMAGE@sha256:DIGEST');
   if (!(await hasImage(given))) await step(`pulling ${given}`, () => buildah(['pull', '--quiet', given]));
   return given;
 }
@@ -83,14 +82,14 @@ async function ensureImage(image, base) {
   const name = imageName(image, version);
   const { digestFile, bill } = besides(archive);
   if (!existsSync(digestFile) || !existsSync(bill)) await step(`building the image ${name}`, () => make(image, setting, archive));
-  // The newest are kept, and this one is in use.
+  // Archives are deleted by age; this one is in use.
   utimesSync(archive, new Date(), new Date());
   forgetOld(image);
   return { name: image.name, image: name, archive, digest: readFileSync(digestFile, 'utf8').trim(), bill, bytes: statSync(archive).size };
 }
 
 /**
- * What lies beside an archive; the file with the digest comes last, so that it stands for all.
+ * Files next to an archive. The digest is written last, so that its presence marks the build as complete.
  * @param {string} archive
  */
 function besides(archive) {
@@ -105,7 +104,7 @@ function versions() {
 }
 
 /**
- * The worker that tests and `npm start` use, where it was made for the Debian of our base; its build takes minutes.
+ * The worker that tests and `npm start` use, if it was built for the Debian version of our base; building one takes minutes.
  * @param {string} version
  * @returns {string | undefined} its folder
  */
@@ -125,7 +124,7 @@ async function commitOf({ sources }) {
 /**
  * @param {Image} image
  * @param {Setting} setting
- * @returns {Promise<string>} changes with anything that the image is made of
+ * @returns {Promise<string>} a hash over everything that the image is built from
  */
 async function stampOf({ sources }, setting) {
   const hash = createHash('sha256').update(sourcesStamp(root, sources));
@@ -143,7 +142,7 @@ async function make(image, setting, archive) {
   await pruneLayers();
   const log = join(imagesDirectory(), `build-${image.name}.log`);
   const args = buildArguments(image, setting, root);
-  // Layers that were made are not made again.
+  // Existing layers are reused.
   const { code, output } = await runWithRetry(() => tryBuildah(args, { deadline: buildTimeoutMs, cwd: root }));
   writeFileSync(log, output);
   if (code !== 0) {
@@ -179,7 +178,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     const { values, positionals } = parseArgs({ options: { base: { type: 'string' } }, allowPositionals: true });
     const unknown = positionals.find((name) => !images.some((image) => image.name === name));
     if (unknown !== undefined)
-      throw new SetupError(`There is no image ${unknown}.`, `name some of: ${images.map(({ name }) => name).join(' ')}`);
+      throw new SetupError(`Unknown image: ${unknown}.`, `choose from: ${images.map(({ name }) => name).join(' ')}`);
     for (const { image, archive, digest, bytes } of await ensureImages({ ...values, ...(positionals.length > 0 && { only: positionals }) }))
       console.log(`${image}  ${megabytes(bytes)}  ${digest}\n  ${archive}`);
   } catch (error) {

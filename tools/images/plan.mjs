@@ -1,4 +1,4 @@
-// What of an image build can be decided without building: names, what an image is made of, arguments of buildah.
+// Image build plan: names, sources and buildah arguments. Pure functions, testable without a build.
 
 import { basename } from 'node:path';
 
@@ -8,8 +8,8 @@ import { lastError } from '../packages.mjs';
  * @typedef {object} Image
  * @property {'node' | 'operator'} name
  * @property {string} dockerfile relative to the root
- * @property {string[]} sources files and folders that it is made of, relative to the root
- * @property {string} commitArgument build argument that takes the git commit
+ * @property {string[]} sources source files and folders, relative to the root
+ * @property {string} commitArgument build argument for the git commit
  */
 
 const common = ['package.json', 'package-lock.json', 'tsconfig.json', 'LICENSE', '.dockerignore', 'crds'];
@@ -30,7 +30,7 @@ export const images = [
   },
 ];
 
-/** Where images are published, and the name under which the chart asks for them. */
+/** Registry path of the published images, which is also the default of the chart. */
 export const repository = 'ghcr.io/mediarooms';
 
 /**
@@ -43,7 +43,7 @@ export function imageName({ name }, version) {
 
 /**
  * @param {string} name of an image in a registry
- * @returns {boolean} whether it stands for the same bytes for ever
+ * @returns {boolean} true if the name is pinned by digest
  */
 export function isPinned(name) {
   return /@sha256:[0-9a-f]{64}$/.test(name);
@@ -54,9 +54,9 @@ export function isPinned(name) {
  * @property {string} base name of the base image
  * @property {string} version
  * @property {string} commit
- * @property {number} epoch time of everything in the image, in seconds
- * @property {string} [worker] folder with a media worker that fits the base; without it one is made during the build
- * @property {string} [certificates] bundle of certificates that the build needs to reach the npm registry
+ * @property {number} epoch timestamp of all files in the image, in seconds
+ * @property {string} [worker] folder with a media worker for this base; without it the build compiles one
+ * @property {string} [certificates] certificate bundle that the build needs for the npm registry
  */
 
 /**
@@ -88,7 +88,7 @@ export function buildArguments(image, setting, root) {
 }
 
 /**
- * Which archives of an image can go: all but the newest, for other checkouts use the cache, too.
+ * Archives of an image that can be deleted: all except the newest, because other checkouts use the cache, too.
  * @param {Image} image
  * @param {readonly { file: string, time: number }[]} archives
  * @param {number} kept
@@ -103,9 +103,9 @@ export function oldArchives({ name }, archives, kept) {
 }
 
 /**
- * The last commit that changed what an image is made of, so that the same sources give the same image.
- * @param {string} head what `git log -1 --format=%h` printed for the sources; empty where there is no git
- * @param {string} changes what `git status --porcelain` printed for the sources
+ * The last commit that changed the sources of an image, so that the same sources produce the same image.
+ * @param {string} head output of `git log -1 --format=%h` for the sources; empty without git
+ * @param {string} changes output of `git status --porcelain` for the sources
  */
 export function commitName(head, changes) {
   const commit = head.trim();
@@ -114,7 +114,7 @@ export function commitName(head, changes) {
 }
 
 /**
- * A time that is the same for every build of the same sources.
+ * A timestamp that is the same for every build of the same sources.
  * @param {string | undefined} given SOURCE_DATE_EPOCH, see reproducible-builds.org/specs/source-date-epoch
  * @returns {number} seconds
  */
@@ -124,7 +124,7 @@ export function sourceEpoch(given) {
 
 /**
  * @param {string} output of a build that failed
- * @returns {string} what the failed command said, rather than that it failed
+ * @returns {string} the output of the failed command instead of the message that it failed
  */
 export function buildError(output) {
   const noise = /^(subprocess exited|error: building at step|.*level=|\[\d+\/\d+\] )/i;

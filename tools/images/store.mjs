@@ -1,4 +1,4 @@
-// Our own store of images in the cache directory, and buildah, which works on it.
+// Local image store in the cache directory, and buildah, which manages it.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { run, SetupError } from '../steps.mjs';
 
 const usualTimeoutMs = 600_000;
 
-/** @returns {string} where images are kept: buildah's store, and an archive of each image that was built */
+/** @returns {string} folder with buildah's store and an archive of each built image */
 export function imagesDirectory() {
   return join(cacheDirectory(), 'images');
 }
 
-/** @returns {string[]} the options of buildah that make it work on our store */
+/** @returns {string[]} buildah options that select the local store */
 export function storeOptions() {
   const folder = imagesDirectory();
   return [`--root=${join(folder, 'storage')}`, `--runroot=${join(folder, 'run')}`, '--storage-driver=overlay'];
@@ -32,7 +32,7 @@ export function tryBuildah(args, options = {}) {
 
 /**
  * @param {string[]} args
- * @returns {Promise<string>} what it printed
+ * @returns {Promise<string>} its output
  * @throws {SetupError}
  */
 export async function buildah(args) {
@@ -48,16 +48,16 @@ export async function hasImage(name) {
 
 /**
  * @param {string} name
- * @returns {Promise<string>} the id of an image: it changes with its content
+ * @returns {Promise<string>} the id of an image, which changes with its content
  */
 export async function imageId(name) {
   return (await buildah(['inspect', '--type=image', '--format={{.FromImageID}}', name])).trim();
 }
 
-/** A changed source adds some twenty layers of a few megabytes each; beyond this they are all dropped, and the next build is a cold one. */
+/** A changed source adds about twenty layers of a few megabytes. Above this limit all layers are deleted; the next build is a cold one. */
 const maxLayers = 600;
 
-/** What builds that were killed left, and layers where they have become too many. To be called by who holds the lock. */
+/** Removes containers of interrupted builds, and all layers if there are too many. The caller must hold the lock. */
 export async function pruneLayers() {
   await buildah(['rm', '--all']);
   const layers = (await buildah(['images', '--all', '--quiet'])).trim().split('\n');

@@ -1,4 +1,4 @@
-// Used while the node's image is built: gets a media worker as `npm start` does, and puts it where the first argument says.
+// Step of the node image build: gets a media worker like `npm start` and copies it to the path in the first argument.
 
 import { copyFileSync } from 'node:fs';
 
@@ -8,7 +8,7 @@ import { ensureWorker } from '../worker/worker.mjs';
 const [target] = process.argv.slice(2);
 
 try {
-  if (target === undefined) throw new SetupError('images-worker.mjs needs the path to put the worker at.');
+  if (target === undefined) throw new SetupError('images-worker.mjs requires the target path of the worker.');
   copyFileSync(await ensureWorker(), target);
 } catch (error) {
   fail(error);

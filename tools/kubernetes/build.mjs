@@ -1,4 +1,4 @@
-// Builds the programs of Kubernetes from Go modules, which reach where release pages do not: in one go, of one version of what several need.
+// Build of the Kubernetes programs from Go modules, because release pages may be unreachable: one build, one version of shared packages.
 
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -14,7 +14,7 @@ import { kubernetesVersion, otherPackages, programModules, traefikModule, traefi
 const buildTimeoutMs = 3_600_000;
 
 /**
- * Minutes of one core that each takes beside those before it, where nothing is in Go's cache: measured, rounded.
+ * Single-core minutes of each program in addition to the ones before it, with an empty Go cache: measured, rounded.
  * @type {ReadonlyMap<string, number>}
  */
 const minutes = new Map([
@@ -26,7 +26,7 @@ const minutes = new Map([
 ]);
 
 /**
- * Builds what is missing and moves it into the folder when all of it is whole; what was compiled before a failure stays in Go's cache.
+ * Builds the missing programs and moves them into the folder when all are complete; Go's cache keeps what was compiled before a failure.
  * @param {readonly KubernetesProgram[]} missing
  * @param {string} folder in the cache directory
  * @throws {SetupError}
@@ -56,13 +56,13 @@ async function requireGo(missing) {
   const { code } = await run('go', ['version'], { deadline: 20_000 });
   if (code === 0) return;
   throw new SetupError(
-    `${missing.join(', ')} cannot be found or downloaded, and building from source needs Go 1.26 or newer, which is not on PATH.`,
-    'install Go (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a folder that has these programs',
+    `${missing.join(', ')} not found; building from source requires Go 1.26 or newer, which is not on PATH.`,
+    'install Go (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a folder with these programs',
   );
 }
 
 /**
- * @param {string} temporary folder that is in no module
+ * @param {string} temporary folder outside of any Go module
  * @returns {Promise<string>} the folder of a module that depends on all programs but Traefik
  */
 async function makeModule(temporary) {
@@ -75,8 +75,8 @@ async function makeModule(temporary) {
 }
 
 /**
- * @param {string} temporary folder that is in no module
- * @returns {Promise<string>} the folder of a copy of Traefik that lacks what is cut, as do modules that it depends on
+ * @param {string} temporary folder outside of any Go module
+ * @returns {Promise<string>} the folder of a copy of Traefik without the cut code; modules that it depends on are cut as well
  */
 async function makeTraefik(temporary) {
   const folder = join(temporary, 'modules', traefikModule);
@@ -97,21 +97,21 @@ async function makeTraefik(temporary) {
 /**
  * @param {string} module
  * @param {string} version
- * @param {string} cwd that is in no module
- * @returns {Promise<{ goMod: string, folder: string }>} where Go keeps it
+ * @param {string} cwd folder outside of any Go module
+ * @returns {Promise<{ goMod: string, folder: string }>} paths in Go's module cache
  */
 async function download(module, version, cwd) {
   const output = await go(module, ['mod', 'download', '-json', `${module}@${version}`], cwd);
   const [goMod, folder] = ['GoMod', 'Dir'].map((field) => new RegExp(`"${field}": ("[^"]+")`).exec(output)?.[1]);
-  if (goMod === undefined || folder === undefined) throw new SetupError(`go mod download gave no ${module}.`);
+  if (goMod === undefined || folder === undefined) throw new SetupError(`go mod download did not return ${module}.`);
   return { goMod: JSON.parse(goMod), folder: JSON.parse(folder) };
 }
 
 /**
- * One call for all, so that every core has something to do until the last program is linked.
+ * One go build for all programs, so that every core is busy until the last program is linked.
  * @param {readonly KubernetesProgram[]} missing
  * @param {string} module folder
- * @param {string} built folder for the programs, which is made
+ * @param {string} built output folder of the programs
  */
 async function compile(missing, module, built) {
   const flags = ['-mod=mod', '-gcflags=all=-dwarf=false', '-ldflags=-s -w', `-ldflags=k8s.io/kubernetes/cmd/...=${kubernetesFlags()}`];
@@ -128,7 +128,7 @@ function packageOf(name) {
 
 /**
  * @param {KubernetesProgram} name
- * @returns {string} as Go names it: by the last part of its package that is no version
+ * @returns {string} the name that Go uses: the last part of its package path that is not a version
  */
 function binaryOf(name) {
   return (
@@ -143,25 +143,25 @@ function binaryOf(name) {
  * @param {string} what
  * @param {string[]} args
  * @param {string} cwd
- * @returns {Promise<string>} what Go printed
+ * @returns {Promise<string>} output of Go
  */
 async function go(what, args, cwd) {
-  // The compiler's own heap may grow to half a gigabyte, which takes a fifth of the time off.
+  // A compiler heap of up to half a gigabyte saves a fifth of the time.
   const own = { CGO_ENABLED: '0', GOFLAGS: '-trimpath -buildvcs=false', GOGC: '400', GOWORK: 'off' };
-  // Tests may run beside it, which come first.
+  // Tests may run in parallel and take precedence.
   const [program = '', ...before] = process.platform === 'win32' ? ['go'] : ['nice', '-n', '19', 'go'];
-  // What has come of hundreds of modules is kept.
+  // Go's cache keeps the modules that were compiled before a timeout.
   const options = { cwd, env: { ...process.env, ...own }, deadline: buildTimeoutMs };
   const { code, output, timedOut } = await runWithRetry(() => run(program, [...before, ...args], options));
   if (code === 0) return output;
-  const why = timedOut ? `it was still running after ${buildTimeoutMs / 60_000} minutes` : lastError(output);
+  const why = timedOut ? `no result within ${buildTimeoutMs / 60_000} minutes` : lastError(output);
   throw new SetupError(
     `${what} could not be built from Go modules: ${why}`,
-    'set KUBEBUILDER_ASSETS to a folder that has these programs, or give Go a proxy that it reaches (GOPROXY)',
+    'set KUBEBUILDER_ASSETS to a folder with these programs, or set GOPROXY to a reachable proxy',
   );
 }
 
-/** What `kubectl version`, Helm and everything else that reads /version expects to find. */
+/** Version that `kubectl version`, Helm and other readers of /version expect. */
 function kubernetesFlags() {
   const [major, minor] = kubernetesVersion.split('.');
   const variable = 'k8s.io/component-base/version';

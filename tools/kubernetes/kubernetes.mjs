@@ -1,4 +1,4 @@
-// Finds the programs of Kubernetes that tests run, or gets them: envtest's folders, PATH, our cache, a build from Go modules, whose sums Go checks.
+// Kubernetes programs for tests: looks in envtest's folders, PATH and the cache, or builds them from checksummed Go modules.
 
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -11,10 +11,10 @@ import { kubernetesVersion, programsRecipe } from './versions.mjs';
 
 /** @typedef {import('./versions.mjs').KubernetesProgram} KubernetesProgram */
 
-/** An API server, and the controllers that it needs to feel like a cluster. */
+/** A control plane: API server, etcd and controllers. */
 export const controlPlanePrograms = /** @type {const} */ (['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl']);
 
-/** What a whole cluster needs besides, with what is installed into it. */
+/** Programs of a whole cluster in addition to the control plane, including what is installed into it. */
 export const clusterPrograms = /** @type {const} */ ([
   ...controlPlanePrograms,
   'kubelet',
@@ -25,14 +25,14 @@ export const clusterPrograms = /** @type {const} */ ([
   'traefik',
 ]);
 
-/** Which work with Kubernetes of any version. @type {readonly string[]} */
+/** Programs that work with any version of Kubernetes. @type {readonly string[]} */
 const others = ['coredns', 'helm', 'traefik', 'versitygw'];
 
 /**
- * Where programs are looked for, best first.
+ * Folders that are searched for programs, in order of preference.
  * @param {NodeJS.ProcessEnv} env
  * @param {{ platform: string, arch: string, list?: (folder: string) => string[] }} machine
- * @returns {string[]} folders; the last one is our cache, where what is missing is put
+ * @returns {string[]} folders; the last one is the cache, which receives missing programs
  */
 export function programFolders(env, { platform, arch, list = namesIn }) {
   const data = env.XDG_DATA_HOME?.startsWith('/') ? env.XDG_DATA_HOME : join(env.HOME || homedir(), '.local', 'share');
@@ -57,18 +57,18 @@ function programCache(env, { platform, arch }) {
 
 /**
  * @param {string} arch as Node.js names it
- * @returns {string} as Go names it
+ * @returns {string} the Go name
  */
 export function goArchitecture(arch) {
   return arch === 'x64' ? 'amd64' : arch;
 }
 
 /**
- * Chooses among the programs that are there: all from one folder where one has them all, else each from the first that has it.
+ * Chooses programs: all from one folder if one has them all, otherwise each from the first folder that has it.
  * @param {readonly KubernetesProgram[]} wanted
- * @param {readonly string[]} folders best first
+ * @param {readonly string[]} folders in order of preference
  * @param {(path: string) => boolean} exists
- * @returns {{ found: Partial<Record<KubernetesProgram, string>>, missing: KubernetesProgram[] }} found: paths
+ * @returns {{ found: Partial<Record<KubernetesProgram, string>>, missing: KubernetesProgram[] }} found: paths by name
  */
 export function choosePrograms(wanted, folders, exists) {
   const whole = folders.find((folder) => wanted.every((name) => exists(join(folder, name))));
@@ -77,7 +77,7 @@ export function choosePrograms(wanted, folders, exists) {
   /** @type {Partial<Record<KubernetesProgram, string>>} */
   const found = {};
   for (const name of wanted) {
-    // What is not beside an API server is of any version: a user's kubectl, or a distribution's etcd (Debian 12 has 3.4).
+    // A program without an API server in its folder can be of any version: a user's kubectl, or etcd of a distribution (Debian 12 has 3.4).
     const counts = (/** @type {string} */ folder) => ours === folder || others.includes(name) || exists(join(folder, 'kube-apiserver'));
     const folder = searched.find((each) => exists(join(each, name)) && counts(each));
     if (folder !== undefined) found[name] = join(folder, name);
@@ -86,7 +86,7 @@ export function choosePrograms(wanted, folders, exists) {
 }
 
 /**
- * The programs that are there, without getting any.
+ * Returns the programs that exist, without building any.
  * @param {readonly KubernetesProgram[]} wanted
  * @param {NodeJS.ProcessEnv} [env]
  */
@@ -108,12 +108,12 @@ export async function ensureKubernetes(wanted = controlPlanePrograms) {
     join(cacheDirectory(), 'locks', `kubernetes-${basename(folder)}`),
     async () => {
       mkdirSync(folder, { recursive: true });
-      // We hold the lock, so these are of a set-up that was killed.
+      // This process holds the lock, so the temporary folders are from a setup that was killed.
       for (const name of namesIn(folder).filter((each) => each.startsWith('.')))
         rmSync(join(folder, name), { recursive: true, force: true });
       await buildKubernetes(findKubernetes(wanted).missing, folder);
     },
-    // Another set-up may be building all of it, which takes its time.
+    // Another setup may be building all programs, which takes minutes.
     { deadline: 3_600_000 },
   );
   return complete(findKubernetes(wanted));
@@ -122,7 +122,7 @@ export async function ensureKubernetes(wanted = controlPlanePrograms) {
 /** @param {ReturnType<typeof choosePrograms>} programs */
 function complete({ found, missing }) {
   if (missing.length > 0)
-    throw new SetupError(`${missing.join(', ')} could not be got.`, 'set KUBEBUILDER_ASSETS to a folder that has them');
+    throw new SetupError(`${missing.join(', ')} could not be installed.`, 'set KUBEBUILDER_ASSETS to a folder with these programs');
   return /** @type {Record<string, string>} */ (found);
 }
 

@@ -1,4 +1,4 @@
-// The Go module that the programs of Kubernetes are built in, and what is left out of Traefik: what no test of ours can meet.
+// Go module of the Kubernetes programs, and the parts of Traefik that are excluded because no test uses them.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -7,20 +7,20 @@ import { kubernetesVersion, programModules, traefikModule } from './versions.mjs
 
 /**
  * @typedef {object} Cut
- * @property {RegExp} without folders and files that are not copied, by their paths in the module
- * @property {{ file: string, pattern: RegExp }[]} lines taken out of files; each pattern must be found
+ * @property {RegExp} without matches module paths of folders and files that are not copied
+ * @property {{ file: string, pattern: RegExp }[]} lines to remove from files; each pattern must match
  */
 
-/** Traefik's sources of configuration that are no Kubernetes. */
+/** Configuration providers of Traefik other than Kubernetes. */
 const otherProviders = ['Docker', 'Swarm', 'Ecs', 'ConsulCatalog', 'Nomad', 'Consul', 'Etcd', 'ZooKeeper', 'Redis'];
 const traefikOptions = 'pkg/config/static/static_config.go';
 
 /**
- * Modules of which a copy is built that lacks something, which is most of the time that they take: hundreds of clients of clouds.
+ * Modules that are copied without some packages, which cost most of the build time: hundreds of clients of cloud APIs.
  * @type {Record<string, Cut>}
  */
 export const vendoredSubsets = {
-  // Certificates by ACME, without the DNS of 180 companies.
+  // ACME certificates, without the DNS providers of 180 companies.
   'github.com/go-acme/lego/v4': {
     without: /^(cmd|docs|e2e|providers\/dns\/[^/.]+)$|_test\.go$/,
     lines: [
@@ -29,7 +29,7 @@ export const vendoredSubsets = {
       { file: 'providers/dns/zz_gen_dns_providers.go', pattern: /^\tcase .*\n\t\treturn .*\n/gm },
     ],
   },
-  // The Go interpreter of plugins, without its tables of Go's whole standard library.
+  // The Go interpreter for plugins, without its tables of the whole Go standard library.
   'github.com/traefik/yaegi': {
     without: /^(_test|cmd|doc|example|extract)$|^stdlib\/(go1_.*|wrapper-composed\.go)$|_test\.go$/,
     lines: [],
@@ -48,14 +48,14 @@ export const vendoredSubsets = {
   },
 };
 
-/** CoreDNS' plugins, in the order in which they see a query: those of the cluster that kubeadm makes, and the usual ones to look into it. */
+/** CoreDNS plugins, in the order in which they process a query: those of a kubeadm cluster, and the usual ones for debugging. */
 const dnsDirectives = [
   ...['metadata', 'bind', 'debug', 'ready', 'health', 'prometheus', 'errors', 'log', 'loadbalance', 'rewrite', 'cache', 'hosts'],
   ...['kubernetes', 'loop', 'forward', 'reload', 'whoami'],
 ];
 
 /**
- * CoreDNS' own main package with few plugins, as its documentation says to make one.
+ * Main package of CoreDNS with few plugins, as its documentation describes.
  * @returns {string}
  */
 export function coreDnsMain() {
@@ -77,9 +77,9 @@ export function coreDnsMain() {
 }
 
 /**
- * The go.mod of one module that depends on all programs but Traefik, so that a package that several need is of one version and compiled once:
- * the version that Kubernetes is released with. Kubernetes requires its staging modules at v0.0.0, so each must be replaced, too.
- * @param {string} goMod that of k8s.io/kubernetes
+ * The go.mod of one module that depends on all programs except Traefik, so that shared packages have one version and compile once: the
+ * version that Kubernetes is released with. Kubernetes requires its staging modules at v0.0.0, so each must be replaced, too.
+ * @param {string} goMod go.mod of k8s.io/kubernetes
  * @returns {string}
  */
 export function programsModule(goMod) {
@@ -98,7 +98,7 @@ export function programsModule(goMod) {
 /**
  * @param {string} goMod
  * @param {string} module
- * @returns {string | undefined} the version that it requires
+ * @returns {string | undefined} the required version of the module
  */
 export function requiredVersion(goMod, module) {
   return goMod.split('\n').flatMap((line) => {
@@ -111,11 +111,11 @@ export function requiredVersion(goMod, module) {
 }
 
 /**
- * Copies a module without what is cut. Go keeps its own copy read-only.
+ * Copies a module without the cut parts. Go's own copy is read-only.
  * @param {string} from
  * @param {string} to
  * @param {Cut} cut
- * @throws {SetupError} when it is not the source that the cut is made for
+ * @throws {SetupError} if the source is not the expected version
  */
 export function copySubset(from, to, { without, lines }) {
   copyFolder(from, to, without, '');
@@ -123,7 +123,7 @@ export function copySubset(from, to, { without, lines }) {
     const path = join(to, file);
     const text = readFileSync(path, 'utf8');
     const cut = text.replace(pattern, '');
-    if (cut === text) throw new SetupError(`${file} of ${from} is not what tools/kubernetes/module.mjs knows: it has no ${pattern}.`);
+    if (cut === text) throw new SetupError(`${file} of ${from} does not match tools/kubernetes/module.mjs: no match for ${pattern}.`);
     writeFileSync(path, cut);
   }
 }

@@ -1,4 +1,4 @@
-// Which versions of Kubernetes and of what belongs to it tests run, and where each program comes from.
+// Versions of Kubernetes and related programs that tests use, and the Go package of each program.
 
 export const kubernetesVersion = '1.36.3';
 /** The version that Kubernetes 1.36 is released with. */
@@ -14,7 +14,7 @@ export const kubernetesCommands = /** @type {const} */ ([
   'kube-scheduler',
 ]);
 
-/** The Go modules that programs are built from, with one version of whatever several of them need. */
+/** Go modules of the programs, with one version of each shared dependency. */
 export const programModules = /** @type {const} */ ({
   'k8s.io/kubernetes': `v${kubernetesVersion}`,
   'go.etcd.io/etcd/server/v3': `v${etcdVersion}`,
@@ -24,11 +24,11 @@ export const programModules = /** @type {const} */ ({
   'github.com/versity/versitygw': 'v1.8.0',
 });
 
-/** It is made for older versions of what the others need. Later ones of its own need a module that the Go proxy does not have. */
+/** Built separately, because it requires older versions of shared modules. Later versions need a module that the Go proxy does not have. */
 export const traefikModule = 'github.com/traefik/traefik/v3';
 export const traefikVersion = 'v3.5.3';
 
-/** The package of each program that is not of Kubernetes' own module. */
+/** The Go package of each program outside of the Kubernetes module. */
 export const otherPackages = /** @type {const} */ ({
   etcd: 'go.etcd.io/etcd/server/v3',
   helm: 'helm.sh/helm/v4/cmd/helm',
@@ -37,7 +37,7 @@ export const otherPackages = /** @type {const} */ ({
   versitygw: 'github.com/versity/versitygw/cmd/versitygw',
 });
 
-/** Raised when what is built changes, though Kubernetes' version does not. */
+/** Increase this when the build changes and the version of Kubernetes does not. */
 export const programsRecipe = 2;
 
 /** @typedef {(typeof kubernetesCommands)[number] | keyof typeof otherPackages} KubernetesProgram */

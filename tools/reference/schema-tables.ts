@@ -1,7 +1,7 @@
-// JSON Schemas as tables for people: field, type with its limits, meaning.
+// JSON Schemas as Markdown tables: field, type with limits, meaning.
 import type { JsonSchema } from '../../node/common/json-schemas.ts';
 
-/** What is known of a schema besides its fields, in words; named ones as links to their heading on the page. */
+/** The type of a schema as text; named schemas are links to their heading on the page. */
 export function formatType(schema: JsonSchema): string {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
@@ -24,7 +24,7 @@ export function formatType(schema: JsonSchema): string {
   return `${schema.type ?? 'anything'}${bounds(schema.minimum ?? above(schema.exclusiveMinimum), schema.maximum)}`;
 }
 
-/** Rows of a schema's fields, those of objects within it below them. */
+/** Rows of the fields of a schema, followed by the fields of nested objects. */
 export function fieldRows(schema: JsonSchema, prefix = ''): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const needed = schema.required?.includes(name) ? '' : ', optional';

@@ -1,7 +1,7 @@
-// JSON Schemas as TypeScript: what the SDK's types are made of. A construct that it does not know is an error, never `unknown`.
+// JSON Schemas as TypeScript types for the SDK. An unknown construct is an error, never `unknown`.
 import type { JsonSchema } from '../../node/common/json-schemas.ts';
 
-/** The type of a schema; names are those that references end with. @throws Error where it has a construct that is not known */
+/** The type of a schema; a reference becomes the last part of its path. @throws Error if the schema has an unsupported construct */
 export function typeText(schema: JsonSchema): string {
   if (typeof schema.$ref === 'string') return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -63,5 +63,5 @@ function wrapped(type: string): string {
 }
 
 function fail(schema: JsonSchema): never {
-  throw new Error(`No TypeScript is known for this schema: ${JSON.stringify(schema).slice(0, 300)}`);
+  throw new Error(`Schema cannot be converted to TypeScript: ${JSON.stringify(schema).slice(0, 300)}`);
 }

@@ -1,4 +1,4 @@
-// docs/reference/websockets.md: the two websockets of a node, and every code and reason with which the server closes one.
+// Page docs/reference/websockets.md: the two websockets of a node, and the codes and reasons with which the server closes them.
 import { closeCodes } from '../../node/signaling/close-codes.ts';
 
 export function websocketsPage(): string {
@@ -26,7 +26,7 @@ Within the resume window the session of a peer continues on a new socket after a
 
 - A message over 256 KiB closes a socket with 4413; one over 1 MiB closes it with 1009, in the websocket library.
 - Of the sockets that have not authenticated, 250 of one client network (IPv4 address, IPv6 /64) and 1,000 in all may wait, for 10 s each. Beyond that, the oldest of the client that has most is closed with 4408.
-- A page that is reloaded while its old connection is half open must ask for \`takeover\`. Otherwise it is told that the peer is connected until pings have timed out (60 s, or half of the \`peerDisconnectedTimeout\` of the room). The client library does not take over on its own.
+- A page that is reloaded while its old connection is half open must request \`takeover\`. Otherwise its join is rejected because the peer counts as connected until pings have timed out (60 s, or half of the \`peerDisconnectedTimeout\` of the room). The client library does not take over on its own.
 - Guesses of peer tokens are bounded by the sockets that may wait for authentication; they are not counted per client.
 - The notification socket can continue at a cursor as long as the nodes still have the events: 10,000 each, in memory.
 `;

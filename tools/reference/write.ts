@@ -1,4 +1,4 @@
-// `npm run reference`: writes what is generated from schemas and tables of the source: the types of packages/server-sdk and pages of docs/reference.
+// `npm run reference`: writes files generated from schemas and tables of the source: types of packages/server-sdk and pages of docs/reference.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,7 +15,7 @@ import { websocketsPage } from './websockets-page.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-/** Every file that is made, by its path from the root. */
+/** Every generated file, by its path from the root. */
 export async function generatedFiles(): Promise<Record<string, string>> {
   const document = openApiDocument(routes, { version, path: '' });
   const sources = { schemas: schemasText(document), operations: operationsText(document), events: eventsText(document) };
@@ -35,7 +35,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   };
 }
 
-/** As the house formats files of this name. */
+/** Formats a text with the rules of the repository for this file name. */
 function formatted(path: string, text: string): string {
   const biome = join(nodeModules, '.bin', 'biome');
   return execFileSync(biome, ['format', `--stdin-file-path=${path}`], { cwd: root, input: text, encoding: 'utf8', timeout: 30_000 });

@@ -1,4 +1,4 @@
-// `npm run release:check`: what a release needs besides tests: the images, a bill of materials of each in dist/release, no known hole in a package, each signed by its registry.
+// `npm run release:check`: builds the images, writes bills of materials to dist/release, checks vulnerabilities and registry signatures.
 
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,13 +11,13 @@ import { root } from '../paths.mjs';
 import { fail, run, SetupError, step } from '../steps.mjs';
 
 const auditTimeoutMs = 120_000;
-/** Holes of these kinds stop a release. */
+/** Vulnerabilities of these severities block a release. */
 const grave = /** @type {const} */ (['high', 'critical']);
 
 /**
  * @param {string} output of `npm audit --json`
  * @returns {{ stops: boolean, sentence: string }}
- * @throws {SetupError} when the registry did not answer the question
+ * @throws {SetupError} if the registry returned no result
  */
 export function auditVerdict(output) {
   /** @type {{ message?: string, metadata?: { vulnerabilities?: Record<string, number> } }} */
@@ -25,21 +25,21 @@ export function auditVerdict(output) {
   try {
     report = JSON.parse(output.slice(output.indexOf('{'), output.lastIndexOf('}') + 1));
   } catch {
-    report = { message: 'no JSON came' };
+    report = { message: 'no JSON in the response' };
   }
   const counts = report.metadata?.vulnerabilities;
   if (counts === undefined) {
     throw new SetupError(
-      `The registry did not say which holes are known: ${report.message ?? 'it gave no counts'}.`,
-      'ask where the whole registry can be reached: npm audit --omit=dev',
+      `The registry returned no vulnerabilities report: ${report.message ?? 'it contains no counts'}.`,
+      'use a registry that supports audits: npm audit --omit=dev',
     );
   }
   const found = Object.entries(counts).filter(([kind, count]) => kind !== 'total' && count > 0);
   const stops = grave.some((kind) => (counts[kind] ?? 0) > 0);
-  if (found.length === 0) return { stops, sentence: 'No hole is known in a package that a release has.' };
+  if (found.length === 0) return { stops, sentence: 'The released packages have no known vulnerability.' };
   return {
     stops,
-    sentence: `Holes are known in packages that a release has: ${found.map(([kind, count]) => `${count} ${kind}`).join(', ')}.`,
+    sentence: `The released packages have known vulnerabilities: ${found.map(([kind, count]) => `${count} ${kind}`).join(', ')}.`,
   };
 }
 
@@ -56,34 +56,32 @@ async function writeBills() {
 
 async function audit() {
   const args = ['audit', '--omit=dev', '--json'];
-  const { output } = await step('asking the registry for known holes', () => run('npm', args, { cwd: root, deadline: auditTimeoutMs }));
+  const { output } = await step('checking for known vulnerabilities', () => run('npm', args, { cwd: root, deadline: auditTimeoutMs }));
   const { stops, sentence } = auditVerdict(output);
-  if (stops) throw new SetupError(sentence, 'npm audit --omit=dev tells which; then update them');
+  if (stops) throw new SetupError(sentence, 'update the packages that this lists: npm audit --omit=dev');
   console.log(sentence);
 }
 
 /**
  * @param {number} code of `npm audit signatures`
  * @param {string} output
- * @returns {string} a sentence
- * @throws {SetupError} when a package is not what its registry signed, or nobody could say so
+ * @returns {string} a message
+ * @throws {SetupError} if a package has no valid signature of its registry, or the signatures could not be checked
  */
 export function signaturesVerdict(code, output) {
   const [wrong] = /^\d+ packages? ha(?:s|ve) (?:an )?(?:missing|invalid) .*$/m.exec(output) ?? [];
-  if (wrong) throw new SetupError(`Not every package is what its registry signed: ${wrong}`, 'npm audit signatures --omit=dev tells which');
+  if (wrong) throw new SetupError(`Package signatures are invalid: ${wrong}`, 'see the packages with: npm audit signatures --omit=dev');
   const [verified] = /^\d+ packages? ha(?:s|ve) (?:a )?verified registry signatures?$/m.exec(output) ?? [];
-  if (code === 0 && verified) return `Every package is what its registry signed: ${verified}.`;
+  if (code === 0 && verified) return `All packages have valid signatures: ${verified}.`;
   throw new SetupError(
-    `The signatures of packages could not be checked: ${lastError(output)}`,
-    'ask where registry and sigstore can be reached: npm audit signatures --omit=dev',
+    `The package signatures could not be checked: ${lastError(output)}`,
+    'check that the registry and sigstore are reachable: npm audit signatures --omit=dev',
   );
 }
 
 async function auditSignatures() {
   const args = ['audit', 'signatures', '--omit=dev'];
-  const { code, output } = await step('checking the signatures of packages', () =>
-    run('npm', args, { cwd: root, deadline: auditTimeoutMs }),
-  );
+  const { code, output } = await step('checking package signatures', () => run('npm', args, { cwd: root, deadline: auditTimeoutMs }));
   console.log(signaturesVerdict(code, output));
 }
 

@@ -1,4 +1,4 @@
-// What is in an image, as a CycloneDX document: Debian's packages, those of npm, Node.js itself.
+// Bill of materials of an image as a CycloneDX document: Debian packages, npm packages, Node.js.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import { join } from 'node:path';
  * @property {string} name
  * @property {string} version
  * @property {string} purl https://github.com/package-url/purl-spec
- * @property {string} [license] as its package says it
+ * @property {string} [license] license of the package as declared
  */
 
 /**
  * @param {string} status content of /var/lib/dpkg/status
  * @param {string} release VERSION_ID of /etc/os-release
- * @returns {Component[]} what is installed
+ * @returns {Component[]} the installed packages
  */
 export function debianComponents(status, release) {
   return status.split('\n\n').flatMap((paragraph) => {
@@ -29,7 +29,7 @@ export function debianComponents(status, release) {
 }
 
 /**
- * @param {{ name: string, version: string, license?: string }} manifest what its package.json says
+ * @param {{ name: string, version: string, license?: string }} manifest content of its package.json
  * @returns {Component}
  */
 export function npmComponent({ name, version, license }) {
@@ -39,7 +39,7 @@ export function npmComponent({ name, version, license }) {
 
 /**
  * @param {string} folder a node_modules
- * @returns {Component[]} its packages, and those in their own node_modules
+ * @returns {Component[]} its packages, and the packages in their nested node_modules
  */
 export function npmComponents(folder) {
   if (!existsSync(folder)) return [];
@@ -56,7 +56,7 @@ export function npmComponents(folder) {
 /**
  * @param {{ name: string, version: string, digest?: string }} image
  * @param {readonly Component[]} components
- * @returns {object} CycloneDX 1.5: the same for the same image, so without serial number and time
+ * @returns {object} CycloneDX 1.5, reproducible and therefore without serial number and time
  */
 export function billOfMaterials(image, components) {
   const byPurl = new Map(components.map((component) => [component.purl, component]));

@@ -1,4 +1,4 @@
-// Which files `npm test -- --changed [REV]` takes for changed, and the tests it runs for them.
+// Changed files: finds the files that `npm test -- --changed [REV]` treats as changed, and the tests to run for them.
 
 import { extname, join } from 'node:path';
 
@@ -10,7 +10,7 @@ const flag = '--changed';
 
 /**
  * @param {readonly string[]} args of `npm test`
- * @param {readonly string[]} words that are no revision: names of layers
+ * @param {readonly string[]} words that are not a revision: names of layers
  * @returns {{ revision: string | undefined, rest: string[] }} HEAD if none is named; undefined without the flag
  */
 export function takeRevision(args, words) {
@@ -23,7 +23,7 @@ export function takeRevision(args, words) {
 
 /**
  * @param {string} revision
- * @returns {Promise<string[]>} absolute paths of files that differ from it or that git does not know yet, and are there
+ * @returns {Promise<string[]>} absolute paths of existing files that differ from the revision or are untracked
  */
 export async function changedSince(revision) {
   const lists = [
@@ -33,17 +33,17 @@ export async function changedSince(revision) {
   const names = [];
   for (const args of lists) {
     const { code, output } = await run('git', args, { cwd: root, deadline: 60_000 });
-    if (code !== 0) throw new SetupError(`git cannot tell what changed since "${revision}": ${output.trim().split('\n', 1)[0]}`);
+    if (code !== 0) throw new SetupError(`git cannot list changes since "${revision}": ${output.trim().split('\n', 1)[0]}`);
     names.push(...output.split('\0').filter(Boolean));
   }
   return names.map((name) => join(root, name));
 }
 
 /**
- * The house always runs. A change that no test reaches may matter to any, unless it is a document.
+ * The house layer always runs. A change that no test reaches may affect any test, unless it is a document.
  * @param {readonly { layer: import('./layers.mjs').Layer, files: string[] }[]} plan
  * @param {readonly string[]} changed absolute paths
- * @returns {{ plan: { layer: import('./layers.mjs').Layer, files: string[] }[], unknown: string[] }} unknown: because of which everything runs
+ * @returns {{ plan: { layer: import('./layers.mjs').Layer, files: string[] }[], unknown: string[] }} unknown: changes that select all tests
  */
 export function planFor(plan, changed) {
   const reached = reachedBy(plan, changed);

@@ -1,4 +1,4 @@
-// The checks that need no running code: lint and format (Biome), types (tsc). Run by `npm run lint`, `npm run types` and the house layer.
+// Static checks: lint and format (Biome), types (tsc). Used by `npm run lint`, `npm run types` and the house layer.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { ensureDependencies } from '../dependencies.mjs';
 import { childEnvironment, nodeModules, root } from '../paths.mjs';
 import { fail, runInForeground, SetupError } from '../steps.mjs';
 
-/** All but the first are for the browser, too. */
+/** All except the first include browser code. */
 const typeProjects = [
   'tsconfig.json',
   'packages/client/tsconfig.json',
@@ -29,10 +29,10 @@ export const checkNames = Object.keys(checks);
 
 /**
  * @param {string} name
- * @returns {Promise<boolean>} whether all of the check passed; what it found is on the terminal
+ * @returns {Promise<boolean>} true if the check passed; its findings are on the terminal
  */
 export async function runCheck(name) {
-  // The console and the examples import the packages as their users do: built, with types.
+  // The console and the examples import the packages like a user of them: built, with types.
   if (name === 'types') for (const needed of [clientLibrary, serverSdk]) await ensureBuilds(needed);
   let passed = true;
   for (const [program, ...args] of checks[name]?.() ?? []) {

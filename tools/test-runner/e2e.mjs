@@ -1,4 +1,4 @@
-// `npm run e2e [-- PART_OF_A_FILE_NAME ...]`: the chart on a whole cluster: installs what that needs, builds the images, runs, tells how long all took.
+// `npm run e2e [-- PART_OF_A_FILE_NAME ...]`: tests the chart on a whole cluster: installs dependencies, builds images, prints timings.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -16,13 +16,13 @@ import { fail, SetupError, seconds } from '../steps.mjs';
 import { endToEnd, jobsOf, summary, testFiles } from './layers.mjs';
 import { report, rowOf, runTestFiles, tooFlaky } from './test-files.mjs';
 
-/** Clusters: each takes 18 of the 128 inotify instances that Linux gives a user, and 1.5 GB. */
+/** Clusters in parallel: each uses 18 of the 128 inotify instances that Linux allows a user, and 1.5 GB of memory. */
 const maxConcurrent = 4;
 
 const started = performance.now();
 try {
   const files = testFiles(join(root, 'test', endToEnd.name), process.argv.slice(2));
-  if (files.length === 0) throw new SetupError('No test file of test/e2e has that in its path.');
+  if (files.length === 0) throw new SetupError('No test file path in test/e2e matches.');
   const archives = await setUp();
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-e2e-'));
   try {
@@ -33,7 +33,7 @@ try {
     report(outcome);
     console.log(`\n${table(timings, prepared)}`);
     console.log(`\ncritical path: ${outcome.path}`);
-    console.log(`side by side, with set-up: ${seconds(performance.now() - started)}`);
+    console.log(`total time with setup: ${seconds(performance.now() - started)}`);
     const row = rowOf(endToEnd, outcome.results);
     console.log(`\n${summary([row])}`);
     if (row.failed > 0 || tooFlaky(outcome.flaky)) process.exitCode = 1;
@@ -47,7 +47,7 @@ try {
 /** @returns {Promise<string[]>} archives of the images */
 async function setUp() {
   if (process.platform !== 'linux') throw new SetupError('The cluster runs on Linux only.', 'run it in a virtual machine');
-  if (process.getuid?.() !== 0) throw new SetupError('The cluster needs root: it makes machines of namespaces.', 'sudo npm run e2e');
+  if (process.getuid?.() !== 0) throw new SetupError('The cluster requires root: its machines are Linux namespaces.', 'sudo npm run e2e');
   await ensureDependencies();
   const { machines, browser, metrics, sip } = aptPackages;
   await ensurePackages([...new Set([...machines, ...browser, ...metrics, ...sip])], 'a whole cluster');
@@ -58,9 +58,9 @@ async function setUp() {
 }
 
 /**
- * @param {string} told file of lines as test/e2e/timings.ts writes them
- * @param {number} prepared how long everything before the tests took, in milliseconds
- * @returns {string} by test file, because lines of those that ran side by side are mixed
+ * @param {string} told file with lines as written by test/e2e/timings.ts
+ * @param {number} prepared duration of everything before the tests, in milliseconds
+ * @returns {string} sorted by test file, because lines of parallel files are interleaved
  */
 function table(told, prepared) {
   const lines = existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : [];

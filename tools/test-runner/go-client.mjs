@@ -1,4 +1,4 @@
-// Builds examples/go-client for its test: its modules by Go's proxy, each as go.sum has it.
+// Go client: builds examples/go-client for its test; its modules come through the Go module proxy and are checked against go.sum.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const stampFile = join(nodeModules, '.mediarooms-go-client-sources');
 export const goClient = join(nodeModules, '.mediarooms-go-client');
 
 /**
- * Builds it where it is missing or made of something else.
+ * Builds the program if it is missing or outdated.
  * @throws {SetupError}
  */
 export async function ensureGoClient() {
@@ -25,14 +25,14 @@ export async function ensureGoClient() {
   await withLock(checkoutLock('go-client'), async () => {
     if (existsSync(goClient) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
     if ((await run('go', ['version'], { deadline: 20_000 })).code !== 0) {
-      throw new SetupError(`${source} is built with Go 1.25 or newer, which is not on PATH.`, 'install Go (https://go.dev/dl)');
+      throw new SetupError(`${source} requires Go 1.25 or newer, which is not on PATH.`, 'install Go (https://go.dev/dl)');
     }
     await step(`building ${source} (once; about a minute)`, async () => {
       const env = { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-mod=readonly -buildvcs=false' };
       const options = { cwd: join(root, source), env, deadline: buildTimeoutMs };
       const { code, output } = await runWithRetry(() => run('go', ['build', '-o', goClient, '.'], options));
       if (code === 0) return;
-      throw new SetupError(`${source} could not be built: ${lastError(output)}`, 'give Go a proxy that it reaches (GOPROXY)');
+      throw new SetupError(`${source} could not be built: ${lastError(output)}`, 'set GOPROXY to a reachable proxy');
     });
     writeFileSync(stampFile, stamp);
   });

@@ -1,4 +1,4 @@
-// The layers of tests: what each needs and how much its files compute. Pure but for looking for test files.
+// Test layers: the requirements of each layer and the cores that its files use. Reads folders only to find test files.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -8,9 +8,9 @@ import { aptPackages } from '../packages.mjs';
 import { root } from '../paths.mjs';
 import { Reach } from './reach.mjs';
 
-/** The parts of the kit that make network devices. */
+/** Parts of the kit that create network devices. */
 const networkKits = ['network/network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
-/** Words of tests that start nodes of a cluster: they share the one EPMD of a network, and whoever has it takes all names along when it ends. */
+/** Matches tests that start cluster nodes: they share the EPMD of a network, and its owner takes all names with it when it exits. */
 const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
 /** Nodes with the ports of their pods: a node that somebody started on this machine may have them. */
 const hasPodPorts = /\bcontainerEnvironment\b/;
@@ -18,15 +18,15 @@ const hasPodPorts = /\bcontainerEnvironment\b/;
 /**
  * @typedef {object} Layer
  * @property {string} name the folder under test/
- * @property {boolean} [worker] needs the mediasoup worker
- * @property {boolean} [builds] needs the built client library and console
- * @property {boolean} [runtimes] needs Deno and Bun, where they can be had
- * @property {readonly string[]} packages of the distribution
- * @property {readonly import('../kubernetes/versions.mjs').KubernetesProgram[]} [programs] of Kubernetes, and an S3 server
+ * @property {boolean} [worker] requires the mediasoup worker
+ * @property {boolean} [builds] requires the built client library and console
+ * @property {boolean} [runtimes] uses Deno and Bun if they can be installed
+ * @property {readonly string[]} packages Debian packages
+ * @property {readonly import('../kubernetes/versions.mjs').KubernetesProgram[]} [programs] programs of Kubernetes, and an S3 server
  * @property {readonly string[]} [goClient] files that run examples/go-client
- * @property {number} cores how many a file keeps busy on average; the table at the end of a run has what it was
- * @property {Readonly<Record<string, number>>} [heavy] files that keep more of them busy, or need them free because they measure
- * @property {readonly string[]} [first] files that take longest: begun last, they would run on alone
+ * @property {number} cores cores that a file keeps busy on average; the summary of a run has the measured value
+ * @property {Readonly<Record<string, number>>} [heavy] cores of files that use more, or that need idle cores because they measure
+ * @property {readonly string[]} [first] the slowest files: started last, they would run alone at the end
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
  */
@@ -42,7 +42,7 @@ export const layers = [
     packages: [...aptPackages.metrics, ...aptPackages.media, ...aptPackages.sip],
     programs: ['versitygw'],
     goClient: ['go-client'],
-    // Media is made in real time: each waits most of the time.
+    // Media runs in real time: each file waits most of the time.
     cores: 0.3,
     heavy: { 'call-sound': 1.2, hls: 1.2, 'hls-composer': 1.2, leaks: 1.2, 'room-leaks': 1.2, 'worker-pool': 1.2 },
     first: ['churn', 'sip-signalling', 's3-recording', 'sip-component'],
@@ -54,7 +54,7 @@ export const layers = [
     worker: true,
     packages: [...aptPackages.media, ...aptPackages.sip, ...aptPackages.relay],
     programs: ['versitygw'],
-    // Each attacks a node of its own, and looks how another room of that node fares.
+    // Each file attacks a separate node and checks that another room of that node is not affected.
     cores: 0.45,
     heavy: { components: 1.2, guest: 1.2 },
     testTimeout: 90_000,
@@ -73,9 +73,9 @@ export const layers = [
     worker: true,
     packages: aptPackages.browser,
     programs: [...controlPlanePrograms, 'helm', 'versitygw'],
-    // They wait for leases, probes and lost hosts most of the time.
+    // These files wait for leases, probes and lost hosts most of the time.
     cores: 0.4,
-    // Pictures in real time, and Leases of a second: a busy machine rightly loses both.
+    // Real-time video, and Leases of one second: both expire on a busy machine, which is correct.
     heavy: { 'example-class': 1.2, 'operator-killed': 1.2 },
     first: ['clusters-hosts', 'clusters-scale', 'rooms-loss', 'operator-outages', 'kube-outages'],
     testTimeout: 300_000,
@@ -88,7 +88,7 @@ export const layers = [
     packages: [...aptPackages.browser, ...aptPackages.networks],
     programs: ['versitygw'],
     cores: 0.55,
-    // It measures the delay of a stream that it composes, encodes and plays.
+    // Measures the latency of a stream that it composes, encodes and plays.
     heavy: { hls: 1.5 },
     first: ['console-watch-trouble', 'console-recordings', 'console-recovery', 'guest-check'],
     testTimeout: 180_000,
@@ -97,7 +97,7 @@ export const layers = [
 ];
 
 /**
- * Of `npm run e2e`. Each file has a cluster of several machines, which waits as much as it computes.
+ * Layer of `npm run e2e`. Each file runs a cluster of several machines, which waits as much as it computes.
  * @type {Layer}
  */
 export const endToEnd = {
@@ -112,7 +112,7 @@ export const endToEnd = {
 /**
  * Splits the arguments of `npm test -- ...` into layers and parts of file names.
  * @param {readonly string[]} args
- * @returns {{ chosen: readonly Layer[], filters: string[] }} no layer named: all
+ * @returns {{ chosen: readonly Layer[], filters: string[] }} all layers if none is named
  */
 export function chooseLayers(args) {
   const named = layers.filter((layer) => args.includes(layer.name));
@@ -122,8 +122,8 @@ export function chooseLayers(args) {
 
 /**
  * @param {string} folder
- * @param {readonly string[]} filters parts of paths; a file counts when it has one of them
- * @returns {string[]} its test files, all folders below included, in order
+ * @param {readonly string[]} filters parts of paths; a file matches if its path contains one of them
+ * @returns {string[]} its test files, including subfolders, sorted
  */
 export function testFiles(folder, filters) {
   if (!existsSync(folder)) return [];
@@ -139,25 +139,25 @@ export function testFiles(folder, filters) {
 /**
  * @param {Layer} layer
  * @param {string} file
- * @returns {string} its name within the layer, as `heavy`, `first` and `goClient` have it
+ * @returns {string} its name within the layer, as used in `heavy`, `first` and `goClient`
  */
 export function nameOf(layer, file) {
   return relative(join(root, 'test', layer.name), file).replace(/\.test\.ts$/, '');
 }
 
 /**
- * @typedef {object} TestJob a test file and its turn
+ * @typedef {object} TestJob a test file with its requirements
  * @property {string} name e.g. `unit/setup/layers`
  * @property {string} file absolute path
  * @property {Layer} layer
- * @property {number} cores how many it keeps busy on average
- * @property {boolean} [ownNetwork] whether it makes network devices, or needs ports that are the same for all
+ * @property {number} cores cores that it keeps busy on average
+ * @property {boolean} [ownNetwork] true if it creates network devices or needs fixed ports
  */
 
 /**
  * @param {readonly { layer: Layer, files: readonly string[] }[]} plan
- * @returns {TestJob[]} in the order of their turn: the house, then what is hard to place among others (heavy, or long), then layer by layer with
- *   the one of the shortest files last, which fill every gap
+ * @returns {TestJob[]} in order of start: house, then files that are hard to schedule (heavy or slow), then the other layers; the layer
+ *   of the shortest files comes last because they fill every gap
  */
 export function jobsOf(plan) {
   const reach = new Reach();
@@ -181,7 +181,8 @@ export function jobsOf(plan) {
 
 /**
  * @typedef {{ passed: number, failed: number, skipped: number }} Counts
- * @typedef {Counts & { name: string, milliseconds: number, computed?: number, note?: string }} Row milliseconds: of its files one after the other; computed: processor time, NaN where nobody counts it
+ * @typedef {Counts & { name: string, milliseconds: number, computed?: number, note?: string }} Row milliseconds: sum over the files;
+ *   computed: CPU time, NaN if it cannot be measured
  */
 
 /**
@@ -199,7 +200,7 @@ export function sum(rows) {
 }
 
 /**
- * The end of a run: a table, then the one line that others read.
+ * Summary of a run: a table, then the line that other programs parse.
  * @param {readonly Row[]} rows
  * @returns {string}
  */
@@ -223,7 +224,7 @@ export function summary(rows) {
 
 /**
  * @param {Counts} counts
- * @returns {string} the line that others read
+ * @returns {string} the line that other programs parse
  */
 function countsLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;

@@ -1,4 +1,4 @@
-// A reporter of node:test that writes what came of a test file as one line of JSON: its counts, and what failed.
+// Reporter of node:test: writes the result of a test file as one line of JSON with counts and failures.
 
 import { inspect } from 'node:util';
 
@@ -9,10 +9,10 @@ import { inspect } from 'node:util';
  *
  * @typedef {object} Outcome
  * @property {Record<string, number>} counts
- * @property {string[]} failures each failed test with its place and error
+ * @property {string[]} failures each failed test with location and error
  */
 
-/** How much of an error is said again at the end, in characters. */
+/** Maximum length of an error that is repeated at the end, in characters. */
 const maxErrorLength = 4_000;
 
 /**
@@ -23,7 +23,7 @@ async function* outcomeReporter(source) {
   /** @type {string[]} */
   const failures = [];
   for await (const { type, data } of source) {
-    // What only failed with one of its own parts is not told twice.
+    // A test that failed only because of a subtest is not reported twice.
     if (type === 'test:fail' && data.details?.error?.failureType !== 'subtestsFailed') failures.push(failure(data));
     if (type === 'test:summary') yield `${JSON.stringify({ counts: data.counts, failures })}\n`;
   }
@@ -38,5 +38,5 @@ function failure({ name, file, line, details }) {
   return `${file}:${line} ${name}\n${error.slice(0, maxErrorLength)}`;
 }
 
-// biome-ignore lint/style/noDefaultExport: node:test takes a reporter from the default export.
+// biome-ignore lint/style/noDefaultExport: node:test loads a reporter from the default export.
 export default outcomeReporter;

@@ -1,23 +1,23 @@
-// What a test file reaches: the files that it imports, starts or reads, and those that these do.
+// Dependency graph of tests: finds the files that a test file imports, starts or reads, directly and transitively.
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 
 import { root } from '../paths.mjs';
 
-/** What the console and the packages are built from. */
+/** Sources of the console and the packages. */
 const browserFolders = [join(root, 'packages')];
-/** Files that name others. */
+/** Files that can reference other files. */
 const sources = new Set(['.ts', '.tsx', '.mjs']);
 const named = /(?:join|resolve)\(([^()]*)\)|'([^'\n]+)'|"([^"\n]+)"|`([^`$\n]+)`/g;
 const quoted = /'([^'\n]*)'|"([^"\n]*)"/g;
 
 /**
- * Imports name files, and so do programs that are started and files that are read: `join(root, 'node', 'main.ts')`, `new URL('./child.ts', ...)`.
- * So each text in quotes counts that is the path of a file or of a folder, from the file itself or from the root.
+ * Imports reference files, as do started programs and files that are read: `join(root, 'node', 'main.ts')`, `new URL('./child.ts', ...)`.
+ * Therefore every quoted text counts that is the path of a file or folder, relative to the file or to the root.
  * @param {string} file absolute path
  * @param {string} [text] of it
- * @returns {string[]} absolute paths that are there
+ * @returns {string[]} absolute paths that exist
  */
 export function namesOf(file, text = readFileSync(file, 'utf8')) {
   const found = new Set();
@@ -33,7 +33,7 @@ export function namesOf(file, text = readFileSync(file, 'utf8')) {
 
 /**
  * @param {string} text
- * @returns {boolean} whether it may be the path of a file: a word alone may be anything
+ * @returns {boolean} true if the text can be a path; a single word is ambiguous
  */
 function isPath(text) {
   return /^[\w./@-]+$/.test(text) && /[^./]/.test(text) && /[./]/.test(text);
@@ -51,7 +51,7 @@ function isOurs(path) {
 
 /**
  * @param {string} text
- * @returns {string[]} its texts in quotes
+ * @returns {string[]} its quoted texts
  */
 function literals(text) {
   return [...text.matchAll(quoted)].map(([, one, other]) => one ?? other ?? '');
@@ -63,7 +63,7 @@ export class Reach {
 
   /**
    * @param {string} file absolute path
-   * @returns {Set<string>} absolute paths of files and folders, its own included
+   * @returns {Set<string>} absolute paths of files and folders, including itself
    */
   of(file) {
     const reached = new Set([file]);
@@ -75,7 +75,7 @@ export class Reach {
    * @param {string} file absolute path
    * @param {string} folder absolute path
    * @param {RegExp} words
-   * @returns {boolean} whether it or a source file of the folder that it reaches has them
+   * @returns {boolean} true if the file, or a source file of the folder that it reaches, matches
    */
   mentions(file, folder, words) {
     return [...this.of(file)].some((path) => path.startsWith(`${folder}/`) && isSource(path) && words.test(readFileSync(path, 'utf8')));
@@ -95,8 +95,8 @@ export class Reach {
 /**
  * @param {readonly { layer: import('./layers.mjs').Layer, files: string[] }[]} plan absolute paths
  * @param {readonly string[]} changed absolute paths
- * @returns {{ plan: { layer: import('./layers.mjs').Layer, files: string[] }[], unknown: string[] }} the plan with those test files alone that
- *   reach a change, and the changes that none reaches
+ * @returns {{ plan: { layer: import('./layers.mjs').Layer, files: string[] }[], unknown: string[] }} the plan with only the test files
+ *   that reach a change, and the changes that no test file reaches
  */
 export function reachedBy(plan, changed) {
   const reach = new Reach();
@@ -104,7 +104,7 @@ export function reachedBy(plan, changed) {
   const chosen = plan.map(({ layer, files }) => ({
     layer,
     files: files.filter((file) => {
-      // What is built for browsers is not imported by the tests that look at it.
+      // Tests of browser bundles do not import the sources.
       const reached = [...reach.of(file), ...(layer.builds ? browserFolders : [])];
       const met = changed.filter((change) => reached.some((path) => change === path || change.startsWith(`${path}/`)));
       for (const change of met) unknown.delete(change);

@@ -1,4 +1,4 @@
-// Deno and Bun for the test of the packages: from npm, into the cache. Without a network the test says that it was not run in them.
+// Deno and Bun for the package tests: installed from npm into the cache. Without a network the tests report that they skipped them.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { cacheDirectory } from '../paths.mjs';
 import { run, step } from '../steps.mjs';
 
 const versions = { deno: '2.9.6', bun: '1.4.5' };
-/** SHA-256 of the programs, by machine. Where none is known nothing is fetched. @type {Record<string, Record<Runtime, string>>} */
+/** SHA-256 of the programs by platform. A platform without an entry gets no download. @type {Record<string, Record<Runtime, string>>} */
 const digests = {
   'linux-x64': {
     deno: 'bceb5b6a6239b0b010418406d8c77a508f67cf4337d94288f1c19fe71304aab0',
@@ -25,7 +25,7 @@ const installTimeoutMs = 180_000;
 
 /**
  * @param {Runtime} name
- * @returns {string} the folder that npm installs it in
+ * @returns {string} its installation folder
  */
 function folderOf(name) {
   return join(cacheDirectory(), 'runtimes', `${name}-${versions[name]}-${machine}`);
@@ -33,14 +33,14 @@ function folderOf(name) {
 
 /**
  * @param {Runtime} name
- * @returns {string | undefined} its program, where it is in the cache: npm has it in a package for each platform
+ * @returns {string | undefined} path of its program if the cache has it; npm has one package per platform
  */
 export function findRuntime(name) {
   return programIn(folderOf(name), name);
 }
 
 /**
- * @param {string} installed where npm installed it
+ * @param {string} installed its installation folder
  * @param {Runtime} name
  * @returns {string | undefined} its path
  */
@@ -53,7 +53,7 @@ function programIn(installed, name) {
     .find(existsSync);
 }
 
-/** Fetches what is missing. Never fails: what could not be had is said. */
+/** Fetches missing runtimes. Never fails: it prints what could not be fetched. */
 export async function ensureRuntimes() {
   for (const name of /** @type {Runtime[]} */ (Object.keys(versions))) {
     if (findRuntime(name) || !digests[machine]) continue;
@@ -73,13 +73,13 @@ async function fetchRuntime(name) {
     const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', `${name}@${versions[name]}`];
     const { code, output } = await run('npm', args, { cwd: making, env: npmEnvironment(process.env), deadline: installTimeoutMs });
     if (code !== 0) {
-      console.error(`[setup] ${name} could not be fetched: ${lastError(output)}`);
+      console.error(`[setup] ${name} could not be downloaded: ${lastError(output)}`);
       return;
     }
     const program = programIn(making, name);
     const digest = program && createHash('sha256').update(readFileSync(program)).digest('hex');
     if (digest !== digests[machine]?.[name]) {
-      console.error(`[setup] ${name} ${versions[name]} is not what it was when it was chosen: its SHA-256 is ${digest}`);
+      console.error(`[setup] ${name} ${versions[name]} was rejected: unexpected SHA-256 ${digest}`);
       return;
     }
     rmSync(folder, { recursive: true, force: true });

@@ -1,29 +1,29 @@
-// Runs the files of a test command: as many at once as the cores of the machine carry, those that failed once more at the end, alone.
+// Test scheduler: runs as many test files in parallel as the cores allow; files that failed run again at the end, alone.
 
 import { performance } from 'node:perf_hooks';
 
 /**
  * @typedef {object} Job one test file
  * @property {string} name
- * @property {number} cores how many it keeps busy on average
- * @property {Promise<unknown>} [programs] what it waits for before it can run
+ * @property {number} cores number of cores that it keeps busy on average
+ * @property {Promise<unknown>} [programs] programs that must be installed before it runs
  *
- * @typedef {object} Span when a job ran, in milliseconds since the first one began
+ * @typedef {object} Span run time of a job, in milliseconds since the first one started
  * @property {number} from
  * @property {number} to
- * @property {string} [after] the job whose end made room for it
+ * @property {string} [after] the job whose end freed the cores
  */
 
-/** Cores are fractions: they are summed up in another order than they are given back. */
+/** Cores are fractions that are added and subtracted in different orders, so sums are inexact. */
 const rounding = 1e-9;
 
 /**
  * @template {Job} J
- * @param {readonly J[]} waiting in the order of their turn
+ * @param {readonly J[]} waiting in their order of start
  * @param {readonly Job[]} running
  * @param {number} cores of the machine
- * @returns {J | undefined} the first that the cores still carry, where light ones leave room for a heavy one until one runs; a job that wants more
- *   cores than there are runs alone
+ * @returns {J | undefined} the first job that fits the free cores; light jobs leave room for a heavy one until one runs; a job that needs
+ *   more cores than the machine has runs alone
  */
 export function nextJob(waiting, running, cores) {
   const isHeavy = (/** @type {Job} */ job) => job.cores > cores / 2;
@@ -35,11 +35,11 @@ export function nextJob(waiting, running, cores) {
 /**
  * @template {Job} J
  * @template R
- * @param {readonly J[]} jobs in the order of their turn
+ * @param {readonly J[]} jobs in their order of start
  * @param {number} cores of the machine
- * @param {(job: J) => Promise<R>} work rejects only if the whole run is to end
- * @param {(job: J, error: unknown) => void} onUnready its programs cannot be had
- * @returns {Promise<Map<J, { result: R, span: Span }>>} of all that ran
+ * @param {(job: J) => Promise<R>} work rejects only to end the whole run
+ * @param {(job: J, error: unknown) => void} onUnready called if its programs could not be installed
+ * @returns {Promise<Map<J, { result: R, span: Span }>>} results of all jobs that ran
  */
 export async function runJobs(jobs, cores, work, onUnready) {
   const began = performance.now();
@@ -88,7 +88,7 @@ export async function runJobs(jobs, cores, work, onUnready) {
 
   /**
    * @param {Promise<unknown>} programs
-   * @param {readonly J[]} those that wait for them
+   * @param {readonly J[]} those jobs that wait for them
    */
   async function admit(programs, those) {
     try {
@@ -115,7 +115,7 @@ export async function runJobs(jobs, cores, work, onUnready) {
 
 /**
  * @param {ReadonlyMap<Job, { span: Span }>} done
- * @returns {{ name: string, span: Span }[]} what the end of the run waited for: the last job, the one whose end made room for it, and so on; the first one first
+ * @returns {{ name: string, span: Span }[]} the critical path: the last job, the job whose end freed its cores, and so on, in start order
  */
 export function criticalPath(done) {
   const spans = [...done].map(([{ name }, { span }]) => ({ name, span }));

@@ -1,12 +1,12 @@
-// Looks for secrets in what tests and nodes print: known ones in every usual form, and texts that are secret by their looks.
+// Secret leak scanner: searches output of tests and nodes for known secrets in every usual encoding, and for text that looks like a secret.
 
 import { readFileSync } from 'node:fs';
 
 /**
- * @typedef {{ kind: string, value: string }} Secret kind: in words, e.g. `an API token`
+ * @typedef {{ kind: string, value: string }} Secret kind: human-readable, for example `an API token`
  */
 
-/** Environment variable that names a file in which the tests note every secret they use: one `Secret` as JSON per line. */
+/** Environment variable with the path of a file in which tests record every secret they use: one `Secret` as JSON per line. */
 export const secretsVariable = 'MEDIAROOMS_TEST_SECRETS';
 
 const looks = [
@@ -16,7 +16,7 @@ const looks = [
 
 /**
  * @param {string} value
- * @returns {string[]} what it looks like plain, in URLs, in hex, and in base64 wherever it stands among other bytes
+ * @returns {string[]} its plain, URL and hex forms, and its base64 forms at every offset
  */
 export function encodedForms(value) {
   const [prefix, key] = value.startsWith('whsec_') ? ['whsec_', value.slice(6)] : ['', value];
@@ -30,8 +30,8 @@ export function encodedForms(value) {
 
 /**
  * @param {Buffer} bytes
- * @param {number} shift how many bytes stand before, modulo 3
- * @returns {string[]} the digits that the neighbours have no part in, as base64 and base64url
+ * @param {number} shift number of bytes before it, modulo 3
+ * @returns {string[]} the digits that do not depend on adjacent bytes, as base64 and base64url
  */
 function base64At(bytes, shift) {
   const all = Buffer.concat([Buffer.alloc(shift), bytes]);
@@ -50,7 +50,7 @@ export class SecretLeakScanner {
     for (const secret of secrets) this.add(secret);
   }
 
-  /** @param {Secret} secret looked for from now on */
+  /** @param {Secret} secret searched for from now on */
   add({ kind, value }) {
     this.#secrets.push({ kind, forms: encodedForms(value) });
   }
@@ -68,7 +68,7 @@ export class SecretLeakScanner {
     }
   }
 
-  /** @returns {string[]} a sentence for every kind that was found, with what stands around the first one but not the secret */
+  /** @returns {string[]} one message per kind that was found, with the text around the first match but without the secret */
   found() {
     return [...this.#found].map(([kind, place]) => `${kind} was printed: ${place}`);
   }
@@ -82,7 +82,7 @@ export class SecretLeakScanner {
   #note(kind, text, at, length) {
     if (this.#found.has(kind)) return;
     const before = text.slice(text.lastIndexOf('\n', at) + 1, at).slice(-100);
-    // A second secret may stand beside the first.
+    // The surrounding text can contain another secret.
     this.#found.set(
       kind,
       `${this.#hide(before)}[here]${this.#hide(

@@ -1,5 +1,5 @@
-// Loaded into the process of every test file: ends one that outlives its deadline and says what keeps it alive. node:test itself
-// gives a deadline to tests only, and would wait for ever for a file that leaves a socket or timer open.
+// Test file timeout, loaded into the process of every test file: kills a file that exceeds its timeout and prints its open resources.
+// node:test has timeouts for tests only, and would wait forever for a file that leaves a socket or timer open.
 
 import { resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
@@ -13,7 +13,7 @@ const deadline = Number(process.env[timeoutVariable]);
 if (isMainThread && deadline > 0 && file !== undefined && resolve(process.argv[1] ?? '') === file) {
   setTimeout(() => {
     const resources = [...new Set(process.getActiveResourcesInfo())].join(', ');
-    console.error(`${file} was still running after ${deadline / 1000} s and was ended; open: ${resources || 'nothing'}`);
+    console.error(`${file} did not exit within ${deadline / 1000} s and was killed; open resources: ${resources || 'none'}`);
     process.exit(1);
   }, deadline).unref();
 }

@@ -1,4 +1,4 @@
-// Runs one test file in a process of its own, and tells what came of it.
+// Test file runner: runs one test file in a separate process and returns its result.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,23 +13,23 @@ import { TestGroup } from './test-group.mjs';
 /**
  * @typedef {object} FileResult
  * @property {number} passed
- * @property {number} failed a secret that was printed counts as a failed test
+ * @property {number} failed a printed secret counts as a failed test
  * @property {number} skipped
- * @property {string[]} failures what failed, each with its place and error
- * @property {string} output what the file printed, and its tests one by one
+ * @property {string[]} failures the failed tests, each with location and error
+ * @property {string} output output of the file, and its tests one by one
  * @property {number} milliseconds
- * @property {number | undefined} computed processor time of the file and of all that it started, in milliseconds; undefined where nobody counts it
- * @property {string[]} left commands that it left running; they were ended
+ * @property {number | undefined} computed CPU time of the file and all its child processes, in milliseconds; undefined if not measurable
+ * @property {string[]} left commands that the file left running; they were killed
  */
 
-/** More than this of a file's output is cut off at its beginning, in characters. */
+/** Longer output of a file loses its beginning, in characters. */
 const keptOutput = 16 * 1024 * 1024;
-/** What a file that does not end itself at its deadline gets beyond it, in milliseconds. */
+/** Grace period after the timeout of a file, in milliseconds: its process exits on its own until then. */
 const grace = 10_000;
 
 /**
- * A network that no other file has: whatever another Chromium loads fails when a device comes or goes beside it (ERR_NETWORK_CHANGED), and some
- * ports are the same for all. It has an interface and a default route: a browser believes that it is online.
+ * A separate network namespace: Chromium aborts loads with ERR_NETWORK_CHANGED when an interface appears or disappears, and some ports are
+ * the same for all files. The interface and the default route let a browser think that it is online.
  */
 const inOwnNetwork = [
   ...['unshare', '--net', 'sh', '-ec'],
@@ -50,8 +50,8 @@ const inOwnNetwork = [
  * @param {number} options.testTimeout of one test, in milliseconds
  * @param {number} options.fileTimeout of the file, in milliseconds
  * @param {NodeJS.ProcessEnv} options.env
- * @param {boolean} [options.ownNetwork] it gets a network of its own where it may make one
- * @param {(line: string) => void} [options.onLine] sees what it prints as it comes
+ * @param {boolean} [options.ownNetwork] run in a separate network namespace if permitted
+ * @param {(line: string) => void} [options.onLine] receives each line of output at once
  * @returns {Promise<FileResult>}
  */
 export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetwork, onLine }) {
@@ -89,9 +89,9 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
 
 /**
  * @param {string} name of the test file
- * @param {number} code what it exited with
- * @param {string} outcome what the reporter wrote, if it came to that
- * @param {string} secrets file of those that the tests noted
+ * @param {number} code exit code
+ * @param {string} outcome file of the reporter; may be missing
+ * @param {string} secrets file of the secrets that the tests recorded
  * @param {string} output
  * @returns {Pick<FileResult, 'passed' | 'failed' | 'skipped' | 'failures'>}
  */
@@ -101,10 +101,10 @@ function result(name, code, outcome, secrets, output) {
   const printed = search.found().map((sentence) => `${name}: ${sentence}`);
   const { counts, failures } = readOutcome(outcome);
   const { passed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
-  // node:test tells of a hook of a whole file or suite that failed, but does not count it, nor exit with a code.
+  // node:test reports a failed hook of a file or suite, but neither counts it nor sets an exit code.
   const failed = Math.max((counts.failed ?? 0) + cancelled, failures.length);
-  // A file may fail without a failed test, e.g. when it is ended from outside.
-  const others = failed === 0 && code !== 0 ? [`${name} ended with code ${code}\n${output.slice(-2_000)}`] : [];
+  // A file can fail without a failed test, for example if it is killed.
+  const others = failed === 0 && code !== 0 ? [`${name} exited with code ${code}\n${output.slice(-2_000)}`] : [];
   return {
     passed,
     failed: failed + others.length + printed.length,
@@ -126,8 +126,8 @@ function readOutcome(file) {
 }
 
 /**
- * @param {string} file beside this one
- * @returns {string} as a file: URL, which --import and --test-reporter take on every system
+ * @param {string} file in this folder
+ * @returns {string} a file: URL, which --import and --test-reporter accept on every system
  */
 function ours(file) {
   return new URL(file, import.meta.url).href;

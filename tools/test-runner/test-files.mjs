@@ -1,4 +1,4 @@
-// Runs test files side by side, shows what each printed when it ends, and runs those that failed once more.
+// Test file scheduler: runs test files in parallel, prints the output of each at its end, and runs failed files again.
 
 import { availableParallelism } from 'node:os';
 import { seconds } from '../steps.mjs';
@@ -13,28 +13,28 @@ import { runTestFile } from './test-file.mjs';
  * @typedef {TestJob & { programs?: Promise<unknown> }} ReadyJob
  */
 
-/** More files than this that fail and then pass fail the run. */
+/** A run fails if more files than this fail first and pass when repeated. */
 const maxFlaky = 2;
-/** If more files than this fail, the machine or the change is broken, and a second run says nothing. */
+/** If more files than this fail, the machine or the change is broken, and repeating them proves nothing. */
 const maxAgain = 10;
 
-/** Files of the critical path that took less are only counted, in milliseconds. */
+/** Shorter files of the critical path are counted, not named, in milliseconds. */
 const worthNaming = 5_000;
 
-/** What node:test says at the end of each file; of those that passed one line says it all. */
+/** The summary of node:test at the end of each file; one line replaces it if the file passed. */
 const tally = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n?/gm;
 
 /**
  * @typedef {object} Outcome
  * @property {Map<TestJob, FileResult>} results of the last run of each
- * @property {string[]} failures of what failed in the end
- * @property {string[]} flaky a line with both outcomes for each file that failed, and passed alone; its failures follow
- * @property {{ job: TestJob, error: unknown }[]} unready those whose programs could not be had
+ * @property {string[]} failures of the files that failed in the end
+ * @property {string[]} flaky a line with both results for each file that failed and then passed alone; its failures follow
+ * @property {{ job: TestJob, error: unknown }[]} unready jobs whose programs could not be installed
  * @property {string} path the critical path in one line
  */
 
 /**
- * @param {readonly ReadyJob[]} jobs in the order of their turn
+ * @param {readonly ReadyJob[]} jobs in their order of start
  * @param {NodeJS.ProcessEnv} env
  * @param {number} [cores] of the machine
  * @returns {Promise<Outcome>}
@@ -53,14 +53,14 @@ export async function runTestFiles(jobs, env, cores = availableParallelism()) {
   const failed = [...results].filter(([, { failed }]) => failed > 0);
   /** @type {string[]} */
   const flaky = [];
-  // One that ran alone has had its second chance.
+  // A file that ran alone is not repeated.
   if (!onlyOne && failed.length <= maxAgain) {
     for (const [job, first] of failed) {
-      console.log(`\n${job.name} failed and runs once more, alone.`);
+      console.log(`\n${job.name} failed; running it again, alone.`);
       const second = await runAndShow(job, env, false);
       results.set(job, second);
       if (second.failed > 0) continue;
-      flaky.push([`${job.name}: ${first.failed} failed among others, ${second.passed} passed alone`, ...first.failures].join('\n'));
+      flaky.push([`${job.name}: ${first.failed} failed in parallel, ${second.passed} passed alone`, ...first.failures].join('\n'));
     }
   }
   const failures = [...results.values()].flatMap((result) => result.failures);
@@ -68,21 +68,21 @@ export async function runTestFiles(jobs, env, cores = availableParallelism()) {
   const long = path.filter(({ milliseconds }) => milliseconds >= worthNaming);
   const short = path.length - long.length;
   const steps = long.map(({ name, milliseconds }) => `${name} ${seconds(milliseconds)}`);
-  return { results, failures, flaky, unready, path: [...steps, ...(short > 0 ? [`${short} short ones`] : [])].join(' -> ') };
+  return { results, failures, flaky, unready, path: [...steps, ...(short > 0 ? [`${short} short files`] : [])].join(' -> ') };
 }
 
 /**
  * @param {readonly string[]} flaky
- * @returns {string} what a run says of them, with the sentence that fails it
+ * @returns {string} the message about flaky files, with the verdict on the run
  */
 export function flakyMessage(flaky) {
   const files = flaky.map((each) => each.split('\n', 1)[0]);
-  const verdict = tooFlaky(flaky) ? `That is more than ${maxFlaky}: the run failed.` : 'Find the cause before anything else.';
+  const verdict = tooFlaky(flaky) ? `More than ${maxFlaky} flaky files fail the run.` : 'Find the cause before you continue.';
   return `${flaky.length} flaky: ${files.join('; ')}. ${verdict}`;
 }
 
 /**
- * Says what came of a run; at its end, because of a long log people, and CI, show the end.
+ * Prints the failures of a run last, because people and CI read the end of a long log.
  * @param {Outcome} outcome
  */
 export function report({ failures, flaky }) {
@@ -94,11 +94,11 @@ export function report({ failures, flaky }) {
 /**
  * @param {Layer} layer
  * @param {Outcome['results']} results
- * @returns {import('./layers.mjs').Row} of the table at the end
+ * @returns {import('./layers.mjs').Row} of the summary table
  */
 export function rowOf(layer, results) {
   const own = [...results].filter(([job]) => job.layer === layer).map(([, result]) => result);
-  if (own.length === 0) return { name: layer.name, ...sum([]), milliseconds: 0, note: 'no tests here yet' };
+  if (own.length === 0) return { name: layer.name, ...sum([]), milliseconds: 0, note: 'no tests selected' };
   const milliseconds = own.reduce((all, each) => all + each.milliseconds, 0);
   const computed = own.reduce((all, each) => all + (each.computed ?? Number.NaN), 0);
   return { name: layer.name, ...sum(own), milliseconds, computed };
@@ -124,7 +124,7 @@ async function runAndShow({ name, file, ownNetwork, layer: { testTimeout, fileTi
   const { passed, failed, milliseconds, computed, left, output } = result;
   const cores = computed === undefined ? '' : `, ${(computed / milliseconds).toFixed(2)} cores`;
   const told = `${name}: ${passed} passed, ${failed} failed, ${seconds(milliseconds)}${cores}`;
-  for (const command of left) console.log(`${name} left running, and it was ended: ${command}`);
+  for (const command of left) console.log(`${name} left a process running, which was killed: ${command}`);
   console.log(asItComes ? `\n${told}` : `\n== ${told} ==\n${(failed > 0 ? output : output.replace(tally, '')).trimEnd()}`);
   return result;
 }

@@ -1,20 +1,19 @@
-// The processes of one test file as a control group of Linux: they share processors evenly with other files, and it tells how much they computed
-// together and which of them were left behind.
+// Linux control group of one test file: shares CPU evenly between files, measures their CPU time and finds orphaned processes.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const top = '/sys/fs/cgroup';
-/** Version 2 of control groups has one tree, version 1 one for each controller, or for several: names of the same folder. */
+/** Version 2 of control groups has one hierarchy; version 1 has one per controller, or for several. Folder names are the same. */
 const isUnified = existsSync(join(top, 'cgroup.controllers'));
 const [tree, ...others] = isUnified ? [top] : ['cpuacct', 'cpu'].map((controller) => join(top, controller));
 
 let count = 0;
 
 export class TestGroup {
-  /** @type {string} of what is counted */
+  /** @type {string} folder of the CPU accounting */
   #folder;
-  /** @type {readonly string[]} of what is shared: without it, what yields to everything (`nice`) waits for the other files for ever */
+  /** @type {readonly string[]} folders of the CPU shares: without shares, a program with `nice` would wait for the other files forever */
   #shares;
 
   /**
@@ -26,7 +25,7 @@ export class TestGroup {
     this.#shares = shares;
   }
 
-  /** @returns {TestGroup | undefined} undefined where this process may make none: only root may, on Linux */
+  /** @returns {TestGroup | undefined} undefined if this process must not create one: only root can, on Linux */
   static make() {
     count += 1;
     const name = `tests-of-mediarooms-${process.pid}-${count}`;
@@ -41,20 +40,20 @@ export class TestGroup {
     }
   }
 
-  /** @returns {string[]} what a command begins with to run in the group */
+  /** @returns {string[]} the command prefix that runs a program in the group */
   get wrap() {
     const enter = [this.#folder, ...this.#shares].map((folder) => `echo $$ > ${join(folder, 'cgroup.procs')}`);
     return ['sh', '-ec', `${enter.join('; ')}; exec "$@"`, 'sh'];
   }
 
-  /** @returns {number} processor time of all that ran in the group, in milliseconds */
+  /** @returns {number} CPU time of all processes of the group, in milliseconds */
   get computed() {
     if (!isUnified) return Number(this.#read('cpuacct.usage')) / 1e6;
     return Number(/^usage_usec (\d+)$/m.exec(this.#read('cpu.stat'))?.[1]) / 1e3;
   }
 
   /**
-   * Ends what is left and removes the group. Idempotent.
+   * Kills the remaining processes and removes the group. Idempotent.
    * @returns {string[]} the commands that were still running
    */
   close() {
@@ -65,16 +64,16 @@ export class TestGroup {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It has ended by itself.
+        // The process has already exited.
       }
     }
-    // A group is removed only once it is empty, and the kernel takes its time to bury a process.
+    // A group can be removed only when it is empty, and the kernel needs time to reap a process.
     for (let tries = 0; tries < 100 && !this.#remove(); tries += 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     return commands;
   }
 
   #remove() {
-    // What is counted last: it says whether there is a group.
+    // The accounting folder comes last: it marks the group as present.
     for (const folder of [...this.#shares, this.#folder]) {
       try {
         rmdirSync(folder);
@@ -93,7 +92,7 @@ export class TestGroup {
 
 /**
  * @param {number} pid
- * @returns {string} e.g. `epmd -daemon`; empty when it has ended
+ * @returns {string} e.g. `epmd -daemon`; empty if the process has exited
  */
 function commandOf(pid) {
   try {

@@ -1,4 +1,4 @@
-// `npm test [-- LAYER ...] [PART_OF_A_FILE_NAME ...] [--changed [REV]]`: installs what the layers need, checks, runs them, counts.
+// `npm test [-- LAYER ...] [PART_OF_A_FILE_NAME ...] [--changed [REV]]`: installs dependencies, runs the layers, prints a summary.
 
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -34,8 +34,8 @@ let plan = chosen.map((layer) => ({ layer, files: testFiles(join(root, 'test', l
 try {
   if (filters.length > 0 && plan.every(({ files }) => files.length === 0)) {
     throw new SetupError(
-      `No test file has "${filters.join('" or "')}" in its path.`,
-      `the layers are the folders in ${join(root, 'test')}`,
+      `No test file path contains "${filters.join('" or "')}".`,
+      `choose a layer or a file name under ${join(root, 'test')}`,
     );
   }
   if (revision !== undefined) plan = await narrow(revision);
@@ -53,12 +53,12 @@ async function narrow(revision) {
   const changed = await changedSince(revision);
   const narrowed = planFor(plan, changed);
   const count = narrowed.plan.reduce((all, { files }) => all + files.length, 0);
-  const why = narrowed.unknown.length > 0 ? `, all because of ${narrowed.unknown.join(', ')}` : '';
-  console.log(`${changed.length} files changed since ${revision}: ${count} test files run${why}.`);
+  const why = narrowed.unknown.length > 0 ? `, the whole plan, because no test reaches ${narrowed.unknown.join(', ')}` : '';
+  console.log(`${changed.length} files changed since ${revision}: running ${count} test files${why}.`);
   return narrowed.plan;
 }
 
-/** @returns {Promise<Map<string, Promise<unknown>>>} by layer the programs that it waits for: where they must be built they take minutes, beside the layers that do not need them */
+/** @returns {Promise<Map<string, Promise<unknown>>>} programs by layer: pending while they are built, so that other layers can start */
 async function setUp() {
   await ensureDependencies();
   const filled = plan.filter(({ files }) => files.length > 0);
@@ -78,7 +78,7 @@ async function setUp() {
     if (files.some((file) => goClient.includes(nameOf(layer, file)))) last = last.then(ensureGoClient);
     coming.set(name, last);
   }
-  // Each layer tells of its own.
+  // The promises in the map report the error.
   last.catch(() => {});
   return coming;
 }
@@ -103,7 +103,7 @@ async function runChecks() {
 function row(layer, { results, unready }) {
   const missing = unready.some(({ job }) => job.layer === layer);
   if (!missing) return rowOf(layer, results);
-  return { name: layer.name, passed: 0, failed: 1, skipped: 0, milliseconds: 0, note: 'its programs could not be got' };
+  return { name: layer.name, passed: 0, failed: 1, skipped: 0, milliseconds: 0, note: 'required programs could not be installed' };
 }
 
 /**
@@ -114,9 +114,7 @@ function conclude(outcome, rows) {
   for (const error of new Set(outcome.unready.map(({ error }) => error))) fail(error);
   report(outcome);
   console.log(`\ncritical path: ${outcome.path}`);
-  console.log(
-    `side by side, with set-up: ${seconds(performance.now() - started)}; the seconds of a layer are those of its files one after the other`,
-  );
+  console.log(`total time with setup: ${seconds(performance.now() - started)}; the seconds of a layer are the sum over its files`);
   console.log(`\n${summary(rows)}`);
   if (sum(rows).failed > 0 || tooFlaky(outcome.flaky)) process.exitCode = 1;
 }

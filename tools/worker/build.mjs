@@ -1,4 +1,4 @@
-// Builds the mediasoup worker from the source in its npm package with our patches, and the distribution's libraries instead of downloaded ones.
+// Media worker build: compiles the mediasoup worker from its npm package with our patches and the libraries of the distribution.
 
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -11,7 +11,7 @@ import { run, SetupError, step } from '../steps.mjs';
 import { precompileHeaders } from './headers.mjs';
 import { applyPatches } from './patches.mjs';
 
-// Debian 12 has 1.0.1; the worker's meson.build asks for 1.1. This is the one mediasoup 3.27.1 itself uses.
+// Debian 12 has 1.0.1; the worker's meson.build requires 1.1. mediasoup 3.27.1 itself uses this version.
 const mesonVersion = '1.12.0';
 const mesonSha256 = '71f133147fa0fcfe8f4df49fa1045771064947834538409e5d97b3613aac8b4e';
 const configureTimeoutMs = 300_000;
@@ -21,14 +21,14 @@ const standIns = join(dirname(fileURLToPath(import.meta.url)), 'subprojects');
 
 /**
  * @param {string} wrap content of a Meson wrap file
- * @returns {string | undefined} the folder that Meson looks for before it downloads
+ * @returns {string | undefined} the folder that Meson uses instead of a download if it exists
  */
 export function wrapDirectory(wrap) {
   return /^directory\s*=\s*(\S+)/m.exec(wrap)?.[1];
 }
 
 /**
- * Whether a Meson of this version can configure the worker.
+ * True if this version of Meson can configure the worker.
  * @param {string} version as `meson --version` prints it
  */
 export function isMesonSupported(version) {
@@ -39,7 +39,7 @@ export function isMesonSupported(version) {
 }
 
 /**
- * Builds the worker and moves it to `target` in one step; a build that fails leaves nothing but its log.
+ * Builds the worker and moves it to `target` in one step; a failed build leaves only its log.
  * @param {string} version mediasoup's
  * @param {string} target in the cache directory
  * @throws {SetupError}
@@ -65,7 +65,7 @@ export async function buildWorker(version, target) {
 }
 
 /**
- * Copies the worker's source, puts our stand-ins where Meson would download libraries, applies our patches, has headers compiled once.
+ * Copies the worker's source, adds stand-ins for the libraries that Meson would download, applies the patches and precompiled headers.
  * @param {string} folder
  * @param {string} version
  * @returns {Promise<string>} the copy
@@ -90,14 +90,14 @@ export async function prepareSource(folder, version) {
  */
 function unknownSource(version, why) {
   return new SetupError(
-    `The worker of mediasoup ${version} is not the source that tools/worker/build.mjs knows: ${why}.`,
+    `The worker of mediasoup ${version} does not match tools/worker/build.mjs: ${why}.`,
     'set MEDIASOUP_WORKER_BIN to a worker of that version, or install the mediasoup version of package-lock.json with: npm ci',
   );
 }
 
 /**
  * @typedef {{ command: string[], env: NodeJS.ProcessEnv }} Meson
- * @returns {Promise<Meson>} the system's when new enough, else one in our cache
+ * @returns {Promise<Meson>} the installed Meson if it is recent enough, or one in the cache
  */
 export async function findMeson() {
   const system = await run('meson', ['--version'], { deadline: 20_000 });
@@ -109,13 +109,13 @@ export async function findMeson() {
   return { command: [python, join(folder, 'bin', 'meson')], env: { ...process.env, PYTHONPATH: path } };
 }
 
-/** @returns {Promise<string>} a Python that has pip */
+/** @returns {Promise<string>} path of a Python with pip */
 async function findPython() {
   for (const python of ['python3', '/usr/bin/python3']) {
     const { code } = await run(python, ['-m', 'pip', '--version'], { deadline: 30_000 });
     if (code === 0) return python;
   }
-  throw new SetupError('Building the mediasoup worker needs Python 3 with pip.', aptLine(['python3', 'python3-pip']));
+  throw new SetupError('Building the mediasoup worker requires Python 3 with pip.', aptLine(['python3', 'python3-pip']));
 }
 
 /**
@@ -176,7 +176,7 @@ export function progress(line) {
 }
 
 /**
- * One sentence out of a page of compiler output, which goes to a file.
+ * Returns the first error of the compiler output; the full output goes to a log file.
  * @param {string} phase
  * @param {string} version
  * @param {string} output
@@ -187,7 +187,7 @@ function buildFailure(phase, version, output, log) {
   const first = output.split('\n').find((line) => /\berror: /i.test(line));
   const what = (first ?? lastError(output)).trim().slice(0, 300);
   return new SetupError(
-    `The mediasoup worker ${version} could not be built; ${phase} it ended with: ${what} (all output: ${log})`,
+    `The mediasoup worker ${version} could not be built: ${phase} it failed with: ${what} (all output: ${log})`,
     aptLine(aptPackages.worker),
   );
 }

@@ -1,5 +1,5 @@
 // `npm run fuzz:worker [-- TARGET [SECONDS]]`: libFuzzer with ASan and UBSan on the patched media worker, see test/fuzz/README.md.
-// TARGET `all` if nothing is said, 60 seconds of each; 0 seconds run what is kept once; `npm run fuzz:worker -- keep` writes what was found to test/fuzz/corpus.
+// Defaults: all targets, 60 seconds each. 0 seconds run the corpus once; `npm run fuzz:worker -- keep` adds findings to test/fuzz/corpus.
 
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,9 +25,9 @@ const [wanted = 'all', seconds = '60'] = process.argv.slice(2);
 
 try {
   if (![...targets, 'all', 'keep'].includes(wanted)) {
-    throw new SetupError(`A target is one of ${targets.join(', ')}, all or keep, got: ${wanted}`);
+    throw new SetupError(`TARGET must be one of ${targets.join(', ')}, all or keep, got: ${wanted}`);
   }
-  if (!/^\d{1,6}$/.test(seconds)) throw new SetupError(`Seconds are a whole number, got: ${seconds}`);
+  if (!/^\d{1,6}$/.test(seconds)) throw new SetupError(`SECONDS must be a whole number, got: ${seconds}`);
   await ensureDependencies();
   const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8'));
   const folder = join(cacheDirectory(), 'worker-fuzz', `${version}-${patchesDigest()}`);
@@ -39,7 +39,7 @@ try {
 }
 
 /**
- * Builds all targets; what is there already only as far as it has changed.
+ * Builds all targets, incrementally if a build exists.
  * @param {string} folder
  * @param {string} version
  */
@@ -91,13 +91,13 @@ async function fuzz(folder, target) {
   const options = ['-len_control=0', '-use_value_profile=1', '-timeout=20', `-max_len=${maxInput}`, `-artifact_prefix=${findings}/`];
   const { code, signalled } = await runInForeground(program(folder, target), [...options, ...limit, corpus], process.env, folder);
   const found = readdirSync(findings).filter((name) => !known.has(name));
-  for (const name of found) console.error(`[fuzz] found by ${target}; see it with: ${program(folder, target)} ${join(findings, name)}`);
+  for (const name of found) console.error(`[fuzz] crash in ${target}; reproduce with: ${program(folder, target)} ${join(findings, name)}`);
   if (signalled) process.exit(1);
   if (found.length > 0 || code !== 0) process.exitCode = 1;
 }
 
 /**
- * Writes the smallest set of inputs that reaches all that is reached.
+ * Writes the smallest set of inputs with the same coverage.
  * @param {string} folder
  * @param {string} target
  */
@@ -108,19 +108,19 @@ async function keep(folder, target) {
     const args = ['-merge=1', `-max_len=${maxInput}`, smallest, corpus];
     await done(run(program(folder, target), args, { deadline: buildTimeoutMs }), 'merged', folder);
     const archive = join(kept, `${target}.tar.gz`);
-    // The same files make the same archive.
+    // Makes the archive reproducible.
     const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '-I', 'gzip -9n'];
     const { code, output } = await run('tar', [...same, '-cf', `${archive}.new`, '-C', smallest, '.'], { deadline: shortTimeoutMs });
     if (code !== 0) throw new SetupError(`The corpus of ${target} could not be written: ${lastError(output)}`);
     renameSync(`${archive}.new`, archive);
-    console.error(`[fuzz] ${target}: ${readdirSync(smallest).length} inputs kept`);
+    console.error(`[fuzz] ${target}: ${readdirSync(smallest).length} inputs in the corpus`);
   } finally {
     rmSync(smallest, { recursive: true, force: true });
   }
 }
 
 /**
- * The inputs that are kept and those that were found here since; what ended a target.
+ * Corpus and findings of a target: the stored inputs together with those found on this machine, and the inputs that crashed it.
  * @param {string} folder
  * @param {string} target
  */

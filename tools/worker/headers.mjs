@@ -1,9 +1,9 @@
-// Headers of the mediasoup worker that are compiled once for all of its files: reading them takes longer than compiling what is in a file.
+// Precompiled headers of the mediasoup worker: compiled once for all files, because parsing them takes longer than compiling a file.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The header that Meson is told of, relative to each folder. */
+/** The header that Meson precompiles, relative to each folder. */
 const header = 'precompiled/headers.hpp';
 
 const standard = ['algorithm', 'deque', 'functional', 'limits', 'map', 'memory', 'optional', 'set', 'span', 'sstream', 'string', 'vector'];
@@ -11,10 +11,10 @@ const standard = ['algorithm', 'deque', 'functional', 'limits', 'map', 'memory',
 /**
  * @typedef {object} Precompiled
  * @property {string} folder of a meson.build, relative to the worker's source
- * @property {string} target its lines there, beginning with the name
+ * @property {string} target its lines in that file, starting with the name
  * @property {readonly string[]} system headers
  * @property {readonly string[]} own headers
- * @property {boolean} messages whether it reads those that are made of the FlatBuffers schemas
+ * @property {boolean} messages true if it includes the headers generated from the FlatBuffers schemas
  */
 
 /** @type {readonly Precompiled[]} */
@@ -47,9 +47,9 @@ export const precompiled = [
 
 /**
  * @param {string} mesonBuild content of a meson.build
- * @param {string} target its lines there, beginning with the name
+ * @param {string} target its lines in that file, starting with the name
  * @param {string} path of a header
- * @returns {string | undefined} undefined: this is not the file we know
+ * @returns {string | undefined} undefined if the target is not found
  */
 export function withPrecompiledHeader(mesonBuild, target, path) {
   const parts = mesonBuild.split(`(\n  ${target}\n`);
@@ -57,7 +57,7 @@ export function withPrecompiledHeader(mesonBuild, target, path) {
 }
 
 /**
- * Makes Meson compile these headers once. A source that we do not know is left alone: its build takes longer.
+ * Makes Meson precompile these headers. An unknown source is left unchanged: its build takes longer.
  * @param {string} source folder of the worker's source, which is changed
  */
 export function precompileHeaders(source) {

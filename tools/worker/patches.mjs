@@ -1,4 +1,4 @@
-// The patches that our media worker is built with: worker/patches/*.patch, in the order of their names.
+// Patches of the media worker: worker/patches/*.patch, applied in the order of their names.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,14 +11,14 @@ import { run, SetupError } from '../steps.mjs';
 const folder = join(dirname(fileURLToPath(import.meta.url)), 'patches');
 const patchTimeoutMs = 30_000;
 
-/** @returns {string[]} names without `.patch`, in order */
+/** @returns {string[]} names without `.patch`, sorted */
 export function patchNames() {
   return readdirSync(folder)
     .flatMap((name) => (name.endsWith('.patch') ? [name.slice(0, -'.patch'.length)] : []))
     .sort();
 }
 
-/** @returns {string} changes with any patch */
+/** @returns {string} a digest of all patches */
 export function patchesDigest() {
   const hash = createHash('sha256');
   for (const name of patchNames()) hash.update(name).update(readFileSync(patchFile(name)));
@@ -26,16 +26,16 @@ export function patchesDigest() {
 }
 
 /**
- * Applies all patches to a copy of the worker's source and has the binary name them when it is started with `--patches`.
+ * Applies all patches to a copy of the worker's source; the binary then lists them when it is started with `--patches`.
  * @param {string} source
  * @param {string} version of mediasoup that the source is of
- * @throws {SetupError} where it is not the version that package.json pins, or a patch does not fit
+ * @throws {SetupError} if the version is not the one in package.json, or a patch does not apply
  */
 export async function applyPatches(source, version) {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   if (version !== dependencies.mediasoup) {
     throw new SetupError(
-      `mediasoup ${version} is installed, but the patches of the media worker are made for ${dependencies.mediasoup}.`,
+      `mediasoup ${version} is installed, but the patches of the media worker require ${dependencies.mediasoup}.`,
       'npm ci',
     );
   }
@@ -44,7 +44,7 @@ export async function applyPatches(source, version) {
     const { code, output } = await run('patch', args, { deadline: patchTimeoutMs });
     if (code === 0) continue;
     const [reason] = output.split('\n').filter((line) => /FAILED|malformed|No such file|can't find/i.test(line));
-    throw new SetupError(`The patch ${name} does not fit the media worker of mediasoup ${version}: ${reason ?? output.trim()}`, 'npm ci');
+    throw new SetupError(`Patch ${name} does not apply to the worker of mediasoup ${version}: ${reason ?? output.trim()}`, 'npm ci');
   }
   const text = JSON.stringify(`${patchNames().join('\n')}\n`);
   writeFileSync(join(source, 'include', 'Patches.hpp'), `#pragma once\n\nstatic constexpr const char* Patches{ ${text} };\n`);

@@ -1,4 +1,4 @@
-// Finds the mediasoup worker for this machine, or builds one with our patches. An unpatched one is used only where MEDIASOUP_WORKER_BIN names it.
+// Media worker: finds the mediasoup worker of this machine, or builds a patched one. MEDIASOUP_WORKER_BIN can name an unpatched one.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { buildWorker } from './build.mjs';
 import { patchesDigest } from './patches.mjs';
 
 const binaryName = 'mediasoup-worker';
-// What the worker answers when it is started by hand: "you don't seem to be my real father" (its main.cpp).
+// Exit code of the worker if it is not started by mediasoup ("you don't seem to be my real father", its main.cpp).
 const startedByHand = 41;
 
 /**
@@ -20,28 +20,28 @@ const startedByHand = 41;
  * @property {string} version mediasoup's
  * @property {NodeJS.Platform} platform
  * @property {string} arch
- * @property {string} osRelease content of /etc/os-release, empty where there is none
- * @property {string} [patches] digest of the patches; ours unless said
+ * @property {string} osRelease content of /etc/os-release, empty if it does not exist
+ * @property {string} [patches] digest of the patches; by default of the patches in this checkout
  */
 
 /**
- * Where a worker for such a machine is kept, under the cache directory.
+ * Folder of a worker for such a machine, relative to the cache directory.
  * @param {Machine} machine
  * @returns {string} e.g. `3.27.1-0a1b2c3d-debian12-x64`
  */
 export function workerKey({ version, platform, arch, osRelease, patches = patchesDigest() }) {
   /** @param {string} name */
   const field = (name) => (new RegExp(`^${name}=["']?([^"'\\n]*)`, 'm').exec(osRelease)?.[1] ?? '').replace(/[^\w.-]/g, '');
-  // A rolling distribution has no version: its libraries may change under the cached worker, which is why it is tried before use.
+  // A rolling distribution has no version. Its libraries may change under the cached worker, so the worker is tested before use.
   const system = platform === 'linux' ? `${field('ID') || 'linux'}${field('VERSION_ID')}` : platform;
   return `${version}-${patches}-${system}-${arch}`;
 }
 
 /**
- * Chooses among the workers that are there, best first.
+ * Chooses an existing worker, in order of preference.
  * @param {{ given?: string, cached: string }} places given: MEDIASOUP_WORKER_BIN
  * @param {(path: string) => boolean} exists
- * @returns {{ source: 'given' | 'cached', path: string } | undefined} undefined: one must be built
+ * @returns {{ source: 'given' | 'cached', path: string } | undefined} undefined if one must be built
  */
 export function chooseWorker({ given, cached }, exists) {
   if (given) return { source: 'given', path: given };
@@ -65,8 +65,8 @@ function places(machine) {
 }
 
 /**
- * The mediasoup worker that is there for this machine, without getting one. Mediasoup is told by MEDIASOUP_WORKER_BIN.
- * @returns {string | undefined} its path; undefined when `npm start` or `npm test` has not got one yet
+ * Path of the existing mediasoup worker for this machine, without building one. mediasoup reads it from MEDIASOUP_WORKER_BIN.
+ * @returns {string | undefined} its path; undefined until `npm start` or `npm test` has built one
  */
 export function findWorker() {
   if (!existsSync(join(nodeModules, 'mediasoup', 'package.json'))) return process.env.MEDIASOUP_WORKER_BIN || undefined;
@@ -74,7 +74,7 @@ export function findWorker() {
 }
 
 /**
- * Whether a worker starts on this machine, its libraries included.
+ * True if a worker starts on this machine, so its libraries are installed.
  * @param {string} path
  * @returns {boolean}
  */
@@ -83,7 +83,7 @@ export function workerRuns(path) {
 }
 
 /**
- * Finds a worker that runs here, or builds one into the cache.
+ * Finds a working worker, or builds one into the cache.
  * @returns {Promise<string>} its path
  * @throws {SetupError}
  */
@@ -94,7 +94,7 @@ export async function ensureWorker() {
   if (found && workerRuns(found.path)) return found.path;
   if (found?.source === 'given') {
     throw new SetupError(
-      `MEDIASOUP_WORKER_BIN is ${found.path}, which is no mediasoup worker that runs here.`,
+      `MEDIASOUP_WORKER_BIN is ${found.path}, which is not a mediasoup worker that runs on this machine.`,
       'unset MEDIASOUP_WORKER_BIN',
     );
   }
@@ -102,11 +102,11 @@ export async function ensureWorker() {
   return withLock(join(cacheDirectory(), 'locks', `worker-${workerKey(machine)}`), async () => {
     if (existsSync(known.cached)) {
       if (workerRuns(known.cached)) return known.cached;
-      // The cache may come from another machine of the same distribution that has the libraries.
+      // The cache may come from another machine of the same distribution that has the libraries installed.
       await ensurePackages(aptPackages.worker, 'the mediasoup worker');
       if (workerRuns(known.cached)) return known.cached;
     }
-    // We hold the lock, so what is left in there is of a build that was killed.
+    // This process holds the lock, so existing files are from a build that was killed.
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
     await ensurePackages(aptPackages.worker, 'building the mediasoup worker');

@@ -1,4 +1,4 @@
-// IP addresses as names of nodes carry them: one spelling each, and which of them can be dialled.
+// IP addresses in node names: normalization to one spelling, and a filter for addresses that can be dialed.
 import { BlockList, isIP, SocketAddress } from 'node:net';
 
 const useless = new BlockList();
@@ -14,7 +14,7 @@ export function familyOf(address: string): Family {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }
 
-/** The spelling that resolvers give (RFC 5952); undefined where it is no address, or none of a node: wildcard, multicast, link-local. */
+/** The spelling of RFC 5952. Undefined if it is no address, or cannot be the address of a node: wildcard, multicast, link-local. */
 export function normalizeAddress(address: string): string | undefined {
   if (isIP(address) === 0 || address.includes('%')) return undefined;
   const family = familyOf(address);

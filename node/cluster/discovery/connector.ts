@@ -1,9 +1,9 @@
-// What discovery needs of the connections between nodes: who is connected, and a way to dial.
+// Connector: the interface that discovery needs to list and dial nodes.
 
 export type Connector = {
   readonly self: string;
-  /** Connected nodes, without this one. */
+  /** Connected nodes except this one. */
   nodes(): readonly string[];
-  /** Dials a node; false where it cannot be reached, refuses, or calls itself otherwise. Without effect where it is connected. */
+  /** Dials a node. False if it is unreachable, rejects the connection or has another name. No effect if it is already connected. */
   connect(name: string): Promise<boolean>;
 };

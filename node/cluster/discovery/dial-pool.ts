@@ -1,4 +1,4 @@
-// Dials of all strategies: one per node at a time, a few nodes at once, each with a deadline.
+// Dial pool: limits dials of all strategies to one per node and a few at a time, each with a timeout.
 import { Timer } from '../../common/timer.ts';
 import type { Connector } from './connector.ts';
 
@@ -17,7 +17,7 @@ export class DialPool {
   #running = 0;
   #closed = false;
 
-  /** `deadline`: milliseconds after which a dial counts as failed and makes way for the next. */
+  /** `deadline`: timeout of one dial in milliseconds. The dial counts as failed and frees its slot. */
   constructor(connector: Connector, { concurrent, deadline } = defaults) {
     this.#connector = connector;
     this.#concurrent = concurrent;
@@ -25,8 +25,8 @@ export class DialPool {
   }
 
   /**
-   * Dials a node, or waits for the dial that is under way. Never rejects.
-   * @param repeated it was tried in vain before: nodes that were not go first, so that unreachable ones hold nobody up.
+   * Dials a node, or waits for the dial in progress. Never rejects.
+   * @param repeated True if a previous dial failed. First attempts have priority, so that unreachable nodes do not delay the others.
    */
   dial(name: string, repeated: boolean): Promise<boolean> {
     if (this.#closed) return Promise.resolve(false);
@@ -39,7 +39,7 @@ export class DialPool {
     return dial.outcome.promise;
   }
 
-  /** What waits or is under way fails at once; nothing is dialled any more. */
+  /** Fails all waiting and running dials. Later dials fail immediately. */
   close(): void {
     this.#closed = true;
     for (const timer of this.#timers) timer.stop();

@@ -1,4 +1,4 @@
-// How nodes find each other: the strategy of the configuration, and transitivity beside it.
+// Node discovery: runs the configured strategy together with gossip.
 
 import type { Log } from '../../common/log.ts';
 import type { DistConfig } from '../../config/dist.ts';
@@ -10,28 +10,28 @@ import { type DnsResolver, systemResolver } from './resolver.ts';
 import { StaticDiscovery } from './static-discovery.ts';
 
 export type Discovery = {
-  /** Whether nodes may be there that this one could not find yet. */
+  /** True if there may be nodes that were not found yet. */
   discovering(): boolean;
-  /** Whether whoever it knew of at first was dialled. */
+  /** True if all initially known nodes were dialed. */
   dialed(): boolean;
-  /** The connection to a node is gone. */
+  /** The connection to a node was lost. */
   down(name: string): void;
-  /** Another node says whom it knows; to be called on every word of it. */
+  /** Another node sent the nodes it is connected to. Call it for each such message. */
   addKnownNodes(from: string, names: readonly string[]): void;
-  /** Nobody is dialled any more; connections stay. */
+  /** Stops dialing. Connections stay open. */
   close(): void;
 };
 
 export type DiscoveryDeps = {
   resolve?: DnsResolver;
   localAddresses?: () => readonly string[];
-  /** From 0 to below 1. */
+  /** Random number from 0 to below 1. */
   random?: () => number;
-  /** Milliseconds on a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   now?: () => number;
 };
 
-/** Starts to look for other nodes at once; for nodes with distribution. With DNS, `connector.self` should be what nodeNameFromDns gives. */
+/** Starts discovery immediately. Only for nodes with distribution. With DNS, `connector.self` should be the result of nodeNameFromDns(). */
 export function startDiscovery(
   { mode, strategy }: Pick<DistConfig, 'mode' | 'strategy'>,
   connector: Connector,
@@ -47,7 +47,7 @@ export function startDiscovery(
       : new StaticDiscovery({ ...shared, ...strategy });
   const gossipDiscovery = new GossipDiscovery({ ...shared, mode });
   return {
-    // Whoever has a list dials all of it at once.
+    // With a static list all nodes are dialed at once.
     discovering: () => found instanceof DnsDiscovery && found.looking,
     dialed: () => found.dialed,
     down(name) {

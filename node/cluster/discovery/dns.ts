@@ -1,4 +1,4 @@
-// DNS: the addresses under one query are asked for again and again; each is a node of this node's own name.
+// DNS discovery: polls one query and dials each address as a node with the base name of this node.
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Log } from '../../common/log.ts';
@@ -9,23 +9,26 @@ import { addresses } from './node-name-from-dns.ts';
 import { Redialer, type RedialerOptions } from './redialer.ts';
 import type { DnsAnswer, DnsResolver, DnsResult } from './resolver.ts';
 
-/** Addresses of one query that count, in ascending order, IPv4 first. */
+/** Maximum number of addresses of one query: in ascending order, IPv4 first. */
 const maxAddresses = 1_000;
-/** Failed dials after which the log says that nobody of our name is there: a node that is starting is in DNS before it listens. */
+/** Failed dials before a warning. A starting node is in DNS before it listens. */
 const failuresToTell = 3;
-/** Nodes that start in the same moment come under the query one after the other: so many looks at first are `soon` apart, in milliseconds. */
+/** Nodes that start at the same time appear in DNS one after the other. The first polls use the short interval `soon`. */
 const firstLooks = 6;
 const soon = 1_000;
-/** IPv6 beside IPv4 is most often the second address of a node that goes by its first: it is tried seldom. Milliseconds. */
+/** An IPv6 address next to IPv4 is usually the second address of the same node, so it is dialed rarely. Milliseconds. */
 const secondFamilyPause = 30_000;
 
 export type DnsOptions = Omit<RedialerOptions, 'onFailure'> & {
   query: string;
-  /** Milliseconds between the end of a query and the next, once the first ones were; also the longest wait between two dials of an address. */
+  /**
+   * Interval in milliseconds between the end of a query and the next one, after the first polls. Also the maximum delay between two dials
+   * of an address.
+   */
   pollingInterval: number;
   log: Log;
   resolve: DnsResolver;
-  /** Every address of this machine. */
+  /** All addresses of the local interfaces. */
   localAddresses?: () => readonly string[];
 };
 
@@ -53,22 +56,22 @@ export class DnsDiscovery {
     void this.#poll();
   }
 
-  /** Whether others may be there that it could not find yet. */
+  /** True if there may be nodes that were not found yet. */
   get looking(): boolean {
     return this.#answers < 2 || this.#looks < firstLooks || this.#redialer.dialing;
   }
 
-  /** Whether whoever was under the query at first was dialled. */
+  /** True if all addresses of the first results were dialed. */
   get dialed(): boolean {
     return this.#answers > 0 && !this.#redialer.dialing;
   }
 
-  /** The connection to a node is gone. */
+  /** The connection to a node was lost. */
   down(name: string): void {
     this.#redialer.down(name);
   }
 
-  /** Ends a query that is under way, too. */
+  /** Stops, and cancels a query in progress. */
   close(): void {
     this.#ending.abort();
     this.#timer?.stop();
@@ -88,22 +91,22 @@ export class DnsDiscovery {
     this.#timer = new Timer(this.#looks < firstLooks ? Math.min(soon, pollingInterval) : pollingInterval, () => void this.#poll());
   }
 
-  /** A node that goes by a host name is under the query with the addresses of that host. */
+  /** If the node name has a host name, the query lists the addresses of that host. */
   async #findOwn(): Promise<void> {
     if (this.#own.length > 0) return;
     this.#own = await addresses(this.#ownHost, this.#options.resolve, this.#ending.signal).catch(() => []);
   }
 
-  /** Each family is known by its last answer: one that fails keeps what it had. */
+  /** Each family keeps its last successful result if a query fails. */
   #take(family: Family, dnsAnswer: DnsAnswer): void {
     const { log, query } = this.#options;
     const record = family === 'ipv4' ? 'A' : 'AAAA';
     if ('addresses' in dnsAnswer) {
-      if (this.#failing.delete(family)) log.info({ query, record }, 'the DNS query is answered again');
+      if (this.#failing.delete(family)) log.info({ query, record }, 'DNS query recovered');
       this.#known[family] = [...new Set(dnsAnswer.addresses.flatMap((each) => normalizeAddress(each) ?? []))].sort();
     } else if (!this.#failing.has(family)) {
       this.#failing.add(family);
-      log.warn({ query, record, reason: dnsAnswer.failure }, 'the DNS query fails, what is known of it stays');
+      log.warn({ query, record, reason: dnsAnswer.failure }, 'DNS query failed, keeping last known addresses');
     }
   }
 
@@ -118,7 +121,10 @@ export class DnsDiscovery {
     }
   }
 
-  /** This machine's addresses of the family that this node is not named by. Those of its own family may be other nodes beside it. */
+  /**
+   * Local addresses of the family that the node name does not use. Local addresses of the same family may belong to other nodes on this
+   * host.
+   */
   #ownOfOtherFamily(): string[] {
     const families = new Set(this.#own.map(familyOf));
     if (families.size === 0) return [];
@@ -133,7 +139,7 @@ export class DnsDiscovery {
   #bounded(found: string[]): string[] {
     const { log, query } = this.#options;
     const cut = found.length > maxAddresses;
-    if (cut && !this.#cut) log.warn({ query, addresses: found.length, limit: maxAddresses }, 'the DNS query has more addresses than count');
+    if (cut && !this.#cut) log.warn({ query, addresses: found.length, limit: maxAddresses }, 'too many DNS addresses, ignoring the rest');
     this.#cut = cut;
     return found.slice(0, maxAddresses);
   }

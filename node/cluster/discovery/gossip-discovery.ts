@@ -1,11 +1,11 @@
-// Transitivity, whatever the strategy: whom a connected node knows, this one gets to know.
+// Gossip discovery: dials the nodes that connected nodes advertise, with every strategy.
 import type { Log } from '../../common/log.ts';
 import { fitsMode, type NameMode, splitNodeName } from '../erlang/node-names.ts';
 import { Redialer, type RedialerOptions } from './redialer.ts';
 
-/** Nodes that are remembered because others told of them. */
+/** Maximum number of advertised nodes that are remembered. */
 const maxLearned = 1_000;
-/** With back-off about half a minute; who is still told of after that is tried anew. */
+/** About half a minute with backoff. A node that is advertised again after that is retried. */
 const tries = 7;
 
 export type GossipDiscoveryOptions = Omit<RedialerOptions, 'onFailure'> & { mode: NameMode; log: Log };
@@ -21,13 +21,16 @@ export class GossipDiscovery {
     this.#redialer = new Redialer({
       ...options,
       onFailure: (node, failures) => {
-        if (failures === tries) log.info({ node }, 'a node that another node knows cannot be reached');
-        else log.debug({ node, failures }, 'a node that another node knows cannot be reached yet');
+        if (failures === tries) log.info({ node }, 'advertised node unreachable');
+        else log.debug({ node, failures }, 'advertised node unreachable, retrying');
       },
     });
   }
 
-  /** Another node says whom it knows; names may be anything. To be called on every word of it: what was given up is tried anew. */
+  /**
+   * Another node sent the nodes it is connected to; the names are untrusted. Call it for each such message, because it restarts retries
+   * that have ended.
+   */
   learn(from: string, names: readonly string[]): void {
     const { connector, log, mode } = this.#options;
     const known = new Set([connector.self, from, ...connector.nodes()]);
@@ -35,7 +38,7 @@ export class GossipDiscovery {
       if (known.has(name)) continue;
       const host = splitNodeName(name)?.host;
       if (host === undefined || !fitsMode(mode, host)) {
-        log.debug({ from, name: name.slice(0, 255) }, 'another node knows somebody by a name that is none here');
+        log.debug({ from, name: name.slice(0, 255) }, 'ignored advertised node with invalid name');
         continue;
       }
       if (!this.#redialer.has(name) && !this.#hasRoom(from)) return;
@@ -43,7 +46,7 @@ export class GossipDiscovery {
     }
   }
 
-  /** The connection to a node is gone. */
+  /** The connection to a node was lost. */
   down(name: string): void {
     this.#redialer.down(name);
   }
@@ -54,7 +57,7 @@ export class GossipDiscovery {
 
   #hasRoom(from: string): boolean {
     const full = this.#redialer.size >= maxLearned;
-    if (full && !this.#full) this.#options.log.warn({ from, limit: maxLearned }, 'more nodes are told of than are remembered');
+    if (full && !this.#full) this.#options.log.warn({ from, limit: maxLearned }, 'too many advertised nodes, ignoring the rest');
     this.#full = full;
     return !full;
   }

@@ -1,13 +1,13 @@
-// DNS: the name by which the others find this node, since they only learn addresses.
+// Node name for DNS discovery: the name by which other nodes find this node, since DNS only gives them addresses.
 import { isIP } from 'node:net';
 import { splitNodeName } from '../erlang/node-names.ts';
 import { normalizeAddress } from './addresses.ts';
 import type { DnsAnswer, DnsResolver } from './resolver.ts';
 
 /**
- * The name that a node must take with the DNS strategy: `<nodename>@<ip>`. A host name becomes one of the addresses that it resolves to: one that
- * the query gives too, IPv4 first, one that is not loopback first.
- * @throws Error with a sentence for operators where the host name has no address
+ * The node name with the DNS strategy: `<nodename>@<ip>`. A host name is replaced by one of its addresses: preferably one that the query
+ * returns, then IPv4, then one that is not loopback.
+ * @throws Error with a message for operators if the host name has no address
  */
 export async function nodeNameFromDns(nodeName: string, query: string, dnsResolver: DnsResolver, signal: AbortSignal): Promise<string> {
   const parts = splitNodeName(nodeName);
@@ -20,7 +20,7 @@ export async function nodeNameFromDns(nodeName: string, query: string, dnsResolv
   return `${name}@${address}`;
 }
 
-/** All addresses of a name that can be dialled, IPv4 first. */
+/** All addresses of a name that can be dialed, IPv4 first. */
 export async function addresses(host: string, dnsResolver: DnsResolver, signal: AbortSignal): Promise<string[]> {
   const { ipv4, ipv6 } = await dnsResolver(host, signal);
   return [ipv4, ipv6].flatMap(known).flatMap((address) => normalizeAddress(address) ?? []);

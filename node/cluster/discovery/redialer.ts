@@ -1,16 +1,16 @@
-// Nodes that are wanted: dialled until they are connected, with back-off, and again when their connection goes down.
+// Redialer: dials target nodes with backoff until they are connected, and again after a disconnect.
 import { Timer } from '../../common/timer.ts';
 import type { Connector } from './connector.ts';
 import type { DialPool } from './dial-pool.ts';
 
 const first = 500;
 const maxBackoffMs = 30_000;
-/** A connection that lived less than this, in milliseconds, was none: two nodes that throw each other out must not spin. */
+/** Connections that were shorter than this, in milliseconds, count as failures: two nodes that disconnect each other must not loop. */
 const soundLifetime = 5_000;
 
 /**
- * Milliseconds to wait after so many failures in a row: 500, doubling, of which up to a half is taken off by chance, so that nodes
- * that lost the same one do not come back in step.
+ * Delay in milliseconds after a number of consecutive failures: 500, doubling, minus up to half of it at random, so that nodes that lost
+ * the same node do not redial in step.
  * @param random from 0 to below 1
  */
 export function backoffDelay(failures: number, limit: number, random: number): number {
@@ -22,15 +22,15 @@ export type RedialerOptions = {
   connector: Connector;
   pool: DialPool;
   random: () => number;
-  /** Milliseconds on a clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   now: () => number;
-  /** A dial failed, the n-th in a row. */
+  /** The n-th consecutive dial of a node failed. */
   onFailure: (name: string, failures: number) => void;
 };
 export type RetryPolicy = {
-  /** Dials in a row before the node is given up and forgotten; default: endless. */
+  /** Consecutive dials before the node is dropped; default: unlimited. */
   tries?: number;
-  /** Longest wait between two dials, in milliseconds. */
+  /** Maximum delay between two dials in milliseconds. */
   longest?: number;
 };
 
@@ -56,14 +56,14 @@ export class Redialer {
     return [...this.#wanted.keys()];
   }
 
-  /** Whether the first dial of one of them is under way. */
+  /** True if the first dial of a target is in progress. */
   get dialing(): boolean {
     return [...this.#wanted.values()].some(
       ({ dialling, failures, connectedAt }) => dialling && failures === 0 && connectedAt === Number.NEGATIVE_INFINITY,
     );
   }
 
-  /** Dials a node now, unless it is connected or waited for. */
+  /** Dials a node immediately, unless it is connected or a dial is scheduled. */
   addTarget(name: string, retryPolicy: RetryPolicy = {}): void {
     const wished = { tries: Number.POSITIVE_INFINITY, longest: maxBackoffMs, ...retryPolicy };
     const known = this.#wanted.get(name);
@@ -73,13 +73,13 @@ export class Redialer {
     if (!wanted.timer) this.#dial(name, wanted);
   }
 
-  /** No more dials; a connection stays. */
+  /** Stops dialing a node. A connection stays open. */
   forget(name: string): void {
     this.#wanted.get(name)?.timer?.stop();
     this.#wanted.delete(name);
   }
 
-  /** The connection to a node is gone: it is dialled at once, if it is wanted and did not connect anew by itself. */
+  /** The connection to a node was lost. It is redialed immediately if it is a target and has not reconnected. */
   down(name: string): void {
     const wanted = this.#wanted.get(name);
     if (!wanted || this.#connected(name)) return;

@@ -1,27 +1,27 @@
-// Addresses of a host name: A and AAAA from the servers of /etc/resolv.conf, else what getaddrinfo finds (/etc/hosts, search domains).
+// DNS resolver: A and AAAA records from the servers of /etc/resolv.conf, with getaddrinfo (/etc/hosts, search domains) as fallback.
 import { lookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Timer } from '../../common/timer.ts';
 
-/** The addresses of one family, or why they are not known. No addresses is an answer, too. */
+/** The addresses of one family, or the reason of a failure. An empty list is a successful result. */
 export type DnsAnswer = { addresses: readonly string[] } | { failure: string };
-/** Where neither family has an address, both are failures. */
+/** If neither family has an address, both are failures. */
 export type DnsResult = { ipv4: DnsAnswer; ipv6: DnsAnswer };
-/** Never rejects, and ends soon after the signal. */
+/** Never rejects, and ends soon after the signal is aborted. */
 export type DnsResolver = (host: string, signal: AbortSignal) => Promise<DnsResult>;
-/** All addresses of a name by the rules of the machine. */
+/** All addresses of a name from getaddrinfo. */
 export type HostLookup = (host: string) => Promise<readonly string[]>;
 
 export type ResolverOptions = {
   /** `ip:port` instead of the servers of /etc/resolv.conf. */
   servers?: readonly string[];
-  /** Milliseconds for DNS, and as many again for getaddrinfo. */
+  /** Timeout in milliseconds, for DNS and again for getaddrinfo. */
   deadline?: number;
   hosts?: HostLookup;
 };
 
-/** The server says that there is no such record: an answer. */
+/** The server reports that the record does not exist, which is a successful result. */
 const noRecords = new Set(['ENODATA', 'ENOTFOUND']);
 
 export function systemResolver({ servers, deadline = 4_000, hosts = getaddrinfo }: ResolverOptions = {}): DnsResolver {
@@ -37,7 +37,7 @@ export function systemResolver({ servers, deadline = 4_000, hosts = getaddrinfo 
 }
 
 async function askServers(host: string, servers: ResolverOptions['servers'], deadline: number, signal: AbortSignal): Promise<DnsResult> {
-  // Made anew each time, so that a changed /etc/resolv.conf counts.
+  // Created for each query, so that a changed /etc/resolv.conf takes effect.
   const resolver = new Resolver({ timeout: Math.ceil(deadline / 4), tries: 2 });
   if (servers) resolver.setServers(servers);
   const cancel = () => resolver.cancel();
@@ -80,7 +80,7 @@ function getaddrinfo(host: string): Promise<string[]> {
   return promise;
 }
 
-/** getaddrinfo cannot be cancelled and holds one of few threads: while one for a name hangs, no other is started. */
+/** getaddrinfo cannot be cancelled and blocks one of few threads, so at most one runs per name. */
 function sharedLookup(hosts: HostLookup): HostLookup {
   const pending = new Map<string, Promise<readonly string[]>>();
   return (host) => {
@@ -92,7 +92,7 @@ function sharedLookup(hosts: HostLookup): HostLookup {
 
 async function within<Value>(call: Promise<Value>, deadline: number, signal: AbortSignal): Promise<Value> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const expire = () => reject(new Error('no answer in time'));
+  const expire = () => reject(new Error('timeout'));
   const timer = new Timer(deadline, expire);
   signal.addEventListener('abort', expire);
   try {

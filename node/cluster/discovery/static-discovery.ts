@@ -1,4 +1,4 @@
-// NODES_LIST: every listed node is dialled for ever, with back-off, until it is connected.
+// Static discovery: dials every node of NODES_LIST with backoff until it is connected, without a limit of attempts.
 import type { Log } from '../../common/log.ts';
 import { Redialer, type RedialerOptions } from './redialer.ts';
 
@@ -11,19 +11,19 @@ export class StaticDiscovery {
     this.#redialer = new Redialer({
       ...options,
       onFailure: (node, failures) => {
-        if (failures === 1) log.info({ node }, 'a listed node cannot be reached, it is tried again for ever');
-        else log.debug({ node, failures }, 'a listed node cannot be reached');
+        if (failures === 1) log.info({ node }, 'configured node unreachable, retrying');
+        else log.debug({ node, failures }, 'configured node unreachable');
       },
     });
     for (const node of nodes) if (node !== options.connector.self) this.#redialer.addTarget(node);
   }
 
-  /** Whether every listed node was dialled. */
+  /** True if every listed node was dialed. */
   get dialed(): boolean {
     return !this.#redialer.dialing;
   }
 
-  /** The connection to a node is gone. */
+  /** The connection to a node was lost. */
   down(name: string): void {
     this.#redialer.down(name);
   }

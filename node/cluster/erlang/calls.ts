@@ -1,19 +1,19 @@
-// Calls of this node to processes of others that wait for their answers.
+// Remote calls: gen_server calls of this node to processes of other nodes, with timeouts.
 import { randomInt } from 'node:crypto';
 import type { Connection } from './connection.ts';
 import { operations } from './control.ts';
 import { Atom, describeTerm, isAtom, type Pid, Reference, type Term, tuple } from './terms/terms.ts';
 
 export type CallFailure =
-  /** No answer within the deadline. */
+  /** No response within the timeout. */
   | 'timeout'
-  /** There is no such process. */
+  /** The process does not exist. */
   | 'noproc'
-  /** The node is not connected, or was lost while it was asked. */
+  /** The node is not connected, or was lost during the call. */
   | 'noconnection'
-  /** The process ended, or could not answer. */
+  /** The process ended, or could not respond. */
   | 'failed'
-  /** Too many calls of this node wait already. */
+  /** Too many calls of this node are pending. */
   | 'overloaded';
 
 export class CallError extends Error {
@@ -21,7 +21,7 @@ export class CallError extends Error {
   readonly node: string;
 
   constructor(reason: CallFailure, node: string, detail = '') {
-    super(`a call to ${node} failed: ${reason}${detail && ` (${detail})`}`);
+    super(`call to ${node} failed: ${reason}${detail && ` (${detail})`}`);
     this.name = 'CallError';
     this.reason = reason;
     this.node = node;
@@ -46,11 +46,11 @@ export class Calls {
   readonly #self: Pid;
   /** By the number in their reference. */
   readonly #waiting = new Map<number, Waiting>();
-  /** So that an answer to a node of this name that is gone fits no call. */
+  /** Random, so that a response to a previous incarnation of this node matches no call. */
   readonly #salt = randomInt(0x1_0000_0000);
   #next = 0;
 
-  /** `self`: the process in whose name all calls are made. */
+  /** `self`: the process that is the sender of all calls. */
   constructor(self: Pid) {
     this.#self = self;
   }
@@ -59,7 +59,10 @@ export class Calls {
     return this.#waiting.size;
   }
 
-  /** Asks a registered process as gen_server:call does. `deadline` in milliseconds. @throws CallError; TypeError RangeError for a wrong request */
+  /**
+   * Calls a registered process like gen_server:call. `deadline`: timeout in milliseconds. @throws CallError; TypeError RangeError for an
+   * invalid request
+   */
   async call(connection: Connection, processName: string, request: Term, deadline: number): Promise<Term> {
     if (this.#waiting.size >= maxWaiting) throw new CallError('overloaded', connection.peer);
     const number = this.#next++;
@@ -70,7 +73,8 @@ export class Calls {
     return new Promise((resolve, reject) => {
       const half = deadline / 2;
       const late = () => this.#finish(number, true)?.reject(new CallError('timeout', connection.peer));
-      // In two halves: where this process stands still for longer than the deadline, timers run before what came meanwhile is read.
+      // The timeout runs in two halves: if this process is paused for longer than the timeout, timers run before data that arrived
+      // meanwhile is read.
       const timer = setTimeout(() => {
         waiting.timer = setTimeout(late, half);
       }, half);
@@ -88,13 +92,13 @@ export class Calls {
     });
   }
 
-  /** An answer; one that nobody waits for is dropped. */
+  /** A response. It is dropped if no call waits for it. */
   answer(connection: Connection, reference: Reference, answer: Term): void {
     const number = this.#numberOf(connection, reference);
     if (number !== undefined) this.#finish(number, true)?.resolve(answer);
   }
 
-  /** The monitored process ended, or never was. */
+  /** The monitored process ended, or never existed. */
   down(connection: Connection, reference: Reference, reason: Term): void {
     const number = this.#numberOf(connection, reference);
     if (number === undefined) return;
@@ -102,7 +106,7 @@ export class Calls {
     this.#finish(number, false)?.reject(new CallError(failure, connection.peer, failure === 'failed' ? describeTerm(reason) : ''));
   }
 
-  /** All that wait for a node that is gone. */
+  /** Fails all calls to a lost node. */
   lost(connection: Connection): void {
     for (const [number, waiting] of this.#waiting) {
       if (waiting.connection === connection) this.#finish(number, false)?.reject(new CallError('noconnection', connection.peer));

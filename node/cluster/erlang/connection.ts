@@ -1,4 +1,4 @@
-// An established connection to a node: messages both ways, ticks, and an end when the other side is silent or does not read.
+// Distribution connection: sends and receives messages and ticks, and closes if the remote node is silent or does not read.
 import type { Socket } from 'node:net';
 import type { Log } from '../../common/log.ts';
 import { type ControlMessage, parseControl, writeControl } from './control.ts';
@@ -10,35 +10,35 @@ import type { Term } from './terms/terms.ts';
 import { WireError } from './wire-error.ts';
 
 export type ConnectionLimits = {
-  /** Bytes of one message that is taken. */
+  /** Maximum size of a received message in bytes. */
   messageBytes: number;
-  /** Bytes that may wait to be sent before the other side counts as lost. */
+  /** Maximum size of the send buffer in bytes. Beyond it the remote node counts as lost. */
   bufferedBytes: number;
 };
 export const connectionLimits: ConnectionLimits = { messageBytes: 16_777_216, bufferedBytes: 67_108_864 };
 
 export type DownReason =
   | 'connection_closed'
-  /** Nothing came for as long as a tick allows. */
+  /** No data arrived within the tick time. */
   | 'net_tick_timeout'
-  /** It was asked for a sign of life after a long silence, and gave none. */
+  /** It did not answer a probe after a long silence. */
   | 'unanswered'
   /** It does not read what we send. */
   | 'too_slow'
-  /** It sent what the protocol does not allow. */
+  /** It violated the protocol. */
   | 'protocol_error'
-  /** The same node connected anew. */
+  /** The same node connected again. */
   | 'replaced'
-  /** This side ended it. */
+  /** This node disconnected. */
   | 'disconnected';
 
 export type ConnectionListener = {
   message: (connection: Connection, message: ControlMessage) => void;
-  /** Once, whoever ended it. */
+  /** Called once, regardless of which side closed the connection. */
   down: (connection: Connection, reason: DownReason) => void;
 };
 
-/** Milliseconds; `tick` is Erlang's net_ticktime: a node is lost after one to one and a quarter of it without a byte. */
+/** Milliseconds. `tick` is net_ticktime of Erlang: a node is lost after one to one and a quarter of it without data. */
 export type ConnectionOptions = {
   handshake: HandshakeResult;
   tick: number;
@@ -50,7 +50,7 @@ export type ConnectionOptions = {
 const quarters = 4;
 const tickFrame = Buffer.alloc(4);
 const lengthBytes = 4;
-/** So much is not held back for what else may come. */
+/** A batch of this size is sent immediately. */
 const flushBytes = 65_536;
 
 export class Connection {
@@ -89,12 +89,12 @@ export class Connection {
     return this.#open;
   }
 
-  /** Milliseconds since a byte came. */
+  /** Milliseconds since the last received data. */
   get silence(): number {
     return performance.now() - this.#heardAt;
   }
 
-  /** Whether it is a node that others shall know of: not one that was started hidden, as remote shells are. */
+  /** True if other nodes may be notified of this node. Hidden nodes, such as remote shells, are not visible. */
   get visible(): boolean {
     return (this.flags & knownFlags.published) !== 0n;
   }
@@ -103,13 +103,13 @@ export class Connection {
     return (this.flags & flag) !== 0n;
   }
 
-  /** Takes what came along with the handshake: called once, when the connection is known to whoever listens. */
+  /** Handles data that arrived together with the handshake. Called once, after listeners were notified of the connection. */
   start(): void {
     if (this.#socket.destroyed) this.#end('connection_closed');
     else this.#drain();
   }
 
-  /** Sends a control message. Nothing happens once the connection is down. @throws TypeError RangeError for what no term can hold */
+  /** Sends a control message. No effect if the connection is down. @throws TypeError RangeError for values that are no term */
   send(control: Term, message?: Term): void {
     if (!this.#open) return;
     const writer = this.#writer;
@@ -127,13 +127,15 @@ export class Connection {
     else this.#flushSoon();
   }
 
-  /** Ends it at once. Where this side wants so, what it said before leaves first, as far as the network takes it. Idempotent. */
+  /**
+   * Closes the connection immediately. If this node disconnects, buffered data is sent first as far as the network accepts it. Idempotent.
+   */
   close(reason: DownReason = 'disconnected'): void {
     if (reason === 'disconnected') this.#flush();
     this.#end(reason);
   }
 
-  /** What is sent in one turn of the event loop leaves in one write. */
+  /** All messages of one turn of the event loop are sent in one write. */
   #flushSoon(): void {
     if (this.#flushing) return;
     this.#flushing = true;
@@ -148,7 +150,7 @@ export class Connection {
     this.#socket.write(this.#writer.take());
     const waiting = this.#socket.writableLength;
     if (waiting <= this.#limits.bufferedBytes) return;
-    this.#log.error({ node: this.peer, bytes: waiting }, 'a node does not read what it is sent: the connection is cut');
+    this.#log.error({ node: this.peer, bytes: waiting }, 'send buffer full, disconnecting node');
     this.#end('too_slow');
   }
 
@@ -166,7 +168,7 @@ export class Connection {
       }
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
-      this.#log.error({ node: this.peer, err: error }, 'a node sent what the protocol does not allow: the connection is cut');
+      this.#log.error({ node: this.peer, err: error }, 'protocol violation, disconnecting node');
       this.#end('protocol_error');
     }
   }
@@ -177,7 +179,7 @@ export class Connection {
       this.#end('net_tick_timeout');
       return;
     }
-    // What still waits to be sent does a tick's work; another one behind it would only add to what waits.
+    // Buffered data serves as a tick. Another tick would only grow the buffer.
     if (!this.#wrote && this.#socket.writableLength === 0) this.#socket.write(tickFrame);
     this.#wrote = false;
   }

@@ -1,4 +1,4 @@
-// The nodes that this one is connected to: dials, is dialled, and of two connections with one node keeps the right one.
+// Distribution connections: dials and accepts nodes, and keeps one of two simultaneous connections with a node.
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Log } from '../../common/log.ts';
@@ -17,22 +17,22 @@ export type ConnectionsOptions = {
   own: Identity;
   mode: NameMode;
   epmdPort: number;
-  /** Milliseconds, Erlang's net_ticktime. */
+  /** Milliseconds, net_ticktime of Erlang. */
   tick: number;
   log: Log;
   limits?: ConnectionLimits;
-  /** Without it connections are plain. */
+  /** Without it connections are plain TCP. */
   tls?: DistTls | undefined;
   onUp: (connection: Connection) => void;
   onDown: (connection: Connection, reason: DownReason) => void;
   onMessage: (connection: Connection, message: ControlMessage) => void;
 };
 
-/** Milliseconds in which a handshake that is nearly done is done. */
+/** Grace period in milliseconds for a handshake that is almost complete. */
 const lastMoment = 1000;
-/** Nodes that may be connected at once, so that names alone cannot fill this process. */
+/** Maximum number of connected nodes, so that names alone cannot exhaust memory. */
 const maxConnections = 1024;
-/** Milliseconds for which a node that only knows Erlang's proof is left to dial us. */
+/** Milliseconds during which a node that only supports the Erlang cookie proof is not dialed, so that it can dial this one. */
 const leftAlone = 60_000;
 
 type Dial = { done: Promise<boolean>; channel?: HandshakeSocket | undefined; socket?: Socket | undefined };
@@ -44,9 +44,9 @@ export class Connections {
   readonly #up = new Map<string, Connection>();
   readonly #dials = new Map<string, Dial>();
   readonly #halfOpen = new HalfOpen();
-  /** Nodes that are not dialled, and until when: their own dials would meet ours. */
+  /** Nodes that are not dialed before this time, because their dials would collide with ours. */
   readonly #unbound = new Map<string, number>();
-  /** Whoever waits for a node that is dialling us. */
+  /** Callers that wait for a node that is dialing this one. */
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #gate = new LogThrottle();
   #closed = false;
@@ -65,7 +65,7 @@ export class Connections {
     return [...this.#up.values()];
   }
 
-  /** Whether there is a connection afterwards. Two callers at once share one attempt. Never throws. */
+  /** Resolves to true if the node is connected afterwards. Concurrent callers share one attempt. Never throws. */
   connect(node: string): Promise<boolean> {
     if (this.#up.has(node)) return Promise.resolve(true);
     const known = this.#dials.get(node);
@@ -73,7 +73,7 @@ export class Connections {
     const parts = splitNodeName(node);
     if (this.#closed || node === this.#own.name || !parts || this.#isLeftAlone(node)) return Promise.resolve(false);
     if (!fitsMode(this.#options.mode, parts.host)) {
-      this.#log.warn({ node, mode: this.#options.mode }, 'a node cannot be reached: its host does not fit the mode of names');
+      this.#log.warn({ node, mode: this.#options.mode }, 'node unreachable: short and long node names mixed');
       return Promise.resolve(false);
     }
     const dial: Dial = { done: Promise.resolve(false) };
@@ -84,7 +84,7 @@ export class Connections {
     return dial.done;
   }
 
-  /** Takes a socket of somebody who dialled us. */
+  /** Accepts a socket from another node. */
   async accept(socket: Socket): Promise<void> {
     socket.on('error', () => {});
     if (this.#closed) {
@@ -109,10 +109,10 @@ export class Connections {
     }
   }
 
-  /** Ends all connections and all attempts. Idempotent. */
+  /** Closes all connections and attempts. Idempotent. */
   close(): void {
     this.#closed = true;
-    const closed = new Error('this node is ending');
+    const closed = new Error('this node is shutting down');
     this.#halfOpen.close();
     for (const { channel, socket } of this.#dials.values()) {
       channel?.abort(closed);
@@ -125,7 +125,7 @@ export class Connections {
   async #dial(node: string, parts: { name: string; host: string }, dial: Dial): Promise<boolean> {
     try {
       const socket = await this.#open(parts, dial);
-      // While the socket was made the node may have dialled us.
+      // The node may have dialed this one while the socket was opened.
       if (this.#closed || this.#up.has(node)) {
         socket.destroy();
         return this.#up.has(node);
@@ -140,7 +140,7 @@ export class Connections {
       if (this.#up.has(node)) return true;
       const reason = error instanceof HandshakeError ? error.reason : undefined;
       if (reason === 'simultaneous') return this.#waitFor(node, handshakeTimeoutMs);
-      // A node that began to dial us at the last moment closes without a word as well.
+      // A node that has just begun to dial this one also closes silently.
       if (reason === 'unanswered' && (await this.#waitFor(node, lastMoment))) return true;
       if (reason === 'unbound') this.#leaveAlone(node);
       this.#dialFailed(node, error);
@@ -148,7 +148,7 @@ export class Connections {
     return this.#up.has(node);
   }
 
-  /** A socket to a node, in TLS where there is TLS; where that is optional and comes to nothing, without it. */
+  /** Opens a socket to a node, with TLS if configured. If TLS is optional and fails, falls back to plain TCP. */
   async #open(parts: { name: string; host: string }, dial: Dial): Promise<Socket> {
     const { tls, epmdPort } = this.#options;
     const socket = await openSocket(parts, epmdPort);
@@ -174,7 +174,7 @@ export class Connections {
     this.#unbound.set(node, now + leftAlone);
   }
 
-  /** The other side goes on with the connection that it dialled: whether that comes up in time. */
+  /** The remote node uses the connection that it dialed. Resolves to true if it is established in time. */
   #waitFor(node: string, time: number): Promise<boolean> {
     return new Promise((resolve) => {
       const waiters = this.#waiting.get(node) ?? new Set();
@@ -200,12 +200,12 @@ export class Connections {
     return this.#dials.has(peer) ? 'ok_simultaneous' : 'ok';
   }
 
-  /** Of two nodes that dial each other the one whose name is greater goes on, as Erlang's net_kernel decides. */
+  /** If two nodes dial each other, the connection of the node with the greater name is kept, as in net_kernel of Erlang. */
   #prefersOwnDial(peer: string): boolean {
     return this.#dials.get(peer)?.channel !== undefined && !this.#up.has(peer) && this.#own.name > peer;
   }
 
-  /** A connection is ready. One that there was with this node before is obsolete: the node began anew, or lost it without our notice. */
+  /** A connection is established. An existing connection with this node is obsolete: the node restarted, or lost it without our notice. */
   #adopt(handshake: HandshakeResult): void {
     const { peer } = handshake;
     if (this.#closed) {
@@ -231,49 +231,49 @@ export class Connections {
     if (this.#up.get(connection.peer) === connection) this.#up.delete(connection.peer);
     const line = { node: connection.peer, reason, nodes: this.#up.size + 1 };
     if (reason === 'disconnected') this.#log.info(line, 'disconnected from node');
-    else this.#log.warn(line, 'lost the connection to node');
+    else this.#log.warn(line, 'lost connection to node');
     this.#options.onDown(connection, reason);
   }
 
   #refused(error: unknown, address: string | undefined): void {
     if (this.#closed || (error instanceof HandshakeError && isHarmless(error))) return;
-    // Whoever looks whether the port is open, as load balancers do, is not worth a warning.
+    // Port probes of load balancers must not cause warnings.
     if (!(error instanceof HandshakeError || error instanceof WireError)) {
-      this.#log.debug({ address, err: error }, 'a connection to the distribution port came to nothing');
+      this.#log.debug({ address, err: error }, 'inbound distribution connection failed');
       return;
     }
     const held = this.#gate.pass();
     if (held === undefined) return;
     const line = { address, ...(held > 0 && { more: held }) };
-    if (!(error instanceof HandshakeError)) this.#log.warn({ ...line, err: error }, 'a connection to the distribution port is cut');
+    if (!(error instanceof HandshakeError)) this.#log.warn({ ...line, err: error }, 'invalid distribution handshake, closing connection');
     else this.#log.warn({ ...line, node: error.peer }, refusals[error.reason]);
   }
 
   #dialFailed(node: string, error: unknown): void {
     if (this.#closed) return;
-    if (!(error instanceof HandshakeError)) this.#log.debug({ node, err: error }, 'a node cannot be reached');
+    if (!(error instanceof HandshakeError)) this.#log.debug({ node, err: error }, 'node unreachable');
     else if (!isHarmless(error)) this.#log.warn({ node }, dialRefusals[error.reason]);
   }
 }
 
 const refusals: Record<HandshakeError['reason'], string> = {
-  cookie: 'a node with a wrong cookie is refused',
-  unanswered: 'a node did not prove that it knows the cookie',
-  unbound: 'a node is not dialled: it knows only the proof of the cookie that others could show elsewhere (SVC_DIST_ERLANG)',
-  flags: 'a node is refused: it is too old for this one',
-  not_allowed: 'a node is refused: it has the name of this one, or a host that does not fit the mode of names',
-  simultaneous: 'a node is refused: the two dial each other',
-  obsolete: 'a node is refused: it does not want the connection any more',
+  cookie: 'node rejected: wrong cookie',
+  unanswered: 'node rejected: no proof of cookie',
+  unbound: 'node not dialed: only supports the Erlang cookie proof (SVC_DIST_ERLANG)',
+  flags: 'node rejected: its version is too old',
+  not_allowed: 'node rejected: duplicate name or wrong name mode',
+  simultaneous: 'node rejected: simultaneous dials',
+  obsolete: 'node rejected: it no longer needs the connection',
 };
 
 const dialRefusals: Record<HandshakeError['reason'], string> = {
   ...refusals,
-  cookie: 'a node refuses this one: the cookies differ',
-  unanswered: 'a node refuses this one without a word: the cookies may differ',
-  not_allowed: 'a node refuses this one: it does not allow it',
+  cookie: 'rejected by remote node: cookies differ',
+  unanswered: 'rejected by remote node without reason, cookies may differ',
+  not_allowed: 'rejected by remote node: not allowed',
 };
 
-/** Those that are part of two nodes dialling each other. */
+/** True for rejections that are normal when two nodes dial each other. */
 function isHarmless({ reason }: HandshakeError): boolean {
   return reason === 'simultaneous' || reason === 'obsolete';
 }

@@ -1,4 +1,4 @@
-// Messages of an established connection (Erlang/OTP, "Distribution Protocol", "Protocol between Connected Nodes").
+// Control messages of an established connection (Erlang/OTP, "Distribution Protocol", "Protocol between Connected Nodes").
 import { defaultTermLimits, type TermLimits, TermReader } from './terms/term-reader.ts';
 import type { TermWriter } from './terms/term-writer.ts';
 import { Atom, isAtom, Pid, Reference, type Term, Tuple } from './terms/terms.ts';
@@ -6,7 +6,7 @@ import { WireError } from './wire-error.ts';
 
 const passThrough = 112;
 
-/** The numbers of the operations that we take or send. Those of tracing carry one more field, which is passed by. */
+/** Numbers of the operations that are sent or handled. Those with tracing have one more field, which is ignored. */
 export const operations = {
   link: 1,
   send: 2,
@@ -40,7 +40,7 @@ export const operations = {
   unlinkIdAck: 36,
 } as const;
 
-/** What a peer can want of this node. Names stand for registered processes, pids for others. */
+/** Requests of a remote node. Names stand for registered processes, pids for others. */
 export type ControlMessage =
   | { kind: 'toName'; name: string; message: Term }
   | { kind: 'toPid'; to: Pid; message: Term }
@@ -50,22 +50,22 @@ export type ControlMessage =
   | { kind: 'monitor'; from: Pid; to: Pid | string; reference: Reference }
   | { kind: 'down'; reference: Reference; reason: Term }
   | { kind: 'spawn'; request: Reference; from: Pid }
-  /** Nothing has to be done: the processes of this node neither end nor lead. */
+  /** No action needed: the processes of this node neither end nor act as group leaders. */
   | { kind: 'ignored'; operation: number };
 
-/** One message as it came, without its length. @throws WireError */
+/** Parses one message without its length. @throws WireError */
 export function parseControl(frame: Buffer, limits: TermLimits = defaultTermLimits): ControlMessage {
-  // A distribution header or a fragment among them: we do not offer what would allow them.
-  if (frame[0] !== passThrough) throw new WireError(`a message of the unknown type ${frame[0]}`);
+  // This includes distribution headers and fragments: our flags do not allow them.
+  if (frame[0] !== passThrough) throw new WireError(`unknown message type ${frame[0]}`);
   const reader = new TermReader(frame, 1, limits);
   const control = reader.read();
-  if (!(control instanceof Tuple)) throw new WireError('a message without an operation');
+  if (!(control instanceof Tuple)) throw new WireError('message without an operation');
   const message = reader.done ? undefined : reader.read();
-  if (!reader.done) throw new WireError('there are bytes behind the message');
+  if (!reader.done) throw new WireError('extra bytes after the message');
   return toMessage(control.items, message);
 }
 
-/** Writes a message behind what the writer holds, without a length. */
+/** Appends a message without its length to the writer. */
 export function writeControl(writer: TermWriter, control: Term, message?: Term): void {
   writer.u8(passThrough);
   writer.write(control);
@@ -100,27 +100,27 @@ function toMessage(items: readonly Term[], message: Term | undefined): ControlMe
     case operations.spawnRequestTraced:
       return { kind: 'spawn', request: reference(first), from: pid(second) };
     default:
-      if (typeof operation !== 'number') throw new WireError('a message without an operation');
+      if (typeof operation !== 'number') throw new WireError('message without an operation');
       return { kind: 'ignored', operation };
   }
 }
 
 function payload(term: Term | undefined): Term {
-  if (term === undefined) throw new WireError('a message without what it should carry');
+  if (term === undefined) throw new WireError('message without its payload');
   return term;
 }
 
 function name(term: Term | undefined): string {
-  if (!(term instanceof Atom) || isAtom(term, '')) throw new WireError('a message to a name without one');
+  if (!(term instanceof Atom) || isAtom(term, '')) throw new WireError('message without a registered name');
   return term.name;
 }
 
 function pid(term: Term | undefined): Pid {
-  if (!(term instanceof Pid)) throw new WireError('a message without the process that it concerns');
+  if (!(term instanceof Pid)) throw new WireError('message without a process');
   return term;
 }
 
 function reference(term: Term | undefined): Reference {
-  if (!(term instanceof Reference)) throw new WireError('a message without its reference');
+  if (!(term instanceof Reference)) throw new WireError('message without a reference');
   return term;
 }

@@ -1,14 +1,14 @@
-// TLS under the distribution, between nodes of ours: both sides show a certificate of the cluster's authority, which signs nothing else.
+// TLS for the distribution: both sides present a certificate of the cluster CA, which signs only certificates of nodes.
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect, createSecureContext, createServer, type SecureContextOptions } from 'node:tls';
 import type { Log } from '../../common/log.ts';
 import { handshakeTimeoutMs } from './handshake/handshake-socket.ts';
 
-/** Paths of PEM files. `optional`: nodes without TLS are taken and dialled as well, while a cluster changes to it. */
+/** Paths of PEM files. `optional`: also accepts and dials nodes without TLS, for migration of a cluster. */
 export type DistTlsConfig = { caPath: string; certPath: string; keyPath: string; optional: boolean };
 
-/** By polling, because a mounted Secret changes through a symbolic link; milliseconds. */
+/** Polling interval in milliseconds. Polling is needed because a mounted Secret changes through a symbolic link. */
 const watchInterval = 1000;
 /** First byte of a TLS record with a ClientHello (RFC 8446, section 5.1). The distribution begins with a length below 2048. */
 const clientHello = 0x16;
@@ -20,7 +20,7 @@ export class DistTls {
   readonly #paths: readonly string[];
   #material: SecureContextOptions;
 
-  /** @throws Error where a file cannot be read, is not PEM, or the key is not that of the certificate. */
+  /** @throws Error if a file cannot be read, is not PEM, or the key does not match the certificate. */
   constructor(config: DistTlsConfig, log: Log) {
     this.optional = config.optional;
     this.#config = config;
@@ -34,7 +34,9 @@ export class DistTls {
     for (const path of this.#paths) unwatchFile(path, this.#reload);
   }
 
-  /** The connection of one who dialled us, in TLS; where TLS is optional also as it is. @throws Error; the socket is destroyed then */
+  /**
+   * Starts TLS on an accepted socket. If TLS is optional, plain sockets are returned unchanged. @throws Error; the socket is then destroyed
+   */
   async accept(socket: Socket): Promise<Socket> {
     if (this.optional && (await firstByte(socket)) !== clientHello) return socket;
     return new Promise((resolve, reject) => {
@@ -49,25 +51,26 @@ export class DistTls {
         socket.destroy();
         reject(error);
       });
-      socket.once('close', () => reject(new Error('the other side closed the connection')));
+      socket.once('close', () => reject(new Error('the remote node closed the connection')));
       server.emit('connection', socket);
     });
   }
 
-  /** TLS over a connection to a node that was dialled. @throws Error; the socket is destroyed then */
+  /** Starts TLS on a dialed socket. @throws Error; the socket is then destroyed */
   dial(socket: Socket): Promise<Socket> {
     return new Promise((resolve, reject) => {
-      // Nodes are named by addresses that no certificate has: whoever has one of the cluster's authority is a node, and the proof of the cookie says which.
+      // Node names are addresses that no certificate contains. A certificate of the cluster CA proves that the remote is a node, and the
+      // cookie proof proves which one.
       const secure = connect({ ...this.#options(), socket, checkServerIdentity: () => undefined });
-      const timer = setTimeout(() => secure.destroy(new Error('no answer to TLS in time')), handshakeTimeoutMs);
+      const timer = setTimeout(() => secure.destroy(new Error('timeout of TLS handshake')), handshakeTimeoutMs);
       const fail = (error: Error) => {
         clearTimeout(timer);
         socket.destroy();
         reject(error);
       };
       secure.on('error', fail);
-      secure.once('close', () => fail(new Error('the other side closed the connection')));
-      // A server of TLS 1.3 says only after this that it refuses our certificate: what is read next ends then.
+      secure.once('close', () => fail(new Error('the remote node closed the connection')));
+      // A TLS 1.3 server rejects our certificate only after this event, and the next read fails.
       secure.once('secureConnect', () => {
         clearTimeout(timer);
         resolve(secure);
@@ -82,10 +85,10 @@ export class DistTls {
   readonly #reload = (): void => {
     try {
       this.#material = this.#read();
-      this.#log.info({ certPath: this.#config.certPath }, 'TLS certificate of the distribution taken over');
+      this.#log.info({ certPath: this.#config.certPath }, 'TLS certificate of distribution reloaded');
     } catch (error) {
       const line = { certPath: this.#config.certPath, reason: (error as Error).message };
-      this.#log.warn(line, 'TLS files of the distribution cannot be used, the last good ones stay');
+      this.#log.warn(line, 'invalid TLS files of distribution, keeping previous files');
     }
   };
 
@@ -97,13 +100,13 @@ export class DistTls {
   }
 }
 
-/** The first byte that comes, which stays to be read. @throws Error where none comes in time */
+/** Peeks at the first byte without consuming it. @throws Error if none arrives in time */
 function firstByte(socket: Socket): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => socket.destroy(), handshakeTimeoutMs);
     socket.once('close', () => {
       clearTimeout(timer);
-      reject(new Error('the other side closed the connection'));
+      reject(new Error('the remote node closed the connection'));
     });
     socket.once('readable', () => {
       const chunk: Buffer | null = socket.read();

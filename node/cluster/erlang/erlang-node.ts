@@ -1,4 +1,4 @@
-// A node of the Erlang distribution: Erlang's own nodes see it as one of theirs.
+// Erlang node: a node of the Erlang distribution that Erlang nodes accept as one of theirs.
 import { EventEmitter } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { Log } from '../../common/log.ts';
@@ -18,15 +18,15 @@ export type ErlangNodeOptions = {
   name: string;
   mode: NameMode;
   cookie: string;
-  /** Whether nodes are dialled that know Erlang's proof of the cookie only; they are not where left out. */
+  /** Whether to dial nodes that only support the Erlang cookie proof; default: no. */
   dialsErlang?: boolean;
-  /** null: plain. */
+  /** null: plain TCP. */
   tls?: DistTlsConfig | null;
-  /** Where distribution and EPMD listen; null: on all addresses. */
+  /** Listen address of distribution and EPMD; null: all addresses. */
   ip: string | null;
   /** null: any free port. */
   ports: { min: number; max: number } | null;
-  /** Milliseconds; Erlang's net_ticktime. A node is lost after one to one and a quarter of it without a byte. */
+  /** Milliseconds, net_ticktime of Erlang. A node is lost after one to one and a quarter of it without data. */
   tick: number;
   log: Log;
   epmdPort?: number;
@@ -35,7 +35,7 @@ export type ErlangNodeOptions = {
 
 export type ErlangNodeEvents = { nodeUp: [node: string]; nodeDown: [node: string, reason: DownReason] };
 
-/** Listeners of its events must not throw. Hidden nodes (remote shells) may connect and call, but are no nodes to anybody here. */
+/** Event listeners must not throw. Hidden nodes (remote shells) may connect and call, but do not appear in lists and events. */
 export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
   readonly name: string;
   readonly port: number;
@@ -80,15 +80,15 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
     this.register('global_name_server', this.#global.service);
     server.removeAllListeners('connection');
     server.on('connection', (socket) => void this.#connections.accept(socket));
-    server.on('error', (error) => options.log.error({ err: error }, 'the distribution failed to take a connection'));
+    server.on('error', (error) => options.log.error({ err: error }, 'distribution could not accept connection'));
   }
 
-  /** @throws Error, one sentence, where the name, the ports or the name at EPMD cannot be had */
+  /** @throws Error with a message if the node name, a port, or the registration at EPMD is not available */
   static async start(options: ErlangNodeOptions): Promise<ErlangNode> {
     const parts = splitNodeName(options.name);
-    if (!parts || !fitsMode(options.mode, parts.host)) throw new Error(`${options.name} is no name of a node in mode ${options.mode}`);
+    if (!parts || !fitsMode(options.mode, parts.host)) throw new Error(`${options.name} is not a node name of mode ${options.mode}`);
     const tls = options.tls ? new DistTls(options.tls, options.log) : undefined;
-    // Whoever comes before the node has its name at EPMD comes too early.
+    // Connections that arrive before the node is registered at EPMD are rejected.
     const server = createServer({ noDelay: true }, (socket) => socket.destroy());
     try {
       const port = await listenInRange(server, options.ip, options.ports);
@@ -106,7 +106,7 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
     }
   }
 
-  /** Names of the connected nodes, without hidden ones. */
+  /** Names of the connected nodes, without hidden nodes. */
   get connections(): string[] {
     return this.#connections
       .all()
@@ -114,17 +114,17 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
       .map(({ peer }) => peer);
   }
 
-  /** Whether the name service of this machine is part of this node. */
+  /** True if this node serves the EPMD of the host. */
   get servesEpmd(): boolean {
     return this.#names.serving;
   }
 
-  /** Whether EPMD knows this node, so that others can find it. */
+  /** True if this node is registered at EPMD, so that other nodes can find it. */
   get registered(): boolean {
     return this.#names.registered;
   }
 
-  /** Calls that wait for their answers. */
+  /** Number of pending calls. */
   get waitingCalls(): number {
     return this.#processRegistry.calls.waiting;
   }
@@ -133,51 +133,51 @@ export class ErlangNode extends EventEmitter<ErlangNodeEvents> {
     return this.#connections.get(node) !== undefined;
   }
 
-  /** Connects unless it is; whether it is then. Never throws. */
+  /** Connects unless already connected. Resolves to true if the node is connected afterwards. Never throws. */
   connect(node: string): Promise<boolean> {
     return this.#connections.connect(node);
   }
 
-  /** Ends the connection to a node, if there is one. */
+  /** Disconnects a node, if it is connected. */
   disconnect(node: string): void {
     this.#connections.get(node)?.close('disconnected');
   }
 
-  /** Milliseconds since anything came from a node; undefined where it is not connected. */
+  /** Milliseconds since the last data from a node; undefined if it is not connected. */
   idleTimeOf(node: string): number | undefined {
     return this.#connections.get(node)?.silence;
   }
 
-  /** Takes a node for lost that gave no sign of life. */
+  /** Disconnects a node that did not answer a probe. */
   markDown(node: string): void {
     this.#connections.get(node)?.close('unanswered');
   }
 
-  /** Gives a name to what other nodes can call and send to. @throws Error where the name is taken */
+  /** Registers a service for requests and messages of other nodes. @throws Error if the name is already registered */
   register(name: string, service: Service): void {
     this.#processRegistry.register(name, service);
   }
 
-  /** `gen_server:call({name, node}, request)`; `deadline` in milliseconds. @throws CallError */
+  /** `gen_server:call({name, node}, request)`; `deadline`: timeout in milliseconds. @throws CallError */
   async call(node: string, name: string, request: Term, deadline: number): Promise<Term> {
     const connection = this.#connections.get(node);
     if (!connection) throw new CallError('noconnection', node);
     return this.#processRegistry.calls.call(connection, name, request, deadline);
   }
 
-  /** A plain message to a registered process. Whether the node is connected; nothing says that it arrives. */
+  /** Sends a plain message to a registered process, without confirmation. Returns true if the node is connected. */
   send(node: string, name: string, message: Term): boolean {
     const connection = this.#connections.get(node);
     if (connection) this.#processRegistry.send(connection, name, message);
     return connection !== undefined;
   }
 
-  /** `gen_server:cast({name, node}, request)`. Whether the node is connected. */
+  /** `gen_server:cast({name, node}, request)`. Returns true if the node is connected. */
   cast(node: string, name: string, request: Term): boolean {
     return this.send(node, name, tuple(new Atom('$gen_cast'), request));
   }
 
-  /** Ends all connections, and gives the name up. Idempotent. */
+  /** Closes all connections and unregisters the name. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -214,5 +214,5 @@ async function listenInRange(server: Server, ip: string | null, ports: ErlangNod
       if (!isSystemError(error, 'EADDRINUSE', 'EACCES')) throw error;
     }
   }
-  throw new Error(`No port from ${ports.min} to ${ports.max} is free for the distribution`);
+  throw new Error(`No free port for the distribution from ${ports.min} to ${ports.max}`);
 }

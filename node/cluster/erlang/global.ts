@@ -1,34 +1,34 @@
-// The part of Erlang's `global` that makes a full mesh: nodes that meet tell each other whom they know (global.erl, version 8).
+// Global name server: the part of `global` in Erlang that builds a full mesh by exchanging lists of nodes (global.erl, version 8).
 import type { Log } from '../../common/log.ts';
 import type { Service } from './process-registry.ts';
 import { Atom, isAtom, type Pid, type Term, Tuple, tuple, tupleElements } from './terms/terms.ts';
 
 export type GlobalOptions = {
   self: string;
-  /** Stands for the process that takes locks in Erlang. */
+  /** Represents the process that acquires locks in Erlang. */
   locker: Pid;
-  /** Visible nodes that are connected now. */
+  /** Connected visible nodes. */
   connected: () => string[];
   connect: (node: string) => Promise<boolean>;
-  /** To `global_name_server` of a connected node. */
+  /** Sends to `global_name_server` of a connected node. */
   send: (node: string, message: Term) => void;
   log: Log;
 };
 
 const version = 8;
-/** Nodes of one message that are believed. */
+/** Maximum number of nodes accepted from one message. */
 const maxNames = 1024;
-/** Milliseconds after which a node that others know and that could not be reached is dialled again. */
+/** Delays in milliseconds before advertised nodes that were unreachable are dialed again. */
 const retryDelays = [1000, 3000, 10_000];
-/** Tells our own nodes that they need no lock: they register no global names, so there is nothing to resolve. */
+/** Marks our nodes, which need no lock: they register no global names, so there are no conflicts. */
 const ourMark = 'mediarooms';
 const empty: readonly Term[] = [];
 
 type Session = { tag: number; hisTag?: Term };
 
 /**
- * Erlang's side leads: it takes the lock of both, exchanges names, of which there are none here, and tells at the end whom
- * it knows; each then dials whom it did not know. Between two of our own nodes the lists are exchanged at once.
+ * The Erlang node leads: it acquires the lock of both nodes, exchanges names (we have none), and finally sends its nodes; each node dials
+ * the ones it does not have. Between two of our nodes the lists are exchanged immediately.
  */
 export class Global {
   readonly service: Service;
@@ -42,7 +42,7 @@ export class Global {
   constructor(options: GlobalOptions) {
     this.#options = options;
     this.#self = new Atom(options.self);
-    // Locks are granted always: no global name lives here, and a holder that died could not be told from one that works.
+    // Locks are always granted: this node has no global names, and a dead holder could not be distinguished from a live one.
     this.service = { call: () => new Atom('true'), cast: (request, node) => this.#cast(request, node) };
   }
 
@@ -82,7 +82,7 @@ export class Global {
         this.#joined(node, namesIn(rest[2]));
         break;
       case 'new_nodes':
-        // Only Erlang nodes say more: of ours nobody has told those whom they know about this node yet.
+        // Only Erlang nodes send more elements. Nodes known to one of ours were not notified of this node yet.
         this.#meet(namesIn(rest[3]), Array.isArray(rest[4]) && rest[4].length > 0);
         break;
       default:
@@ -101,7 +101,7 @@ export class Global {
     this.#options.send(node, tuple(new Atom('init_connect_ack'), this.#self, hisTag, session.tag));
   }
 
-  /** `{lock_set, Pid, IsSet, Known, Tag}`: it holds the lock of both. */
+  /** `{lock_set, Pid, IsSet, Known, Tag}`: the remote node holds the lock of both nodes. */
   #lockSet(node: string, { hisTag }: Session, [, isSet]: readonly Term[]): void {
     if (hisTag === undefined || !isAtom(isSet, 'true')) return;
     this.#send(node, tuple(new Atom('lock_set'), this.#options.locker, new Atom('true'), this.#knownBut(node), hisTag));
@@ -112,7 +112,7 @@ export class Global {
     return tuple(new Atom('resolved'), this.#self, empty, this.#knownBut(node), new Atom('unused'), empty, hisTag);
   }
 
-  /** An Erlang node has met this one: those who knew only one of the two are told. */
+  /** An Erlang node connected. Nodes that are connected to only one of the two are notified. */
   #joined(node: string, names: readonly string[]): void {
     const nodes = [node, ...names].map(entry);
     const extra = [tuple(new Atom('vsn'), version)];
@@ -122,7 +122,7 @@ export class Global {
     this.#meet(names, true);
   }
 
-  /** `announced`: they are told of this node by others, and need no session with it. */
+  /** `announced`: other nodes notify them of this node, so they need no session with it. */
   #meet(names: readonly string[], announced: boolean): void {
     const connected = new Set(this.#options.connected());
     for (const name of names) {
@@ -141,7 +141,7 @@ export class Global {
     const delay = retryDelays[attempt];
     if (this.#closed || this.#retries.has(node)) return;
     if (delay === undefined) {
-      this.#options.log.info({ node }, 'a node that others are connected to cannot be reached');
+      this.#options.log.info({ node }, 'advertised node unreachable');
       return;
     }
     const timer = setTimeout(() => {
@@ -151,7 +151,7 @@ export class Global {
     this.#retries.set(node, timer);
   }
 
-  /** Whoever waits in global:sync there learns that there is nothing to wait for. */
+  /** Callers of global:sync on the Erlang node are released, because there is nothing to synchronize. */
   #sayInSync(node: string): void {
     this.#send(node, tuple(new Atom('in_sync'), this.#self, new Atom('true')));
   }
@@ -172,7 +172,7 @@ function entry(node: string): Tuple {
   return tuple(new Atom(node), version);
 }
 
-/** Names of nodes, alone or as `{Node, Version}`. */
+/** Node names, alone or as `{Node, Version}`. */
 function namesIn(list: Term | undefined): string[] {
   if (!Array.isArray(list)) return [];
   return (list as readonly Term[]).slice(0, maxNames).flatMap((each) => {

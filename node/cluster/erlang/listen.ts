@@ -1,8 +1,8 @@
-// Listening for TCP on one address or on all of both families.
+// TCP listener: listens on one address, or on all addresses of both families.
 import { once } from 'node:events';
 import type { Server } from 'node:net';
 
-/** Listens and returns the port. `ip` null: all addresses. `port` 0: any. @throws Error of listen(2) */
+/** Listens and returns the port. `ip` null: all addresses. `port` 0: any free port. @throws Error of listen(2) */
 export async function listenOn(server: Server, ip: string | null, port: number): Promise<number> {
   if (ip !== null) return listenAt(server, ip, port);
   try {

@@ -1,6 +1,6 @@
-// Keeps what anybody can cause from filling the log.
+// Log throttle: limits log lines that remote hosts can trigger.
 
-/** Lets a number of lines through in each period, in milliseconds, and counts the others. */
+/** Passes a number of lines per period in milliseconds and counts the suppressed ones. */
 export class LogThrottle {
   readonly #lines: number;
   readonly #period: number;
@@ -13,7 +13,7 @@ export class LogThrottle {
     this.#period = period;
   }
 
-  /** How many lines were held back since the last one, or undefined where this one is held back as well. */
+  /** Number of lines suppressed since the last one, or undefined if this one is suppressed too. */
   pass(now = performance.now()): number | undefined {
     if (now - this.#since >= this.#period) {
       this.#since = now;

@@ -1,20 +1,20 @@
-// Cuts a stream of bytes into packets that say their length first.
+// Packet reader: splits a byte stream into length-prefixed packets.
 import { WireError } from './wire-error.ts';
 
-/** Holds only what has come: a length that is claimed makes no memory. */
+/** Holds only received bytes: a claimed length allocates no memory. */
 export class PacketReader {
   #lengthBytes: 2 | 4;
   #maxLength: number;
   #chunks: Buffer[] = [];
   #held = 0;
 
-  /** `maxLength`: bytes of one packet, without its length. */
+  /** `maxLength`: maximum bytes of a packet, without its length. */
   constructor(lengthBytes: 2 | 4, maxLength: number) {
     this.#lengthBytes = lengthBytes;
     this.#maxLength = maxLength;
   }
 
-  /** Bytes that wait for the rest of their packet. */
+  /** Bytes of an incomplete packet. */
   get held(): number {
     return this.#held;
   }
@@ -25,11 +25,11 @@ export class PacketReader {
     this.#held += chunk.length;
   }
 
-  /** The next whole packet without its length. @throws WireError where it would be too long. */
+  /** The next complete packet without its length. @throws WireError if it is too long. */
   next(): Buffer | undefined {
     if (this.#held < this.#lengthBytes) return undefined;
     const length = this.#peekLength();
-    if (length > this.#maxLength) throw new WireError(`a packet of ${length} bytes is too long`);
+    if (length > this.#maxLength) throw new WireError(`packet of ${length} bytes is too long`);
     const size = this.#lengthBytes + length;
     if (this.#held < size) return undefined;
     const joined = this.#join();
@@ -39,7 +39,7 @@ export class PacketReader {
     return joined.subarray(this.#lengthBytes, size);
   }
 
-  /** Everything that has not become a packet; the reader is empty afterwards. */
+  /** All remaining bytes. The reader is empty afterwards. */
   rest(): Buffer {
     const rest = this.#join();
     this.#chunks = [];

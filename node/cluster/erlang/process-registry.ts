@@ -1,4 +1,4 @@
-// The registered processes of this node as other nodes see them: messages, calls, monitors, links and spawns answered.
+// Process registry: registered processes of this node as seen by other nodes, with messages, calls, monitors, links and spawns.
 import type { Log } from '../../common/log.ts';
 import { Calls } from './calls.ts';
 import type { Connection } from './connection.ts';
@@ -6,9 +6,9 @@ import { type ControlMessage, operations } from './control.ts';
 import { flags } from './handshake/flags.ts';
 import { Atom, ImproperList, isAtom, Pid, Reference, type Term, tuple, tupleElements } from './terms/terms.ts';
 
-/** What a registered name does with what comes; `node` is who sent it. What it does not take is answered with noproc or dropped. */
+/** Handlers of a registered name; `node` is the sender. Unhandled requests are answered with noproc, unhandled messages dropped. */
 export type Service = {
-  /** `gen_server:call`. The answer is sent when it resolves; where it throws, the caller's monitor fires. */
+  /** `gen_server:call`. The response is sent when it resolves. If it rejects, the monitor of the caller fires. */
   call?: (request: Term, node: string) => Term | Promise<Term>;
   /** `gen_server:cast`. */
   cast?: (request: Term, node: string) => void;
@@ -41,15 +41,15 @@ export class ProcessRegistry {
     });
   }
 
-  /** A process that lives as long as the node and takes nothing. */
+  /** A process that lives as long as the node and handles nothing. */
   newPid(): Pid {
     this.#pids += 1;
     return new Pid(this.#node, this.#pids, 0, this.#creation);
   }
 
-  /** @throws Error where the name is registered already */
+  /** @throws Error if the name is already registered */
   register(name: string, service: Service): void {
-    if (this.#services.has(name)) throw new Error(`${name} is registered already`);
+    if (this.#services.has(name)) throw new Error(`${name} is already registered`);
     this.#services.set(name, service);
   }
 
@@ -57,7 +57,7 @@ export class ProcessRegistry {
     connection.send(tuple(operations.regSend, this.#self, nobody, new Atom(name)), message);
   }
 
-  /** Does what a peer asks for; never throws because of it. */
+  /** Handles a message of a remote node. Never throws because of its content. */
   handle(connection: Connection, message: ControlMessage): void {
     switch (message.kind) {
       case 'toName':
@@ -83,7 +83,7 @@ export class ProcessRegistry {
         connection.send(tuple(operations.spawnReply, message.request, message.from, 0, new Atom('notsup')));
         break;
       case 'ignored':
-        this.#log.trace({ node: connection.peer, operation: message.operation }, 'a message of a node needs no answer');
+        this.#log.trace({ node: connection.peer, operation: message.operation }, 'ignored message of remote node');
         break;
       default:
         message satisfies never;
@@ -94,7 +94,7 @@ export class ProcessRegistry {
     const service = this.#services.get(name);
     const [tag, first, second] = tupleElements(message);
     if (isAtom(tag, '$gen_call') && second !== undefined) this.#toCall(connection, name, service, first, second);
-    else if (!service) this.#log.debug({ node: connection.peer, process: name }, 'a message to a name that nobody has is dropped');
+    else if (!service) this.#log.debug({ node: connection.peer, process: name }, 'dropped message to unregistered name');
     else if (isAtom(tag, '$gen_cast') && first !== undefined) this.#guard(name, () => service.cast?.(first, connection.peer));
     else this.#guard(name, () => service.info?.(message, connection.peer));
   }
@@ -110,7 +110,7 @@ export class ProcessRegistry {
     else if (this.#callsAtOnce >= maxCallsAtOnce) fail('overloaded');
     else {
       const failed = (error: unknown) => {
-        this.#log.error({ err: error, node: connection.peer, process: name }, 'a call from a node failed');
+        this.#log.error({ err: error, node: connection.peer, process: name }, 'call of remote node failed');
         fail('error');
       };
       try {
@@ -135,12 +135,12 @@ export class ProcessRegistry {
   #reply(connection: Connection, to: Pid, tag: Term, answer: Term): void {
     const alias = aliasOf(tag);
     const message = tuple(tag, answer);
-    // Through its alias a caller that has given up meanwhile is not bothered.
+    // With an alias, a caller that timed out meanwhile does not receive the response.
     if (alias && connection.has(flags.alias)) connection.send(tuple(operations.aliasSend, this.#self, alias), message);
     else connection.send(tuple(operations.send, nobody, to), message);
   }
 
-  /** What comes to the process in whose name calls are made: answers, `{Reference, Answer}`. */
+  /** Messages to the process that makes calls: responses, `{Reference, Answer}`. */
   #toSelf(connection: Connection, message: Term): void {
     const [tag, answer] = tupleElements(message);
     const reference = tag === undefined ? undefined : referenceOf(tag);
@@ -163,12 +163,12 @@ export class ProcessRegistry {
     try {
       run();
     } catch (error) {
-      this.#log.error({ err: error, process: name }, 'a message from a node could not be handled');
+      this.#log.error({ err: error, process: name }, 'could not handle message of remote node');
     }
   }
 }
 
-/** `[alias | Reference]`, alone or first in a list (gen.erl). */
+/** `[alias | Reference]`, alone or at the head of a list (gen.erl). */
 function aliasOf(tag: Term): Reference | undefined {
   const pair = Array.isArray(tag) || (tag instanceof ImproperList && tag.items[0] instanceof ImproperList) ? firstOf(tag) : tag;
   return pair instanceof ImproperList && isAtom(pair.items[0], 'alias') && pair.tail instanceof Reference ? pair.tail : undefined;

@@ -1,6 +1,6 @@
-// The one error that bytes from outside can cause in this folder.
+// Wire error: the only error caused by received bytes in this folder.
 
-/** Thrown for anything that a peer sent and that is not what its protocol allows. The message never holds what came. */
+/** Thrown if received data violates the protocol. The message never contains received data. */
 export class WireError extends Error {
   constructor(message: string) {
     super(message);

@@ -1,4 +1,5 @@
-// Content over many nodes: a room's HLS is with its owner, a recording with whoever says so; the client may ask any node.
+// Cluster content: serves HLS streams and recordings of all nodes. HLS is with the owning node, a recording is searched; clients may ask
+// any node.
 import { z } from 'zod';
 import { ServiceError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
@@ -24,20 +25,20 @@ import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
 import type { NodeHttpClient } from './node-http-client.ts';
 import type { ProxyTarget } from './peer-socket-proxy.ts';
 
-/** How long another node may take, in milliseconds. */
+/** Timeout of searches in milliseconds. */
 const searchTimeoutMs = 1_000;
 const listTimeoutMs = 2_000;
 const deleteTimeoutMs = 5_000;
-/** Milliseconds for what has to come into being first: a playlist is waited for, three times the longest segment. */
+/** Timeout in milliseconds for playlists that do not exist yet: three times the longest segment. */
 const streamTimeoutMs = 100_000;
-/** Searches at once; beyond, clients are asked to come again. */
+/** Maximum number of concurrent searches. Beyond it clients must retry. */
 const maxSearches = 200;
 
 const askSchema = z.object({ kind: z.enum(contentKinds), folder: recordingIdSchema });
 const summariesSchema = z.array(recordingSummarySchema).max(maxRecordingDetails);
 const idsSchema = z.array(recordingIdSchema).max(100_000);
 
-/** The content of this node, as the cluster uses it. */
+/** Content service of this node with the methods that the cluster needs. */
 export interface LocalContentService extends ContentService, RecordingList {
   has(kind: ContentKind, folder: string): Promise<boolean>;
 }
@@ -45,13 +46,13 @@ export interface LocalContentService extends ContentService, RecordingList {
 export type ClusterContentOptions = {
   links: ClusterTransport;
   local: LocalContentService;
-  /** What no node has any more; without it there is nothing of the kind. */
+  /** Archive of recordings that are on no node. Without it there are none. */
   archive?: RecordingArchive | undefined;
   http: Pick<NodeHttpClient, 'fetch'>;
   log: Log;
-  /** The node that owns a room, this one included, as far as this one knows. */
+  /** The owning node of a room, from the directory of this node. */
   ownerOf: (roomId: string) => NodeName | undefined;
-  /** Where another node is reached; undefined before it has said so. */
+  /** Address of another node; undefined before its snapshot arrived. */
   target: (node: NodeName) => ProxyTarget | undefined;
 };
 
@@ -69,7 +70,7 @@ export class ClusterContent implements ContentService, RecordingList {
     try {
       return await this.#openOnNodes(request);
     } catch (error) {
-      // Its node may be gone for good, or only not heard of.
+      // The node may be lost, or only temporarily unreachable.
       const away = error instanceof ServiceError && (error.code === 'not_found' || error.code === 'node_unreachable');
       const answer = away && request.kind === 'recording' ? await archive?.open(request) : undefined;
       if (answer) return answer;
@@ -106,7 +107,7 @@ export class ClusterContent implements ContentService, RecordingList {
       try {
         return { ids: idsSchema.parse(await links.call(node, 'listRecordings', null, listTimeoutMs)), incomplete: [] };
       } catch (error) {
-        log.info({ node, err: error }, 'a node did not list its recordings');
+        log.info({ node, err: error }, 'could not list recordings of remote node');
         return { ids: [], incomplete: [node] };
       }
     });
@@ -121,7 +122,7 @@ export class ClusterContent implements ContentService, RecordingList {
       try {
         return { found: summariesSchema.parse(await links.call(node, 'describeRecordings', null, listTimeoutMs)), incomplete: [] };
       } catch (error) {
-        log.info({ node, err: error }, 'a node did not describe its recordings');
+        log.info({ node, err: error }, 'could not describe recordings of remote node');
         return { found: [], incomplete: [node] };
       }
     });
@@ -138,12 +139,12 @@ export class ClusterContent implements ContentService, RecordingList {
     try {
       return { ids: (await this.#options.archive?.list()) ?? [], incomplete: [] };
     } catch (error) {
-      this.#options.log.info({ err: error }, 'the recordings in S3 cannot be listed');
+      this.#options.log.info({ err: error }, 'could not list recordings in S3');
       return { ids: [], incomplete: ['s3'] };
     }
   }
 
-  /** Removes it from every node that has it, then from S3: a recording that is being made stays whole. */
+  /** Deletes it on every node that stores it, then in S3. A recording in progress is rejected and stays complete. */
   async deleteRecording(id: string): Promise<void> {
     const { links, local, archive } = this.#options;
     const results = await Promise.allSettled([
@@ -152,13 +153,13 @@ export class ClusterContent implements ContentService, RecordingList {
     ]);
     const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
     const serious = failures.find((error) => !(error instanceof ServiceError && error.code === 'not_found'));
-    // What could not be asked may still have it.
+    // A node that could not be asked may still store it.
     if (serious !== undefined) throw serious;
     const archived = await archive?.remove(id);
     if (failures.length === results.length && !archived) throw new ServiceError('not_found', `Recording ${id} does not exist`);
   }
 
-  /** Answers another node. @returns undefined where the call is none of ours. */
+  /** Handles a request of another node. @returns undefined if the method is not handled here. */
   answer(_from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
     if (method === 'hasContent') return this.#has(data);
     if (method === 'listRecordings') return this.#options.local.listRecordings().then(({ ids }) => ids);
@@ -177,7 +178,7 @@ export class ClusterContent implements ContentService, RecordingList {
     return null;
   }
 
-  /** The node that has it on its disk or makes it. @throws ServiceError `node_unreachable`, `unavailable` */
+  /** The node that stores or writes it. @throws ServiceError `node_unreachable`, `unavailable` */
   async locate(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
     const { links, local, ownerOf } = this.#options;
     const owner = kind === 'hls' ? ownerOf(folder) : undefined;
@@ -186,18 +187,18 @@ export class ClusterContent implements ContentService, RecordingList {
     return this.#search(kind, folder);
   }
 
-  /** Who asks for the same at once waits for the same answers. */
+  /** Concurrent searches for the same folder share one result. */
   #search(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
     const key = `${kind}/${folder}`;
     const running = this.#searches.get(key);
     if (running) return running;
-    if (this.#searches.size >= maxSearches) throw new ServiceError('unavailable', 'Too many files are being looked for', { retryAfter: 1 });
+    if (this.#searches.size >= maxSearches) throw new ServiceError('unavailable', 'Too many searches for content', { retryAfter: 1 });
     const search = this.#askAll(kind, folder).finally(() => this.#searches.delete(key));
     this.#searches.set(key, search);
     return search;
   }
 
-  /** @throws ServiceError `node_unreachable` where nobody has it who answered, and somebody did not. */
+  /** @throws ServiceError `node_unreachable` if no node that responded has it, and a node did not respond. */
   async #askAll(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
     const { links } = this.#options;
     const asked = links.nodes().map(async (node) => {
@@ -210,12 +211,12 @@ export class ClusterContent implements ContentService, RecordingList {
     } catch (error) {
       const silent = (error as AggregateError).errors.find((each) => !(each instanceof NotHere));
       if (silent === undefined) return undefined;
-      throw new ServiceError('node_unreachable', 'A node that may have it does not answer', { cause: silent, retryAfter: 1 });
+      throw new ServiceError('node_unreachable', 'A node that may store the content does not respond', { cause: silent, retryAfter: 1 });
     }
   }
 }
 
-/** As the owner of the room would have been asked. */
+/** The query as the owning node would have received it from the client. */
 function queryOf(playlist: PlaylistRequest | undefined): string {
   if (!playlist) return '';
   const { msn, part, skip, token } = playlist;

@@ -1,4 +1,4 @@
-// HTTP requests to another node: with its token and the client's address, a deadline to the first byte, bounded in number.
+// HTTP client for requests to other nodes: adds the node token and client address, limits time to first byte and concurrency.
 import { Agent, type IncomingMessage, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
 import { ServiceError } from '../../common/errors.ts';
@@ -10,12 +10,12 @@ import { nodeTls } from './node-tls.ts';
 import { type NodeTokens, proxiedHeader } from './node-tokens.ts';
 import type { ProxyTarget } from './peer-socket-proxy.ts';
 
-/** Milliseconds. `stalled`: nothing moved, which is also so while the client does not read. */
+/** Milliseconds. `stalled`: no data was transferred, also while the client does not read. */
 const firstByteTimeoutMs = 10_000;
 const stalledTimeout = 120_000;
 const maxRequests = 1_000;
 const socketOptions = { keepAlive: true, maxSockets: 256, maxFreeSockets: 16 } as const;
-/** What of the other node's answer is told to the client. */
+/** Response headers of the other node that are passed to the client. */
 const passedHeaders = [
   ...['content-type', 'content-length', 'content-encoding', 'content-range', 'accept-ranges'],
   ...['etag', 'last-modified', 'cache-control', 'vary', 'retry-after'],
@@ -32,19 +32,19 @@ export type NodeHttpClientOptions = {
 
 export type NodeRequest = {
   method: 'GET' | 'HEAD';
-  /** With its query. */
+  /** Path with query. */
   path: string;
   headers: Record<string, string>;
-  /** IP address of the client that this is for. */
+  /** IP address of the client on whose behalf the request is sent. */
   client: string;
   signal: AbortSignal;
-  /** Milliseconds to the first byte, where it may take longer than others. */
+  /** Timeout of the first byte in milliseconds, if it differs from the default. */
   deadline?: number;
 };
 
 type Known = { agent: Agent; internalAddress: string; certificate: string | undefined };
 
-/** Owns connections to the other nodes, until close(). */
+/** Owns the connections to the other nodes until close(). */
 export class NodeHttpClient {
   readonly #options: NodeHttpClientOptions;
   readonly #agents = new Map<NodeName, Known>();
@@ -54,21 +54,21 @@ export class NodeHttpClient {
     this.#options = options;
   }
 
-  /** Requests whose answers are not over. */
+  /** Number of requests whose response has not ended. */
   get running(): number {
     return this.#running;
   }
 
-  /** @throws ServiceError `node_unreachable`, also where the node does not believe this one; `unavailable` where there are too many. */
+  /** @throws ServiceError `node_unreachable`, also if the remote node rejects our token; `unavailable` if there are too many requests. */
   async fetch(target: ProxyTarget, request: NodeRequest): Promise<ContentResponse> {
-    if (this.#running >= maxRequests) throw new ServiceError('unavailable', 'Too many requests are being forwarded', { retryAfter: 1 });
+    if (this.#running >= maxRequests) throw new ServiceError('unavailable', 'Too many requests are being proxied', { retryAfter: 1 });
     this.#running += 1;
     let response: IncomingMessage;
     try {
       response = await this.#ask(target, request);
     } catch (error) {
       this.#running -= 1;
-      this.#options.log.info({ node: target.name, err: error }, 'a node did not answer a forwarded request');
+      this.#options.log.info({ node: target.name, err: error }, 'proxied request failed');
       throw unreachable(target);
     }
     response.once('close', () => {
@@ -77,7 +77,7 @@ export class NodeHttpClient {
     const status = response.statusCode ?? 502;
     if (status === 401 || status === 403) {
       response.destroy();
-      this.#options.log.warn({ node: target.name }, 'a node does not believe this one: their secrets differ, or their clocks do');
+      this.#options.log.warn({ node: target.name }, 'node token rejected by remote node: secret mismatch or clock skew');
       throw unreachable(target);
     }
     const headers: Record<string, string> = {};
@@ -95,7 +95,7 @@ export class NodeHttpClient {
     this.#agents.delete(node);
   }
 
-  /** Cuts what is left. Idempotent. */
+  /** Aborts remaining requests. Idempotent. */
   close(): void {
     for (const node of [...this.#agents.keys()]) this.nodeDown(node);
   }
@@ -104,7 +104,7 @@ export class NodeHttpClient {
     try {
       return await this.#askOnce(target, request);
     } catch (error) {
-      // A kept connection that the other side closed a moment ago; these requests change nothing, so they may be made again.
+      // The remote node closed an idle connection a moment ago. These requests are safe, so they can be repeated.
       if (!(error instanceof StaleConnection) || request.signal.aborted) throw error;
       return this.#askOnce(target, request);
     }
@@ -113,11 +113,11 @@ export class NodeHttpClient {
   #askOnce(target: ProxyTarget, { method, path, headers, client, signal, deadline: timeoutMs }: NodeRequest): Promise<IncomingMessage> {
     const agent = this.#agentOf(target);
     const url = URL.parse(`${target.tls ? 'https' : 'http'}://${target.internalAddress}`);
-    if (!url) return Promise.reject(new Error(`cannot use the address ${target.internalAddress}`));
+    if (!url) return Promise.reject(new Error(`invalid internal address ${target.internalAddress}`));
     const requestId = currentRequestId();
     const options: RequestOptions = {
       method,
-      // As it was signed: URL would change it.
+      // The path is signed, so it must not be normalized by URL.
       path,
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port || (target.tls ? 443 : 80),
@@ -133,10 +133,10 @@ export class NodeHttpClient {
     return new Promise((resolve, reject) => {
       const request = target.tls ? startTlsRequest(options) : startRequest(options);
       const deadline = setTimeout(
-        () => request.destroy(new Error('no answer in time')),
+        () => request.destroy(new Error('timeout of first byte')),
         timeoutMs ?? this.#options.firstByteTimeoutMs ?? firstByteTimeoutMs,
       );
-      request.on('timeout', () => request.destroy(new Error('nothing moves')));
+      request.on('timeout', () => request.destroy(new Error('transfer stalled')));
       request.on('response', (response) => {
         clearTimeout(deadline);
         resolve(response);
@@ -149,7 +149,7 @@ export class NodeHttpClient {
     });
   }
 
-  /** Connections are kept per node, until its address or our certificate is another one. */
+  /** Connections are reused per node until its address or our certificate changes. */
   #agentOf(target: ProxyTarget): Agent {
     const certificate = target.tls ? this.#options.ownCertificate?.() : undefined;
     const known = this.#agents.get(target.name);

@@ -1,4 +1,4 @@
-// TLS from node to node: the other node must show a certificate for its public name, or this node's own one.
+// TLS between nodes: the remote node must present a certificate for its public name, or the certificate of this node.
 import { createHash, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { checkServerIdentity, getCACertificates, type PeerCertificate } from 'node:tls';
@@ -11,16 +11,16 @@ export type NodeTlsOptions = {
 };
 
 /**
- * Internal addresses are IP addresses that no certificate names. So the certificate is checked against the other node's SVC_HOST;
- * or it is the very certificate that this node has, as where all nodes share one Secret. `ownCertificate`: PEM, read for each
- * connection, since it may be renewed; it is trusted beside the authorities of the system, so that one that signs itself will do.
+ * No certificate contains internal IP addresses. So the certificate is verified against SVC_HOST of the remote node, or must be identical
+ * to the local one, for example if all nodes share one Secret. `ownCertificate`: PEM, read for each connection because it may be renewed.
+ * It is trusted in addition to the system CAs, so that a self-signed one works.
  */
 export function nodeTls({ address }: Pick<Member, 'address'>, ownCertificate: string | undefined): NodeTlsOptions {
   const name = hostOf(address);
   const own = ownCertificate === undefined ? undefined : fingerprint(new X509Certificate(ownCertificate).raw);
   return {
     ca: [...getCACertificates('default'), ...(ownCertificate === undefined ? [] : [ownCertificate])],
-    // RFC 6066, section 3: no IP addresses.
+    // RFC 6066, section 3, forbids IP addresses.
     servername: isIP(name) ? '' : name,
     checkServerIdentity: (_host, certificate) =>
       own !== undefined && fingerprint(certificate.raw) === own ? undefined : checkServerIdentity(name, certificate),

@@ -1,28 +1,28 @@
-// What nodes show each other over HTTP and websockets: a signed header with the asking node and the client it asks for.
+// Node tokens: signed headers for HTTP and websockets between nodes. A token names the requesting node and the client.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { deriveKey } from '../../rooms/tokens/signing-keys.ts';
 import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
 
-/** `client`: IP address of the client that the node asks for. */
+/** `client`: IP address of the client on whose behalf the node sends the request. */
 export type NodeClaims = { node: NodeName; client: string };
 
 /** The request header that carries a token. */
 export const proxiedHeader = 'x-mediarooms-forwarded';
 
-/** How long a token is good, in milliseconds, and by how much clocks may differ. */
+/** Validity of a token in milliseconds, and maximum clock skew. */
 const lifetime = 30_000;
 const maxLength = 2_048;
 const purpose = 'node';
 const version = 'v1';
-/** The cookie that everybody knows: no secret. */
+/** The default cookie is public, so it is no secret. */
 const publicCookie = 'svc_cookie';
 
 const claimsSchema = z.object({
   node: z.string().max(512),
   client: z.string().max(64),
   path: z.string().max(1_024),
-  /** Nodes before 0.8 do not say it. */
+  /** Nodes before 0.8 do not send it. */
   to: z.string().max(512).optional(),
   expiresAt: z.int(),
 });
@@ -30,22 +30,23 @@ const keySchema = z.string().min(32).max(128);
 
 export type NodeTokensOptions = {
   links: Pick<ClusterTransport, 'self' | 'cast'>;
-  /** SVC_SECRET_KEY_BASE: the first signs, all verify. */
+  /** SVC_SECRET_KEY_BASE: the first secret signs, all verify. */
   secrets: readonly string[];
-  /** What keys are made of where there is no secret. */
+  /** Source of the keys if there is no secret. */
   cookie: string;
   now?: () => number;
 };
 
 /**
- * Tokens are good at one node, for one path and 30 s. Keys are derived from SECRET_KEY_BASE, without one from the cookie. Where that is the one that
- * everybody knows, each node makes a random key and tells it to those that it is connected to, so that nobody else can sign.
+ * A token is valid at one node, for one path and 30 s. Keys are derived from SECRET_KEY_BASE, or from the cookie if there is none. If that
+ * is the public default cookie, each node generates a random key and sends it to the connected nodes, so that only nodes of the cluster can
+ * sign.
  */
 export class NodeTokens {
   readonly #options: NodeTokensOptions;
   readonly #now: () => number;
   #keys: Uint8Array[] = [];
-  /** What other nodes are told; undefined where they know the secret themselves. */
+  /** Key that is sent to other nodes; undefined if they have the secret themselves. */
   #told: string | undefined;
   readonly #learned = new Map<NodeName, Uint8Array>();
 
@@ -56,14 +57,17 @@ export class NodeTokens {
     this.replace(options.secrets);
   }
 
-  /** Takes other secrets from now on; without any the keys stay. */
+  /** Replaces the secrets. Without any secret the current keys stay. */
   replace(secrets: readonly string[]): void {
     if (secrets.length === 0 && this.#keys.length > 0) return;
     const sources = secrets.length > 0 ? secrets : [this.#told ?? this.#options.cookie];
     this.#keys = sources.map((secret) => deriveKey(secret, purpose).secret);
   }
 
-  /** A header's value for one request to the node `to`; without that it is good at any, as those of nodes before 0.8. `path`: as it is asked for, without the path of SVC_HOST. */
+  /**
+   * Header value for one request to the node `to`. Without `to` it is valid at every node, like tokens of nodes before 0.8. `path`: as
+   * requested, without the path of SVC_HOST.
+   */
   sign({ client, path, to }: { client: string; path: string; to?: NodeName }): string {
     const [key] = this.#keys;
     if (!key) throw new Error('no signing key');
@@ -72,7 +76,7 @@ export class NodeTokens {
     return `${body}.${mac(key, body).toString('base64url')}`;
   }
 
-  /** Who asks and for whom; undefined for everything that no node of this cluster signed for this path within its lifetime. */
+  /** The requesting node and its client. Undefined unless a node of this cluster signed the token for this path and it has not expired. */
   verify(header: string | string[] | undefined, path: string): NodeClaims | undefined {
     if (typeof header !== 'string' || header.length > maxLength) return undefined;
     const end = header.lastIndexOf('.');
@@ -87,10 +91,10 @@ export class NodeTokens {
     const claims = claimsSchema.safeParse(parseJson(Buffer.from(body.slice(version.length + 1), 'base64url').toString()));
     if (!claims.success || claims.data.path !== path) return undefined;
     const { node, client, to, expiresAt } = claims.data;
-    // Whoever was asked cannot ask another node with it.
+    // The receiver of a token cannot use it at a third node.
     if (to !== undefined && to !== this.#options.links.self) return undefined;
     const now = this.#now();
-    // A clock that is ahead must not make tokens that live longer.
+    // A clock that is ahead must not create tokens with a longer validity.
     if (expiresAt < now || expiresAt > now + 2 * lifetime) return undefined;
     return signer === undefined || signer === node ? { node, client } : undefined;
   }
@@ -103,7 +107,7 @@ export class NodeTokens {
     this.#learned.delete(node);
   }
 
-  /** @returns whether the message was one of ours. */
+  /** @returns true if the message was handled here. */
   receive(from: NodeName, method: string, data: unknown): boolean {
     if (method !== 'nodeKey') return false;
     this.#learned.set(from, deriveKey(keySchema.parse(data), purpose).secret);

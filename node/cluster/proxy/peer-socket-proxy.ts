@@ -1,4 +1,4 @@
-// Peer websockets that reached a node without their room: carried to the node that owns it, frame by frame.
+// Peer websocket proxy: passes websockets of peers frame by frame to the owning node of their room.
 import { WebSocket } from 'ws';
 import type { Log } from '../../common/log.ts';
 import type { ProxiedSocket } from '../../rooms/proxied-socket.ts';
@@ -9,18 +9,18 @@ import { type NodeTokens, proxiedHeader } from './node-tokens.ts';
 import { SocketPipe } from './socket-pipe.ts';
 
 const path = '/socket/peer/websocket';
-/** How long the other node may take to open a socket, in milliseconds. */
+/** Timeout for opening a websocket to the owning node, in milliseconds. */
 const openTimeoutMs = 5_000;
-/** Largest frame of the other node, in bytes: what it itself lets wait for a client. */
+/** Maximum frame size from the other node in bytes: the size of its send buffer for a client. */
 const maxFrame = 8 * 1024 * 1024;
 
-/** Another node as sockets and requests are carried to it. */
+/** Address of another node for proxied websockets and requests. */
 export type ProxyTarget = Pick<Member, 'name' | 'internalAddress' | 'address' | 'tls'>;
 
 export type PeerSocketProxyOptions = {
   log: Log;
   tokens: Pick<NodeTokens, 'sign'>;
-  /** The other node that has a room; undefined where there is none, or it is this one. */
+  /** The remote owner of a room; undefined if there is no owner or it is this node. */
   locate: (roomId: string) => ProxyTarget | undefined | Promise<ProxyTarget | undefined>;
   /** PEM of this node's certificate. */
   ownCertificate?: () => string | undefined;
@@ -35,12 +35,12 @@ export class PeerSocketProxy {
     this.#options = options;
   }
 
-  /** Sockets that are carried now. */
+  /** Number of proxied websockets. */
   get size(): number {
     return this.#pipes.size;
   }
 
-  /** @returns whether the socket is this proxy's from now on; then it closes it, too. */
+  /** @returns true if the proxy owns the socket from now on, and therefore closes it. */
   async forward(roomId: string, socket: ProxiedSocket): Promise<boolean> {
     const target = await this.#options.locate(roomId);
     if (!target || this.#closed) return false;
@@ -48,16 +48,18 @@ export class PeerSocketProxy {
     const pipe = new SocketPipe(socket, this.#open(target, socket.address), log);
     this.#pipes.set(pipe, target.name);
     void pipe.ended.then(() => this.#pipes.delete(pipe));
-    log.debug('a peer websocket is forwarded');
+    log.debug('proxying peer websocket');
     return true;
   }
 
-  /** The node is lost: its clients look for their rooms elsewhere. */
+  /** The node is lost: its clients must search for their rooms again. */
   nodeDown(node: NodeName): void {
     for (const [pipe, owner] of this.#pipes) if (owner === node) pipe.end();
   }
 
-  /** Ends every pipe: clients get 1001, and the nodes that they were carried to keep their sessions. Resolves when all are gone. Idempotent. */
+  /**
+   * Closes all proxied websockets: clients get 1001, and the owning nodes keep their sessions. Resolves when all are closed. Idempotent.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     const pipes = [...this.#pipes.keys()];

@@ -1,14 +1,14 @@
-// Two websockets as one: what one side says the other hears, also how it ends; neither is read faster than the other takes it.
+// Websocket pipe: connects two websockets, including close codes and backpressure.
 import type { RawData, WebSocket } from 'ws';
 import type { Log } from '../../common/log.ts';
 import { nodeGoingAway, type ProxiedSocket } from '../../rooms/proxied-socket.ts';
 
-/** Where more than this waits on one side, the other is not read until less than `lowWater` does. Bytes. */
+/** If the send buffer of one side exceeds this, the other side is paused until the buffer is below `lowWater`. Bytes. */
 const highWater = 1024 * 1024;
 const lowWater = 64 * 1024;
-/** What may wait at most: what the client sent before it heard that it should stop. */
+/** Maximum size of the send buffer: data that the client sent before it was paused. */
 const maxWaiting = 8 * 1024 * 1024;
-/** Milliseconds. A node that answers no ping for so long is lost, also where the network does not say so. */
+/** Milliseconds. A node that does not answer a ping within this time is lost, even if the network reports no error. */
 const pingInterval = 10_000;
 const pongTimeout = 30_000;
 const closeTimeout = 2_000;
@@ -23,7 +23,7 @@ export class SocketPipe {
   #earlyBytes = 0;
   #clientPaused = true;
   #closing = false;
-  /** Whether the owner waits for a pong. */
+  /** True if the owning node has not answered the last ping. */
   #asked = false;
   #heardAt = performance.now();
   #timers: NodeJS.Timeout[] = [];
@@ -42,8 +42,8 @@ export class SocketPipe {
     owner.on('pong', () => {
       this.#heardAt = performance.now();
     });
-    // Followed by `close`.
-    owner.on('error', (error) => this.#log.info({ err: error }, 'a forwarded websocket broke'));
+    // Always followed by `close`.
+    owner.on('error', (error) => this.#log.info({ err: error }, 'proxied websocket closed with error'));
     const ownerGone = new Promise<void>((resolve) => {
       owner.on('close', (code, reason) => {
         this.#ownerClosed(code, reason.toString());
@@ -55,14 +55,14 @@ export class SocketPipe {
       lost: (code, reason) => this.#closeOwner(code, reason),
       pong: () => this.#answerPing(),
     });
-    // Also where this node closed the client's socket itself.
+    // Also if this node closed the websocket of the client.
     void client.gone.then(() => this.#closeOwner(nodeGoingAway.code, nodeGoingAway.reason));
     this.ended = Promise.all([ownerGone, client.gone]).then(() => {
       for (const timer of this.#timers) clearInterval(timer);
     });
   }
 
-  /** Ends both sides: the client may come again, and the owner keeps its session. Idempotent. */
+  /** Closes both sides. The client may reconnect, and the owning node keeps its session. Idempotent. */
   end(): void {
     this.#client.close(nodeGoingAway.code, nodeGoingAway.reason);
     this.#closing = true;
@@ -134,7 +134,7 @@ export class SocketPipe {
     this.#timers.push(setTimeout(() => this.#owner.terminate(), closeTimeout));
   }
 
-  /** Once for each ping, however many pongs come. */
+  /** At most once per ping, regardless of the number of pongs. */
   #answerPing(): void {
     if (!this.#asked || this.#owner.readyState !== this.#owner.OPEN) return;
     this.#asked = false;
@@ -147,7 +147,7 @@ export class SocketPipe {
   }
 }
 
-/** RFC 6455, section 7.4: some codes only say how it ended and are never sent. */
+/** RFC 6455, section 7.4: some codes only describe a close locally and are never sent. */
 function isSendable(code: number): boolean {
   return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code <= 4999);
 }

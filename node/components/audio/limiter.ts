@@ -1,31 +1,31 @@
-// Keeps a sum of sounds below full scale by turning it down a little before a peak and slowly up again behind it: nothing is cut off.
+// Look-ahead limiter: keeps a mix below full scale by lowering the gain before a peak and restoring it slowly afterwards.
 
-/** The loudest that comes out (-1 dB: AAC overshoots a little). */
+/** Maximum output level (-1 dB, because AAC overshoots a little). */
 export const ceiling = 0.89;
-/** Samples that are seen at once: 5 ms. */
+/** Look-ahead in samples: 5 ms. */
 const window = 240;
-/** Samples by which what comes out is late. */
+/** Latency in samples. */
 export const limiterDelay = window - 1;
-/** Part of the way back to full loudness that is gone per sample: about 400 ms at 48 kHz. */
+/** Share of the missing gain that is restored per sample: a time constant of about 400 ms at 48 kHz. */
 const recovery = 1 / 19_200;
-/** Of full loudness. */
+/** Difference to full gain that is inaudible. */
 const inaudible = 1e-4;
 
 export class Limiter {
-  /** What waits for what comes behind it. */
+  /** Delay line. */
   readonly #left = new Float32Array(window);
   readonly #right = new Float32Array(window);
-  /** Gains that the samples ahead need at most, and those after recovery; rings, as the sounds are. */
+  /** Ring buffers of the maximum gains for the samples ahead, and of these after recovery. */
   readonly #needed = new Float64Array(window).fill(1);
   readonly #slow = new Float64Array(window).fill(1);
   #slowSum = window;
   #gain = 1;
-  /** The smallest of `needed`, and how old it is in samples. */
+  /** Minimum of `needed`, and its age in samples. */
   #least = 1;
   #minimumAge = 0;
   #at = 0;
 
-  /** Changes the samples in place; they come out `limiterDelay` samples late. One channel is `left` alone. */
+  /** Processes the samples in place, with a latency of `limiterDelay` samples. Mono uses `left` only. */
   run(left: Float32Array, right: Float32Array = left): void {
     if (this.#isAtRest() && isQuiet(left) && (right === left || isQuiet(right))) {
       this.#delay(left, right);
@@ -44,7 +44,7 @@ export class Limiter {
     }
   }
 
-  /** Whether all is at full loudness; what is missing to it by less than anybody hears is given. */
+  /** True if all gains are at full scale; an inaudible rest is rounded up. */
   #isAtRest(): boolean {
     if (this.#least < 1 || 1 - this.#gain > inaudible || window - this.#slowSum > inaudible) return false;
     if (this.#gain === 1 && this.#slowSum === window) return true;
@@ -65,7 +65,7 @@ export class Limiter {
     }
   }
 
-  /** The gain for the oldest sample, with one more seen: the mean of gains each of which is low enough for it, so it never is too high. */
+  /** Gain of the oldest sample after adding one: the mean of gains that are all low enough for it, so it is never too high. */
   #next(needed: number): number {
     const at = this.#at;
     this.#needed[at] = needed;
@@ -84,7 +84,7 @@ export class Limiter {
   #findLeast(): void {
     this.#least = 1;
     this.#minimumAge = 0;
-    // From the newest to the oldest, so that of equal ones the newest counts.
+    // From newest to oldest, so that the newest of equal values is found.
     for (let age = 0; age < window; age += 1) {
       const value = this.#needed[(this.#at - age + window) % window] ?? 1;
       if (value < this.#least) {

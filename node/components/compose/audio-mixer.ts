@@ -1,7 +1,7 @@
-// The sound of the stream: the sum of all tracks, kept below full scale.
+// Audio mixer of a stream: sums all tracks and limits the result.
 import { Limiter, limiterDelay } from '../audio/limiter.ts';
 
-/** Adds its samples from `from` on. @returns how loud they are, from 0 to 1 */
+/** Adds its samples from `from` on. @returns their loudness, from 0 to 1 */
 export type MixSource = { mixInto: (from: number, left: Float32Array, right: Float32Array) => number };
 
 export class AudioMixer {
@@ -10,23 +10,23 @@ export class AudioMixer {
   readonly #right: Float32Array;
   #made = 0;
 
-  /** `block`: samples that next() makes. */
+  /** `block`: samples per next(). */
   constructor(block: number) {
     this.#left = new Float32Array(block);
     this.#right = new Float32Array(block);
   }
 
-  /** Samples of each channel that were made. */
+  /** Number of mixed samples per channel. */
   get made(): number {
     return this.#made;
   }
 
-  /** The sample of a track that is read next: what is read comes out a little later, so that much is read ahead. */
+  /** Next sample that is read from tracks; it is ahead of the output by the latency of the limiter. */
   get reads(): number {
     return this.#made + limiterDelay;
   }
 
-  /** The next block, valid until the next call. `onLoudness`: how loud a track is in it, from 0 to 1. */
+  /** The next block, valid until the next call. `onLoudness`: loudness of a track in it, from 0 to 1. */
   next<Track extends MixSource>(
     tracks: Iterable<Track>,
     onLoudness: (track: Track, loudness: number) => void,

@@ -1,25 +1,25 @@
-// Who is the large one in the picture: who is the loudest, but not at each word of somebody else.
+// Dominant speaker selector: selects the loudest source for the large cell, without switching for short utterances.
 
-/** How fast a level follows what is heard, in milliseconds. */
+/** Time constant of the level in milliseconds. */
 const smoothing = 300;
-/** Below this (of full scale) nobody speaks. */
+/** Level (relative to full scale) below which a source is silent. */
 const silence = 0.005;
-/** So much louder than the one who is large, and for so many milliseconds. */
+/** Required loudness relative to the current speaker, and its duration in milliseconds. */
 const factor = 1.5;
 const speakerHoldMs = 700;
-/** Milliseconds that the large one stays it at least. */
+/** Minimum milliseconds between two switches. */
 const hold = 2000;
 
 type Voice = { level: number; heard: number };
 
-/** Times are milliseconds of any clock that does not go back. */
+/** Times are milliseconds of any monotonic clock. */
 export class DominantSpeakerSelector {
   readonly #voices = new Map<string, Voice>();
   #speaker: string | undefined;
   #since = Number.NEGATIVE_INFINITY;
   #rival: { source: string; since: number } | undefined;
 
-  /** `loudness`: root mean square of a moment of sound. */
+  /** `loudness`: root mean square of a block of audio. */
   hear(source: string, loudness: number, now: number): void {
     const voice = this.#voices.get(source);
     if (!voice) {
@@ -34,7 +34,7 @@ export class DominantSpeakerSelector {
     this.#voices.delete(source);
   }
 
-  /** Undefined while none of them has spoken. */
+  /** Undefined if none of them has spoken. */
   choose(sources: readonly string[], now: number): string | undefined {
     if (this.#speaker !== undefined && !sources.includes(this.#speaker)) this.#speaker = undefined;
     const loudest = sources.reduce<string | undefined>(

@@ -1,21 +1,21 @@
-// Where the participants are in the picture.
+// Layout of a stream: positions of the participants in the frame.
 
 import type { Layout } from '../../rooms/shapes/component-options.ts';
 import type { Rectangle } from '../ffmpeg/video-frame.ts';
 
 export type Size = { width: number; height: number };
 
-/** Of cells; what a cell shows keeps its own. */
+/** Aspect ratio of cells; content keeps its aspect ratio. */
 const aspect = 16 / 9;
-/** Part of the height that those take who do not speak. */
+/** Share of the height for participants that do not speak. */
 const stripShare = 1 / 4;
 
-/** As many cells of the same size as large as they fit, in rows, each of which is centred. */
+/** Cells of equal and maximum size, in centered rows. */
 export function grid(count: number, area: Rectangle): Rectangle[] {
   let best: { columns: number; cell: Size } | undefined;
   for (let columns = 1; columns <= count; columns += 1) {
     const cell = largest({ width: area.width / columns, height: area.height / Math.ceil(count / columns) });
-    // Of two arrangements that fill as much, the one that is wider: pictures stand side by side.
+    // If two arrangements are equally large, the wider one wins.
     if (!best || cell.width >= best.cell.width) best = { columns, cell };
   }
   if (!best) return [];
@@ -30,7 +30,7 @@ export function grid(count: number, area: Rectangle): Rectangle[] {
   });
 }
 
-/** The largest rectangle of the picture's shape in the middle of the cell. */
+/** The largest centered rectangle in the cell with the aspect ratio of the frame. */
 export function letterbox(picture: Size, cell: Rectangle): Rectangle {
   const scale = Math.min(cell.width / picture.width, cell.height / picture.height);
   const width = atLeastOne(Math.min(cell.width, picture.width * scale));
@@ -38,12 +38,12 @@ export function letterbox(picture: Size, cell: Rectangle): Rectangle {
   return centred({ width, height }, cell);
 }
 
-/** What is not larger than the cell, in its middle. */
+/** Centers content that is not larger than the cell. */
 export function centred({ width, height }: Size, cell: Rectangle): Rectangle {
   return { x: even(cell.x + (cell.width - width) / 2), y: even(cell.y + (cell.height - height) / 2), width, height };
 }
 
-/** The cell of each source that has one. `speaker`: who is the large one, the first where nobody is. */
+/** Cell of each visible source. `speaker`: source of the large cell; the first if undefined. */
 export function layoutCells(layout: Layout, sources: readonly string[], speaker: string | undefined, size: Size): Map<string, Rectangle> {
   const area = { x: 0, y: 0, ...size };
   const first = speaker !== undefined && sources.includes(speaker) ? speaker : sources[0];
@@ -71,7 +71,7 @@ function largest({ width, height }: Size): Size {
   return { width: atLeastOne(used), height: atLeastOne(used / aspect) };
 }
 
-/** Colour has half of the pixels in both directions. */
+/** Chroma planes have half of the resolution. */
 function even(value: number): number {
   return Math.floor(value / 2) * 2;
 }

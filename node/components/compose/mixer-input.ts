@@ -1,27 +1,27 @@
-// The sound of one track on its way into the mix: each sample waits for its turn, and holes begin and end softly.
+// Mixer input of one track: buffers samples until they are due, and fades at gaps.
 
-/** Samples per channel that it holds: a second. */
+/** Capacity in samples per channel: a second. */
 const capacity = 48_000;
-/** Samples in which a sound fades: 5 ms. */
+/** Samples of a fade: 5 ms. */
 const fade = 240;
-/** What is so near to the end of what came before follows it: clocks jitter. */
+/** Samples within this distance of the end are appended without a gap, because clocks jitter. */
 const tolerance = 960;
 
-/** Samples are counted per channel, from the beginning of the stream; they lie left and right in turn. */
+/** Positions are samples per channel since the start of the stream. The buffer is interleaved. */
 export class MixerInput {
   readonly #ring = new Float32Array(capacity * 2);
-  /** Behind what was written, and behind what was read. */
+  /** Position after the last written sample, and after the last read one. */
   #end: number | undefined;
   #read: number;
-  /** What comes next comes after silence. */
+  /** True if the next samples follow silence. */
   #silent = true;
 
-  /** `from`: what is read first. */
+  /** `from`: position of the first read. */
   constructor(from: number) {
     this.#read = from;
   }
 
-  /** @returns samples by which it came too early (above 0) or too late (below) */
+  /** @returns samples by which they were early (positive) or late (negative) */
   write(at: number, samples: Float32Array): number {
     const count = samples.length / 2;
     const end = this.#end;
@@ -34,7 +34,7 @@ export class MixerInput {
       this.#silent = true;
     }
     const first = Math.max(start, this.#read);
-    // Where it overlaps what is there already, the one goes over into the other.
+    // Overlapping samples are cross-faded.
     const known = Math.max(first, end ?? first);
     for (let index = Math.max(first, known - fade); index < start + count; index += 1) {
       const weight = index < known ? (index - known + fade) / fade : this.#silent ? Math.min(1, (index - first) / fade) : 1;
@@ -45,7 +45,7 @@ export class MixerInput {
     return margin;
   }
 
-  /** Adds `left.length` samples from `from` on, which are then gone. @returns how loud they are (root mean square) */
+  /** Adds `left.length` samples from `from` on, and removes them. @returns their loudness (root mean square) */
   read(from: number, left: Float32Array, right: Float32Array): number {
     const count = left.length;
     const end = this.#end ?? 0;

@@ -1,25 +1,25 @@
-// The picture of the stream: each source in its cell, drawn again only where something changed.
+// Video compositor: draws each source into its cell of the frame, and redraws only changes.
 import { AvError } from '../ffmpeg/ffmpeg.ts';
 import { Scaler } from '../ffmpeg/scaler.ts';
 import { drawText } from '../ffmpeg/text.ts';
 import { black, type Rectangle, VideoFrame, type YuvColor } from '../ffmpeg/video-frame.ts';
 import { centred, grid, letterbox, type Size } from './layout.ts';
 
-/** What is drawn in a cell; `key` tells it apart from others. */
+/** Content of a cell; `key` identifies it. */
 export type CellSource = { key: object; picture: () => VideoFrame | undefined };
-/** A cell: what its source shows, and its name where it is to be seen. */
+/** Layout cell: its content, and its name if it is drawn. */
 export type Cell = { place: Rectangle; shown: readonly CellSource[]; name: string | undefined };
 
 export type VideoCompositorOptions = Size & {
-  /** Of names; undefined where none are drawn. */
+  /** Font of names; undefined if names are not drawn. */
   font: string | undefined;
-  /** The picture of what has this key cannot be drawn. */
+  /** The frame of the source with this key cannot be drawn. */
   onBroken?: (key: object, error: AvError) => void;
 };
 
-/** Of a cell without a picture. */
+/** Color of an empty cell. */
 const empty: YuvColor = { y: 40, u: 128, v: 128 };
-/** Height of a name, as part of that of its cell, and its bounds in pixels. */
+/** Height of a name relative to its cell, and its bounds in pixels. */
 const nameShare = 1 / 10;
 const minName = 16;
 const maxName = 48;
@@ -28,9 +28,9 @@ type Tile = {
   place: Rectangle;
   shown: CellSource;
   scaler: Scaler;
-  /** Its picture as it fits. */
+  /** Frame scaled to its cell. */
   scaled: VideoFrame | undefined;
-  /** Where that is; undefined while the tile is empty. */
+  /** Position of the frame; undefined while the tile is empty. */
   drawnAt: Rectangle | undefined;
   name: Label | undefined;
 };
@@ -48,12 +48,12 @@ export class VideoCompositor {
     this.#canvas = VideoFrame.filled(options.width, options.height);
   }
 
-  /** What is to be encoded. */
+  /** The frame to encode. */
   get canvas(): VideoFrame {
     return this.#canvas;
   }
 
-  /** Another arrangement, empty until update(). Not while that is under way. */
+  /** Changes the layout; cells stay empty until update(). Not during update(). */
   arrange(cells: readonly Cell[]): void {
     for (const { scaled } of this.#tiles) scaled?.close();
     const { width, height } = this.#options;
@@ -72,7 +72,7 @@ export class VideoCompositor {
     for (const tile of this.#tiles) this.#clear(tile);
   }
 
-  /** Draws anew what has changed. One call at a time. */
+  /** Redraws changes. Not reentrant. */
   async update(changed: (key: object) => boolean): Promise<void> {
     const due = this.#tiles.filter((tile) => changed(tile.shown.key) || (!tile.drawnAt && tile.shown.picture()));
     await Promise.all(due.map((tile) => this.#scaleSafely(tile)));
@@ -80,7 +80,7 @@ export class VideoCompositor {
     for (const tile of due) this.#draw(tile);
   }
 
-  /** Idempotent. Not while update() is under way. */
+  /** Idempotent. Not during update(). */
   close(): void {
     for (const { scaled } of this.#tiles) scaled?.close();
     for (const scaler of this.#scalers.values()) scaler.close();
@@ -88,7 +88,7 @@ export class VideoCompositor {
     this.#canvas.close();
   }
 
-  /** The tiles of a cell; one that shows nothing has its name in the middle. */
+  /** Tiles of a cell; an empty cell shows its name in the middle. */
   #seat({ place, shown, name }: Cell, known: Map<string, VideoFrame>): Tile[] {
     const places = shown.length <= 1 ? [place] : grid(shown.length, place);
     const label = name === undefined ? undefined : this.#label(name, places[0] ?? place, known);
@@ -148,7 +148,7 @@ export class VideoCompositor {
       return;
     }
     const at = centred(scaled, place);
-    // Another shape than before, or a picture after none: its surroundings are as they were otherwise.
+    // The borders change only if the frame size changes, or after an empty tile.
     if (tile.drawnAt?.width !== at.width || tile.drawnAt.height !== at.height) this.#canvas.fill(place, black);
     this.#canvas.draw(scaled, all(scaled), at);
     tile.drawnAt = at;
@@ -170,7 +170,7 @@ function all({ width, height }: Size): Rectangle {
   return { x: 0, y: 0, width, height };
 }
 
-/** In the lower left corner. */
+/** Label in the lower left corner. */
 function below(picture: VideoFrame, cell: Rectangle): Label {
   return { picture, place: { x: cell.x, y: cell.y + cell.height - picture.height, width: picture.width, height: picture.height } };
 }

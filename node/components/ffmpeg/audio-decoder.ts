@@ -1,10 +1,10 @@
-// Decodes sound: Opus or G.722, to one channel or two.
+// Audio decoder: Opus or G.722 to mono or stereo.
 import { Codec, CodecContext, Frame, Packet, Rational } from 'node-av';
 import type { FFDecoderCodec } from 'node-av/constants';
 import { mono, stereo } from './audio-format.ts';
 import { hasOutput, throwOnError } from './ffmpeg.ts';
 
-/** libopus, not FFmpeg's own decoder: it makes any Opus as many channels as are asked for. Rates in samples per second. */
+/** libopus instead of FFmpeg's decoder, because it converts to any number of channels. Rates in samples per second. */
 const codecs = { opus: { name: 'libopus', rate: 48_000 }, g722: { name: 'g722', rate: 16_000 } } as const;
 
 export type AudioDecoderOptions = { codec: keyof typeof codecs; channels: 1 | 2 };
@@ -16,7 +16,7 @@ export class AudioDecoder {
   readonly #frame = new Frame();
   #closed = false;
 
-  /** @throws AvError where this FFmpeg cannot decode it */
+  /** @throws AvError if this FFmpeg cannot decode it */
   constructor(options: AudioDecoderOptions) {
     this.#options = options;
     const { name, rate } = codecs[options.codec];
@@ -28,22 +28,22 @@ export class AudioDecoder {
     this.#context.channelLayout = options.channels === 1 ? mono : stereo;
     this.#context.pktTimebase = new Rational(1, rate);
     try {
-      // Without a dictionary: node-av frees that of open2Sync twice.
-      throwOnError(this.#context.open2Sync(codec), `${options.codec} cannot be decoded`);
+      // Without a dictionary, because node-av frees that of open2Sync twice.
+      throwOnError(this.#context.open2Sync(codec), `Could not open the decoder for ${options.codec}`);
     } catch (error) {
       this.close();
       throw error;
     }
   }
 
-  /** @returns samples from -1 to 1, left and right in turn where there are two channels. @throws AvError for what cannot be decoded */
+  /** @returns samples from -1 to 1, interleaved if stereo. @throws AvError for invalid data */
   decode(data: Buffer): Float32Array {
     this.#packet.unref();
     this.#packet.data = data;
     const sent = this.#context.sendPacketSync(this.#packet);
     let samples = new Float32Array();
-    while (hasOutput(this.#context.receiveFrameSync(this.#frame), 'Sound cannot be decoded')) samples = this.#joined(samples);
-    throwOnError(sent, 'Sound cannot be decoded');
+    while (hasOutput(this.#context.receiveFrameSync(this.#frame), 'Could not decode audio')) samples = this.#joined(samples);
+    throwOnError(sent, 'Could not decode audio');
     return samples;
   }
 
@@ -56,7 +56,7 @@ export class AudioDecoder {
     this.#frame.free();
   }
 
-  /** Both decoders give 16 bits. */
+  /** Both decoders output 16-bit samples. */
   #joined(before: Float32Array): Float32Array<ArrayBuffer> {
     const bytes = this.#frame.data?.[0];
     const count = bytes ? this.#frame.nbSamples * this.#options.channels : 0;

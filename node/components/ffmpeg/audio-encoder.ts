@@ -1,4 +1,4 @@
-// Encodes stereo at 48 kHz to AAC.
+// AAC encoder: stereo at 48 kHz.
 import { Codec, CodecContext, Frame, Packet, Rational } from 'node-av';
 import { AV_CODEC_FLAG_GLOBAL_HEADER, AV_SAMPLE_FMT_FLTP, type FFEncoderCodec } from 'node-av/constants';
 import { sampleRate, stereo } from './audio-format.ts';
@@ -30,15 +30,15 @@ export class AudioEncoder {
     this.#context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
     Object.assign(this.#frame, { format: AV_SAMPLE_FMT_FLTP, sampleRate, channelLayout: stereo, nbSamples: aacSamples });
     try {
-      throwOnError(this.#context.open2Sync(codec), 'AAC cannot be encoded');
-      throwOnError(this.#frame.getBuffer(0), 'Sound cannot be held');
+      throwOnError(this.#context.open2Sync(codec), 'Could not open the AAC encoder');
+      throwOnError(this.#frame.getBuffer(0), 'Could not allocate an audio frame');
     } catch (error) {
       this.close();
       throw error;
     }
   }
 
-  /** AAC-LC, as RFC 6381 (section 3.3) writes it. */
+  /** AAC-LC as in RFC 6381 (section 3.3). */
   readonly codec = 'mp4a.40.2';
 
   /** For this folder only. */
@@ -47,21 +47,21 @@ export class AudioEncoder {
   }
 
   /**
-   * Takes `aacSamples` of each channel; `timestamp` counts samples. What comes out is for earlier ones: its timestamps are those of the
-   * first sample that a decoder gives for it, one packet before what was put in; so the first of all is before the beginning.
+   * Encodes `aacSamples` of each channel; `timestamp` counts samples. The output is delayed: its timestamps are those of the first sample
+   * that a decoder outputs for it, one packet before the input. So the first packet has a negative timestamp.
    */
   encode(left: Float32Array, right: Float32Array, timestamp: number): EncodedPacket[] {
-    throwOnError(this.#frame.makeWritable(), 'Sound cannot be written');
+    throwOnError(this.#frame.makeWritable(), 'Could not write to the audio frame');
     for (const [channel, samples] of [left, right].entries()) {
       const plane = this.#frame.data?.[channel];
       plane?.set(new Uint8Array(samples.buffer, samples.byteOffset, aacSamples * 4));
     }
     this.#frame.pts = BigInt(timestamp);
-    throwOnError(this.#context.sendFrameSync(this.#frame), 'Sound cannot be encoded');
+    throwOnError(this.#context.sendFrameSync(this.#frame), 'Could not encode audio');
     return drainEncoder(this.#context, this.#packet);
   }
 
-  /** What is still inside, at the end. */
+  /** The remaining packets at the end. */
   flush(): EncodedPacket[] {
     this.#context.sendFrameSync(null);
     return drainEncoder(this.#context, this.#packet);

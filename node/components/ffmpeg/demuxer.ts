@@ -1,4 +1,4 @@
-// Reads what is in a file of Matroska or WebM with one track, packet by packet: also where its end is cut off or a part of it is broken.
+// Demuxer: reads packets of a Matroska or WebM file with one track, which may be truncated or damaged.
 import { Dictionary, FormatContext, InputFormat, Packet } from 'node-av';
 import {
   AV_CODEC_ID_AV1,
@@ -12,7 +12,7 @@ import {
 import { DeferredFree, hasOutput, throwOnError } from './ffmpeg.ts';
 
 export type DemuxedEncoding = 'opus' | 'vp8' | 'vp9' | 'h264' | 'av1';
-/** `time`: milliseconds since the beginning of the file. */
+/** `time`: milliseconds since the start of the file. */
 export type DemuxedPacket = { data: Buffer; time: number; key: boolean };
 
 const encodings = new Map<AVCodecID, DemuxedEncoding>([
@@ -22,7 +22,7 @@ const encodings = new Map<AVCodecID, DemuxedEncoding>([
   [AV_CODEC_ID_H264, 'h264'],
   [AV_CODEC_ID_AV1, 'av1'],
 ]);
-/** It opens nothing but the file that it was given, whatever that says. */
+/** FFmpeg must open this file only, regardless of its content. */
 const safe = { format_whitelist: 'matroska,webm', protocol_whitelist: 'file' };
 
 export class Demuxer {
@@ -41,13 +41,13 @@ export class Demuxer {
     });
   }
 
-  /** `path` is absolute. @throws AvError for what is no such file */
+  /** `path` is absolute. @throws AvError if the file is invalid */
   static async open(path: string): Promise<Demuxer> {
     const demuxer = new Demuxer();
     try {
       await demuxer.#deferredFree.use(async () => {
         const format = InputFormat.findInputFormat('matroska');
-        throwOnError(await demuxer.#format.openInput(path, format, Dictionary.fromObject(safe)), 'The file cannot be read');
+        throwOnError(await demuxer.#format.openInput(path, format, Dictionary.fromObject(safe)), 'Could not open the file');
       });
       const [stream] = demuxer.#format.streams;
       if (stream) {
@@ -62,31 +62,31 @@ export class Demuxer {
     }
   }
 
-  /** Undefined where it is of another kind, or there is no track. */
+  /** Undefined if the codec is not supported, or there is no track. */
   get encoding(): DemuxedEncoding | undefined {
     return this.#encoding;
   }
 
-  /** What decoders need to know before the first packet; for H.264 an AVCDecoderConfigurationRecord. */
+  /** Decoder configuration; an AVCDecoderConfigurationRecord for H.264. */
   get codecPrivate(): Buffer | undefined {
     const data = this.#format.streams[0]?.codecpar.extradata;
     return data ? Buffer.from(data) : undefined;
   }
 
-  /** Undefined at its end. One call at a time. @throws AvError where it cannot be read any further */
+  /** Undefined at the end of the file. Not reentrant. @throws AvError if reading fails */
   read(): Promise<DemuxedPacket | undefined> {
     return this.#deferredFree.use(async () => {
       const packet = this.#packet;
       for (;;) {
         packet.unref();
-        if (!hasOutput(await this.#format.readFrame(packet), 'The file cannot be read')) return undefined;
+        if (!hasOutput(await this.#format.readFrame(packet), 'Could not read the file')) return undefined;
         if (packet.streamIndex !== 0 || packet.pts === AV_NOPTS_VALUE || !packet.data) continue;
         return { data: Buffer.from(packet.data), time: Number(packet.pts) * this.#millisecondsPerTick, key: packet.isKeyframe };
       }
     });
   }
 
-  /** Idempotent; also while it reads. */
+  /** Idempotent; allowed during read(). */
   close(): void {
     this.#deferredFree.close();
   }

@@ -1,11 +1,11 @@
-// What all that is made of FFmpeg shares: its errors, and when its objects may be freed. Only this folder imports node-av.
+// Helpers for FFmpeg: errors, and safe freeing of native objects. Only this folder imports node-av.
 import { FFmpegError, Log } from 'node-av';
 import { AV_LOG_QUIET, AVERROR_EAGAIN, AVERROR_EOF } from 'node-av/constants';
 
-// Broken media of a stranger is no line in our log; errors come back as codes.
+// Invalid media of clients must not fill the log; errors are returned as codes.
 Log.setLevel(AV_LOG_QUIET);
 
-/** FFmpeg refused; `code` as FFmpeg has it (negative). */
+/** Error of FFmpeg; `code` is its negative error number. */
 export class AvError extends Error {
   readonly code: number;
 
@@ -15,19 +15,19 @@ export class AvError extends Error {
   }
 }
 
-/** @throws AvError where FFmpeg said so */
+/** @throws AvError if FFmpeg returned an error */
 export function throwOnError(code: number, what: string): void {
   if (code < 0) throw new AvError(what, code);
 }
 
-/** Whether there is something. @throws AvError for what is neither "not now" nor "no more" */
+/** True if there is output. @throws AvError for errors other than EAGAIN and EOF */
 export function hasOutput(code: number, what: string): boolean {
   if (code === AVERROR_EAGAIN || code === AVERROR_EOF) return false;
   throwOnError(code, what);
   return true;
 }
 
-/** Nothing of FFmpeg may be freed while a call on it is under way in another thread: this frees when the last has ended. */
+/** Native objects must not be freed during an operation in another thread: frees after the last operation. */
 export class DeferredFree {
   readonly #free: () => void;
   #calls = 0;
@@ -37,9 +37,9 @@ export class DeferredFree {
     this.#free = free;
   }
 
-  /** @throws Error when it is closed */
+  /** @throws Error after close() */
   async use<Result>(call: () => Promise<Result>): Promise<Result> {
-    if (this.#closed) throw new Error('It is closed');
+    if (this.#closed) throw new Error('Closed');
     this.#calls += 1;
     try {
       return await call();

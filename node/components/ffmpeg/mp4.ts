@@ -1,4 +1,4 @@
-// Files of MP4 as FFmpeg's muxer makes them: whole, or in fragments that are cut on demand.
+// MP4 muxers: complete files, or fragments that are cut on demand.
 import { Dictionary, FormatContext, IOContext, Packet, Rational } from 'node-av';
 import { AVFMT_FLAG_CUSTOM_IO } from 'node-av/constants';
 import type { AudioEncoder } from './audio-encoder.ts';
@@ -12,20 +12,20 @@ export type Mp4Sample = Pick<EncodedPacket, 'data' | 'key'> & { track: 'video' |
 
 /** Ticks per second of the tracks. */
 export const mp4Rates = { video: 90_000, audio: 48_000 } as const;
-/** Where the tracks are among the streams of the file. */
+/** Indexes of the streams in the file. */
 const places = { video: 0, audio: 1 } as const;
 const ioBuffer = 64 * 1024;
 
 function addStreams(format: FormatContext, encoders: Encoders): void {
   for (const track of ['video', 'audio'] as const) {
     const stream = format.newStream();
-    throwOnError(stream.codecpar.fromContext(encoders[track].context), 'A file cannot hold what is encoded');
+    throwOnError(stream.codecpar.fromContext(encoders[track].context), 'Could not add a track to the MP4 file');
     stream.codecpar.codecTag = 0;
     stream.timeBase = new Rational(1, mp4Rates[track]);
   }
 }
 
-/** Writes samples into the file behind `format`. */
+/** Writes samples to the file of `format`. */
 class Writer {
   readonly #format: FormatContext;
   readonly #packet = new Packet();
@@ -44,7 +44,7 @@ class Writer {
     packet.dts = packet.pts;
     packet.duration = BigInt(duration);
     packet.isKeyframe = key;
-    throwOnError(await this.#format.writeFrame(packet), 'A file cannot be written');
+    throwOnError(await this.#format.writeFrame(packet), 'Could not write the MP4 file');
   }
 
   close(): void {
@@ -52,7 +52,7 @@ class Writer {
   }
 }
 
-/** fMP4 in memory: an init segment, then fragments of one moof and one mdat each. */
+/** fMP4 in memory: an init segment, and fragments of one moof and one mdat each. */
 export class FragmentMuxer {
   readonly #format = new FormatContext();
   readonly #io = new IOContext();
@@ -62,7 +62,7 @@ export class FragmentMuxer {
   #init: Buffer = Buffer.alloc(0);
 
   private constructor() {
-    throwOnError(this.#format.allocOutputContext2(null, 'mp4', null), 'MP4 cannot be made');
+    throwOnError(this.#format.allocOutputContext2(null, 'mp4', null), 'Could not create the MP4 muxer');
     const hold = (bytes: Buffer) => {
       this.#chunks.push(Buffer.from(bytes));
       return bytes.length;
@@ -72,7 +72,7 @@ export class FragmentMuxer {
     this.#format.setFlags(AVFMT_FLAG_CUSTOM_IO);
     this.#writer = new Writer(this.#format);
     this.#deferredFree = new DeferredFree(() => {
-      // In this order: else node-av frees the one through the other twice.
+      // In this order, because node-av would otherwise free the IO context twice.
       this.#format.pb = null;
       this.#io.freeContext();
       this.#format.freeContext();
@@ -87,7 +87,7 @@ export class FragmentMuxer {
       addStreams(muxer.#format, encoders);
       const options = { movflags: 'frag_custom+empty_moov+default_base_moof+skip_trailer', use_editlist: '0' };
       muxer.#init = await muxer.#deferredFree.use(async () => {
-        throwOnError(await muxer.#format.writeHeader(Dictionary.fromObject(options)), 'MP4 cannot be begun');
+        throwOnError(await muxer.#format.writeHeader(Dictionary.fromObject(options)), 'Could not write the MP4 header');
         return muxer.#take();
       });
       return muxer;
@@ -101,15 +101,15 @@ export class FragmentMuxer {
     return this.#init;
   }
 
-  /** Samples of each track come in order. One call at a time. */
+  /** Samples of each track must be in order. Not reentrant. */
   write(mp4Sample: Mp4Sample): Promise<void> {
     return this.#deferredFree.use(() => this.#writer.write(mp4Sample));
   }
 
-  /** What was written since the last time, as one fragment. */
+  /** Everything since the last cut, as one fragment. */
   cut(): Promise<Buffer> {
     return this.#deferredFree.use(async () => {
-      throwOnError(await this.#format.writeFrame(null), 'A fragment cannot be made');
+      throwOnError(await this.#format.writeFrame(null), 'Could not write a fragment');
       return this.#take();
     });
   }
@@ -125,14 +125,14 @@ export class FragmentMuxer {
   }
 }
 
-/** One file, with what players need to begin in front. */
+/** MP4 file with its index at the start (faststart). */
 export class Mp4File {
   readonly #format = new FormatContext();
   readonly #writer: Writer;
   readonly #deferredFree: DeferredFree;
 
   private constructor(path: string) {
-    throwOnError(this.#format.allocOutputContext2(null, 'mp4', path), 'MP4 cannot be made');
+    throwOnError(this.#format.allocOutputContext2(null, 'mp4', path), 'Could not create the MP4 muxer');
     this.#writer = new Writer(this.#format);
     this.#deferredFree = new DeferredFree(() => {
       this.#format.closeOutputSync();
@@ -141,14 +141,14 @@ export class Mp4File {
     });
   }
 
-  /** @throws AvError also where the disk refuses */
+  /** @throws AvError also if the disk write fails */
   static async open(path: string, encoders: Encoders): Promise<Mp4File> {
     const file = new Mp4File(path);
     try {
       addStreams(file.#format, encoders);
       await file.#deferredFree.use(async () => {
-        throwOnError(await file.#format.openOutput(), 'The file cannot be made');
-        throwOnError(await file.#format.writeHeader(Dictionary.fromObject({ movflags: 'faststart' })), 'MP4 cannot be begun');
+        throwOnError(await file.#format.openOutput(), 'Could not create the file');
+        throwOnError(await file.#format.writeHeader(Dictionary.fromObject({ movflags: 'faststart' })), 'Could not write the MP4 header');
       });
       return file;
     } catch (error) {
@@ -157,14 +157,14 @@ export class Mp4File {
     }
   }
 
-  /** Samples of each track come in order, those of both roughly at the same time. One call at a time. */
+  /** Samples of each track must be in order, and those of both tracks roughly interleaved. Not reentrant. */
   write(mp4Sample: Mp4Sample): Promise<void> {
     return this.#deferredFree.use(() => this.#writer.write(mp4Sample));
   }
 
-  /** Writes what makes it a whole file. */
+  /** Writes the trailer. */
   async finish(): Promise<void> {
-    await this.#deferredFree.use(async () => throwOnError(await this.#format.writeTrailer(), 'The file cannot be finished'));
+    await this.#deferredFree.use(async () => throwOnError(await this.#format.writeTrailer(), 'Could not finish the file'));
     this.close();
   }
 

@@ -1,14 +1,14 @@
-// Changes the sampling rate of one channel of sound, block by block.
+// Resampler: changes the sampling rate of mono audio, block by block.
 import { SoftwareResampleContext } from 'node-av';
 import { AV_SAMPLE_FMT_FLT } from 'node-av/constants';
 import { mono } from './audio-format.ts';
 import { AvError, throwOnError } from './ffmpeg.ts';
 
-/** Samples per second; one is a multiple of the other. */
+/** Samples per second; one rate must be a multiple of the other. */
 export type ResamplerOptions = { from: number; to: number };
 
 const sampleBytes = 4;
-/** Samples that come out beyond what went in, at most: what the filter held back. */
+/** Maximum of additional output samples that the filter had delayed. */
 const spare = 256;
 
 export class Resampler {
@@ -17,13 +17,13 @@ export class Resampler {
   #out = Buffer.alloc(0);
   #closed = false;
 
-  /** What comes out is late by 2 ms at 8 kHz, by 1 ms at 16 kHz. @throws AvError */
+  /** The output is delayed by 2 ms at 8 kHz, by 1 ms at 16 kHz. @throws AvError */
   constructor({ from, to }: ResamplerOptions) {
     this.#ratio = to / from;
     try {
-      throwOnError(this.#context.allocSetOpts2(mono, AV_SAMPLE_FMT_FLT, to, mono, AV_SAMPLE_FMT_FLT, from), 'Sound cannot be resampled');
-      throwOnError(this.#context.init(), 'Sound cannot be resampled');
-      // Half of the filter is held back at first: of silence, so that each block comes out whole.
+      throwOnError(this.#context.allocSetOpts2(mono, AV_SAMPLE_FMT_FLT, to, mono, AV_SAMPLE_FMT_FLT, from), 'Could not create a resampler');
+      throwOnError(this.#context.init(), 'Could not create a resampler');
+      // Primes the filter with silence, so that each block produces a complete output block.
       this.convert(new Float32Array(from / 50));
     } catch (error) {
       this.close();
@@ -31,13 +31,13 @@ export class Resampler {
     }
   }
 
-  /** `samples` is a whole number of samples of the lower rate. @returns as many as they are at the other rate */
+  /** `samples` must be a whole number of samples of the lower rate. @returns the same duration at the other rate */
   convert(samples: Float32Array): Float32Array {
     const input = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
     const most = Math.ceil(samples.length * this.#ratio) + spare;
     if (this.#out.length < most * sampleBytes) this.#out = Buffer.alloc(most * sampleBytes);
     const count = this.#context.convertSync([this.#out], most, [input], samples.length);
-    if (count < 0) throw new AvError('Sound cannot be resampled', count);
+    if (count < 0) throw new AvError('Could not resample audio', count);
     return new Float32Array(this.#out.buffer, this.#out.byteOffset, count).slice();
   }
 

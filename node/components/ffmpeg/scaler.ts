@@ -1,4 +1,4 @@
-// Scales pictures of whatever size and layout of pixels to 4:2:0 of one size.
+// Scaler: scales frames of any size and pixel format to 4:2:0 of one size.
 import { SoftwareScaleContext } from 'node-av';
 import { AV_PIX_FMT_YUV420P, SWS_BILINEAR } from 'node-av/constants';
 import { AvError, DeferredFree } from './ffmpeg.ts';
@@ -9,18 +9,18 @@ export class Scaler {
   #context: SoftwareScaleContext | undefined;
   #prepared = '';
 
-  /** The whole of `source` becomes the whole of `target`. One call at a time. @throws AvError */
+  /** Scales the whole of `source` to the whole of `target`. Not reentrant. @throws AvError */
   scale(source: VideoFrame, target: VideoFrame): Promise<void> {
     const { context, lease } = this.#prepare(source, target);
     return lease.use(async () => {
       const [from, to] = [source.frame, target.frame];
-      if (!from.data || !to.data) throw new Error('There is no picture');
+      if (!from.data || !to.data) throw new Error('The frame is empty');
       const code = await context.scale(from.data, from.linesize, 0, from.height, to.data.slice(0, 3), to.linesize.slice(0, 3));
-      if (code < 0) throw new AvError('A picture cannot be scaled', code);
+      if (code < 0) throw new AvError('Could not scale the frame', code);
     });
   }
 
-  /** Idempotent; also while it scales. */
+  /** Idempotent; allowed during scale(). */
   close(): void {
     this.#deferredFree?.close();
     this.#deferredFree = undefined;

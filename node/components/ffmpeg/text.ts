@@ -1,24 +1,24 @@
-// Draws a line of text as a small picture: white on dark, as wide as it needs.
+// Text renderer: draws a line of text as a frame, white on dark and as wide as necessary.
 import { Filter, FilterGraph, Frame } from 'node-av';
 import { AV_OPT_SEARCH_CHILDREN, AV_OPT_TYPE_STRING } from 'node-av/constants';
 import { AvError, hasOutput, throwOnError } from './ffmpeg.ts';
 import { VideoFrame } from './video-frame.ts';
 
 export type TextOptions = {
-  /** Path of a font that FreeType reads. */
+  /** Path of a font file for FreeType. */
   font: string;
-  /** Pixels, even. */
+  /** Height in pixels, even. */
   height: number;
   maxWidth: number;
 };
 
-/** Part of the height that letters have. */
+/** Font size relative to the height. */
 const letters = 0.6;
-/** Of a row of pixels that a letter is in: brighter than the ground. */
+/** Minimum luma of a row that contains text. */
 const inkLuma = 60;
 const ground = '0x202020';
 
-/** Only the part of the text that is not too wide is seen. @throws AvError, e.g. without the font */
+/** Text beyond `maxWidth` is cut off. @throws AvError, e.g. without the font */
 export function drawText(text: string, { font, height, maxWidth }: TextOptions): VideoFrame {
   const graph = new FilterGraph();
   const frame = new Frame();
@@ -27,15 +27,15 @@ export function drawText(text: string, { font, height, maxWidth }: TextOptions):
   const add = (filter: string, options: Record<string, string>) => {
     const found = Filter.getByName(filter);
     const context = found && graph.allocFilter(found, filter);
-    if (!context) throw new AvError(`There is no filter ${filter}`, -1);
-    // One by one: a text of a stranger in a string of options would have to be escaped.
+    if (!context) throw new AvError(`FFmpeg has no filter ${filter}`, -1);
+    // Set one by one: in an option string, the text of a client would have to be escaped.
     for (const [name, value] of Object.entries(options)) {
       throwOnError(
         context.setOption(name, value, AV_OPT_TYPE_STRING, AV_OPT_SEARCH_CHILDREN),
-        `The filter ${filter} does not take ${name}`,
+        `The filter ${filter} does not accept ${name}`,
       );
     }
-    throwOnError(context.initStr(), `The filter ${filter} cannot be used`);
+    throwOnError(context.initStr(), `Could not initialize filter ${filter}`);
     return context;
   };
   try {
@@ -52,11 +52,11 @@ export function drawText(text: string, { font, height, maxWidth }: TextOptions):
     });
     const pixels = add('format', { pix_fmts: 'yuv420p' });
     const sink = add('buffersink', {});
-    throwOnError(source.link(0, drawn, 0), 'A text cannot be drawn');
-    throwOnError(drawn.link(0, pixels, 0), 'A text cannot be drawn');
-    throwOnError(pixels.link(0, sink, 0), 'A text cannot be drawn');
-    throwOnError(graph.configSync(), 'A text cannot be drawn');
-    hasOutput(sink.buffersinkGetFrameSync(frame), 'A text cannot be drawn');
+    throwOnError(source.link(0, drawn, 0), 'Could not draw the text');
+    throwOnError(drawn.link(0, pixels, 0), 'Could not draw the text');
+    throwOnError(pixels.link(0, sink, 0), 'Could not draw the text');
+    throwOnError(graph.configSync(), 'Could not draw the text');
+    hasOutput(sink.buffersinkGetFrameSync(frame), 'Could not draw the text');
     const whole = new VideoFrame();
     whole.adopt(frame);
     return cropped(whole, size);
@@ -66,7 +66,7 @@ export function drawText(text: string, { font, height, maxWidth }: TextOptions):
   }
 }
 
-/** Without the empty part behind the letters. */
+/** Crops the empty part after the text. */
 function cropped(whole: VideoFrame, space: number): VideoFrame {
   let last = 0;
   for (let row = 0; row < whole.height; row += 1) {

@@ -1,4 +1,4 @@
-// Encodes pictures to H.264 with x264: without delay for streams, each comes out before the next goes in; with a look ahead for files.
+// H.264 encoder (x264): without delay for streams, with lookahead for files.
 import { Codec, CodecContext, Dictionary, Packet, Rational } from 'node-av';
 import { AV_CODEC_FLAG_CLOSED_GOP, AV_CODEC_FLAG_GLOBAL_HEADER, AV_PIX_FMT_YUV420P, type FFEncoderCodec } from 'node-av/constants';
 import { drainEncoder, type EncodedPacket } from './encoded-packet.ts';
@@ -11,15 +11,15 @@ export type VideoEncoderOptions = {
   framerate: number;
   /** Bits per second. */
   bitrate: number;
-  /** Pictures between two key pictures at most. */
+  /** Maximum of frames between two key frames. */
   keyInterval: number;
-  /** For files: as good as this (x264's CRF), with as few bits as that takes and no more than the bitrate. Pictures come out late then. */
+  /** For files: CRF of x264, limited by the bit rate. Frames are delayed then. */
   quality?: number;
-  /** Threads; as many as x264 likes where left out. */
+  /** Number of threads; chosen by x264 if undefined. */
   threads?: number;
 };
 
-/** The most that is sent in a short while, as part of the bitrate, and how long that while is (seconds). */
+/** Maximum bit rate relative to the average, and the buffer over which it is measured (seconds). */
 const peak = 1.2;
 const bufferTime = 1;
 
@@ -39,7 +39,7 @@ export class VideoEncoder {
     });
   }
 
-  /** @throws AvError where this FFmpeg has no x264, or it does not take the options */
+  /** @throws AvError if this FFmpeg has no x264, or rejects the options */
   static async open(options: VideoEncoderOptions): Promise<VideoEncoder> {
     const codec = Codec.findEncoderByName('libx264' as FFEncoderCodec);
     const context = new CodecContext();
@@ -68,8 +68,8 @@ export class VideoEncoder {
     try {
       const purpose = quality === undefined ? { tune: 'zerolatency' } : { crf: String(quality) };
       const own = { preset: 'veryfast', profile: 'main', 'forced-idr': '1', 'x264-params': 'scenecut=0', ...purpose };
-      // Never open2Sync with a dictionary: node-av frees that twice.
-      throwOnError(await context.open2(codec, Dictionary.fromObject(own)), 'H.264 cannot be encoded');
+      // Not open2Sync, because node-av frees its dictionary twice.
+      throwOnError(await context.open2(codec, Dictionary.fromObject(own)), 'Could not open the H.264 encoder');
       return encoder;
     } catch (error) {
       encoder.close();
@@ -82,24 +82,24 @@ export class VideoEncoder {
     return this.#context;
   }
 
-  /** As RFC 6381 (section 3.3) writes it. */
+  /** As in RFC 6381 (section 3.3). */
   get codec(): string {
     const bytes = this.#context.extraData ?? Buffer.alloc(0);
-    // x264 begins with the sequence parameter set: behind its type stand profile, constraints and level.
+    // The extradata starts with the SPS: profile, constraints and level follow its NAL unit type.
     const at = bytes.indexOf(startCode) + startCode.length;
     return `avc1.${bytes.subarray(at + 1, at + 4).toString('hex')}`;
   }
 
-  /** `timestamp` counts pictures at the framerate; each is more than the one before. One call at a time. */
+  /** `timestamp` counts frames at the frame rate, strictly increasing. Not reentrant. */
   encode(videoFrame: VideoFrame, { timestamp, key }: { timestamp: number; key: boolean }): Promise<EncodedPacket[]> {
     return this.#deferredFree.use(async () => {
       videoFrame.prepare(timestamp, key);
-      throwOnError(await this.#context.sendFrame(videoFrame.frame), 'A picture cannot be encoded');
+      throwOnError(await this.#context.sendFrame(videoFrame.frame), 'Could not encode the frame');
       return drainEncoder(this.#context, this.#packet);
     });
   }
 
-  /** What is still inside, at the end. */
+  /** The remaining packets at the end. */
   flush(): Promise<EncodedPacket[]> {
     return this.#deferredFree.use(async () => {
       await this.#context.sendFrame(null);
@@ -107,7 +107,7 @@ export class VideoEncoder {
     });
   }
 
-  /** Idempotent; also while it encodes. */
+  /** Idempotent; allowed during encode(). */
   close(): void {
     this.#deferredFree.close();
   }

@@ -1,4 +1,4 @@
-// A picture in memory: what decoders give, scalers draw and encoders take.
+// Video frame in memory: output of decoders, target of scalers and input of encoders.
 import { avImageCopy2, Frame } from 'node-av';
 import {
   AV_PICTURE_TYPE_I,
@@ -12,13 +12,13 @@ import {
 } from 'node-av/constants';
 import { throwOnError } from './ffmpeg.ts';
 
-/** A part of a picture, in pixels; all four are even. */
+/** Rectangle of a frame in pixels; all values are even. */
 export type Rectangle = { x: number; y: number; width: number; height: number };
-/** Limited range, as video has it. */
+/** Limited range (16 to 235). */
 export type YuvColor = { y: number; u: number; v: number };
 export const black: YuvColor = { y: 16, u: 128, v: 128 };
 
-/** What cameras and browsers send, unless they say otherwise; what we make says that it is. */
+/** Default colors of cameras and browsers; composed frames declare them explicitly. */
 export const colors = {
   range: AVCOL_RANGE_MPEG,
   space: AVCOL_SPC_SMPTE170M,
@@ -26,20 +26,20 @@ export const colors = {
   transfer: AVCOL_TRC_SMPTE170M,
 } as const;
 
-/** Bytes that rows begin at a multiple of, as the fast code of FFmpeg likes it. */
+/** Byte alignment of rows, for the SIMD code of FFmpeg. */
 const alignment = 64;
 
 export class VideoFrame {
   #frame: Frame;
   #closed = false;
 
-  /** Empty: to be filled by a decoder. */
+  /** An empty frame, to be filled by a decoder. */
   constructor() {
     this.#frame = new Frame();
     this.#frame.alloc();
   }
 
-  /** Of 4:2:0, filled with one colour. Sizes in pixels, even. */
+  /** Frame in 4:2:0, filled with one color. Sizes in pixels, even. */
   static filled(width: number, height: number, yuvColor: YuvColor = black): VideoFrame {
     const videoFrame = new VideoFrame();
     const frame = videoFrame.#frame;
@@ -50,7 +50,7 @@ export class VideoFrame {
     frame.colorSpace = colors.space;
     frame.colorPrimaries = colors.primaries;
     frame.colorTrc = colors.transfer;
-    throwOnError(frame.getBuffer(alignment), 'A picture cannot be made');
+    throwOnError(frame.getBuffer(alignment), 'Could not allocate a frame');
     videoFrame.fill({ x: 0, y: 0, width, height }, yuvColor);
     return videoFrame;
   }
@@ -72,27 +72,27 @@ export class VideoFrame {
     return this.#frame.format as AVPixelFormat;
   }
 
-  /** As it was given to the decoder with what became this picture. */
+  /** Timestamp that was passed to the decoder with this frame. */
   get timestamp(): number {
     return Number(this.#frame.pts);
   }
 
-  /** Takes the content of the other, which gets this one's. */
+  /** Swaps the content with another frame. */
   swap(other: VideoFrame): void {
     const frame = this.#frame;
     this.#frame = other.#frame;
     other.#frame = frame;
   }
 
-  /** For this folder only: takes the content of the frame. */
+  /** For this folder only: references the content of the frame. */
   adopt(frame: Frame): void {
     this.#frame.unref();
-    throwOnError(this.#frame.ref(frame), 'A picture cannot be held');
+    throwOnError(this.#frame.ref(frame), 'Could not reference the frame');
   }
 
-  /** Before its bytes are changed: an encoder may still read them. */
+  /** Call before changing its bytes, because an encoder may still read them. */
   makeWritable(): void {
-    throwOnError(this.#frame.makeWritable(), 'A picture cannot be written');
+    throwOnError(this.#frame.makeWritable(), 'Could not write to the frame');
   }
 
   fill({ x, y, width, height }: Rectangle, yuvColor: YuvColor): void {
@@ -108,20 +108,20 @@ export class VideoFrame {
     }
   }
 
-  /** Copies a part of another picture of 4:2:0 to a place in this one; both lie inside. */
+  /** Copies a rectangle of another 4:2:0 frame into this one; both must be inside. */
   draw(source: VideoFrame, from: Rectangle, to: { x: number; y: number }): void {
     const [target, origin] = [this.#cut(to), source.#cut(from)];
     avImageCopy2(target.planes, target.strides, origin.planes, origin.strides, AV_PIX_FMT_YUV420P, from.width, from.height);
   }
 
-  /** How bright each pixel of a row is. */
+  /** Luma of the pixels of a row. */
   luma(row: number): Buffer {
     const { data, linesize, width } = this.#frame;
     const start = row * (linesize[0] ?? 0);
     return data?.[0]?.subarray(start, start + width) ?? Buffer.alloc(0);
   }
 
-  /** `timestamp` in the time base of the encoder that takes it; `key`: it becomes a key picture. */
+  /** `timestamp` in the time base of the encoder; `key`: forces a key frame. */
   prepare(timestamp: number, key: boolean): void {
     this.#frame.pts = BigInt(timestamp);
     this.#frame.pictType = key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;

@@ -1,4 +1,4 @@
-// Encodes one voice to Opus or G.722, 20 ms at a time.
+// Voice encoder: Opus or G.722 in frames of 20 ms.
 import { Codec, CodecContext, Frame, Packet, Rational } from 'node-av';
 import {
   AV_OPT_SEARCH_CHILDREN,
@@ -13,13 +13,13 @@ import { drainEncoder } from './encoded-packet.ts';
 import { throwOnError } from './ffmpeg.ts';
 
 /**
- * `opus-near` is for a way without loss: quick to make and with the least delay; `opus-far` makes up for lost packets (RFC 6716, section
- * 2.1.7). Opus and G.722 take 48,000 and 16,000 samples per second.
+ * `opus-near` is for paths without loss: fast, with minimum delay. `opus-far` adds forward error correction (RFC 6716, section 2.1.7). The
+ * input of Opus has 48,000 samples per second, that of G.722 16,000.
  */
 export type VoiceEncoding = 'opus-near' | 'opus-far' | 'g722';
 export type VoiceEncoderOptions = {
   encoding: VoiceEncoding;
-  /** Hertz above which there is nothing to encode. */
+  /** Audio bandwidth in hertz. */
   bandwidth?: number;
 };
 
@@ -27,9 +27,9 @@ const opusRate = 48_000;
 /** OPUS_APPLICATION_VOIP and _RESTRICTED_LOWDELAY of libopus. */
 const voip = 2048;
 const lowDelay = 2051;
-/** Percent of packets that the far encoder makes provisions for. */
+/** Expected loss of `opus-far` in percent. */
 const expectedLoss = 5;
-/** From 0 to 10: more costs more than it gives for speech. */
+/** From 0 to 10: higher values hardly improve speech. */
 const complexity = 5;
 
 const encodings = {
@@ -46,7 +46,7 @@ export class VoiceEncoder {
   #timestamp = 0;
   #closed = false;
 
-  /** @throws AvError where this FFmpeg cannot encode it */
+  /** @throws AvError if this FFmpeg cannot encode it */
   constructor({ encoding, bandwidth }: VoiceEncoderOptions) {
     const { name, rate, format, bitrate } = encodings[encoding];
     this.#samples = rate / 50;
@@ -59,28 +59,28 @@ export class VoiceEncoder {
     Object.assign(this.#frame, { ...layout, format, nbSamples: this.#samples });
     try {
       if (encoding !== 'g722') this.#tuneOpus(encoding, bandwidth);
-      // Without a dictionary: node-av frees that of open2Sync twice.
-      throwOnError(this.#context.open2Sync(codec), `${encoding} cannot be encoded`);
-      throwOnError(this.#frame.getBuffer(0), 'Sound cannot be held');
+      // Without a dictionary, because node-av frees that of open2Sync twice.
+      throwOnError(this.#context.open2Sync(codec), `Could not open the encoder for ${encoding}`);
+      throwOnError(this.#frame.getBuffer(0), 'Could not allocate an audio frame');
     } catch (error) {
       this.close();
       throw error;
     }
   }
 
-  /** Takes 20 ms from -1 to 1. @returns the packet */
+  /** Encodes 20 ms of samples from -1 to 1. @returns the packet */
   encode(samples: Float32Array): Buffer {
-    if (samples.length !== this.#samples) throw new RangeError(`${samples.length} samples are not 20 ms`);
-    throwOnError(this.#frame.makeWritable(), 'Sound cannot be written');
+    if (samples.length !== this.#samples) throw new RangeError(`${samples.length} samples are not a frame of 20 ms`);
+    throwOnError(this.#frame.makeWritable(), 'Could not write to the audio frame');
     const plane = this.#frame.data?.[0];
-    if (!plane) throw new Error('There is nowhere to write sound');
+    if (!plane) throw new Error('The audio frame has no buffer');
     if (this.#frame.format === AV_SAMPLE_FMT_FLT) plane.set(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
     else
       for (const [index, sample] of samples.entries())
         plane.writeInt16LE(Math.round(Math.max(-1, Math.min(1, sample)) * 32_767), index * 2);
     this.#frame.pts = BigInt(this.#timestamp);
     this.#timestamp += this.#samples;
-    throwOnError(this.#context.sendFrameSync(this.#frame), 'Sound cannot be encoded');
+    throwOnError(this.#context.sendFrameSync(this.#frame), 'Could not encode audio');
     const [packet] = drainEncoder(this.#context, this.#packet);
     return packet?.data ?? Buffer.alloc(0);
   }
@@ -100,12 +100,12 @@ export class VoiceEncoder {
     this.#setNumber('compression_level', complexity);
     if (far) {
       this.#setNumber('packet_loss', expectedLoss);
-      throwOnError(this.#context.setOption('fec', true, AV_OPT_TYPE_BOOL, AV_OPT_SEARCH_CHILDREN), 'Opus cannot be tuned');
+      throwOnError(this.#context.setOption('fec', true, AV_OPT_TYPE_BOOL, AV_OPT_SEARCH_CHILDREN), 'Could not set an Opus option');
     }
     if (bandwidth !== undefined) this.#setNumber('cutoff', bandwidth);
   }
 
   #setNumber(name: string, value: number): void {
-    throwOnError(this.#context.setOption(name, value, AV_OPT_TYPE_INT, AV_OPT_SEARCH_CHILDREN), 'Opus cannot be tuned');
+    throwOnError(this.#context.setOption(name, value, AV_OPT_TYPE_INT, AV_OPT_SEARCH_CHILDREN), 'Could not set an Opus option');
   }
 }

@@ -1,4 +1,4 @@
-// Whether a file component can be: its options, where the file really is, and what is in it.
+// Spec of a file component: validates its options, the path and the format of the file.
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
@@ -13,7 +13,7 @@ import { FileRunner, type MediaFile } from './file-runner.ts';
 import { AnnexBSplitter, isConstrainedBaseline, profileLevelId } from './h264.ts';
 import { OggOpusReader } from './ogg.ts';
 
-/** Bytes at the beginning of a file in which its format has to show. */
+/** Leading bytes in which the format must be detected. */
 const probeSize = 1024 * 1024;
 
 export type FileContext = {
@@ -23,16 +23,16 @@ export type FileContext = {
   videoCodec: VideoCodec | null;
 };
 
-/** @throws ServiceError with what is wrong with the options or the file */
+/** @throws ServiceError if an option or the file is invalid */
 export async function createFileSpec(options: unknown, { resources, roomId, videoCodec }: FileContext): Promise<ComponentSpec> {
   const parsed = fileOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
   const { filePath } = parsed.data;
   const extension = extname(filePath);
   if (extension !== '.ogg' && extension !== '.h264')
-    throw refuse(`Unsupported file type: only .ogg and .h264, got: ${formatValue(filePath)}`);
+    throw refuse(`Unsupported file type: only .ogg and .h264 are supported, got: ${formatValue(filePath)}`);
   const isVideo = extension === '.h264';
-  if (!isVideo && typeof parsed.data.framerate === 'number') throw refuse('Attempted to set framerate for audio, which has none');
+  if (!isVideo && typeof parsed.data.framerate === 'number') throw refuse('framerate is not allowed for audio files');
   if (isVideo && videoCodec !== null && videoCodec !== 'h264') throw refuse(`Incompatible video codec enforced in room ${roomId}`);
   const path = await resolvePathInside(join(resources, 'file_component_sources'), filePath).catch((error: unknown) => {
     throw error instanceof ServiceError ? refuse('Invalid file path: it has to stay inside file_component_sources') : error;
@@ -51,7 +51,7 @@ export async function createFileSpec(options: unknown, { resources, roomId, vide
   return { type: 'file', properties: { filePath, framerate }, open: (host) => new FileRunner(media, host) };
 }
 
-/** Undefined where it is no file that can be read. A pipe would wait for a writer, so nothing waits. */
+/** Undefined if it is not a readable regular file. Non-blocking, because opening a pipe would wait for a writer. */
 async function openFile(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
@@ -69,7 +69,7 @@ async function probeOpus(file: FileHandle): Promise<void> {
   for await (const chunk of beginning(file)) {
     if (reader.push(chunk).length > 0 || reader.found) return;
   }
-  throw new MediaFileError('Unsupported file: it holds no Opus in Ogg');
+  throw new MediaFileError('Unsupported file: no Opus stream in an Ogg container');
 }
 
 async function probeH264(file: FileHandle): Promise<void> {
@@ -78,10 +78,10 @@ async function probeH264(file: FileHandle): Promise<void> {
     const id = nals.map(profileLevelId).find((each) => each !== undefined);
     if (id === undefined) return false;
     if (isConstrainedBaseline(id)) return true;
-    throw new MediaFileError(`Unsupported file: its H.264 has profile-level-id ${id}, which is not of the constrained baseline profile`);
+    throw new MediaFileError(`Unsupported file: its profile-level-id ${id} is not the constrained baseline profile`);
   };
   for await (const chunk of beginning(file)) if (check(splitter.push(chunk))) return;
-  if (!check(splitter.end())) throw new MediaFileError('Unsupported file: it holds no H.264 with start codes (Annex B)');
+  if (!check(splitter.end())) throw new MediaFileError('Unsupported file: no H.264 with start codes (Annex B)');
 }
 
 async function* beginning(file: FileHandle): AsyncGenerator<Buffer> {

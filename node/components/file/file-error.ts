@@ -1,4 +1,4 @@
-// What is wrong with a media file, as a sentence that may be shown.
+// Error of a media file, with a message that may be shown to clients.
 
 export class MediaFileError extends Error {
   constructor(message: string) {

@@ -1,4 +1,4 @@
-// Plays one file into a room, once, in real time.
+// Runner of a file component: plays one file into a room, once and in real time.
 import { randomInt } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -10,14 +10,14 @@ import { type Clock, play, systemClock } from './player.ts';
 import { opusClockRate, readH264Samples, readOpusSamples, videoClockRate } from './samples.ts';
 
 export type MediaFile = {
-  /** Undefined where it is gone. */
+  /** Undefined if the file no longer exists. */
   open: () => Promise<FileHandle | undefined>;
-  /** Pictures per second of H.264; null for Opus. */
+  /** Frames per second of H.264; null for Opus. */
   framerate: number | null;
 };
 
 const loopback = '127.0.0.1';
-/** Bytes that are read at once: what is ahead of the time at most. */
+/** Bytes per read, and maximum read ahead. */
 const readAhead = 64 * 1024;
 const payloadTypes = { audio: 108, video: 96 } as const;
 
@@ -55,8 +55,8 @@ export class FileRunner implements ComponentRunner {
     this.#assertOpen();
     const socket = createSocket('udp4');
     this.#socket = socket;
-    // UDP may lose packets; that the room's media is gone is told by itself.
-    socket.on('error', (error) => this.#host.log.debug({ err: error }, 'RTP of a file was not sent'));
+    // Errors are only logged: UDP may lose packets, and the end of the room is detected separately.
+    socket.on('error', (error) => this.#host.log.debug({ err: error }, 'could not send RTP of media file'));
     socket.bind(0, loopback);
     await once(socket, 'listening');
     this.#assertOpen();
@@ -89,8 +89,8 @@ export class FileRunner implements ComponentRunner {
       if (!signal.aborted) this.#host.finished();
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof MediaFileError)) this.#host.log.warn({ err: error }, 'a file could not be played');
-      this.#host.crashed(error instanceof MediaFileError ? error.message : 'The file could not be played');
+      if (!(error instanceof MediaFileError)) this.#host.log.warn({ err: error }, 'could not play media file');
+      this.#host.crashed(error instanceof MediaFileError ? error.message : 'Could not play the file');
     }
   }
 
@@ -98,7 +98,7 @@ export class FileRunner implements ComponentRunner {
     this.#stop.abort();
     await this.#starting?.catch(() => {});
     this.#socket?.close();
-    // Who closes may be called from the end of playing itself: the file waits for it, the caller's turn does not.
+    // close() may be called at the end of playing: only closing the file waits for it.
     await this.#playing;
     await this.#handle?.close();
   }
@@ -108,7 +108,7 @@ export class FileRunner implements ComponentRunner {
   }
 }
 
-/** RtpSendParameters as the room's media takes them. */
+/** RtpSendParameters for the room's media. */
 function parametersOf(kind: 'audio' | 'video', ssrc: number): WireObject {
   const payloadType = payloadTypes[kind];
   const codec =

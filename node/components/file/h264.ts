@@ -1,23 +1,23 @@
-// H.264 from a byte stream (ITU-T H.264, Annex B): NAL units, access units, profile, and payloads of RTP (RFC 6184).
+// H.264 byte stream (ITU-T H.264, Annex B): NAL units, access units, profile and RTP payloads (RFC 6184).
 import { MediaFileError } from './file-error.ts';
 
 const startCode = Buffer.from([0, 0, 1]);
-/** Bytes of the largest NAL unit and access unit that are taken. */
+/** Maximum bytes of a NAL unit and of an access unit. */
 const maxNal = 4 * 1024 * 1024;
 const maxAccessUnit = 8 * 1024 * 1024;
-/** NAL units that one picture may have. */
+/** Maximum NAL units of a frame. */
 const maxUnits = 4096;
 const types = { idr: 5, sps: 7, pps: 8 } as const;
-/** NAL units that say nothing to a receiver: delimiters, ends and filler. */
+/** NAL units that receivers do not need: delimiters, ends and filler. */
 const silent = new Set([9, 10, 11, 12]);
 
-/** Takes bytes, gives NAL units without their start codes. */
+/** Splits bytes into NAL units without start codes. */
 export class AnnexBSplitter {
   #rest: Buffer = Buffer.alloc(0);
   #scanned = 0;
   #started = false;
 
-  /** @throws MediaFileError where a NAL unit is too large */
+  /** @throws MediaFileError if a NAL unit is too large */
   push(chunk: Buffer): Buffer[] {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const units: Buffer[] = [];
@@ -29,14 +29,14 @@ export class AnnexBSplitter {
       this.#rest = this.#rest.subarray(next + startCode.length);
       this.#scanned = 0;
     }
-    // The last two bytes may begin a start code.
+    // The last two bytes may belong to a start code.
     if (!this.#started) this.#rest = this.#rest.subarray(Math.max(0, this.#rest.length - 2));
     this.#scanned = Math.max(0, this.#rest.length - 2);
-    if (this.#rest.length > maxNal) throw new MediaFileError(`It holds a NAL unit of more than ${maxNal} bytes`);
+    if (this.#rest.length > maxNal) throw new MediaFileError(`The file has a NAL unit of more than ${maxNal} bytes`);
     return units;
   }
 
-  /** What the end of the file ends. */
+  /** The last NAL unit, at the end of the file. */
   end(): Buffer[] {
     const units: Buffer[] = [];
     if (this.#started) addUnit(units, this.#rest);
@@ -45,7 +45,7 @@ export class AnnexBSplitter {
   }
 }
 
-/** Zeros behind a NAL unit belong to the byte stream. */
+/** Zeros after a NAL unit belong to the byte stream. */
 function addUnit(units: Buffer[], bytes: Buffer): void {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end -= 1;
@@ -53,8 +53,8 @@ function addUnit(units: Buffer[], bytes: Buffer): void {
 }
 
 /**
- * Puts NAL units together to access units (section 7.4.1.2.3): a new one begins with a first slice, or with what may only stand before
- * one. Parameter sets are repeated before every IDR picture that comes without, so that receivers that came late can begin there.
+ * Groups NAL units into access units (section 7.4.1.2.3): a new one begins with a first slice, or with a NAL unit that must precede one.
+ * Parameter sets are repeated before every IDR frame without them, so that late receivers can start there.
  */
 export class AccessUnits {
   #units: Buffer[] = [];
@@ -62,11 +62,11 @@ export class AccessUnits {
   #hasPicture = false;
   #parameterSets: Buffer[] = [];
 
-  /** @returns the access unit that this NAL unit ended. @throws MediaFileError where one is too large */
+  /** @returns the access unit that this NAL unit completes. @throws MediaFileError if one is too large */
   push(nal: Buffer): Buffer[] | undefined {
     const header = nal[0] ?? 0x80;
     const type = header & 31;
-    // A unit of RTP's own types, or one that is marked as broken, would be taken for something else by receivers.
+    // Receivers would misinterpret types that RTP reserves, and units marked as damaged.
     if (header & 0x80 || type === 0 || type >= 24) return undefined;
     const isSlice = type >= 1 && type <= 5;
     const begins = isSlice
@@ -84,8 +84,8 @@ export class AccessUnits {
 
   #add(nal: Buffer): void {
     this.#size += nal.length;
-    if (this.#units.length >= maxUnits) throw new MediaFileError(`It holds a picture of more than ${maxUnits} NAL units`);
-    if (this.#size > maxAccessUnit) throw new MediaFileError(`It holds a picture of more than ${maxAccessUnit} bytes`);
+    if (this.#units.length >= maxUnits) throw new MediaFileError(`The file has a frame of more than ${maxUnits} NAL units`);
+    if (this.#size > maxAccessUnit) throw new MediaFileError(`The file has a frame of more than ${maxAccessUnit} bytes`);
     this.#units.push(nal);
   }
 
@@ -110,7 +110,7 @@ export function profileLevelId(nal: Buffer): string | undefined {
   return isType(nal, types.sps) && nal.length >= 4 ? nal.subarray(1, 4).toString('hex') : undefined;
 }
 
-/** Whether it names the constrained baseline profile (table 5 of RFC 6184), which every browser decodes. */
+/** True for the constrained baseline profile (table 5 of RFC 6184), which every browser decodes. */
 export function isConstrainedBaseline(id: string): boolean {
   const profile = id.slice(0, 2);
   const constraints = Number.parseInt(id.slice(2, 4), 16);
@@ -120,10 +120,10 @@ export function isConstrainedBaseline(id: string): boolean {
   return profile === '58' && (constraints & 0xc0) === 0xc0;
 }
 
-/** Bytes of RTP payload that fit any path with headers and encryption. */
+/** Maximum bytes of an RTP payload that fits any path, with headers and encryption. */
 export const maxPayload = 1200;
 
-/** Payloads of one access unit: small NAL units together (STAP-A), large ones in parts (FU-A), others as they are. */
+/** Payloads of one access unit: small NAL units aggregated (STAP-A), large ones fragmented (FU-A), others unchanged. */
 export function h264Payloads(nals: readonly Buffer[], limit = maxPayload): Buffer[] {
   const payloads: Buffer[] = [];
   let group: Buffer[] = [];

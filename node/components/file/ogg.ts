@@ -1,4 +1,4 @@
-// Ogg pages (RFC 3533) with Opus in them (RFC 7845), as they come in from a stream of bytes.
+// Ogg reader: extracts Opus packets (RFC 7845) from Ogg pages (RFC 3533) in a byte stream.
 import { MediaFileError } from './file-error.ts';
 
 const headerSize = 27;
@@ -6,19 +6,19 @@ const capture = Buffer.from('OggS');
 const continuedFlag = 1;
 const firstFlag = 2;
 const lastFlag = 4;
-/** Bytes of the largest Opus packet that we send: it has to fit one RTP packet (RFC 7587, section 4.2). */
+/** Maximum bytes of an Opus packet: it must fit one RTP packet (RFC 7587, section 4.2). */
 export const maxOpusPacket = 1400;
-/** Damaged pages and bytes between pages that are passed over before a file is given up: looking for pages costs time. */
+/** Maximum of damaged pages and gaps per file, because each requires a search for the next page. */
 const maxDamaged = 100;
 const maxGarbage = 1024 * 1024;
-/** Bytes of the header packet that may be kept; more is no OpusHead. */
+/** Maximum bytes of a header packet; more is not OpusHead. */
 const maxHead = 1024;
 
 type Stage = 'head' | 'tags' | 'audio';
 
 /**
- * Takes bytes, gives the Opus packets of the first Opus stream in them, and of those chained behind it. Damaged pages are skipped, as
- * RFC 3533 has it; a packet that lacks a part is dropped.
+ * Extracts packets of the first Opus stream, and of those chained after it. Damaged pages are skipped as in RFC 3533; incomplete packets
+ * are dropped.
  */
 export class OggOpusReader {
   #rest: Buffer = Buffer.alloc(0);
@@ -26,25 +26,25 @@ export class OggOpusReader {
   #stage: Stage = 'head';
   #parts: Buffer[] = [];
   #size = 0;
-  /** A packet is open: its next part is to come with the next page. */
+  /** True if a packet continues on the next page. */
   #open = false;
   #nextPage = 0;
   #damaged = 0;
   #garbage = 0;
 
-  /** Whether an Opus stream was found. */
+  /** True if an Opus stream was found. */
   get found(): boolean {
     return this.#serial !== undefined;
   }
 
-  /** @throws MediaFileError where a packet does not fit an RTP packet, or too much is damaged */
+  /** @throws MediaFileError if a packet does not fit an RTP packet, or too many pages are damaged */
   push(chunk: Buffer): Buffer[] {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const packets: Buffer[] = [];
     for (;;) {
       const start = this.#rest.indexOf(capture);
       if (start < 0) {
-        // The pattern may have begun.
+        // The capture pattern may have started.
         this.#passOver(Math.max(0, this.#rest.length - 3));
         return packets;
       }
@@ -53,7 +53,7 @@ export class OggOpusReader {
       if (size === undefined || size > this.#rest.length) return packets;
       const page = this.#rest.subarray(0, size);
       const sound = page[4] === 0 && pageChecksum(page) === page.readUInt32LE(22);
-      // What only looked like a page may hold the beginning of one.
+      // An invalid page may contain the start of a valid one.
       this.#rest = this.#rest.subarray(sound ? size : capture.length);
       if (sound) this.#readPage(page, packets);
       else this.#countDamaged();
@@ -85,7 +85,7 @@ export class OggOpusReader {
     const number = page.readUInt32LE(18);
     if (number !== this.#nextPage) this.#drop();
     this.#nextPage = (number + 1) >>> 0;
-    // What another page began cannot be continued if that page is lost, and what is not continued never ends.
+    // If a page is lost, packets that continue from it or on it are dropped.
     let skip = (flags & continuedFlag) !== 0 && !this.#open;
     if ((flags & continuedFlag) === 0) this.#drop();
     const count = page[26] ?? 0;
@@ -104,17 +104,17 @@ export class OggOpusReader {
       if (whole && !skip) this.#endPacket(packets);
       if (whole) skip = false;
     }
-    // Another stream may be chained behind this one.
+    // Another stream may be chained after this one.
     if ((flags & lastFlag) !== 0) this.#serial = undefined;
   }
 
   #addPart(part: Buffer): void {
     this.#open = true;
     this.#size += part.length;
-    // Tags may hold pictures of any size: nobody needs them.
+    // Tags are skipped: they may contain large images.
     if (this.#stage === 'tags') return;
     if (this.#size > (this.#stage === 'head' ? maxHead : maxOpusPacket)) {
-      throw new MediaFileError(`It holds an Opus packet of more than ${maxOpusPacket} bytes, which does not fit an RTP packet`);
+      throw new MediaFileError(`The file has an Opus packet of more than ${maxOpusPacket} bytes, which does not fit an RTP packet`);
     }
     this.#parts.push(part);
   }
@@ -135,10 +135,10 @@ export class OggOpusReader {
 }
 
 function tooDamaged(): MediaFileError {
-  return new MediaFileError('It is damaged in too many places');
+  return new MediaFileError('The file has too many damaged pages');
 }
 
-/** Bytes of the page that begins here; undefined while too little of it is known. */
+/** Bytes of the page that starts here; undefined if more bytes are required. */
 function pageSize(bytes: Buffer): number | undefined {
   const count = bytes[26];
   if (count === undefined || bytes.length < headerSize + count) return undefined;
@@ -153,7 +153,7 @@ const checksums = Uint32Array.from({ length: 256 }, (_, index) => {
   return value;
 });
 
-/** CRC of a page as if its own field were 0 (RFC 3533, section 6): polynomial 0x04c11db7, not reflected. */
+/** CRC of a page with its CRC field set to 0 (RFC 3533, section 6): polynomial 0x04c11db7, not reflected. */
 export function pageChecksum(page: Buffer): number {
   let crc = 0;
   for (const [index, byte] of page.entries()) {
@@ -163,7 +163,7 @@ export function pageChecksum(page: Buffer): number {
   return crc >>> 0;
 }
 
-/** Samples at 48 kHz that an Opus packet stands for (RFC 6716, section 3.1); 0 where it is none. */
+/** Duration of an Opus packet in samples at 48 kHz (RFC 6716, section 3.1); 0 if invalid. */
 export function opusSamples(packet: Buffer): number {
   const [toc, second] = packet;
   if (toc === undefined) return 0;
@@ -172,6 +172,6 @@ export function opusSamples(packet: Buffer): number {
   const code = toc & 3;
   const frames = code === 0 ? 1 : code < 3 ? 2 : (second ?? 0) & 63;
   const samples = (frame ?? 0) * frames;
-  // 120 ms is the most that one packet may stand for.
+  // A packet lasts at most 120 ms.
   return samples <= 5760 ? samples : 0;
 }

@@ -1,4 +1,4 @@
-// Sends samples as RTP when their time has come, with a sender report each second.
+// Player: sends samples as RTP at their times, with a sender report each second.
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rtpPacket, senderReport } from '../rtp/rtp-writer.ts';
@@ -6,7 +6,7 @@ import type { MediaSample } from './samples.ts';
 
 /** Times in milliseconds. */
 export type Clock = {
-  /** Never goes back. */
+  /** Monotonic. */
   now: () => number;
   /** Since 1970. */
   wallTime: () => number;
@@ -25,20 +25,20 @@ export type PlayOptions = {
   clockRate: number;
   payloadType: number;
   ssrc: number;
-  /** Marks the last packet of each sample (RFC 6184), not the first of all (RFC 7587). */
+  /** Sets the marker on the last packet of each sample (RFC 6184), instead of the very first packet (RFC 7587). */
   markLast: boolean;
   send: (packet: Buffer) => void;
   signal: AbortSignal;
 };
 
 const reportInterval = 1000;
-/** Being later than this (a process that was held up) moves all that follows instead of sending it in a rush. */
+/** If the process was blocked for longer than this, all following samples are moved instead of being sent in a burst. */
 const maxLateness = 500;
-/** So many packets at once fit the socket's buffer; then the receiver gets a moment. */
+/** Packets per burst, which fit the socket buffer; then the receiver gets a pause. */
 const burst = 32;
 const pause = 1;
 
-/** Resolves when the last sample has been shown in full. Samples are taken one by one: nothing is read further ahead. */
+/** Resolves when the last sample has ended. Samples are read one by one, without further read-ahead. */
 export async function play(samples: AsyncIterable<MediaSample>, options: PlayOptions): Promise<void> {
   const { clock, clockRate, payloadType, ssrc, markLast, send, signal } = options;
   const firstTimestamp = randomInt(2 ** 32);

@@ -1,8 +1,8 @@
-// What a file holds as samples that have their time: Opus packets of an Ogg file, pictures of an H.264 file.
+// Media samples of a file with their times: Opus packets of an Ogg file, or frames of an H.264 file.
 import { AccessUnits, AnnexBSplitter, h264Payloads } from './h264.ts';
 import { OggOpusReader, opusSamples } from './ogg.ts';
 
-/** RTP payloads that belong together. `timestamp` and `duration` are in units of the clock rate, from 0. */
+/** RTP payloads of one sample. `timestamp` and `duration` are in units of the clock rate, from 0. */
 export type MediaSample = { timestamp: number; duration: number; payloads: Buffer[] };
 
 export const opusClockRate = 48_000;

@@ -1,4 +1,4 @@
-// Whether an hls component can be: its options, and whether this machine can carry one more.
+// Spec of an hls component: validates its options and checks the CPU budget.
 import { ServiceError } from '../../common/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { findFont } from '../process/font.ts';
@@ -7,11 +7,11 @@ import type { HlsStreams } from './hls-streams.ts';
 import { parseOptions, publicOptions } from './options.ts';
 import { multivariantName } from './playlist/playlist.ts';
 
-/** @throws ServiceError with what is wrong */
+/** @throws ServiceError if an option is invalid */
 export function createHlsSpec(options: unknown, roomId: string, streams: HlsStreams): ComponentSpec {
   const read = parseOptions(options, streams.hasServerS3);
   if (read.names && findFont() === undefined) {
-    throw new ServiceError('bad_request', 'Option names needs the font DejaVu Sans, which is not installed on this node');
+    throw new ServiceError('bad_request', 'Option names requires the font DejaVu Sans, which is not installed on this node');
   }
   streams.assertCapacity(read);
   return {

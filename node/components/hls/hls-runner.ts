@@ -1,4 +1,4 @@
-// Streams a room: keeps a process at work on it, goes on with another where that crashes, and gives up where it crashes again and again.
+// Runner of an hls component: supervises its composer process, and ends the stream if the process crashes too often.
 import { extname, join } from 'node:path';
 import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { memoryLimit } from '../process/memory-watch.ts';
@@ -11,22 +11,22 @@ export type HlsRunnerOptions = {
   host: ComponentHost;
   streams: Pick<HlsStreams, 'begin'>;
   options: HlsOptions;
-  /** Path of the module that composes. */
+  /** Path of the composer module. */
   module?: string;
 };
 
-/** Compiled or not, as this file is. */
+/** Has the extension of this file: compiled or not. */
 const ownModule = join(import.meta.dirname, `composer/composer-main${extname(import.meta.filename)}`);
 
-/** Tracks that are composed at once. */
+/** Maximum of tracks that are composed at once. */
 const limits = { audio: 256, video: 64 } as const;
-/** Bytes that a composer may have; of them what it needs without pictures that come in. */
+/** Memory limit of a composer in bytes, and the part of it that a composer needs without incoming video. */
 const maxMemory = 1024 * 1024 * 1024;
 const memoryWithoutInput = 256 * 1024 * 1024;
-/** Bytes of a pixel that comes in: of some ten pictures that its decoder looks back at. */
+/** Bytes of memory for each incoming pixel: about ten reference frames of the decoder. */
 const bytesPerPixel = 18;
 
-/** Pixels of a picture of each track, all in all. */
+/** Maximum of pixels of one frame of each track, summed over all tracks. */
 function maxPixels(memory: number): number {
   return Math.max(1920 * 1080, Math.floor((memory - memoryWithoutInput) / bytesPerPixel));
 }
@@ -34,7 +34,7 @@ function maxPixels(memory: number): number {
 export class HlsRunner implements ComponentRunner {
   readonly #options: HlsRunnerOptions;
   readonly #kept: ProcessSupervisor<ComposerProcess, RunningStream>;
-  /** Tracks of whom it was told. */
+  /** Tracks whose refusal has been reported. */
   readonly #refused = new Set<string>();
   #closed: Promise<void> | undefined;
 
@@ -92,11 +92,11 @@ export class HlsRunner implements ComponentRunner {
       onTrackRefused: (trackId) => {
         if (this.#refused.has(trackId)) return;
         this.#refused.add(trackId);
-        host.trackDropped(trackId, 'The pictures of all tracks together are too large for the composer: it is not shown for now');
+        host.trackDropped(trackId, 'The frames of all tracks exceed the memory of the composer; the track is temporarily not shown');
       },
       onFailed: (reason) => {
-        host.log.error({ recording: id, reason }, 'a stream cannot be made');
-        onFailed(`The stream cannot be made: ${reason}`);
+        host.log.error({ recording: id, reason }, 'could not create HLS stream');
+        onFailed(`Could not create the stream: ${reason}`);
       },
     });
   }

@@ -1,4 +1,4 @@
-// The streams of a node: made here, shown to viewers a while after their end, kept or removed, and finished where a crash left them.
+// HLS streams of a node: creates them, serves them for a grace period after their end, stores or deletes them, and recovers orphaned ones.
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../common/errors.ts';
@@ -21,12 +21,12 @@ export type HlsStreamsOptions = {
   log: Log;
   /** Absolute path of the resources directory. */
   resources: string;
-  /** Name of this node, for the reports. */
+  /** Node name for reports. */
   node: () => string;
   uploads: Uploads;
   admission: Admission;
   now?: () => number;
-  /** Milliseconds in which viewers still see the end. */
+  /** Milliseconds for which an ended stream is still served. */
   grace?: number;
 };
 
@@ -37,13 +37,13 @@ export type HlsStreamInit = {
 
 const oneMore = 'one more stream';
 const defaultGrace = 30_000;
-/** Milliseconds that those who make streams get to end them when the node ends: more than composers get to write their last segments. */
+/** Milliseconds for runners to end their streams at shutdown: longer than the timeout in which composers write their last segments. */
 const closeTimeoutMs = 12_000;
 
-/** A stream at work. finish() is to be called when nothing more comes; it never fails and is idempotent. */
+/** A running stream. Call finish() after the last part; it never rejects and is idempotent. */
 export type RunningStream = { id: string; stream: Stream; finish: () => Promise<void> };
 
-/** `over` resolves once it is finished. */
+/** `over` resolves when the stream is finished. */
 type Entry = RunningStream & { giveBack: ReleaseBudget; linger: Timer | undefined; kept: boolean; over: Promise<void> };
 
 export class HlsStreams implements LiveStreams {
@@ -52,7 +52,7 @@ export class HlsStreams implements LiveStreams {
   readonly #left: OrphanedStreams;
   /** By id. */
   readonly #running = new Map<string, Entry>();
-  /** By room: the newest, while it runs and a while longer. */
+  /** By room: the newest stream, while it runs and for the grace period. */
   readonly #shown = new Map<string, Entry>();
   #closed = false;
 
@@ -67,12 +67,12 @@ export class HlsStreams implements LiveStreams {
     return this.#options.uploads.hasPlace();
   }
 
-  /** Finishes what was left. Never fails. */
+  /** Recovers orphaned streams. Never rejects. */
   start(): Promise<void> {
     return this.#left.start();
   }
 
-  /** The first one always may. @throws ServiceError `unavailable` where the machine cannot carry one more of this size */
+  /** The first stream is always allowed. @throws ServiceError `unavailable` if the node has no capacity for a stream of this size */
   assertCapacity(picture: VideoSize): void {
     if (this.#running.size === 0) return;
     const cores = estimateCores(picture);
@@ -86,18 +86,18 @@ export class HlsStreams implements LiveStreams {
 
   async open(request: ContentRequest): Promise<ContentResponse> {
     const entry = this.#shown.get(request.folder);
-    if (!entry) throw new ServiceError('not_found', `There is no stream of room ${request.folder}`);
+    if (!entry) throw new ServiceError('not_found', `No stream exists for room ${request.folder}`);
     return entry.stream.open(request);
   }
 
-  /** @throws ServiceError where the machine or the disk refuses */
+  /** @throws ServiceError if CPU capacity is missing or the disk write fails */
   async begin({ host, options }: HlsStreamInit): Promise<RunningStream> {
     this.assertCapacity(options);
     const { roomId } = host.room;
     const begun = this.#now();
     const refuse = (error: unknown): never => {
-      host.log.error({ err: error }, 'a stream cannot be begun');
-      throw new ServiceError('unavailable', 'The stream cannot be written to the disk', { cause: error });
+      host.log.error({ err: error }, 'could not start stream');
+      throw new ServiceError('unavailable', 'Could not write the stream to disk', { cause: error });
     };
     const { id, folder, mark } = await this.#makeFolder(host, begun).catch(refuse);
     const { room, componentId } = host;
@@ -106,7 +106,7 @@ export class HlsStreams implements LiveStreams {
       ? await this.#options.uploads
           .begin({ id, kind: 'hls', room, componentId, place: options.s3, onProblem }, folder)
           .catch(async (error: unknown) => {
-            // Else it would look as if somebody were at work on it.
+            // Otherwise the heartbeat would mark the stream as running.
             mark.close();
             await rm(folder, { recursive: true, force: true }).catch(() => {});
             return refuse(error);
@@ -124,7 +124,7 @@ export class HlsStreams implements LiveStreams {
       window: options.targetWindowDuration === null ? null : options.targetWindowDuration * 1000,
       picture: options,
       bitrate: video + audio,
-      // Seconds since 1970: no stream of a room has names of an earlier one, which caches may still have.
+      // Seconds since 1970, so that no stream reuses segment names of an earlier one that caches may have.
       firstSegment: Math.floor(begun / 1000),
       archive,
       onPlayable: host.playable,
@@ -151,11 +151,11 @@ export class HlsStreams implements LiveStreams {
     return entry;
   }
 
-  /** Resolves when those that run are finished: by who makes them, since their composers still have the end, or here at a deadline. Nothing is shown any more. */
+  /** Resolves when the running streams are finished by their runners, or at a deadline. Nothing is served any more. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#left.close();
-    // Not finished from here: what its process still writes belongs to it.
+    // Runners finish their streams, because their composers still write to them.
     await settleWithin(
       closeTimeoutMs,
       [...this.#running.values()].map(({ over }) => over),
@@ -164,7 +164,7 @@ export class HlsStreams implements LiveStreams {
     await Promise.all([...this.#shown].map(([roomId, entry]) => this.#forget(entry, roomId)));
   }
 
-  /** With its report. @throws Error where the disk refuses */
+  /** Creates the folder with its report. @throws Error if the disk write fails */
   async #makeFolder({ room, log }: HlsStreamInit['host'], begun: number): Promise<{ id: string; folder: string; mark: StreamReport }> {
     const { roomId } = room;
     await mkdir(streamsFolder(this.#options.resources), { recursive: true, mode: 0o750 });
@@ -207,14 +207,14 @@ export class HlsStreams implements LiveStreams {
         await archive.finish(summary);
         await mark.finish({ state: 'finished', endTime: new Date(this.#now()).toISOString() });
         await this.#keep(entry, upload);
-        log.info({ recording: id }, 'a stream was kept');
+        log.info({ recording: id }, 'stream saved');
       } else {
         mark.close();
         upload?.discard();
       }
     } catch (error) {
       mark.close();
-      log.error({ err: error, recording: id }, 'a stream cannot be kept in full');
+      log.error({ err: error, recording: id }, 'could not save complete stream');
       await this.#keepListed(entry, upload, log);
     }
     this.#running.delete(id);
@@ -231,14 +231,14 @@ export class HlsStreams implements LiveStreams {
     this.#kept(entry, folder, upload);
   }
 
-  /** The disk refuses the end of it. Never fails. */
+  /** Saves what the playlist lists if the end of the stream cannot be written. Never rejects. */
   async #keepListed(entry: Entry, upload: Upload | undefined, log: Log): Promise<void> {
     try {
       const folder = await this.#left.keep(entry.id);
       if (folder) this.#kept(entry, folder, upload);
       else upload?.discard();
     } catch (error) {
-      log.error({ err: error, recording: entry.id }, 'a stream cannot be kept: it is tried again when the node starts');
+      log.error({ err: error, recording: entry.id }, 'could not save stream, retrying at next start');
       entry.kept = true;
     }
   }
@@ -251,7 +251,7 @@ export class HlsStreams implements LiveStreams {
     upload?.finish();
   }
 
-  /** It is not shown any more. Resolves when it is finished, and gone where it is not kept. */
+  /** Stops serving the stream. Resolves when it is finished, and deleted unless it is persistent. */
   async #forget(entry: Entry, roomId: string): Promise<void> {
     entry.linger?.stop();
     if (this.#shown.get(roomId) === entry) this.#shown.delete(roomId);

@@ -1,4 +1,4 @@
-// Options of an hls component, and what follows from them.
+// Options of an hls component, and values derived from them.
 import { ServiceError } from '../../common/errors.ts';
 import { validationMessage } from '../../common/validation-messages.ts';
 import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../rooms/shapes/component-options.ts';
@@ -6,9 +6,11 @@ import { conflictMessages } from '../../storage/upload.ts';
 import { gopTiming } from './composer/frame-schedule.ts';
 import type { PlaylistTimes } from './playlist/playlist.ts';
 
-/** Milliseconds that parts last about: whole pictures of them. Players stay three parts behind the newest (PART-HOLD-BACK). */
+/**
+ * Approximate duration of a part in milliseconds, rounded to whole frames. Players stay three parts behind the live edge (PART-HOLD-BACK).
+ */
 const partDuration = 250;
-/** Bits per second of 1280x720 at 24, of sound, and the least and most for pictures. */
+/** Bits per second: video of 1280x720 at 24 frames per second, audio, and the minimum and maximum of video. */
 const referenceBitrate = 2_000_000;
 const referencePixels = 1280 * 720 * 24;
 const audioBitrate = 128_000;
@@ -17,7 +19,7 @@ const maxBitrate = 20_000_000;
 
 export type HlsOptions = ReturnType<typeof parseOptions>;
 
-/** Durations are seconds, as callers say them. @throws ServiceError with what is wrong */
+/** Durations are seconds, as in REST. @throws ServiceError if an option is invalid */
 export function parseOptions(options: unknown, hasServerS3: boolean) {
   const parsed = hlsOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
@@ -37,7 +39,7 @@ export function parseOptions(options: unknown, hasServerS3: boolean) {
     s3: data.s3 ?? undefined,
   };
   if (read.s3 && !read.persistent)
-    throw new ServiceError('bad_request', 'Option s3 is for persistent streams only: the others are not kept');
+    throw new ServiceError('bad_request', 'Option s3 requires persistent: true, because other streams are not stored');
   if (read.s3 && hasServerS3) throw new ServiceError('bad_request', conflictMessages.credentials);
   return read;
 }
@@ -57,7 +59,7 @@ export function segmentTimings({
   return { times: { target, partTarget: lowLatency ? part : undefined, partsPerSegment: perSegment / perPart }, partDuration: part };
 }
 
-/** Bits per second: what a picture needs grows more slowly than its size. */
+/** Bits per second. The bit rate of video grows more slowly than its frame size. */
 export function bitratesOf({ width, height, framerate }: Pick<HlsOptions, 'width' | 'height' | 'framerate'>): {
   video: number;
   audio: number;
@@ -66,7 +68,7 @@ export function bitratesOf({ width, height, framerate }: Pick<HlsOptions, 'width
   return { video: Math.min(maxBitrate, Math.max(minBitrate, video)), audio: audioBitrate };
 }
 
-/** As callers see them: without the keys of S3, and without those whom it receives, which may change. */
+/** Options as REST returns them: without S3 keys, and without origins, which may change. */
 export function publicOptions({ s3, origins: _, ...shown }: HlsOptions) {
   return s3 ? { ...shown, s3: shownPlace(s3) } : shown;
 }

@@ -1,4 +1,4 @@
-// Streams that a process left when it ended: those that were to be kept become recordings, the others go.
+// Orphaned streams of ended processes: saves persistent ones as recordings and deletes the others.
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../common/log.ts';
@@ -37,7 +37,7 @@ export class OrphanedStreams {
     this.#options = options;
   }
 
-  /** Now, and once more when it is certain that nobody works on the rest. Never fails. */
+  /** Runs now, and again when no process can be working on the rest. Never rejects. */
   async start(): Promise<void> {
     const fresh = await this.recover();
     if (fresh > 0 && !this.#closed) this.#again = new Timer(heartbeatTimeoutMs, () => void this.recover());
@@ -48,7 +48,7 @@ export class OrphanedStreams {
     this.#again?.stop();
   }
 
-  /** @returns how many are left to those who may still work on them. Never fails. */
+  /** @returns the number of streams that another process may still be writing. Never rejects. */
   async recover(): Promise<number> {
     const { resources, isRunning, log } = this.#options;
     let fresh = 0;
@@ -58,24 +58,24 @@ export class OrphanedStreams {
       try {
         if (!(await this.#recoverOne(id))) fresh += 1;
       } catch (error) {
-        // Another node with the same folder was faster, where it is gone.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') log.error({ err: error, recording: id }, 'a stream cannot be recovered');
+        // ENOENT: another node with the same folder was faster.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') log.error({ err: error, recording: id }, 'could not recover stream');
       }
     }
-    await this.#resumeUploads().catch((error: unknown) => log.error({ err: error }, 'uploads of streams cannot go on'));
+    await this.#resumeUploads().catch((error: unknown) => log.error({ err: error }, 'could not resume uploads of streams'));
     return fresh;
   }
 
   /**
-   * Of a stream of this process that could not be finished: what its playlist on disk names becomes a recording, the rest makes room for that.
-   * @returns its folder; undefined where there is nothing to keep @throws Error where the disk refuses
+   * Saves a stream of this process that could not be finished: the files that its playlist on disk lists become a recording, the other
+   * files are deleted. @returns its folder; undefined if no media exists @throws Error if the disk write fails
    */
   async keep(id: string): Promise<string | undefined> {
     const found = await readStreamReport(join(streamsFolder(this.#options.resources), id));
     return found && (await this.#keepListed(id, found.report, this.#options.now()));
   }
 
-  /** @returns false where somebody may still work on it */
+  /** @returns false if another process may still be writing it */
   async #recoverOne(id: string): Promise<boolean> {
     const { resources, log, now } = this.#options;
     const folder = join(streamsFolder(resources), id);
@@ -83,15 +83,15 @@ export class OrphanedStreams {
     const touched = found?.touched ?? (await stat(folder)).mtimeMs;
     if (now() - touched < heartbeatTimeoutMs) return false;
     if (found && (await this.#keepListed(id, found.report, touched))) {
-      log.info({ recording: id }, 'a stream that a crash left was kept');
+      log.info({ recording: id }, 'recovered orphaned stream');
     } else {
       await rm(folder, { recursive: true, force: true });
-      log.info({ recording: id }, 'a stream that a crash left was removed');
+      log.info({ recording: id }, 'deleted orphaned stream');
     }
     return true;
   }
 
-  /** `end`: milliseconds since 1970, where the report does not say. */
+  /** `end`: milliseconds since 1970, used if the report has no end. */
   async #keepListed(id: string, report: Report, end: number): Promise<string | undefined> {
     const { resources } = this.#options;
     const folder = join(streamsFolder(resources), id);
@@ -107,7 +107,7 @@ export class OrphanedStreams {
     return kept;
   }
 
-  /** Uploads whose process ended before everything was there. */
+  /** Resumes uploads of streams whose process ended before all files were uploaded. */
   async #resumeUploads(): Promise<void> {
     const { uploads, resources, isRunning } = this.#options;
     for (const id of await uploads.orphaned('hls')) {
@@ -132,7 +132,7 @@ async function foldersIn(path: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory() && recordingIdSchema.safeParse(entry.name).success).map(({ name }) => name);
 }
 
-/** The files that belong to a kept stream: what its playlist names, and what names it. Undefined where it has none. */
+/** Files of a persistent stream: those that its playlist lists, and the playlists. Undefined if it has no playlist. */
 async function listedFiles(folder: string): Promise<Set<string> | undefined> {
   const text = await readFile(join(folder, mediaName), 'utf8').catch(() => undefined);
   if (text === undefined || !(await exists(join(folder, multivariantName)))) return undefined;

@@ -1,23 +1,26 @@
-// When what was captured is seen and heard: a fixed while later, and a little more for a source that is late.
+// Playout schedule: captured media is played after a fixed delay, with extra delay for a late source.
 import { TrackClock } from '../rtp/track-clock.ts';
 
-/** Milliseconds from capture to playout where arrival is steady: time for the network and for decoding. */
+/** Milliseconds from capture to playout at constant arrival: time for network and decoding. */
 export const playoutDelay = 350;
-/** Milliseconds that a missing packet is waited for. Pictures are sent again; lost sound does not come any more, it is only out of order. */
+/**
+ * Milliseconds to wait for a missing packet. Video is retransmitted; audio packets are only reordered, because lost ones are not sent
+ * again.
+ */
 export const jitterBufferDelay = { picture: 200, sound: 100 } as const;
-/** Milliseconds that a source may be late beyond it. */
+/** Maximum extra milliseconds for a late source. */
 const maxExtra = 1500;
-/** Milliseconds of them for its pictures, so that there is time to send packets again: those that are later yet are seen when they come. */
+/** Maximum extra milliseconds for its video, so that retransmissions can arrive. Later frames are shown when they arrive. */
 const maxExtraForPictures = 150;
-/** Added to what is missing, in milliseconds. */
+/** Milliseconds added to the measured lateness. */
 const spare = 30;
-/** One change is waited for before another: what was late together is late once. */
+/** Milliseconds to wait after a change before the next one: packets that were late together count once. */
 const settling = 500;
-/** Milliseconds after which a source that is early again gets less, and how early it may stay. */
+/** Milliseconds after which the delay of an early source shrinks, and how early it may stay. */
 const period = 20_000;
 const earlyEnough = 80;
 
-/** Of the tracks of one source, which stay together. Times are milliseconds. */
+/** Playout delay shared by the tracks of one source. Times are milliseconds. */
 export class PlayoutDelay {
   #extra = 0;
   #changed = Number.NEGATIVE_INFINITY;
@@ -27,12 +30,12 @@ export class PlayoutDelay {
     return playoutDelay + this.#extra;
   }
 
-  /** `margin`: how long before its turn sound came; below 0 it came too late. */
+  /** `margin`: milliseconds between arrival and playout of audio; negative if it arrived too late. */
   came(margin: number, now: number): void {
     this.#came(margin, now, maxExtra);
   }
 
-  /** The same of a picture. */
+  /** The same for a frame. */
   pictureCame(margin: number, now: number): void {
     this.#came(margin, now, maxExtraForPictures);
   }
@@ -51,10 +54,10 @@ export class PlayoutDelay {
   }
 }
 
-/** A difference from arrival, in milliseconds, that no network makes: the source counts anew. */
+/** Milliseconds of difference from arrival that no network causes: the source restarted its timestamps. */
 const maxDifference = 5000;
 
-/** Says of the timestamps of one track when they are due. Times are milliseconds since 1970. */
+/** Maps the timestamps of one track to playout times. Times are milliseconds since 1970. */
 export class TrackTiming {
   readonly #clockRate: number;
   readonly #delay: PlayoutDelay;
@@ -72,7 +75,7 @@ export class TrackTiming {
     this.#clock.arrived(timestamp, time);
   }
 
-  /** From a sender report. */
+  /** From an RTCP sender report. */
   reported(timestamp: number, time: number): void {
     this.#clock.reported(timestamp, time);
   }

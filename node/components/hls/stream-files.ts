@@ -1,4 +1,4 @@
-// The files of a stream: parts read out of segments, segments that viewers still load when they left the playlist, and what a crash left.
+// Files of a stream: reads parts from segments, and keeps segments for a while after they leave the playlist.
 import { constants } from 'node:fs';
 import { open, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { Part, Segment } from './playlist/playlist.ts';
 
 type Leaving = { segment: Segment; until: number };
 
-/** Bytes of parts that are held at once: many viewers load the same at the same moment. */
+/** Bytes of cached parts: many viewers load the same part at the same moment. */
 const maxHeld = 16 * 1024 * 1024;
 
 export class StreamFiles {
@@ -19,7 +19,7 @@ export class StreamFiles {
   #heldBytes = 0;
   readonly #leaving: Leaving[] = [];
 
-  /** `folder`: absolute path. `keep`: whether segments stay when viewers have no use for them any more. */
+  /** `folder`: absolute path. `keep`: true if segments are stored permanently. */
   constructor(folder: string, { log, keep }: { log: Log; keep: boolean }) {
     this.#folder = folder;
     this.#log = log;
@@ -30,12 +30,12 @@ export class StreamFiles {
     return this.#folder;
   }
 
-  /** Everything is there from now on. */
+  /** The files were moved to this folder. */
   moved(folder: string): void {
     this.#folder = folder;
   }
 
-  /** Bytes of a part. @throws Error where the disk refuses */
+  /** Bytes of a part. @throws Error if the disk read fails */
   async part(segment: number, { offset, length }: Part): Promise<Buffer> {
     const key = `${segment}.${offset}`;
     const held = this.#held.get(key);
@@ -51,12 +51,12 @@ export class StreamFiles {
     return bytes;
   }
 
-  /** Cuts off what nobody was told of. Never fails. */
+  /** Truncates a segment to the bytes that were announced. Never rejects. */
   async cut({ number, bytes }: Segment): Promise<void> {
     await truncate(join(this.#folder, segmentName(number)), bytes).catch((error: unknown) => this.#tell(error));
   }
 
-  /** These left the playlist: viewers may load them until then (milliseconds of any clock that does not go back). */
+  /** These segments left the playlist: viewers may load them until then (milliseconds of any monotonic clock). */
   leave(segments: readonly Segment[], until: number): void {
     for (const segment of segments) this.#leaving.push({ segment, until });
   }
@@ -65,7 +65,7 @@ export class StreamFiles {
     return this.#leaving.some(({ segment }) => segment.number === number);
   }
 
-  /** Removes what is over. Never fails. */
+  /** Deletes expired files. Never rejects. */
   async sweep(now: number): Promise<void> {
     while ((this.#leaving[0]?.until ?? Number.POSITIVE_INFINITY) <= now) {
       const { segment } = this.#leaving.shift() as Leaving;
@@ -84,7 +84,7 @@ export class StreamFiles {
   }
 
   #tell(error: unknown): void {
-    this.#log.warn({ err: error }, 'a file of a stream cannot be changed');
+    this.#log.warn({ err: error }, 'could not change file of stream');
   }
 }
 
@@ -92,7 +92,7 @@ async function readBytes(path: string, offset: number, length: number): Promise<
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, offset);
-    if (bytesRead < length) throw new Error('A part is not there in full');
+    if (bytesRead < length) throw new Error('A part is incomplete');
     return buffer;
   } finally {
     await file.close();

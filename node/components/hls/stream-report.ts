@@ -1,4 +1,4 @@
-// report.json of a stream: what it is, and, by the time of the file, whether somebody is at work on it.
+// report.json of a stream: describes it, and serves as heartbeat by its modification time.
 import { readFile, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../common/log.ts';
@@ -6,7 +6,7 @@ import { Timer } from '../../common/timer.ts';
 import { type Report, readReport } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 
-/** The report is touched so often, in milliseconds. */
+/** Milliseconds between two heartbeats (utimes of the report). */
 const touchInterval = 2000;
 
 export class StreamReport {
@@ -23,18 +23,18 @@ export class StreamReport {
     this.#keepTouching();
   }
 
-  /** @throws Error where the disk refuses */
+  /** @throws Error if the disk write fails */
   static async create(folder: string, report: Report, log: Log): Promise<StreamReport> {
     await writeReportFile(folder, report);
     return new StreamReport(folder, report, log);
   }
 
-  /** Writes it for the last time. Never fails. */
+  /** Writes it for the last time. Never rejects. */
   async finish(change: Partial<Report>): Promise<void> {
     this.close();
     this.#report = { ...this.#report, ...change };
     await writeReportFile(this.#folder, this.#report).catch((error: unknown) => {
-      this.#log.error({ err: error }, 'the report of a stream cannot be written');
+      this.#log.error({ err: error }, 'could not write stream report');
     });
   }
 
@@ -46,14 +46,14 @@ export class StreamReport {
   #keepTouching(): void {
     this.#touch = new Timer(touchInterval, () => {
       const now = new Date();
-      // Where the disk does not even take this, the stream itself fails.
+      // If this fails, the disk also fails the stream itself.
       utimes(join(this.#folder, reportName), now, now).catch(() => {});
       if (!this.#closed) this.#keepTouching();
     });
   }
 }
 
-/** `touched`: milliseconds since 1970. @returns undefined where there is none that can be read */
+/** `touched`: milliseconds since 1970. @returns undefined if no valid report exists */
 export async function readStreamReport(folder: string): Promise<{ report: Report; touched: number } | undefined> {
   try {
     const path = join(folder, reportName);

@@ -1,4 +1,4 @@
-// One composed stream: what its processes write becomes playlists for viewers, and what is kept of it.
+// Composed stream: turns the output of its composer processes into playlists, live and stored.
 import { join } from 'node:path';
 import { ServiceError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
@@ -15,26 +15,26 @@ export type StreamOptions = {
   log: Log;
   folder: string;
   times: PlaylistTimes;
-  /** Milliseconds that viewers can go back; null = to the beginning. */
+  /** Milliseconds that viewers can seek back; null for the whole stream. */
   window: number | null;
   picture: { width: number; height: number; framerate: number };
-  /** Bits per second that it is made for. */
+  /** Nominal bits per second. */
   bitrate: number;
   /** Number of its first segment. */
   firstSegment: number;
-  /** Of a persistent stream. */
+  /** Set for a persistent stream. */
   archive: VodWriter | undefined;
   onPlayable: () => void;
   now: () => number;
 };
 
-/** Of the peak of a stream over what it is made for, before it is measured. */
+/** Peak bit rate relative to the nominal one, until it is measured. */
 const peakFactor = 1.5;
-/** Share of the longest part that all but the last of a segment last (RFC 8216bis, section 4.4.4.9). */
+/** Minimum duration of all parts but the last of a segment, as a share of the part target (RFC 8216bis, section 4.4.4.9). */
 const minPartFill = 0.85;
-/** Segments after which a measurement says something. */
+/** Number of segments that a measurement requires. */
 const measuredAfter = 3;
-/** Seconds for which caches may keep what never changes: names of segments do not come again. */
+/** Seconds for which caches may keep immutable files: segment names are never reused. */
 const keepFiles = 24 * 3600;
 const immutable = { 'cache-control': `max-age=${keepFiles}, immutable` };
 
@@ -46,7 +46,7 @@ export class Stream {
   readonly #inits = new Set<string>();
   readonly #first: number;
   #codecs: string | undefined;
-  /** A part that is shown with what follows. */
+  /** A short part that is published together with the next one. */
   #held: NewPart | undefined;
   #playable = false;
   #segments = 0;
@@ -64,18 +64,18 @@ export class Stream {
     return this.#files.folder;
   }
 
-  /** Requests that wait for what comes next. */
+  /** Number of waiting requests. */
   get waiting(): number {
     return this.#playlist.waiting;
   }
 
-  /** What the next process begins with. */
+  /** First segment and init file name of the next process. */
   next(): { firstSegment: number; init: string } {
     const { last } = this.#window;
     return { firstSegment: last ? last.number + 1 : this.#first, init: `init-${this.#inits.size}-${this.#first}.mp4` };
   }
 
-  /** A process has written this file, and makes parts from here. */
+  /** A process has written this init segment and adds parts from here. */
   begin(init: string, codecs: string): void {
     this.#inits.add(init);
     this.#codecs ??= codecs;
@@ -86,7 +86,7 @@ export class Stream {
   add(part: NewPart): void {
     if (this.#ended) return;
     this.#addHeld();
-    // Only the end of its process makes a short one: shown before that is known it would have to be followed by another.
+    // Only the end of its process shortens a part. Published at once, it might have to be followed by another part.
     if (part.duration < minPartFill * (this.#options.times.partTarget ?? 0)) {
       this.#held = part;
       return;
@@ -95,32 +95,32 @@ export class Stream {
     this.#playlist.changed();
   }
 
-  /** The process is gone: what it was at ends with what it has told of. Never fails. */
+  /** The process ended: its last segment ends with the last reported part. Never rejects. */
   async interrupted(): Promise<void> {
     await this.#finishLast();
     this.#playlist.changed({ interrupted: true });
   }
 
-  /** Nothing more comes. Never fails. */
+  /** Ends the stream. Never rejects. */
   async end(): Promise<void> {
     if (this.#ended) return;
-    // Not as where it is interrupted: who waits is to be told at once that this is the end.
+    // Unlike an interruption, the end must reach waiting requests at once.
     await this.#finishLast();
     this.#ended = true;
     this.#playlist.end();
   }
 
-  /** Everything is in another folder from now on. */
+  /** All files were moved to this folder. */
   moved(folder: string): void {
     this.#files.moved(folder);
   }
 
-  /** Its files go. Never fails. */
+  /** Deletes its files. Never rejects. */
   remove(): Promise<void> {
     return this.#files.removeAll();
   }
 
-  /** What it was like as a whole; undefined where there was nothing of it. */
+  /** Properties of the whole stream; undefined if it has no media. */
   summary(): Variant | undefined {
     return this.#window.rates && this.#variant(true);
   }
@@ -178,7 +178,7 @@ export class Stream {
       const variant = this.#variant(true);
       if (variant) archive?.addSegment(finished, variant);
     }
-    // Whoever has a playlist with them may still load them (RFC 8216bis, section 6.2.2).
+    // Viewers that have a playlist with these segments may still load them (RFC 8216bis, section 6.2.2).
     if (removed.length > 0) this.#files.leave(removed, now() + this.#window.duration + this.#options.times.target);
     void this.#files.sweep(now());
     if (!this.#playable && this.#playlist.playable) {
@@ -187,7 +187,7 @@ export class Stream {
     }
   }
 
-  /** `measured`: by what is there alone. */
+  /** `measured`: uses measured bit rates only. */
   #variant(measured = false): Variant | undefined {
     const codecs = this.#codecs;
     if (codecs === undefined) return undefined;
@@ -199,6 +199,6 @@ export class Stream {
   }
 
   #missing(file: string): ServiceError {
-    return new ServiceError('not_found', `There is no file ${file} of this stream`);
+    return new ServiceError('not_found', `This stream has no file ${file}`);
   }
 }

@@ -1,18 +1,18 @@
-// Whether this machine can carry more decoding and encoding: refused at the door, it does not make what runs stutter.
+// Admission control: rejects components for which the node has no CPU capacity, so that running ones are not disturbed.
 import { ServiceError } from '../../common/errors.ts';
 
-/** Share of all cores that stays free for forwarding media. */
+/** Share of all cores that is reserved for forwarding media. */
 const reserve = 0.1;
-/** Seconds, told to who is refused. */
+/** Seconds in Retry-After of a rejection. */
 const retryAfter = 10;
 
-/** `budget`: cores that may be used by estimate. `busy`: share of all cores in use now. */
+/** `budget`: cores that may be reserved by estimates. `busy`: share of all cores in use now. */
 export type CpuBudget = { budget: number; cores: number; busy: number };
 
 /** Idempotent. */
 export type ReleaseBudget = () => void;
 
-/** What all components of a node take together. `what` in sentences: e.g. `one more stream`. */
+/** CPU budget of all components of a node. `what` completes messages, for example `one more stream`. */
 export class Admission {
   readonly #machine: () => CpuBudget;
   readonly #shares = new Set<{ cores: number }>();
@@ -21,31 +21,31 @@ export class Admission {
     this.#machine = machine;
   }
 
-  /** Cores that are taken, by estimate. */
+  /** Reserved cores, by estimate. */
   get taken(): number {
     return [...this.#shares].reduce((sum, each) => sum + each.cores, 0);
   }
 
-  /** @throws ServiceError `unavailable` where so many more cores would be too many by estimate */
+  /** @throws ServiceError `unavailable` if the estimate exceeds the budget */
   requireBudget(what: string, cores: number): void {
     const { taken } = this;
     const { budget } = this.#machine();
-    // Sums of estimates are not exact.
+    // Tolerance for floating-point sums.
     if (taken + cores <= budget + 1e-9) return;
     refuse(
-      `This node cannot carry ${what}: components may use ${round(budget)} cores, ${round(taken)} are in use and ${round(cores)} would be needed`,
+      `This node has no capacity for ${what}: ${round(cores)} cores are required, and ${round(taken)} of ${round(budget)} are reserved`,
     );
   }
 
-  /** @throws ServiceError `unavailable` where so many cores are not idle now, whoever uses them */
+  /** @throws ServiceError `unavailable` if fewer cores are idle now, whatever uses them */
   requireIdleCpu(what: string, cores: number): void {
     const cpuBudget = this.#machine();
     const idle = Math.max(0, cpuBudget.cores * (1 - reserve - cpuBudget.busy));
     if (cores > idle)
-      refuse(`This node is too busy for ${what}: ${round(idle)} of ${cpuBudget.cores} cores are free and ${round(cores)} would be needed`);
+      refuse(`This node is too busy for ${what}: ${round(idle)} of ${cpuBudget.cores} cores are idle and ${round(cores)} are required`);
   }
 
-  /** Counts them from here, whatever the machine can carry. */
+  /** Reserves cores unconditionally. */
   take(cores: number): ReleaseBudget {
     const share = { cores };
     this.#shares.add(share);

@@ -1,4 +1,4 @@
-// A process of one component that works on media: forked, spoken with, watched, and ended for certain.
+// Component process: forks a sandboxed process, exchanges messages, monitors it and guarantees its end.
 import { type ChildProcess, fork } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
@@ -20,41 +20,41 @@ export type ComponentProcessOptions<Report> = {
   reportSchema: z.ZodType<Report>;
   onReport: (report: Report) => void;
   /**
-   * It is gone, for whatever reason; called once, also after end(). `reason` is a sentence, `tracks` are those (markTrack()) that it was at
-   * work on; where it was killed for its memory those that it most likely grew for, and none where all processes together had too much.
+   * The process has ended; called once, also after end(). `reason` is the message. `tracks` are those marked with markTrack(); if it
+   * exceeded its memory limit, those that most likely caused the growth; none if all processes together exceeded the limit.
    */
   onExit: (reason: string, tracks: number[]) => void;
-  /** Absolute paths of folders that it may read, and that it may also write to; else it reads its own program alone. */
+  /** Absolute paths of folders with read or write permission; otherwise it can only read its program. */
   reads?: readonly string[];
   writes?: readonly string[];
-  /** How nice it is to other processes (setpriority(2)). */
+  /** Nice value of its scheduling priority (setpriority(2)). */
   niceness?: number;
-  /** Bytes of memory that it may have, all in all; less where the container is small. */
+  /** Memory limit in bytes; lower in a small container. */
   maxMemory?: number;
-  /** Milliseconds without a sign of life after which it hangs. */
+  /** Milliseconds without a heartbeat after which it counts as hanging. */
   silence?: number;
 };
 
 const defaultMaxMemory = 1024 * 1024 * 1024;
-/** Forwarding media comes first. */
+/** Forwarding media has priority. */
 const defaultNiceness = 5;
-/** What an av process may read: programs and the font, nothing else of the checkout or image. */
+/** A component process can only read programs and the font, nothing else of the checkout or image. */
 const root = join(import.meta.dirname, '../../..');
 const programs = [join(root, 'node'), join(root, 'node_modules'), join(root, 'package.json'), '/usr/share/fonts'];
-/** Where what its programs were compiled to is kept: not where this process has its own, which it could change there. */
+/** Compile cache of component processes: separate from that of the node, which they could otherwise modify. */
 const compiledFolder = 'components';
-/** Megabytes of JavaScript among them. */
+/** Maximum JavaScript heap in megabytes. */
 const maxHeap = 256;
 const defaultSilence = 6000;
-/** Milliseconds for a process to start, and until its first sign of life: its program is read first, which takes a while on a busy machine. */
+/** Milliseconds for a process to start, until its first heartbeat: loading its program takes long on a busy CPU. */
 export const startTimeoutMs = 15_000;
-/** Milliseconds for signs of life that wait behind a busy moment of this process. */
+/** Milliseconds to wait for a heartbeat that may be queued, because this process was blocked itself. */
 const secondLook = 500;
-/** Lines of its errors that are logged. */
+/** Maximum of stderr lines that are logged. */
 const maxLines = 100;
 
-const tooMuchMemory = 'It used too much memory';
-const tooMuchTogether = 'It used most of the memory of all components, which was too much';
+const tooMuchMemory = 'The process exceeded its memory limit';
+const tooMuchTogether = 'The process used the most memory when all components exceeded their limit';
 
 export class ComponentProcess<Command extends object, Report> {
   readonly #options: ComponentProcessOptions<Report>;
@@ -66,7 +66,7 @@ export class ComponentProcess<Command extends object, Report> {
   #unwatch: (() => void) | undefined;
   #silence: Timer | undefined;
   #waiting = 0;
-  /** Why it was killed. */
+  /** Reason for which it was killed. */
   #fault: string | undefined;
 
   constructor(options: ComponentProcessOptions<Report>) {
@@ -79,7 +79,7 @@ export class ComponentProcess<Command extends object, Report> {
     this.#child = fork(options.module, {
       execPath,
       execArgv,
-      // Of this process's environment, which holds secrets, nothing.
+      // The environment of the node contains secrets, so it is not inherited.
       env: Object.fromEntries(compiled.map((folder) => ['NODE_COMPILE_CACHE', folder])),
       stdio: ['ignore', 'ignore', 'pipe', 'ipc', this.#marks.file],
     });
@@ -90,15 +90,15 @@ export class ComponentProcess<Command extends object, Report> {
         this.#unwatch?.();
         const tracks = this.#marks.close();
         resolve();
-        const reason = this.#fault ?? (signal ? `It was ended by ${signal}` : `It ended with code ${code ?? 'unknown'}`);
+        const reason = this.#fault ?? (signal ? `The process was ended by ${signal}` : `The process exited with code ${code ?? 'unknown'}`);
         options.onExit(reason, this.#blamed(tracks));
       });
-      // It could not be started: then there is no exit.
+      // If it could not be started, there is no exit event.
       this.#child.once('error', (error) => {
         if (this.#child.pid !== undefined) return;
         this.#marks.close();
         resolve();
-        options.onExit(`It could not be started: ${error.message}`, []);
+        options.onExit(`Could not start the process: ${error.message}`, []);
       });
     });
     this.#child.on('message', (message) => this.#hear(message));
@@ -110,12 +110,12 @@ export class ComponentProcess<Command extends object, Report> {
     return this.#child.pid;
   }
 
-  /** @throws RangeError for what is larger than a message may be */
+  /** @throws RangeError if the message is too large */
   send(command: Command): void {
-    if (Buffer.byteLength(JSON.stringify(command)) > maxMessageBytes) throw new RangeError('A command is too large');
+    if (Buffer.byteLength(JSON.stringify(command)) > maxMessageBytes) throw new RangeError('The command exceeds the maximum message size');
     if (!this.#child.connected) return;
     if (this.#waiting >= maxWaitingMessages) {
-      this.#kill('It reads no commands');
+      this.#kill('The process stopped reading commands');
       return;
     }
     this.#waiting += 1;
@@ -124,15 +124,15 @@ export class ComponentProcess<Command extends object, Report> {
     });
   }
 
-  /** Takes its pipe away, at which it ends, and kills it where it does not. Resolves when it is gone. Idempotent. */
+  /** Closes its pipe, so that it exits, and kills it after the deadline. Resolves when it has ended. Idempotent. */
   async end(deadline: number): Promise<void> {
     if (this.#child.connected) this.#child.disconnect();
-    const killer = new Timer(deadline, () => this.#kill('It did not end in time'));
+    const killer = new Timer(deadline, () => this.#kill('The process did not exit in time'));
     await this.#gone;
     killer.stop();
   }
 
-  /** `marked`: what it was at work on when it ended. */
+  /** `marked`: tracks that were in progress at its end. */
   #blamed(marked: number[]): number[] {
     if (this.#fault === tooMuchMemory) return this.#growth.greatest();
     return this.#fault === tooMuchTogether ? [] : marked;
@@ -141,7 +141,7 @@ export class ComponentProcess<Command extends object, Report> {
   #hear(message: unknown): void {
     this.#watch();
     const parsed = this.#messageSchema.safeParse(message);
-    if (!parsed.success) this.#kill('It said what nobody understands');
+    if (!parsed.success) this.#kill('The process sent an invalid report');
     else if ('report' in parsed.data) this.#options.onReport(parsed.data.report);
   }
 
@@ -154,17 +154,17 @@ export class ComponentProcess<Command extends object, Report> {
       onTooMuch: (alone) => this.#kill(alone ? tooMuchMemory : tooMuchTogether),
     });
     try {
-      // Threads that it makes later take it from its first one (sched(7)).
+      // Threads that it creates later inherit the value of its first thread (sched(7)).
       setPriority(pid, niceness);
     } catch {
-      // It has ended already.
+      // It has already ended.
     }
   }
 
   #watch(silence = this.#options.silence ?? defaultSilence): void {
     this.#silence?.stop();
     this.#silence = new Timer(silence, () => {
-      this.#silence = new Timer(secondLook, () => this.#kill('It did not show life any more'));
+      this.#silence = new Timer(secondLook, () => this.#kill('The process stopped sending heartbeats'));
     });
   }
 
@@ -179,12 +179,12 @@ export class ComponentProcess<Command extends object, Report> {
     let lines = 0;
     createInterface({ input: this.#child.stderr }).on('line', (line) => {
       lines += 1;
-      if (lines <= maxLines) this.#options.log.warn({ pid: this.pid, line: line.slice(0, 500) }, 'an av process wrote an error');
+      if (lines <= maxLines) this.#options.log.warn({ pid: this.pid, line: line.slice(0, 500) }, 'component process wrote to stderr');
     });
   }
 }
 
-/** Node.js's permission model: what is not allowed here is refused, e.g. the environment of other processes in /proc, threads and children. */
+/** Permission model of Node.js: denies everything else, such as threads, child processes and environments of other processes in /proc. */
 function permissionsOf(
   { module, reads = [], writes = [] }: Pick<ComponentProcessOptions<never>, 'module' | 'reads' | 'writes'>,
   compiled: string[],
@@ -192,7 +192,7 @@ function permissionsOf(
   const written = [...writes, ...compiled];
   return [
     '--permission',
-    // node-av is one.
+    // node-av is an addon.
     '--allow-addons',
     '--disable-warning=SecurityWarning',
     ...[...programs, dirname(module), ...reads, ...written].map((path) => `--allow-fs-read=${path}`),

@@ -1,7 +1,7 @@
-// Tracks that a component goes on without: what broke its process once does not get at the next one.
+// Dropped tracks: excludes tracks that crashed the process of a component from the next process.
 import type { SubscribableTrack } from '../../rooms/interfaces.ts';
 
-/** Breaks of the tracks of one peer after which all its tracks are dropped: it would only publish another. */
+/** Crashes by tracks of one peer after which all its tracks are dropped, because it could publish more. */
 const maxBreaks = 2;
 
 export type TrackLimits = Record<SubscribableTrack['kind'], number>;
@@ -11,19 +11,19 @@ export class DroppedTracks {
   readonly #dropped = new Set<string>();
   readonly #breaks = new Map<string, number>();
 
-  /** `limits`: tracks of each kind that are received at once. */
+  /** `limits`: maximum of tracks of each media kind. */
   constructor(limits: TrackLimits) {
     this.#limits = limits;
   }
 
-  /** It broke the process. */
+  /** The track crashed the process. */
   drop(track: SubscribableTrack): void {
     this.#dropped.add(track.id);
     const source = sourceOf(track);
     this.#breaks.set(source, (this.#breaks.get(source) ?? 0) + 1);
   }
 
-  /** Those that may be received; `others` are too many. In their order. */
+  /** Selects tracks within the limits, in their order; `others` exceed them. */
   choose(tracks: readonly SubscribableTrack[]): { taken: SubscribableTrack[]; others: SubscribableTrack[] } {
     const allowed = tracks.filter((track) => !this.#dropped.has(track.id) && (this.#breaks.get(sourceOf(track)) ?? 0) < maxBreaks);
     const others = new Set([
@@ -40,11 +40,11 @@ export class DroppedTracks {
   }
 }
 
-/** The newest tracks of those who have the most, as many as are beyond the limit. */
+/** The newest tracks of the sources with the most tracks, as many as exceed the limit. */
 function greediest(tracks: readonly SubscribableTrack[], limit: number): SubscribableTrack[] {
   if (tracks.length <= limit) return [];
   const sources = [...Map.groupBy(tracks, sourceOf).values()];
-  // Each source's first track comes before anybody's second.
+  // The first track of every source precedes any second track.
   const fair = sources.flatMap((own) => own.map((track, turn) => ({ track, turn }))).sort((a, b) => a.turn - b.turn);
   return fair.slice(limit).map(({ track }) => track);
 }

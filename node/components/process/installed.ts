@@ -1,6 +1,6 @@
-// Whether the library that decodes and encodes is there: it is an optional dependency.
+// Detects the codec library, which is an optional dependency.
 
-/** It is looked for, not loaded: that happens in processes of components alone. */
+/** Only resolves the module: it is loaded in component processes only. */
 export function isFfmpegAvailable(): boolean {
   try {
     import.meta.resolve('node-av');

@@ -1,8 +1,8 @@
-// Bounds of what a node and an av process say to each other.
+// Limits of the IPC between a node and a component process.
 
-/** Bytes of a message as JSON. */
+/** Maximum bytes of a message as JSON. */
 export const maxMessageBytes = 256 * 1024;
-/** Messages that wait for the other side to read them. */
+/** Maximum of messages that wait to be read. */
 export const maxWaitingMessages = 1000;
-/** Milliseconds between two signs of life. */
+/** Milliseconds between two heartbeats. */
 export const heartbeatInterval = 1000;

@@ -1,38 +1,38 @@
-// Memory of av processes, watched from outside: what hangs or runs wild tells nothing of itself.
+// Memory watch: monitors component processes from outside, because a hanging process cannot report its memory.
 import { totalmem } from 'node:os';
 import { residentBytes } from '../../common/resident-memory.ts';
 
 export type Watched = {
   pid: number;
-  /** Bytes that it may have, all in all. */
+  /** Memory limit in bytes. */
   limit: number;
-  /** It holds so many now. */
+  /** Called with the current memory. */
   onLook: (bytes: number) => void;
-  /** `alone`: it has more than its limit; else all together have too much, and it most. */
+  /** `alone`: true if it exceeds its limit; false if all processes together exceed theirs and it uses the most. */
   onTooMuch: (alone: boolean) => void;
 };
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two measurements. */
 const interval = 250;
-/** Shares of the container's memory: of one process, and of all of them together. */
+/** Share of the container's memory for one process, and for all of them together. */
 const shareOfOne = 1 / 2;
 const shareOfAll = 3 / 4;
 
 const watched = new Set<Watched>();
 let looking: NodeJS.Timeout | undefined;
 
-/** Bytes that the container may have; that of the machine where nothing bounds it. */
+/** Memory limit of the container, or memory of the host if there is none. */
 function containerMemory(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-/** The bytes that one process may have where `wanted` would be enough for it: a container that is full ends all of its processes. */
+/** Memory limit of a process that requests `wanted` bytes: lower in a small container, which would kill all its processes when full. */
 export function memoryLimit(wanted: number, container = containerMemory()): number {
   return Math.min(wanted, Math.floor(container * shareOfOne));
 }
 
-/** Who has too much; where all together do, the largest of them. `bytes`: resident, of each. */
+/** Processes above their limit, or the largest one if all together exceed theirs. `bytes`: resident memory of each. */
 export function findGreedy<Each extends { limit: number }>(bytes: ReadonlyMap<Each, number>, container = containerMemory()): Each[] {
   const greedy = [...bytes].filter(([{ limit }, size]) => size > limit).map(([each]) => each);
   const sum = [...bytes.values()].reduce((total, size) => total + size, 0);
@@ -43,7 +43,7 @@ export function findGreedy<Each extends { limit: number }>(bytes: ReadonlyMap<Ea
     .map(([each]) => each);
 }
 
-/** Calls back once at most. @returns ends it; idempotent */
+/** Calls back at most once. @returns a function that ends the watch; idempotent */
 export function watchMemory(each: Watched): () => void {
   watched.add(each);
   looking ??= setInterval(look, interval);

@@ -1,42 +1,42 @@
-// Keeps a process at work for a component: starts it, goes on with another where it crashes, and gives up where that happens again and again.
+// Process supervisor: starts the process of a component, restarts it after a crash, and fails after too many crashes.
 import { ServiceError } from '../../common/errors.ts';
 import type { ComponentHost, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { DroppedTracks, type TrackLimits } from './dropped-tracks.ts';
 import { RestartBudget } from './restarts.ts';
 
-/** One process, given up as a whole when it ends. It calls back as a crash only what nobody asked for, at most once. */
+/** One process, which is not reused after it ends. It reports an unrequested end as a crash, at most once. */
 export type SupervisedProcess = {
   readonly pid: number | undefined;
-  /** Resolves when tracks can come. @throws ServiceError */
+  /** Resolves when tracks can be added. @throws ServiceError */
   start(): Promise<void>;
   receive(tracks: readonly SubscribableTrack[]): void;
-  /** Idempotent; never fails. */
+  /** Idempotent; never rejects. */
   close(): Promise<void>;
 };
 
 export type ProcessCallbacks = {
-  /** It ended without being told to, while it was at work on these tracks. */
+  /** It crashed while it processed these tracks. */
   onCrashed: (reason: string, tracks: readonly string[]) => void;
-  /** A track broke it, or nearly: it goes on without. */
+  /** It dropped a track that failed or nearly crashed it. */
   onTrackBroken: (trackId: string, reason: string) => void;
-  /** What it works on is over for this reason, and another process would not do better. */
+  /** Its work failed for a reason that a restart would not fix. */
   onFailed: (reason: string) => void;
 };
 
-/** `Work`: what all its processes work on, one after the other. */
+/** `Work`: state that all its processes share, one after the other. */
 export type ProcessSupervisorOptions<Process extends SupervisedProcess, Work> = {
   host: Pick<ComponentHost, 'log' | 'crashed' | 'trackDropped'>;
-  /** What it is called in the log and in reasons, e.g. `recorder`. */
+  /** Name in logs and reasons, for example `recorder`. */
   name: string;
-  /** Of each line of the log. */
+  /** Fields of each log line. */
   facts: (work: Work) => Record<string, unknown>;
   /** Called once. @throws ServiceError */
   begin: () => Promise<Work>;
-  /** `careful`: it is to work on one track at a time where it can, so that its end says which one broke it. */
+  /** `careful`: process one track at a time if possible, so that a crash identifies its track. */
   make: (work: Work, callbacks: ProcessCallbacks, careful: boolean) => Process;
-  /** One is lost, also while this is being closed. Never fails. @returns what the next one has to wait for */
+  /** A process has crashed, possibly during close(). Never throws. @returns a promise that the restart waits for */
   onCrashed: (work: Work) => Promise<void> | undefined;
-  /** Whether one that cannot be started again is one more crash, not the end. */
+  /** True if a failed restart counts as another crash, instead of ending the component. */
   persistent?: boolean;
   limits: TrackLimits;
 };
@@ -45,9 +45,9 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
   readonly #options: ProcessSupervisorOptions<Process, Work>;
   readonly #restarts = new RestartBudget();
   readonly #dropped: DroppedTracks;
-  /** Of whom was told that there are too many. */
+  /** Tracks whose rejection has been reported. */
   readonly #told = new Set<string>();
-  /** Of which one broke the process before, as far as is known. */
+  /** Tracks of which one may have caused the last crash. */
   #suspects: readonly string[] = [];
   #work: Work | undefined;
   #process: Process | undefined;
@@ -60,12 +60,12 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     this.#dropped = new DroppedTracks(options.limits);
   }
 
-  /** The one at work; in onCrashed the one that is lost. */
+  /** The running process; in onCrashed the crashed one. */
   get current(): Process | undefined {
     return this.#process;
   }
 
-  /** Undefined before it has begun. */
+  /** Undefined before begin(). */
   get work(): Work | undefined {
     return this.#work;
   }
@@ -74,7 +74,7 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     return this.#closing;
   }
 
-  /** Resolves when it is at work. @throws ServiceError */
+  /** Resolves when it is running. @throws ServiceError */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
@@ -86,13 +86,13 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     for (const { id } of others) {
       if (this.#told.has(id)) continue;
       this.#told.add(id);
-      this.#options.host.trackDropped(id, `The ${this.#options.name} takes no more tracks`);
+      this.#options.host.trackDropped(id, `The ${this.#options.name} accepts no more tracks`);
     }
     for (const id of this.#told) if (!tracks.some((track) => track.id === id)) this.#told.delete(id);
     this.#process?.receive(taken);
   }
 
-  /** Resolves when it is gone. Never fails. */
+  /** Resolves when the process has ended. Never rejects. */
   async close(): Promise<void> {
     this.#closing = true;
     await this.#starting?.catch(() => {});
@@ -109,7 +109,7 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     const { host, name, facts, make } = this.#options;
     let started = false;
     const callbacks: ProcessCallbacks = {
-      // Before it has started, start() says so.
+      // A crash during start() rejects start().
       onCrashed: (reason, tracks) => {
         if (started) this.#crashed(work, reason, tracks);
       },
@@ -135,14 +135,14 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     this.#options.host.trackDropped(trackId, reason);
   }
 
-  /** The track that broke the process, where that is known; it is dropped. */
+  /** The track that caused the crash, if known; it is dropped. */
   #blame(tracks: readonly string[], reason: string): string | undefined {
     const both = tracks.filter((track) => this.#suspects.includes(track));
     this.#suspects = both.length > 0 ? both : tracks;
     const [culprit, ...others] = this.#suspects;
     if (culprit === undefined || others.length > 0) return undefined;
     this.#suspects = [];
-    this.#drop(culprit, `It broke the ${this.#options.name}: ${reason}`);
+    this.#drop(culprit, `Track crashed the ${this.#options.name}: ${reason}`);
     return culprit;
   }
 
@@ -152,24 +152,24 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     this.#process = undefined;
     if (this.#closing) return;
     const culprit = this.#blame(tracks, reason);
-    // Who broke it does not break it again: the others have their restarts.
+    // A crash with a known track does not count, because that track is dropped.
     if (culprit === undefined && !this.#restarts.take(performance.now())) {
-      host.log.error({ ...facts(work), reason }, `the ${name} crashed again`);
+      host.log.error({ ...facts(work), reason }, `${name} crashed too often`);
       this.#giveUp(`The ${name} crashed too often: ${reason}`);
       return;
     }
-    host.log.warn({ ...facts(work), reason, track: culprit }, `the ${name} crashed: started again`);
+    host.log.warn({ ...facts(work), reason, track: culprit }, `${name} crashed, restarting`);
     this.#starting = this.#restart(work, ready);
   }
 
-  /** Never fails. */
+  /** Never rejects. */
   async #restart(work: Work, ready: Promise<void> | undefined): Promise<void> {
     const { name, persistent } = this.#options;
     try {
       await ready;
       await this.#launch(work);
     } catch (error) {
-      const problem = error instanceof ServiceError ? error.message : `The ${name} could not be started`;
+      const problem = error instanceof ServiceError ? error.message : `Could not start the ${name}`;
       if (persistent && !this.#closing) this.#crashed(work, problem, []);
       else this.#giveUp(problem);
     }

@@ -1,16 +1,16 @@
-// The tracks of a room on their way to one process: each is subscribed, told to the process, and flows once that is ready for it.
+// Track feed of a component process: subscribes the process to tracks of the room, and starts RTP when the process is ready.
 import type { ComponentHost, EgressTrack, RtpAddress, RtpEgress, SubscribableTrack } from '../../rooms/interfaces.ts';
 
 export type TrackFeedOptions<Taken extends SubscribableTrack> = {
   host: Pick<ComponentHost, 'log' | 'openOutput'>;
-  /** Whether the process can make something of it; asked once for each that comes. */
+  /** True if the process supports the track; called once per track. */
   takes: (track: SubscribableTrack) => track is Taken;
-  /** The process makes itself ready for RTP of this track. @returns the number that it is told apart by: the process says added() with it */
+  /** Announces RTP of this track to the process, which responds with added(). @returns the number that identifies the track */
   add: (track: Taken, rtp: EgressTrack) => number;
   remove: (number: number) => void;
 };
 
-/** `number` is undefined while the track is being subscribed, and where it is not taken. */
+/** `number` is undefined while subscribing, and for unsupported tracks. */
 type Entry = { number: number | undefined };
 
 const loopback = '127.0.0.1';
@@ -18,7 +18,7 @@ const loopback = '127.0.0.1';
 export class TrackFeed<Taken extends SubscribableTrack> {
   readonly #options: TrackFeedOptions<Taken>;
   readonly #output: RtpEgress;
-  /** By track. One that went and came again has another entry, also while the first is still being subscribed. */
+  /** By track. A track that was removed and added again has another entry, also while the first is being subscribed. */
   readonly #tracks = new Map<string, Entry>();
   #stopped = false;
 
@@ -27,12 +27,12 @@ export class TrackFeed<Taken extends SubscribableTrack> {
     this.#output = options.host.openOutput();
   }
 
-  /** To be called once, before receive(): RTP goes to this port of loopback. @returns where feedback about it goes. @throws ServiceError */
+  /** Call once, before receive(): RTP is sent to this port of loopback. @returns the address for RTCP feedback. @throws ServiceError */
   connect(port: number): Promise<RtpAddress> {
     return this.#output.connect({ ip: loopback, port });
   }
 
-  /** These tracks and no others from here. */
+  /** Replaces the set of tracks. */
   receive(tracks: readonly SubscribableTrack[]): void {
     if (this.#stopped) return;
     const wanted = new Set(tracks.map(({ id }) => id));
@@ -40,21 +40,21 @@ export class TrackFeed<Taken extends SubscribableTrack> {
     for (const track of tracks) if (!this.#tracks.has(track.id)) void this.#add(track);
   }
 
-  /** The process takes RTP of the track with this number from here. */
+  /** The process is ready for RTP of the track with this number. */
   added(number: number): void {
     const [trackId] = [...this.#tracks].find(([, each]) => each.number === number) ?? [];
     if (trackId === undefined) return;
     this.#output
       .resume(trackId)
-      .catch((error: unknown) => this.#options.host.log.debug({ err: error, track: trackId }, 'a track ended before it flowed'));
+      .catch((error: unknown) => this.#options.host.log.debug({ err: error, track: trackId }, 'track ended before its first packet'));
   }
 
-  /** The tracks with these numbers, those of them that are still there. */
+  /** Ids of the tracks with these numbers, if they still exist. */
   named(numbers: readonly number[]): string[] {
     return [...this.#tracks].filter(([, { number }]) => number !== undefined && numbers.includes(number)).map(([trackId]) => trackId);
   }
 
-  /** Nothing comes or goes from here; what flows goes on. Idempotent. */
+  /** Ignores further changes; RTP of current tracks continues. Idempotent. */
   stop(): void {
     this.#stopped = true;
   }
@@ -74,12 +74,12 @@ export class TrackFeed<Taken extends SubscribableTrack> {
       const rtp = await this.#output.subscribe(track.id);
       const current = this.#tracks.get(track.id);
       if (current === entry && !this.#stopped) entry.number = add(track, rtp);
-      // What came again meanwhile is subscribed for that one.
+      // A track that was added again meanwhile keeps its subscription.
       else if (current === undefined || this.#stopped) this.#output.unsubscribe(track.id);
     } catch (error) {
-      // It ended meanwhile, or the media of the room did.
+      // The track or the room ended meanwhile.
       if (this.#tracks.get(track.id) === entry) this.#tracks.delete(track.id);
-      host.log.debug({ err: error, track: track.id }, 'a track could not be received');
+      host.log.debug({ err: error, track: track.id }, 'could not subscribe component to track');
     }
   }
 

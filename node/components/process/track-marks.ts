@@ -1,34 +1,34 @@
-// Which tracks a process is at work on, written where its parent can read it when the process is gone: a crash says nothing any more.
+// Track marks: shared memory in which a process marks the tracks in progress, so that its parent can read them after a crash.
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Number of the open file in the process. */
+/** File descriptor in the process. */
 export const marksFile = 4;
-/** Works that can be marked at once, each with the number of its track plus 1 in as many bytes; negative when it is done, 0 where none was. */
+/** Maximum of simultaneous marks. A slot is a number with the track plus 1; negative when the work is done, 0 if unused. */
 const slots = 256;
 const slotBytes = 8;
 
-/** The parent's end; without a place for the file nothing is known. */
+/** Parent side; without a file, no tracks are known. */
 export class MarksReader {
   readonly #file: number | undefined = openNameless();
 
-  /** For the process to inherit. */
+  /** To be inherited by the process. */
   get file(): number | 'ignore' {
     return this.#file ?? 'ignore';
   }
 
-  /** Tracks that are worked on, each once; between two works the one that was worked on last. Not after close(). */
+  /** Tracks in progress, without duplicates; between two, the last one. Not after close(). */
   read(): number[] {
     const numbers = this.#numbers();
     const marked = tracksOf(numbers);
-    // The first place is taken first.
+    // The first slot is used first.
     return marked.length > 0 ? marked : tracksOf(numbers.slice(0, 1).map((number) => -number));
   }
 
-  /** Reads for the last time. @returns tracks that were worked on, each once */
+  /** Reads for the last time. @returns tracks in progress, without duplicates */
   close(): number[] {
     const numbers = this.#numbers();
     if (this.#file !== undefined) closeSync(this.#file);
@@ -47,7 +47,7 @@ function tracksOf(numbers: readonly number[]): number[] {
   return [...new Set(numbers.filter((number) => number >= 1).map((number) => number - 1))];
 }
 
-/** In memory where the system has such a place. */
+/** Unlinked file, in memory if the system has a memory file system. */
 function openNameless(): number | undefined {
   for (const folder of ['/dev/shm', tmpdir()]) {
     const path = join(folder, `mediarooms-${randomUUID()}`);
@@ -56,7 +56,7 @@ function openNameless(): number | undefined {
       unlinkSync(path);
       return file;
     } catch {
-      // The next one.
+      // Tries the next folder.
     }
   }
   return undefined;
@@ -70,11 +70,11 @@ function write(slot: number, value: number): void {
   writeSync(marksFile, number, 0, slotBytes, slot * slotBytes);
 }
 
-/** To be called in the process. What this returns ends the work; where it is not called, the track is what the process ended at. */
+/** Process side. The returned function ends the mark; if the process ends before, the track counts as the cause. */
 export function markTrack(track: number): () => void {
   let slot = 0;
   while (taken.has(slot)) slot += 1;
-  // So many at once say nothing.
+  // With that many marks, the cause cannot be identified anyway.
   if (slot >= slots) return () => {};
   taken.add(slot);
   write(slot, track + 1);

@@ -1,4 +1,4 @@
-// Which codecs are recorded, and in which files.
+// Recorded codecs and their container formats.
 import { Av1Depacketizer } from '../rtp/av1.ts';
 import type { RtpDepacketizer, VideoDescription } from '../rtp/frame-assembler.ts';
 import { H264Depacketizer } from '../rtp/h264.ts';
@@ -7,7 +7,7 @@ import { Vp8Depacketizer } from '../rtp/vp8.ts';
 import { Vp9Depacketizer } from '../rtp/vp9.ts';
 import { type MatroskaTrack, opusHead } from './matroska.ts';
 
-/** By name of a track's encoding. WebM (its codecs are VP8, VP9, AV1, Opus) where that can be, as more players take it. */
+/** By encoding of a track. WebM if it supports the codec (VP8, VP9, AV1, Opus), because more players accept it. */
 const videoCodecs = {
   vp8: { codecId: 'V_VP8', docType: 'webm', format: () => new Vp8Depacketizer() },
   vp9: { codecId: 'V_VP9', docType: 'webm', format: () => new Vp9Depacketizer() },
@@ -36,7 +36,7 @@ export function videoTrack(encoding: RecordedVideo, { width, height, codecPrivat
   return { kind: 'video', docType, codecId, codecPrivate, width, height };
 }
 
-/** `first`: the first packet, which tells how long all are. */
+/** `first`: the first packet, whose duration all packets share. */
 export function opusTrack(first: Buffer, channels: number): MatroskaTrack {
   const defaultDuration = opusDuration(first) / 48;
   return { kind: 'audio', docType: 'webm', codecId: 'A_OPUS', codecPrivate: opusHead(channels), channels, defaultDuration };

@@ -1,6 +1,6 @@
-// EBML (RFC 8794): elements of Matroska written, and their heads read.
+// EBML (RFC 8794): writes Matroska elements and reads their heads.
 
-/** Ids of Matroska (RFC 9559) with their markers. */
+/** Element ids of Matroska (RFC 9559), including the length marker. */
 export const ids = {
   ebml: 0x1a45dfa3,
   docType: 0x4282,
@@ -45,9 +45,9 @@ export const ids = {
   cueClusterPosition: 0xf1,
 } as const;
 
-/** Bytes of a size as size8() writes it. */
+/** Bytes of a size that size8() writes. */
 export const sizeLength = 8;
-/** The size of an element that ends with its file (section 6.2). */
+/** Unknown size: the element extends to the end of the file (section 6.2). */
 export const unknownSize = Buffer.from([0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
 
 export function element(id: number, ...content: readonly Buffer[]): Buffer {
@@ -55,7 +55,7 @@ export function element(id: number, ...content: readonly Buffer[]): Buffer {
   return Buffer.concat([idBytes(id), shortSize(size), ...content]);
 }
 
-/** Its size has 8 bytes, so that it can be changed in place. */
+/** Element with a size of 8 bytes, which can be changed in place. */
 export function elementWithLongSize(id: number, ...content: readonly Buffer[]): Buffer {
   const size = content.reduce((sum, { length }) => sum + length, 0);
   return Buffer.concat([idBytes(id), size8(size), ...content]);
@@ -84,7 +84,7 @@ export function text(id: number, value: string): Buffer {
   return element(id, Buffer.from(value));
 }
 
-/** Nothing, of so many bytes in all (from 2 to 128). */
+/** Void element of `length` bytes in total (2 to 128). */
 export function voidElement(length: number): Buffer {
   return element(ids.void, Buffer.alloc(length - 2));
 }
@@ -107,9 +107,9 @@ function shortSize(size: number): Buffer {
   return size8(size);
 }
 
-export type Head = { id: number /** Undefined where it ends with its file. */; size: number | undefined; length: number };
+export type Head = { id: number /** Undefined if it extends to the end of the file. */; size: number | undefined; length: number };
 
-/** The id and size at the beginning of these bytes. @returns undefined where they are not there in full, or are none */
+/** Reads the id and size at the start of these bytes. @returns undefined if they are incomplete or invalid */
 export function readHead(bytes: Buffer): Head | undefined {
   const idLength = lengthOf(bytes[0]);
   if (idLength > 4 || bytes.length <= idLength) return undefined;
@@ -124,7 +124,7 @@ export function readHead(bytes: Buffer): Head | undefined {
   return { id: bytes.readUIntBE(0, idLength), size: unknown ? undefined : size, length: idLength + sizeBytes };
 }
 
-/** By the zeros that its first byte begins with. */
+/** Length by the number of leading zero bits. */
 function lengthOf(first: number | undefined): number {
   return first === undefined || first === 0 ? 9 : Math.clz32(first) - 23;
 }

@@ -1,10 +1,10 @@
-// Finishes a file of matroska.ts that was written to its end or only up to a crash: its duration, an index to seek by, and no half frame at its end.
+// Finishes a file of matroska.ts that is complete or ends at a crash: adds duration and index, and removes a partial frame at the end.
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { element, float, type Head, idBytes, ids, readHead, size8, sizeLength, uint8Element, unsigned, voidElement } from './ebml.ts';
 import { seekHeadReserve, trackNumber } from './matroska.ts';
 
-/** Milliseconds from its first frame to the end of its last; undefined where it holds no frame. */
+/** Milliseconds from the first frame to the end of the last; undefined if the file has no frame. */
 export type FinishedFile = { duration: number | undefined };
 
 type ElementPosition = Head & { at: number };
@@ -21,12 +21,12 @@ type Scan = {
 };
 
 const headBytes = 16;
-/** Of a cluster: its timestamp and the head of its first block. */
+/** Bytes read from a cluster: its timestamp and the head of its first block. */
 const clusterBeginning = 64;
-/** Milliseconds between two places to seek to. */
+/** Milliseconds between two cue points. */
 const cueInterval = 1000;
 
-/** Finishing twice changes nothing. @throws Error where the file cannot be read or written, or is none of ours */
+/** Idempotent. @throws Error if the file cannot be read or written, or was not written by matroska.ts */
 export async function finishMatroska(path: string): Promise<FinishedFile> {
   const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);
   try {
@@ -41,12 +41,12 @@ async function finish(file: FileHandle): Promise<FinishedFile> {
   if (size === 0) return { duration: undefined };
   const found = await scan(file, size);
   const { segment, last } = found;
-  if (!segment) throw new Error('It is no Matroska file');
+  if (!segment) throw new Error('Not a Matroska file');
   if (!last) return { duration: undefined };
   const blocks = await blocksOf(file, last, found.end);
   const duration = blocks.lastTime + (found.defaultDuration || blocks.lastInterval);
   if (found.finished) return { duration };
-  // What was cut off goes; where the cluster was whole this changes nothing.
+  // Removes a partial cluster; a complete one stays unchanged.
   await file.truncate(blocks.end);
   await file.write(size8(blocks.end - last.at - last.length), 0, sizeLength, last.at + last.length - sizeLength);
   if (found.durationAt !== undefined) await writeAt(file, float(ids.duration, duration), found.durationAt);
@@ -58,7 +58,7 @@ async function finish(file: FileHandle): Promise<FinishedFile> {
   return { duration };
 }
 
-/** Walks over the heads of elements; of the media it reads only where clusters begin. */
+/** Walks over element heads, and reads only the start of each cluster. */
 async function scan(file: FileHandle, size: number): Promise<Scan> {
   const found: Scan = {
     segment: undefined,
@@ -97,7 +97,7 @@ async function addCluster(file: FileHandle, elementPosition: ElementPosition, fo
   if (timestamp?.id !== ids.timestamp || timestamp.size === undefined || timestamp.size === 0) return;
   const behind = timestamp.length + timestamp.size;
   const block = readHead(beginning.subarray(behind));
-  // Cut off before its first frame was whole.
+  // Truncated before the first frame was complete.
   if (block?.id !== ids.simpleBlock || elementPosition.at + elementPosition.length + behind + block.length + (block.size ?? 0) > found.end)
     return;
   const time = readUnsigned(beginning.subarray(timestamp.length, behind));
@@ -109,7 +109,7 @@ async function addCluster(file: FileHandle, elementPosition: ElementPosition, fo
 
 type Blocks = { lastTime: number; lastInterval: number; end: number };
 
-/** The blocks of a cluster that are there in full. */
+/** Complete blocks of a cluster. */
 async function blocksOf(file: FileHandle, elementPosition: ElementPosition, fileEnd: number): Promise<Blocks> {
   const start = elementPosition.at + elementPosition.length;
   const end = Math.min(fileEnd, start + (elementPosition.size ?? 0));
@@ -144,7 +144,7 @@ async function readDefaultDuration(file: FileHandle, tracks: ElementPosition): P
   return readUnsigned(entry.subarray(at + head.length, at + head.length + head.size)) / 1_000_000;
 }
 
-/** Where the first element of this id is right in another one. */
+/** Position of the first element with this id inside another element. */
 async function findInside(file: FileHandle, elementPosition: ElementPosition, id: number): Promise<number | undefined> {
   const bytes = await read(file, elementPosition.at + elementPosition.length, elementPosition.size ?? 0);
   for (let at = 0; at < bytes.length; ) {
@@ -167,7 +167,7 @@ function cuesElement(cues: readonly Cue[], base: number): Buffer {
   return element(ids.cues, ...points);
 }
 
-/** Of the size that was left free for it. */
+/** Fills exactly the space that was reserved for it. */
 function seekHead(position: number): Buffer {
   const seek = element(ids.seek, element(ids.seekId, idBytes(ids.cues)), uint8Element(ids.seekPosition, position));
   const made = element(ids.seekHead, seek);

@@ -1,7 +1,7 @@
-// One track as Matroska or WebM (RFC 9559), written so that what is there can be played at any moment: a head, then whole clusters.
+// Matroska or WebM file of one track (RFC 9559): a head followed by whole clusters, so that it is playable at any moment.
 import { element, elementWithLongSize, float, idBytes, ids, text, unknownSize, unsigned, voidElement } from './ebml.ts';
 
-/** `defaultDuration`: milliseconds of a frame, where all have the same. */
+/** `defaultDuration`: milliseconds per frame, if constant. */
 export type MatroskaTrack = { docType: 'webm' | 'matroska'; codecId: string; codecPrivate?: Buffer | undefined } & (
   | { kind: 'audio'; channels: number; defaultDuration: number }
   | { kind: 'video'; width: number; height: number }
@@ -11,14 +11,14 @@ export type MatroskaTrack = { docType: 'webm' | 'matroska'; codecId: string; cod
 export type MatroskaFrame = { time: number; data: Buffer; key: boolean };
 
 export const trackNumber = 1;
-/** Left free behind the head of the segment for what is only known at the end. */
+/** Bytes reserved after the head of the segment for the seek head, which is only known at the end. */
 export const seekHeadReserve = 26;
 export const durationReserve = 11;
 const application = 'Mediarooms';
 const millisecond = 1_000_000;
-/** What a decoder of Opus needs before the place to begin at (RFC 7845, section 4.6), in nanoseconds. */
+/** Pre-roll that an Opus decoder needs before a seek position (RFC 7845, section 4.6), in nanoseconds. */
 const opusPreRoll = 80 * millisecond;
-/** From 1970 to 2001 in milliseconds: where dates of Matroska begin. */
+/** Milliseconds from 1970 to 2001, the epoch of Matroska dates. */
 const epoch = 978_307_200_000;
 
 /** Everything before the first cluster. `date`: milliseconds since 1970 of the first frame. */
@@ -66,7 +66,7 @@ function trackEntry(track: MatroskaTrack): Buffer {
   );
 }
 
-/** Frames in order, of at most 32 seconds. */
+/** Frames in order, spanning at most 32 seconds. */
 export function cluster(frames: readonly MatroskaFrame[]): Buffer {
   const start = frames[0]?.time ?? 0;
   const blocks = frames.map(({ time, data, key }) => {
@@ -79,7 +79,7 @@ export function cluster(frames: readonly MatroskaFrame[]): Buffer {
   return elementWithLongSize(ids.cluster, unsigned(ids.timestamp, start), ...blocks);
 }
 
-/** OpusHead (RFC 7845, section 5.1). Nothing is skipped at the beginning: the recording begins in the middle of a stream. */
+/** OpusHead (RFC 7845, section 5.1). The pre-skip is 0, because the recording starts in the middle of a stream. */
 export function opusHead(channels: number): Buffer {
   const head = Buffer.alloc(19);
   head.write('OpusHead');

@@ -1,4 +1,4 @@
-// The process that records a room: RTP of all its tracks comes in over one socket, and goes into one file each.
+// Recorder process: receives RTP of all tracks of a room on one socket and writes one file per track.
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { connectToParent } from '../process/child-ipc.ts';
@@ -12,9 +12,9 @@ type Recording = { entry: number; ssrc: number; recorder: TrackRecorder };
 
 const loopback = '127.0.0.1';
 const tickInterval = 50;
-/** Milliseconds between two requests for a key picture of a track. */
+/** Milliseconds between two requests for a key frame of a track. */
 const keyInterval = 500;
-/** Bytes that the kernel is asked to hold for the socket; it gives what it allows. */
+/** Bytes of the receive buffer that is requested from the kernel, which may grant less. */
 const receiveBuffer = 4 * 1024 * 1024;
 
 const ownSsrc = randomInt(1, 2 ** 32);
@@ -42,7 +42,7 @@ setInterval(() => {
   for (const recording of entries.values()) work(recording, (recorder) => recorder.tick(performance.now()));
 }, tickInterval);
 
-/** What a track breaks is its own: the others go on. */
+/** An error of a track is reported for that track only; the other tracks continue. */
 function work(recording: Recording, step: (recorder: TrackRecorder) => void): void {
   const { entry, recorder } = recording;
   const done = markTrack(entry);
@@ -93,7 +93,7 @@ function forget({ entry, ssrc, recorder }: Recording): void {
   const ended: Promise<void> = recorder
     .close()
     .then((summary) => send({ type: 'ended', entry, ...summary }))
-    // The node finishes its file.
+    // The node finishes this file.
     .catch((error: unknown) => process.stderr.write(`${diskErrorMessage(error)}\n`))
     .then(() => void ending.delete(ended));
   ending.add(ended);

@@ -1,13 +1,13 @@
-// What a node and the process that records say to each other.
+// Messages between a node and a recorder process.
 import { z } from 'zod';
 import { recordedEncodings } from './codecs.ts';
 
 const port = z.int().min(1).max(65_535);
 const entry = z.int().min(0);
 
-/** Track files are told apart by `entry`, a number that the node gives. */
+/** `entry` is the number by which the node identifies a track file. */
 export const recorderCommandSchema = z.discriminatedUnion('type', [
-  /** Where feedback about RTP goes. */
+  /** Destination of RTCP feedback. */
   z.strictObject({ type: z.literal('connect'), ip: z.ipv4(), port }),
   z.strictObject({
     type: z.literal('add'),
@@ -27,7 +27,7 @@ export type RecorderCommand = z.infer<typeof recorderCommandSchema>;
 /** Times are milliseconds since 1970, durations milliseconds. */
 export const recorderReportSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('listening'), port }),
-  /** From here RTP of the track may come. */
+  /** RTP of the track may be sent. */
   z.strictObject({ type: z.literal('added'), entry }),
   z.strictObject({
     type: z.literal('started'),
@@ -45,9 +45,9 @@ export const recorderReportSchema = z.discriminatedUnion('type', [
     frames: z.int().min(0),
     lostPackets: z.int().min(0),
   }),
-  /** It goes on without this track, which it could not work on. */
+  /** The recorder dropped this track because it could not process it. */
   z.strictObject({ type: z.literal('broken'), entry, reason: z.string().max(500) }),
-  /** A file cannot be written: recording is over. */
+  /** Writing a file failed; the recording ends. */
   z.strictObject({ type: z.literal('failed'), reason: z.string().max(500) }),
   z.strictObject({ type: z.literal('closed') }),
 ]);

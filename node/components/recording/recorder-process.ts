@@ -1,4 +1,4 @@
-// One process that records, with the way for tracks to it: given up as a whole when it ends.
+// Recorder process of a recording, with the feed of its tracks. It is not reused after it ends.
 import { extname, join } from 'node:path';
 import { ServiceError } from '../../common/errors.ts';
 import { Timer } from '../../common/timer.ts';
@@ -12,18 +12,18 @@ import type { Recording } from './recording.ts';
 export type RecorderProcessOptions = {
   host: Pick<ComponentHost, 'log' | 'openOutput'>;
   recording: Recording;
-  /** It ended without being told to, while it was at work on these tracks; called at most once. */
+  /** It crashed while it processed these tracks; called at most once. */
   onCrashed: (reason: string, tracks: readonly string[]) => void;
   onTrackBroken: (trackId: string, reason: string) => void;
-  /** A file cannot be written. */
+  /** Writing a file failed. */
   onFailed: (reason: string) => void;
 };
 
 type RecordedTrack = SubscribableTrack & { encoding: RecordedEncoding };
 
-/** Compiled or not, as this file is. */
+/** Has the extension of this file: compiled or not. */
 const module = join(import.meta.dirname, `recorder-main${extname(import.meta.filename)}`);
-/** Milliseconds for it to finish its files, and to end. */
+/** Milliseconds to finish its files and exit. */
 const finishTimeoutMs = 8000;
 const endTimeoutMs = 2000;
 
@@ -60,7 +60,7 @@ export class RecorderProcess {
     return this.#process.pid;
   }
 
-  /** Resolves when tracks can come. @throws ServiceError */
+  /** Resolves when tracks can be added. @throws ServiceError */
   async start(): Promise<void> {
     const timer = new Timer(startTimeoutMs, () =>
       this.#listening.reject(new ServiceError('unavailable', 'The recorder did not start in time')),
@@ -75,12 +75,12 @@ export class RecorderProcess {
     }
   }
 
-  /** Records these tracks and no others from here. */
+  /** Replaces the set of recorded tracks. */
   receive(tracks: readonly SubscribableTrack[]): void {
     this.#tracks.receive(tracks);
   }
 
-  /** Ends it with its files finished. Idempotent; never fails. */
+  /** Finishes its files and ends. Idempotent; never rejects. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -101,8 +101,8 @@ export class RecorderProcess {
     const { id: trackId, kind: type, encoding, origin, metadata } = track;
     if (isRecorded(encoding)) return true;
     const { host, recording } = this.#options;
-    host.log.warn({ track: trackId, encoding }, 'a track cannot be recorded');
-    const problem = `Tracks of the codec ${encoding} cannot be recorded`;
+    host.log.warn({ track: trackId, encoding }, 'could not record track');
+    const problem = `Tracks with codec ${encoding} cannot be recorded`;
     recording.addProblem({ trackId, type, encoding, origin, metadata, problem });
     return false;
   }
@@ -131,7 +131,7 @@ export class RecorderProcess {
   }
 
   #broken(entry: number, reason: string): void {
-    const problem = `It cannot be recorded: ${reason}`;
+    const problem = `Could not record track: ${reason}`;
     this.#options.recording.update(entry, { problem });
     for (const trackId of this.#tracks.named([entry])) this.#options.onTrackBroken(trackId, problem);
   }
@@ -143,7 +143,7 @@ export class RecorderProcess {
     if (this.#closed) return;
     const tracks = this.#tracks.named(entries);
     if (tracks.length === 1)
-      for (const entry of entries) this.#options.recording.update(entry, { problem: `It broke the recorder: ${reason}` });
+      for (const entry of entries) this.#options.recording.update(entry, { problem: `Track crashed the recorder: ${reason}` });
     this.#tracks.close();
     this.#closed = this.#recoverFiles();
     this.#options.onCrashed(reason, tracks);
@@ -156,5 +156,5 @@ export class RecorderProcess {
 }
 
 function notStarted(): ServiceError {
-  return new ServiceError('unavailable', 'The recorder could not be started');
+  return new ServiceError('unavailable', 'Could not start the recorder');
 }

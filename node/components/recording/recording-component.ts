@@ -1,4 +1,4 @@
-// Whether a recording component can be: its options.
+// Spec of a recording component: validates its options.
 import type { z } from 'zod';
 import { ServiceError } from '../../common/errors.ts';
 import { validationMessage } from '../../common/validation-messages.ts';
@@ -8,7 +8,7 @@ import { conflictMessages, type Uploads } from '../../storage/upload.ts';
 import { RecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';
 
-/** @throws ServiceError with what is wrong with the options */
+/** @throws ServiceError if an option is invalid */
 export function createRecordingSpec(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): ComponentSpec {
   const parsed = recordingOptionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
@@ -18,7 +18,7 @@ export function createRecordingSpec(options: unknown, recordings: Recordings, up
   const subscribeMode = parsed.data.subscribeMode ?? recordingDefaults.subscribeMode;
   return {
     type: 'recording',
-    // Never the keys.
+    // S3 keys are never returned.
     properties: { subscribeMode, ...(pathPrefix && { pathPrefix }), ...(credentials && { credentials: shownPlace(credentials) }) },
     subscribeMode,
     origins,
@@ -34,12 +34,12 @@ export function createRecordingSpec(options: unknown, recordings: Recordings, up
   };
 }
 
-/** The storage that was asked for: never beside that of the node. */
+/** The requested storage target; it replaces that of the node. */
 function placeOf({ credentials, pathPrefix }: z.infer<typeof recordingOptionsSchema>, nodeHasOne: boolean): S3Target | undefined {
   if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictMessages.credentials);
   if (!pathPrefix) return credentials ?? undefined;
   if (nodeHasOne) throw new ServiceError('bad_request', conflictMessages.pathPrefix);
-  if (!credentials) throw new ServiceError('bad_request', 'pathPrefix is for recordings with credentials');
-  if (credentials.pathPrefix !== undefined) throw new ServiceError('bad_request', 'pathPrefix is given twice');
+  if (!credentials) throw new ServiceError('bad_request', 'pathPrefix requires credentials');
+  if (credentials.pathPrefix !== undefined) throw new ServiceError('bad_request', 'pathPrefix is set twice');
   return { ...credentials, pathPrefix };
 }

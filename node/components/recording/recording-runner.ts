@@ -1,4 +1,4 @@
-// Records a room: a process is kept at work on its recording, until that crashes again and again or the disk refuses.
+// Runner of a recording component: supervises its recorder process until the disk fails or the process crashes too often.
 import { ServiceError } from '../../common/errors.ts';
 import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { ProcessSupervisor } from '../process/process-supervisor.ts';
@@ -7,16 +7,16 @@ import type { Recording } from './recording.ts';
 
 export type RecordingRunnerOptions = {
   host: ComponentHost;
-  /** Makes the recording. @throws Error where the disk refuses */
+  /** Creates the recording. @throws Error if the disk write fails */
   begin: () => Promise<Recording>;
 };
 
-/** Tracks that are recorded at once. */
+/** Maximum of tracks that are recorded at once. */
 const limits = { audio: 1000, video: 500 } as const;
 
 export class RecordingRunner implements ComponentRunner {
   readonly #kept: ProcessSupervisor<RecorderProcess, Recording>;
-  /** Crashed ones whose files are being finished. */
+  /** Files of crashed processes that are being finished. */
   readonly #former = new Set<Promise<void>>();
   #closed: Promise<void> | undefined;
 
@@ -27,8 +27,8 @@ export class RecordingRunner implements ComponentRunner {
       facts: ({ id: recording }) => ({ recording }),
       begin: () =>
         begin().catch((error: unknown) => {
-          host.log.error({ err: error }, 'a recording cannot be begun');
-          throw new ServiceError('unavailable', 'The recording cannot be written to the disk', { cause: error });
+          host.log.error({ err: error }, 'could not start recording');
+          throw new ServiceError('unavailable', 'Could not write the recording to disk', { cause: error });
         }),
       make: (recording, { onCrashed, onTrackBroken, onFailed }) =>
         new RecorderProcess({
@@ -37,8 +37,8 @@ export class RecordingRunner implements ComponentRunner {
           onCrashed,
           onTrackBroken,
           onFailed: (reason) => {
-            host.log.error({ recording: recording.id, reason }, 'a recording cannot be written');
-            onFailed(`The recording cannot be written: ${reason}`);
+            host.log.error({ recording: recording.id, reason }, 'could not write recording');
+            onFailed(`Could not write the recording: ${reason}`);
           },
         }),
       onCrashed: () => this.#lost(),
@@ -59,7 +59,7 @@ export class RecordingRunner implements ComponentRunner {
     return this.#closed;
   }
 
-  /** The next one does not wait for the files of this one. */
+  /** The next process does not wait until the files of this one are finished. */
   #lost(): undefined {
     const recorder = this.#kept.current;
     if (!recorder) return;

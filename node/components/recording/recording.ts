@@ -1,4 +1,4 @@
-// One recording while it is made: its folder, its report, and the sign that somebody is at work on it.
+// Running recording: its folder, its report and its heartbeat.
 import { mkdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../common/log.ts';
@@ -12,14 +12,14 @@ export type RecordingOptions = {
   log: Log;
   folder: string;
   report: Report;
-  /** Begins its way to S3, if it has one. */
+  /** Starts the upload to S3, if one is configured. */
   beginUpload: () => Promise<Upload | undefined>;
   onFinished: () => void;
 };
 
-/** Its report is touched so often, in milliseconds. */
+/** Milliseconds between two heartbeats (utimes of the report). */
 const touchInterval = 2000;
-/** One whose report was not touched for so long was left by a process that ended. */
+/** Milliseconds without a heartbeat after which a recording counts as orphaned. */
 export const heartbeatTimeoutMs = 10_000;
 
 export class Recording {
@@ -41,7 +41,7 @@ export class Recording {
     this.#keepTouching();
   }
 
-  /** @throws Error where the folder cannot be made (EEXIST: there is one of this name) or its report not written */
+  /** @throws Error if the folder cannot be created (EEXIST: the name is in use) or the report cannot be written */
   static async create(options: RecordingOptions): Promise<Recording> {
     await mkdir(options.folder, { mode: 0o750 });
     const upload = await options.beginUpload();
@@ -58,7 +58,7 @@ export class Recording {
     return this.#report.id;
   }
 
-  /** A file for a track. A track that comes again gets one more. @returns the number that it is told apart by */
+  /** Adds a file for a track. A track that is added again gets another file. @returns the number that identifies the file */
   add(track: Omit<ReportTrack, 'file'>, extension: string): { entry: number; path: string } {
     const times = [...this.#tracks.values()].filter(({ trackId }) => trackId === track.trackId).length;
     const file = `${track.trackId}${times === 0 ? '' : `-${times + 1}`}${extension}`;
@@ -67,7 +67,7 @@ export class Recording {
     return { entry: this.#entries, path: join(this.#options.folder, file) };
   }
 
-  /** A track that cannot be recorded. */
+  /** Reports a track that cannot be recorded. */
   addProblem(track: Omit<ReportTrack, 'file'>): void {
     this.#entries += 1;
     this.#tracks.set(this.#entries, { ...track, file: null });
@@ -84,7 +84,7 @@ export class Recording {
       track.offset = Math.round(startTime - Date.parse(this.#report.startTime));
     }
     if (endTime !== undefined) track.endTime = new Date(endTime).toISOString();
-    // With its length the file is as it is to be.
+    // The duration is set when the file is complete.
     if (track.file !== null) {
       if (facts.duration !== undefined) this.#upload?.add(track.file);
       else if (startTime !== undefined) this.#upload?.fileGrew(track.file);
@@ -92,14 +92,14 @@ export class Recording {
     this.#save();
   }
 
-  /** A file whose process is gone. Never fails. */
+  /** Finishes a file of an ended process. Never rejects. */
   async recover(entry: number): Promise<void> {
     const file = this.#tracks.get(entry)?.file;
     const duration = file ? await recoverFile(join(this.#options.folder, file), this.#options.log) : undefined;
     if (duration !== undefined) this.update(entry, { duration });
   }
 
-  /** Writes the report for the last time. Never fails; idempotent. */
+  /** Writes the report for the last time. Never rejects; idempotent. */
   finish(): Promise<void> {
     this.#finished ??= this.#finish();
     return this.#finished;
@@ -113,7 +113,7 @@ export class Recording {
     this.#options.onFinished();
   }
 
-  /** Changes that come while it is written go together. */
+  /** Changes during a write are written together afterwards. */
   #save(): void {
     this.#changed = true;
     if (this.#finished) return;
@@ -128,10 +128,10 @@ export class Recording {
 
   async #write(end: Partial<Report>): Promise<void> {
     const { folder, log } = this.#options;
-    // Nothing came of it.
+    // Omits files without media.
     const tracks = [...this.#tracks.values()].filter(({ file, startTime }) => file === null || startTime !== undefined);
     await writeReportFile(folder, { ...this.#report, ...end, tracks }).catch((error: unknown) => {
-      log.error({ err: error, recording: this.id }, 'the report of a recording cannot be written');
+      log.error({ err: error, recording: this.id }, 'could not write recording report');
     });
     if (!this.#finished) this.#upload?.add(reportName);
   }
@@ -139,7 +139,7 @@ export class Recording {
   #keepTouching(): void {
     this.#touch = new Timer(touchInterval, () => {
       const now = new Date();
-      // Where the disk does not even take this, the recording itself fails.
+      // If this fails, the disk also fails the recording itself.
       utimes(join(this.#options.folder, reportName), now, now).catch(() => {});
       if (!this.#finished) this.#keepTouching();
     });
@@ -150,12 +150,12 @@ export type TrackEntry = { startTime?: number | undefined; endTime?: number | un
   Pick<ReportTrack, 'width' | 'height' | 'duration' | 'frames' | 'lostPackets' | 'problem'>
 >;
 
-/** Finishes a file that its writer left. @returns milliseconds; undefined where there is nothing in it */
+/** Finishes an incomplete file. @returns milliseconds; undefined if it has no media */
 export async function recoverFile(path: string, log: Log): Promise<number | undefined> {
   try {
     return (await finishMatroska(path)).duration;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') log.warn({ err: error, path }, 'a file of a recording cannot be finished');
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') log.warn({ err: error, path }, 'could not finish file of recording');
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// The recordings of a node: made here, finished where a crash left them, removed when their time is over.
+// Recordings of a node: creates them, finishes orphaned ones and deletes expired ones.
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../common/log.ts';
@@ -15,12 +15,12 @@ export type RecordingsOptions = {
   log: Log;
   /** Absolute path of the resources directory. */
   resources: string;
-  /** Name of this node, for the reports; known once it runs. */
+  /** Node name for reports; available once the node runs. */
   node: () => string;
   uploads: Uploads;
-  /** Milliseconds after which recordings go; null: those that were uploaded after a day, the others never. */
+  /** TTL of recordings in milliseconds. Null: one day after the upload; recordings that are not uploaded stay. */
   timeToLive: () => number | null;
-  /** Whether something is being made of this recording, which stays until then. */
+  /** True if the recording is in use, for example by rendering; it is not deleted then. */
   isUsed?: (id: string) => boolean;
   now?: () => number;
 };
@@ -28,19 +28,19 @@ export type RecordingsOptions = {
 export type RecordingTarget = {
   room: RoomIdentity;
   componentId: string;
-  /** Where it goes; without it to the storage of the node, if that has one. */
+  /** Upload target; undefined for that of the node, if any. */
   place: S3Target | undefined;
   onUploadProblem: UploadPlan['onProblem'];
   log: Log;
 };
 
-/** Milliseconds that recordings stay which are elsewhere too, where nothing is said. */
+/** Default TTL of uploaded recordings in milliseconds. */
 const uploadedTimeToLive = 24 * 3600_000;
 
-/** Milliseconds between two looks for recordings whose time is over, at most. */
+/** Maximum milliseconds between two sweeps for expired recordings. */
 const sweepInterval = 60_000;
 const minIntervalMs = 1000;
-/** Milliseconds that running recordings get to be finished when the node ends. */
+/** Milliseconds for running recordings to finish at shutdown. */
 const closeTimeoutMs = 12_000;
 
 export class Recordings {
@@ -58,7 +58,7 @@ export class Recordings {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Finishes what was left, now and once more when it is certain that nobody works on the rest; removes what is too old. Never fails. */
+  /** Finishes orphaned recordings now, and again when no process can be working on the rest; deletes expired ones. Never rejects. */
   async start(): Promise<void> {
     this.#scheduleSweep();
     await this.#recoverSafely();
@@ -69,7 +69,7 @@ export class Recordings {
     return this.#running.has(id);
   }
 
-  /** Begins one: `<room>-<start time>`. @throws Error where the disk refuses */
+  /** Creates a recording named `<room>-<start time>`. @throws Error if the disk write fails */
   async create({ room, componentId, place, onUploadProblem: onProblem, log }: RecordingTarget): Promise<Recording> {
     const { roomId } = room;
     await mkdir(this.#folder, { recursive: true });
@@ -96,7 +96,7 @@ export class Recordings {
     }
   }
 
-  /** @returns how many are left to those who may still work on them */
+  /** @returns the number of recordings that another process may still be writing */
   async recover(): Promise<number> {
     let fresh = 0;
     for (const id of await this.#ids()) {
@@ -111,20 +111,20 @@ export class Recordings {
     return fresh;
   }
 
-  /** Removes what is older than allowed: nothing that is to be uploaded and is not. */
+  /** Deletes expired recordings, except those whose upload is pending. */
   async sweep(): Promise<void> {
     for (const id of await this.#ids()) {
       const found = await this.#read(id);
-      // Streams that were kept are no raw recordings.
+      // Persistent streams are not raw recordings.
       if (!found || found.report.type === 'hls' || this.#options.isUsed?.(id)) continue;
       const timeToLive = lifetimeOf(found.report, this.#options.timeToLive());
       if (timeToLive === null || this.#now() - found.touched < timeToLive) continue;
       await rm(join(this.#folder, id), { recursive: true, force: true });
-      this.#options.log.info({ recording: id }, 'a recording was removed: its time is over');
+      this.#options.log.info({ recording: id }, 'deleted expired recording');
     }
   }
 
-  /** Resolves when those that run are finished, or at a deadline. */
+  /** Resolves when running recordings are finished, or at a deadline. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#sweep?.stop();
@@ -148,28 +148,28 @@ export class Recordings {
     try {
       const end = new Date(endTime).toISOString();
       await writeReportFile(join(this.#folder, id), { ...report, state: 'recovered', endTime: end });
-      log.info({ recording: id, tracks: report.tracks.length }, 'a recording that a crash left was finished');
+      log.info({ recording: id, tracks: report.tracks.length }, 'finished interrupted recording');
     } catch (error) {
-      log.error({ err: error, recording: id }, 'the report of a recording cannot be written');
+      log.error({ err: error, recording: id }, 'could not write recording report');
     }
   }
 
   async #recoverSafely(): Promise<void> {
-    await this.recover().catch((error: unknown) => this.#options.log.error({ err: error }, 'recordings that were left cannot be finished'));
+    await this.recover().catch((error: unknown) => this.#options.log.error({ err: error }, 'could not finish interrupted recordings'));
   }
 
-  /** Of recordings that are as they are to be. */
+  /** Resumes uploads of finished recordings. */
   async #resumeUploads(): Promise<void> {
     const { uploads, log } = this.#options;
     for (const id of await uploads.orphaned('recording')) {
       if (this.#closed) return;
       const found = await this.#read(id);
-      // One that is gone cannot be finished: its upload says so.
+      // A deleted recording is not skipped, so that its upload reports the failure.
       if (found?.report.state === 'running') continue;
       try {
         (await uploads.resume(id))?.finish();
       } catch (error) {
-        log.error({ err: error, recording: id }, 'the upload of a recording cannot be taken up');
+        log.error({ err: error, recording: id }, 'could not resume upload of recording');
       }
     }
   }
@@ -181,7 +181,7 @@ export class Recordings {
       const report = readReport(text);
       return report && { report, touched: mtimeMs };
     } catch {
-      // Removed meanwhile, or not made by us.
+      // Deleted meanwhile, or not a recording.
       return undefined;
     }
   }
@@ -195,10 +195,10 @@ export class Recordings {
     const timeToLive = this.#options.timeToLive() ?? sweepInterval;
     const interval = Math.max(minIntervalMs, Math.min(sweepInterval, timeToLive / 4));
     this.#sweep = new Timer(interval, () => {
-      // Another node that has the same folder may have died.
+      // Another node with the same folder may have been lost.
       this.#recoverSafely()
         .then(() => this.sweep())
-        .catch((error: unknown) => this.#options.log.error({ err: error }, 'old recordings cannot be removed'))
+        .catch((error: unknown) => this.#options.log.error({ err: error }, 'could not delete expired recordings'))
         .finally(() => {
           if (!this.#closed) this.#scheduleSweep();
         });
@@ -206,7 +206,7 @@ export class Recordings {
   }
 }
 
-/** Milliseconds that it stays after its last change; null = until it is removed by hand. */
+/** Milliseconds from its last change to its deletion; null if it is only deleted manually. */
 function lifetimeOf({ state, upload }: Report, timeToLive: number | null): number | null {
   if (state === 'running' || (upload && upload.state !== 'done')) return null;
   return upload ? (timeToLive ?? uploadedTimeToLive) : timeToLive;

@@ -1,13 +1,13 @@
-// Times of frames in a file: by the spacing of their timestamps, unless those jump.
+// Timeline of a file: places frames by their RTP timestamps, and by arrival after a jump of the timestamps.
 
-/** A difference from arrival, in milliseconds, that no network makes: the source counts anew. */
+/** Milliseconds of difference from arrival that no network causes: the source restarted its timestamps. */
 const maxDifference = 5000;
 
 type Anchor = { timestamp: number; arrival: number; time: number };
 
 export class Timeline {
   readonly #rate: number;
-  /** The first frame, or the one at which the source began to count anew. */
+  /** The first frame, or the first frame after the source restarted its timestamps. */
   #anchor: Anchor | undefined;
   #last = -1;
 
@@ -15,7 +15,7 @@ export class Timeline {
     this.#rate = clockRate;
   }
 
-  /** Whole milliseconds since the first frame, each more than the one before. `arrival`: milliseconds of any clock that does not go back. */
+  /** Whole milliseconds since the first frame, strictly increasing. `arrival`: milliseconds of any monotonic clock. */
   place(timestamp: number, arrival: number): number {
     let anchor: Anchor = this.#anchor ?? { timestamp, arrival, time: 0 };
     const byArrival = anchor.time + arrival - anchor.arrival;

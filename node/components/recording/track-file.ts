@@ -1,17 +1,17 @@
-// The file of one track: gathers frames to clusters and writes them in order, without holding up who brings them.
+// Track file: groups frames into clusters and writes them in order, without blocking the recorder.
 import { type FileHandle, open } from 'node:fs/promises';
 import { cluster, type MatroskaFrame, type MatroskaTrack, matroskaHead } from './matroska.ts';
 import { finishMatroska } from './matroska-finish.ts';
 
-/** Milliseconds of media that a crash costs at most. */
+/** Maximum milliseconds of media that a crash loses. */
 const clusterTime = 500;
 const clusterBytes = 1024 * 1024;
-/** Bytes that may wait for the disk. */
+/** Maximum of bytes that wait for the disk. */
 const maxWaiting = 64 * 1024 * 1024;
 
 export type TrackFileOptions = {
   path: string;
-  /** The disk refuses; called once. */
+  /** A disk write failed; called once. */
   onFailed: (error: unknown) => void;
 };
 
@@ -19,7 +19,7 @@ export class TrackFile {
   readonly #options: TrackFileOptions;
   #frames: MatroskaFrame[] = [];
   #frameBytes = 0;
-  /** When the oldest of them came. */
+  /** Arrival of the oldest frame. */
   #since = 0;
   #writing: Promise<void>;
   #waiting = 0;
@@ -38,10 +38,10 @@ export class TrackFile {
     this.#write(matroskaHead(track, date));
   }
 
-  /** `now`: milliseconds of any clock that does not go back. */
+  /** `now`: milliseconds of any monotonic clock. */
   add(frame: MatroskaFrame, now: number): void {
     const first = this.#frames[0];
-    // A cluster that begins with a key frame can be played from there.
+    // A cluster that begins with a key frame is a seek point.
     if (first && ((frame.key && !this.#frames.at(-1)?.key) || frame.time - first.time >= clusterTime || this.#frameBytes >= clusterBytes)) {
       this.#flush();
     }
@@ -50,12 +50,12 @@ export class TrackFile {
     this.#frameBytes += frame.data.length;
   }
 
-  /** Writes what has waited long enough; to be called from time to time. */
+  /** Writes frames that have waited long enough; call periodically. */
   tick(now: number): void {
     if (this.#frames.length > 0 && now - this.#since >= clusterTime) this.#flush();
   }
 
-  /** Writes the rest and finishes the file. @returns milliseconds that it lasts; undefined where the disk refused */
+  /** Writes the rest and finishes the file. @returns its duration in milliseconds; undefined if the disk write failed */
   async close(): Promise<number | undefined> {
     this.#flush();
     await this.#writing;

@@ -1,4 +1,4 @@
-// Records one track: its packets in order, its frames in its file, its times by the clock of its sender.
+// Track recorder: orders packets of one track, writes its frames and computes times by the clock of the sender.
 
 import { describePicture, FrameAssembler } from '../rtp/frame-assembler.ts';
 import { JitterBuffer } from '../rtp/jitter-buffer.ts';
@@ -15,15 +15,15 @@ export type TrackRecorderOptions = {
   channels: number;
   path: string;
   onKeyNeeded: () => void;
-  /** Its first frame is in the file; `startTime` in milliseconds since 1970. */
+  /** The first frame is written; `startTime` in milliseconds since 1970. */
   onStarted: (facts: { startTime: number; width?: number; height?: number }) => void;
-  /** Its file cannot be written. */
+  /** Writing the file failed. */
   onFailed: (error: unknown) => void;
 };
 
 /**
- * Of its first and last frame, by the sender's clock, in milliseconds since 1970; undefined where nothing came. `startTime` may differ
- * from that of onStarted, which is told before the sender's clock is known.
+ * Times of the first and last frame by the clock of the sender, in milliseconds since 1970; undefined if no frame arrived. `startTime` may
+ * differ from that of onStarted, which is called before the clock of the sender is known.
  */
 export type TrackSummary = {
   startTime: number | undefined;
@@ -33,11 +33,11 @@ export type TrackSummary = {
   lostPackets: number;
 };
 
-/** Milliseconds that a packet may be late: nobody waits for a recording, but a crash costs what is held. */
+/** Maximum milliseconds to wait for a late packet. A recording has no latency limit, but a crash loses buffered packets. */
 const jitterWait = 300;
-/** Milliseconds in which reports still say when the first frame was: later ones have the drift of the sender's clock in them. */
+/** Milliseconds in which sender reports still correct the start time: later reports include clock drift. */
 const startKnown = 10_000;
-/** Milliseconds by which a sender's clock may differ from ours: beyond, its timestamps jump about, and ours is taken. */
+/** Maximum milliseconds of difference to the local clock. Beyond it, the timestamps jump and the local clock is used. */
 const maxDifference = 60_000;
 
 type Frame = { timestamp: number; arrival: number; data: Buffer; key: boolean };
@@ -79,13 +79,13 @@ export class TrackRecorder {
     this.#buffer = new JitterBuffer({ wait: jitterWait, out: (packet) => assembler.push(packet) });
   }
 
-  /** `now` as of performance.now(), `time` in milliseconds since 1970. */
+  /** `now` from performance.now(), `time` in milliseconds since 1970. */
   push(packet: RtpPacket, now: number, time: number): void {
     this.#buffer.push(packet, now);
     this.#clock.arrived(this.#buffer.unwrapped(packet.timestamp), time);
   }
 
-  /** From a sender report; `time` in milliseconds since 1970. */
+  /** From an RTCP sender report; `time` in milliseconds since 1970. */
   reported(timestamp: number, time: number, now: number): void {
     this.#clock.reported(this.#buffer.unwrapped(timestamp), time);
     if (this.#first && now - this.#first.arrival < startKnown) this.#first.time = this.#timeOf(this.#first.timestamp, this.#first.time);
@@ -103,7 +103,7 @@ export class TrackRecorder {
     return { startTime: this.#first?.time, endTime, duration, frames: this.#frames, lostPackets: this.#buffer.lost };
   }
 
-  /** By the sender's clock; `ours` where that makes no sense. */
+  /** By the clock of the sender; `ours` if that is implausible. */
   #timeOf(timestamp: number, ours: number): number {
     const time = this.#clock.timeOf(timestamp);
     return time !== undefined && Math.abs(time - ours) <= maxDifference ? time : ours;

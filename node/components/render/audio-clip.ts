@@ -1,4 +1,4 @@
-// The sound of a clip: decoded a little before it is mixed, at its place among the samples.
+// Audio clip: decodes its samples shortly before they are mixed, at their position in the output.
 
 import { MixerInput } from '../compose/mixer-input.ts';
 import { AudioDecoder } from '../ffmpeg/audio-decoder.ts';
@@ -8,7 +8,7 @@ import { ClipPackets } from './clip-packets.ts';
 import type { Clip } from './plan.ts';
 
 const samplesPerMillisecond = mp4Rates.audio / 1000;
-/** Samples that are decoded ahead: so that the line sees what follows, and does not fade. */
+/** Samples decoded ahead, so that the mixer input sees the next samples and does not fade out. */
 const ahead = 480;
 
 export class AudioClip {
@@ -17,7 +17,7 @@ export class AudioClip {
   readonly #packets: ClipPackets;
   readonly #decoder = new AudioDecoder({ codec: 'opus', channels: 2 });
   readonly #line: MixerInput;
-  /** Behind its last sample. */
+  /** Position after its last sample. */
   #end = 0;
   #decoded = 0;
   #failed = 0;
@@ -28,7 +28,7 @@ export class AudioClip {
     this.#line = new MixerInput(from);
   }
 
-  /** `from`: the sample that is read first. @throws Error with a sentence where there is nothing to be heard */
+  /** `from`: first sample to read. @throws Error if the file has no audio */
   static async open(folder: string, clip: Clip, from: number): Promise<AudioClip> {
     const packets = await ClipPackets.open(folder, clip);
     try {
@@ -39,10 +39,10 @@ export class AudioClip {
     }
   }
 
-  /** Packets that were decoded, and sentences about the rest; whole when it has ended. */
+  /** Number of decoded packets, and messages about the rest; final after the end. */
   get outcome(): { played: number; problems: string[] } {
     const { problem } = this.#packets;
-    const lost = this.#failed === 0 ? [] : [`${this.#failed} of its packets cannot be decoded`];
+    const lost = this.#failed === 0 ? [] : [`${this.#failed} of its packets could not be decoded`];
     return { played: this.#decoded, problems: [...lost, ...(problem === undefined ? [] : [problem])] };
   }
 
@@ -50,7 +50,7 @@ export class AudioClip {
     return this.#packets.over && time * samplesPerMillisecond >= this.#end;
   }
 
-  /** Decodes what is needed for all samples before `until`. One call at a time. */
+  /** Decodes all samples before `until`. Not reentrant. */
   async decodeUntil(until: number): Promise<void> {
     const before = (until + ahead) / samplesPerMillisecond;
     for (let next = await this.#packets.take(before); next; next = await this.#packets.take(before)) {
@@ -61,14 +61,14 @@ export class AudioClip {
         this.#end = Math.max(this.#end, at + samples.length / 2);
         this.#decoded += 1;
       } catch (error) {
-        // What cannot be decoded is a hole.
+        // Samples that cannot be decoded become silence.
         if (!(error instanceof AvError)) throw error;
         this.#failed += 1;
       }
     }
   }
 
-  /** Adds its samples from `from` on. @returns how loud they are, from 0 to 1 */
+  /** Adds its samples from `from` on. @returns their loudness, from 0 to 1 */
   mixInto(from: number, left: Float32Array, right: Float32Array): number {
     return this.#line.read(from, left, right);
   }

@@ -1,4 +1,4 @@
-// The packets of a clip at their times: read when they are asked for, one ahead, so that the end is known when it is reached.
+// Packets of a clip with their times: reads on demand, one packet ahead, so that the end of the clip is known in time.
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,16 +24,16 @@ export class ClipPackets {
     this.codecPrivate = demuxer.codecPrivate;
   }
 
-  /** @throws Error with a sentence where there is nothing that can be played */
+  /** @throws Error if the file has no playable track */
   static async open(folder: string, clip: Clip): Promise<ClipPackets> {
     const demuxer = await demux(join(folder, clip.file));
     try {
       const { encoding } = demuxer;
-      if (encoding === undefined) throw new Error('It holds no track of a codec that can be played');
-      if ((encoding === 'opus') !== (clip.kind === 'audio')) throw new Error(`It holds ${encoding}, but the report says ${clip.kind}`);
+      if (encoding === undefined) throw new Error('The file has no track with a supported codec');
+      if ((encoding === 'opus') !== (clip.kind === 'audio')) throw new Error(`The file has ${encoding}, the report ${clip.kind}`);
       const packets = new ClipPackets(clip, demuxer, encoding);
       await packets.#advance();
-      if (!packets.#next) throw new Error(packets.#problem ?? 'It holds nothing that can be played');
+      if (!packets.#next) throw new Error(packets.#problem ?? 'The file has no playable packets');
       return packets;
     } catch (error) {
       demuxer.close();
@@ -41,17 +41,17 @@ export class ClipPackets {
     }
   }
 
-  /** Whether all was taken. */
+  /** True if all packets were taken. */
   get over(): boolean {
     return this.#next === undefined;
   }
 
-  /** Why it ended before its end. */
+  /** Reason of an early end. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** The next one, where its time is before this. One call at a time. */
+  /** The next packet, if its time is before `before`. Not reentrant. */
   async take(before: number): Promise<ClipPacket | undefined> {
     const next = this.#next;
     if (!next || next.time >= before) return undefined;
@@ -70,7 +70,7 @@ export class ClipPackets {
     try {
       const packet = await this.#demuxer.read();
       if (!packet) return;
-      if (packet.time > maxLength) throw new Error('It goes on at a time that no recording has');
+      if (packet.time > maxLength) throw new Error('The file has a timestamp beyond the maximum length of a recording');
       this.#next = { data: packet.data, key: packet.key, time: start + packet.time * rate };
     } catch (error) {
       this.#problem = error instanceof Error ? error.message : String(error);
@@ -78,17 +78,17 @@ export class ClipPackets {
   }
 }
 
-/** Whatever the file is meanwhile, it is the one that was looked at. */
+/** Opens the file through its descriptor, so that it cannot be replaced after the check. */
 async function demux(path: string): Promise<Demuxer> {
-  // Nobody writes into a pipe: without waiting for that.
+  // Without blocking: a named pipe would wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
-    throw new Error(error.code === 'ENOENT' ? 'It is not there' : `It cannot be opened (${error.code})`);
+    throw new Error(error.code === 'ENOENT' ? 'The file does not exist' : `Could not open the file (${error.code})`);
   });
   try {
-    if (!(await file.stat()).isFile()) throw new Error('It is no file');
+    if (!(await file.stat()).isFile()) throw new Error('Not a regular file');
     return await Demuxer.open(`/dev/fd/${file.fd}`);
   } catch (error) {
-    throw error instanceof AvError ? new Error('It is damaged from its beginning, or no recording') : error;
+    throw error instanceof AvError ? new Error('The file is damaged at its start, or not a recording') : error;
   } finally {
     await file.close();
   }

@@ -1,4 +1,4 @@
-// The file that is rendered: pictures and blocks of sound in, one MP4 out.
+// Output file of a rendering: encodes frames and blocks of audio into one MP4.
 import { AudioEncoder, aacSamples } from '../ffmpeg/audio-encoder.ts';
 import type { EncodedPacket } from '../ffmpeg/encoded-packet.ts';
 import { Mp4File, mp4Rates } from '../ffmpeg/mp4.ts';
@@ -11,15 +11,15 @@ export type OutputFileOptions = {
   width: number;
   height: number;
   framerate: number;
-  /** Of a stream of this size, in bits per second. */
+  /** Bit rates of a stream of this size, in bits per second. */
   bitrates: { video: number; audio: number };
 };
 
-/** As x264 counts it: hardly to be told from what was recorded. */
+/** CRF of x264: visually almost lossless. */
 const quality = 21;
-/** The most bits that pictures may take, in those of a stream. */
+/** Maximum bit rate of video, relative to that of a stream. */
 const maxBits = 3;
-/** Seconds between two key pictures, to which players seek. */
+/** Seconds between two key frames, which are the seek points. */
 const keyInterval = 2;
 
 export class OutputFile {
@@ -35,7 +35,7 @@ export class OutputFile {
     this.#file = file;
   }
 
-  /** @throws Error where the disk refuses, or the encoder does not take the size */
+  /** @throws Error if the disk write fails, or the encoder rejects the size */
   static async open({ path, width, height, framerate, bitrates }: OutputFileOptions): Promise<OutputFile> {
     const bitrate = bitrates.video * maxBits;
     const video = await VideoEncoder.open({ width, height, framerate, bitrate, quality, keyInterval: keyInterval * framerate });
@@ -50,17 +50,17 @@ export class OutputFile {
     }
   }
 
-  /** The picture of this number. Returns what is to be written; the picture must not change before. One call at a time. */
+  /** Encodes frame `number`. @returns packets to write; the frame must not change until then. Not reentrant. */
   encodePicture(videoFrame: VideoFrame, number: number): Promise<EncodedPacket[]> {
     return this.#video.encode(videoFrame, { timestamp: number, key: number % (keyInterval * this.#framerate) === 0 });
   }
 
-  /** A block of sound that begins with this sample. Returns what is to be written. */
+  /** Encodes a block of audio that begins with this sample. @returns packets to write */
   encodeSound({ left, right }: { left: Float32Array; right: Float32Array }, sample: number): EncodedPacket[] {
     return this.#audio.encode(left, right, sample);
   }
 
-  /** One call at a time. @throws Error where the disk refuses */
+  /** Not reentrant. @throws Error if the disk write fails */
   async write({ pictures, sound }: { pictures: readonly EncodedPacket[]; sound: readonly EncodedPacket[] }): Promise<void> {
     for (const { data, key, timestamp } of pictures) {
       const [from, to] = [this.#ticks(timestamp), this.#ticks(timestamp + 1)];
@@ -71,7 +71,7 @@ export class OutputFile {
     }
   }
 
-  /** Writes what is still in the encoders, and makes it a whole file. */
+  /** Flushes the encoders and completes the file. */
   async finish(): Promise<void> {
     await this.write({ pictures: await this.#video.flush(), sound: this.#audio.flush() });
     await this.#file.finish();

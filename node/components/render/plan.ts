@@ -1,4 +1,4 @@
-// What of a recording is played when: by its report, which may be anybody's.
+// Render plan: schedules the clips of a recording by its report, which is untrusted input.
 
 import { formatValue } from '../../common/validation-messages.ts';
 import { fileNameSchema } from '../../rooms/shapes/content.ts';
@@ -8,23 +8,23 @@ import type { Report, ReportTrack } from '../../rooms/shapes/recording-report.ts
 export type Clip = {
   file: string;
   kind: 'audio' | 'video';
-  /** The peer or component that it is of: clips of one share a place in the picture. */
+  /** Peer or component that published it: clips of one source share a layout cell. */
   source: string;
   start: number;
-  /** By which times in the file are multiplied: its sender's clock ran so much slower than ours. */
+  /** Factor for times in the file: corrects the clock drift of the sender. */
   rate: number;
-  /** When it ends by the report; undefined where that does not say. */
+  /** End by the report; undefined if the report has none. */
   end: number | undefined;
 };
 
-/** `clips` by their beginning. `skipped`: a sentence for each track that is left out. `length`: as far as it is known. */
+/** `clips` by start. `skipped`: a message for each omitted track. `length`: as far as known. */
 export type RenderPlan = { clips: Clip[]; skipped: string[]; length: number | undefined };
 
-/** Milliseconds of the longest recording that is believed. */
+/** Maximum length of an accepted recording in milliseconds. */
 export const maxLength = 7 * 24 * 3_600_000;
-/** Clocks of devices differ from each other by less: what differs more is no drift. */
+/** Maximum clock drift of a device; a larger difference is not drift. */
 const maxDrift = 500e-6;
-/** Milliseconds of a frame of sound. */
+/** Milliseconds of an audio frame. */
 const soundFrame = 20;
 
 export function renderPlan(report: Report): RenderPlan {
@@ -32,20 +32,20 @@ export function renderPlan(report: Report): RenderPlan {
   const skipped: string[] = [];
   for (const track of report.tracks) {
     const clip = clipOf(track);
-    if (typeof clip === 'string') skipped.push(`Track ${formatValue(track.trackId)} is left out: ${clip}`);
+    if (typeof clip === 'string') skipped.push(`Track ${formatValue(track.trackId)} was omitted: ${clip}`);
     else clips.push(clip);
   }
   clips.sort((a, b) => a.start - b.start);
   return { clips, skipped, length: lengthOf(report, clips) };
 }
 
-/** @returns why not, where it cannot be */
+/** @returns the reason if the track cannot be used */
 function clipOf(track: ReportTrack): Clip | string {
   const { file, type, offset, origin, duration, problem } = track;
   if (file === null) return `it has no file${problem === undefined ? '' : ` (${formatValue(problem)})`}`;
-  if (!fileNameSchema.safeParse(file).success) return 'its file has a name that no recording has';
-  if (offset === undefined) return 'the report does not say when it began';
-  if (Math.abs(offset) > maxLength) return 'the report says that it began at no time of the recording';
+  if (!fileNameSchema.safeParse(file).success) return 'its file name is invalid';
+  if (offset === undefined) return 'the report has no start time for it';
+  if (Math.abs(offset) > maxLength) return 'its start time is outside of the recording';
   // A peer and a component may have the same id.
   const source = 'peerId' in origin ? `peer ${origin.peerId}` : `component ${origin.componentId}`;
   const rate = rateOf(track);
@@ -54,8 +54,8 @@ function clipOf(track: ReportTrack): Clip | string {
 }
 
 /**
- * Frames are placed by the clock that made them, e.g. that of a sound card, which drifts; when the first and the last one were sent is known
- * by the clock that all tracks of a sender share.
+ * Frames are placed by the clock that created them, for example that of a sound card, which drifts. The times of the first and last frame
+ * come from the clock that all tracks of a sender share.
  */
 function rateOf({ type, startTime, endTime, duration, frames }: ReportTrack): number {
   if (startTime === undefined || endTime === undefined || duration === undefined || frames === undefined || frames < 2) return 1;

@@ -1,4 +1,4 @@
-// Recordings that only S3 has, while they are rendered: their files come into a folder of this node, which goes with the work on them.
+// Download of archived recordings for rendering: fetches their files from S3 into a folder that is deleted after the work.
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,28 +14,28 @@ import { reportName, reportText } from '../../storage/report-file.ts';
 import { retryDelay, uploadSettings } from '../../storage/uploads/settings.ts';
 import { readState, stateName } from './render-state.ts';
 
-/** Milliseconds that S3 may fail: while others wait for their turn, and while they do not. */
+/** Milliseconds to retry S3: while other recordings are queued, and while none is. */
 const fetchRetryTimeoutMs = 5 * 60_000;
 const uploadRetryTimeoutMs = 3600_000;
-/** Milliseconds that the files of one recording may take to come. */
+/** Milliseconds for the download of all files of a recording. */
 const fetchTimeoutMs = 2 * 3600_000;
-/** Milliseconds of a report to come: whoever asked waits, and may be another node. */
+/** Milliseconds for the download of a report: the client waits, and may be another node. */
 const reportTimeoutMs = 4000;
-/** Milliseconds that it is remembered why a rendering failed. */
+/** Milliseconds for which the error of a failed rendering is kept. */
 const rememberedFor = 24 * 3600_000;
-/** What the disk says; all else came from S3. */
+/** Error codes of the disk; all other errors come from S3. */
 const diskCodes = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'ENOENT']);
 
 export type ArchivedOptions = {
   /** Absolute path of the resources directory. */
   resources: string;
-  /** Without one there are none. */
+  /** Undefined if no S3 storage is configured. */
   archive: RenderSource | undefined;
 };
 
 type Going = {
   signal: AbortSignal;
-  /** S3 failed and is tried again; a sentence. */
+  /** S3 failed and is retried; `sentence` is the message. */
   onWait: (sentence: string) => void;
 };
 
@@ -48,40 +48,37 @@ export class RecordingDownloader {
     this.#archive = archive;
   }
 
-  /** Where the work on one is done. `id`: as recordings are named. */
+  /** Work folder of a recording. `id`: id of the recording. */
   folderOf(id: string): string {
     return join(this.#folder, id);
   }
 
-  /** Those that are worked on, or were by a process that ended, or whose failure is remembered. */
+  /** Recordings in progress, orphaned or recently failed. */
   async ids(): Promise<string[]> {
     const names = await readdir(this.#folder).catch(() => []);
     return names.filter((name) => recordingIdSchema.safeParse(name).success);
   }
 
-  /** @throws ServiceError `not_found`, `bad_request` where nobody knows what it is, `unavailable` where S3 does not answer */
+  /** @throws ServiceError `not_found`, `bad_request` if it has no report, `unavailable` if S3 does not respond */
   async report(id: string): Promise<Report> {
     if (!this.#archive?.isThere())
-      throw new ServiceError(
-        'not_found',
-        `Recording ${id} is on the disk of no node, and the server has no S3 storage of its own to fetch it from`,
-      );
+      throw new ServiceError('not_found', `Recording ${id} exists on no node, and server-wide S3 storage is not configured`);
     const answer = await this.#open(id, reportName, AbortSignal.timeout(reportTimeoutMs));
-    if (!answer?.body) throw new ServiceError('not_found', `Recording ${id} does not exist, neither on the disk of a node nor in S3`);
+    if (!answer?.body) throw new ServiceError('not_found', `Recording ${id} does not exist on the disk of a node or in S3`);
     if (Number(answer.headers['content-length']) > maxReport) answer.body.destroy();
     const report = await text(answer.body).then(readReport, () => undefined);
-    if (!report) throw new ServiceError('bad_request', `Recording ${id} has no report: nobody knows what belongs where`);
+    if (!report) throw new ServiceError('bad_request', `Recording ${id} cannot be rendered: its report.json is missing`);
     return report;
   }
 
-  /** Makes the folder, with nothing in it. @throws Error where the disk refuses */
+  /** Creates the empty folder. @throws Error if the disk write fails */
   async begin(id: string): Promise<void> {
     const folder = this.folderOf(id);
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o750 });
   }
 
-  /** Brings its files here. @throws ServiceError with why not, Error where the disk refuses, the reason of `signal` */
+  /** Downloads its files. @throws ServiceError with the reason, Error if the disk write fails, the reason of `signal` */
   async fetch(id: string, { signal, onWait }: Going): Promise<void> {
     const late = new AbortController();
     const timer = new Timer(fetchTimeoutMs, () => late.abort());
@@ -98,14 +95,16 @@ export class RecordingDownloader {
       for (const file of files) await persist(() => this.#bring(id, file, ending), fetchRetryTimeoutMs, going);
     } catch (error) {
       signal.throwIfAborted();
-      if (late.signal.aborted) throw new ServiceError('unavailable', 'The recording did not come from S3 in time');
+      if (late.signal.aborted) throw new ServiceError('unavailable', 'The download of the recording from S3 timed out');
       throw error;
     } finally {
       timer.stop();
     }
   }
 
-  /** Puts what was rendered to where the recording is; the files of the recording go from here first. @throws ServiceError with why not */
+  /**
+   * Uploads the rendered file next to the recording, after deleting the local files of the recording. @throws ServiceError with the reason
+   */
   async keep(id: string, rendered: NonNullable<Report['rendered']>, going: Going): Promise<void> {
     const folder = this.folderOf(id);
     await empty(folder, [stateName, renderedName]);
@@ -113,7 +112,7 @@ export class RecordingDownloader {
     await persist(async () => this.#archive?.add(id, join(folder, renderedName), change, going.signal), uploadRetryTimeoutMs, going);
   }
 
-  /** Nothing of it stays but what is said of it, if anything is. Never fails. */
+  /** Deletes everything but the render state. Never rejects. */
   async clear(id: string): Promise<void> {
     const folder = this.folderOf(id);
     const said = await readState(folder);
@@ -121,7 +120,7 @@ export class RecordingDownloader {
     else await empty(folder, [stateName]).catch(() => {});
   }
 
-  /** Why it failed, if it did. Never fails. */
+  /** Deletes the error of a failed rendering. Never rejects. */
   async forget(id: string): Promise<void> {
     const folder = this.folderOf(id);
     if ((await readState(folder))?.state.state === 'failed') await rm(folder, { recursive: true, force: true }).catch(() => {});
@@ -145,7 +144,7 @@ export class RecordingDownloader {
     return Number((await this.#open(id, file, signal, 'HEAD'))?.headers['content-length'] ?? 0);
   }
 
-  /** A file that is missing is left out: whoever renders says so. */
+  /** A missing file is skipped; the renderer reports it. */
   async #bring(id: string, file: string, signal: AbortSignal): Promise<void> {
     const folder = this.folderOf(id);
     const answer = await this.#open(id, file, signal);
@@ -157,14 +156,14 @@ export class RecordingDownloader {
     } catch (error) {
       signal.throwIfAborted();
       if (diskCodes.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
-      throw new ServiceError('unavailable', 'The files of the recording do not come from S3: the connection breaks', { cause: error });
+      throw new ServiceError('unavailable', 'Could not download the recording from S3: the connection was closed', { cause: error });
     }
     if (target.bytesWritten !== Number(answer.headers['content-length']))
-      throw new ServiceError('unavailable', 'The files of the recording do not come from S3 as a whole');
+      throw new ServiceError('unavailable', 'Could not download the recording from S3: a file is incomplete');
   }
 }
 
-/** Half of what is free stays for what is rendered and for all else. @throws ServiceError */
+/** Half of the free space stays reserved for the rendered file and other use. @throws ServiceError */
 async function assertRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
@@ -172,17 +171,17 @@ async function assertRoom(folder: string, bytes: number): Promise<void> {
   const megabytes = (size: number) => Math.ceil(size / 1e6);
   throw new ServiceError(
     'unavailable',
-    `The recording has ${megabytes(bytes)} MB, and the disk of this node has ${megabytes(free)} MB free, of which half is to stay`,
+    `The recording needs ${megabytes(bytes)} MB, but only half of the ${megabytes(free)} MB of free disk space may be used`,
   );
 }
 
-/** Without these files. */
+/** Deletes all files except these. */
 async function empty(folder: string, but: readonly string[]): Promise<void> {
   const names = (await readdir(folder)).filter((name) => !but.includes(name));
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
-/** Again and again with back-off, for so many milliseconds, while S3 is what fails. @throws what the last try did, or the reason of the signal */
+/** Retries with back-off for up to `patience` milliseconds, while S3 is the cause. @throws the last error, or the reason of the signal */
 async function persist<Result>(run: () => Promise<Result>, timeoutMs: number, { signal, onWait }: Going): Promise<Result> {
   const began = performance.now();
   for (let failures = 1; ; failures += 1) {

@@ -1,4 +1,4 @@
-// Renders a recording: all clips at their times, drawn and mixed as the stream of a room is, but as fast as the machine can.
+// Render job: composes all clips of a recording at their times, like a stream of the room but as fast as possible.
 
 import { AudioMixer } from '../compose/audio-mixer.ts';
 import { DominantSpeakerSelector } from '../compose/dominant-speaker.ts';
@@ -16,7 +16,7 @@ import { VideoClip } from './video-clip.ts';
 
 export type RenderJobOptions = Omit<RenderCommand, 'type'> & {
   plan: RenderPlan;
-  /** Milliseconds that were made. */
+  /** Milliseconds that are rendered. */
   onProgress: (time: number) => void;
   onProblem: (sentence: string) => void;
 };
@@ -24,7 +24,7 @@ export type RenderJobOptions = Omit<RenderCommand, 'type'> & {
 type Playing = VideoClip | AudioClip;
 
 const samplesPerMillisecond = mp4Rates.audio / 1000;
-/** Milliseconds before its beginning that a clip is opened: its sound is decoded ahead. */
+/** Milliseconds before its start at which a clip is opened, because its audio is decoded ahead. */
 const openAhead = 100;
 
 export class RenderJob {
@@ -34,11 +34,11 @@ export class RenderJob {
   readonly #videoCompositor: VideoCompositor;
   readonly #mix = new AudioMixer(aacSamples);
   readonly #speakers = new DominantSpeakerSelector();
-  /** By their beginning. */
+  /** By start. */
   readonly #waiting: Clip[];
   readonly #playing = new Set<Playing>();
   readonly #sources: readonly string[];
-  /** As the stage is arranged. */
+  /** Clips in the current layout. */
   #shown: readonly VideoClip[] = [];
   #speaker: string | undefined;
   #played = 0;
@@ -53,7 +53,7 @@ export class RenderJob {
     this.#sources = [...new Set(plan.clips.map(({ source }) => source))];
   }
 
-  /** @returns milliseconds that were made. @throws Error with a sentence where nothing can be played, or the disk refuses */
+  /** @returns rendered milliseconds. @throws Error if no clip is playable, or the disk write fails */
   static async run(options: RenderJobOptions): Promise<number> {
     const { output: path, width, height, framerate } = options;
     const output = await OutputFile.open({ path, width, height, framerate, bitrates: bitratesOf(options) });
@@ -67,7 +67,7 @@ export class RenderJob {
 
   async #run(): Promise<number> {
     let number = 0;
-    // A picture is encoded while the next ones are decoded.
+    // A frame is encoded while the next ones are decoded.
     let pictures: Promise<EncodedPacket[]> = Promise.resolve([]);
     for (; ; number += 1) {
       const time = number * this.#interval;
@@ -79,16 +79,16 @@ export class RenderJob {
       this.#arrange(time);
       await this.#videoCompositor.update((key) => changed.has(key));
       pictures = this.#output.encodePicture(this.#videoCompositor.canvas, number);
-      // It is looked at when its turn comes.
+      // A rejection is handled when the promise is awaited.
       pictures.catch(() => {});
       this.#options.onProgress(time);
     }
-    if (this.#played === 0) throw new Error('Nothing of the recording can be played');
+    if (this.#played === 0) throw new Error('The recording has no playable track');
     await this.#output.finish();
     return number * this.#interval;
   }
 
-  /** @returns clips whose picture is another now */
+  /** @returns clips that have a new frame */
   async #playUntil(time: number): Promise<Set<object>> {
     for (let next = this.#waiting[0]; next && next.start <= time + openAhead; next = this.#waiting[0]) {
       this.#waiting.shift();
@@ -109,21 +109,21 @@ export class RenderJob {
     try {
       this.#playing.add(clip.kind === 'video' ? await VideoClip.open(folder, clip) : await AudioClip.open(folder, clip, this.#mix.reads));
     } catch (error) {
-      this.#options.onProblem(`${clip.file} is left out: ${error instanceof Error ? error.message : String(error)}`);
+      this.#options.onProblem(`${clip.file} was omitted: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
   #end(ended: Playing): void {
     const { played, problems } = ended.outcome;
     this.#played += played;
-    for (const problem of problems) this.#options.onProblem(`${ended.clip.file} is not there in full: ${problem}`);
+    for (const problem of problems) this.#options.onProblem(`${ended.clip.file} is incomplete: ${problem}`);
     this.#playing.delete(ended);
     ended.close();
     const { source } = ended.clip;
     if (![...this.#playing].some(({ clip }) => clip.source === source)) this.#speakers.forget(source);
   }
 
-  /** `now`: milliseconds of the picture that it is for. */
+  /** `now`: milliseconds of the frame that is composed. */
   async #soundUntil(time: number, now: number): Promise<EncodedPacket[]> {
     const encoded: EncodedPacket[] = [];
     while (this.#mix.made < time * samplesPerMillisecond) {
@@ -136,7 +136,7 @@ export class RenderJob {
     return encoded;
   }
 
-  /** Who is seen, and where: everybody who has pictures now, in the order in which they came first. */
+  /** Arranges the sources that have video now, in the order of their first frame. */
   #arrange(time: number): void {
     const { layout, width, height } = this.#options;
     const shown = [...this.#playing].filter((each) => each.kind === 'video').filter(({ clip }) => clip.start <= time);

@@ -1,4 +1,4 @@
-// The process that renders a recording: reads its report, plays its files, writes one.
+// Render process: reads the report of a recording, plays its files and writes one MP4.
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,9 +11,9 @@ import { renderPlan } from './plan.ts';
 import { RenderJob } from './render-job.ts';
 import { type RenderCommand, type RenderReport, renderCommandSchema } from './render-messages.ts';
 
-/** Milliseconds between two reports of how far it is. */
+/** Milliseconds between two progress reports. */
 const progressInterval = 500;
-/** Sentences about what is missing; more help nobody. */
+/** Maximum of problem messages. */
 const maxProblems = 100;
 
 const { send } = connectToParent<typeof renderCommandSchema, RenderReport>(renderCommandSchema, (command) => void render(command));
@@ -22,7 +22,7 @@ let problems = 0;
 async function render(command: RenderCommand): Promise<void> {
   try {
     const report = await readReport(command.folder);
-    if (report.type === 'hls') throw new Error('This is a stream that was kept, not a recording of tracks: it is composed already');
+    if (report.type === 'hls') throw new Error('This is a persistent stream, not a recording of tracks; it is already composed');
     const plan = renderPlan(report);
     for (const sentence of plan.skipped) tell(sentence);
     let told = 0;
@@ -42,20 +42,18 @@ function tell(sentence: string): void {
   if (problems <= maxProblems) send({ type: 'problem', sentence: sentence.slice(0, 1000) });
 }
 
-/** @throws Error with a sentence */
+/** @throws Error if the report is missing or invalid */
 async function readReport(folder: string): Promise<Report> {
   const file = await open(join(folder, reportName), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
-      throw new Error(
-        error.code === 'ENOENT' ? `There is no ${reportName} in the folder` : `${reportName} cannot be opened (${error.code})`,
-      );
+      throw new Error(error.code === 'ENOENT' ? `The folder has no ${reportName}` : `Could not open ${reportName} (${error.code})`);
     },
   );
   try {
     const { size } = await file.stat();
     if (size > maxReport) throw new Error(`${reportName} is too large`);
     const parsed = reportSchema.safeParse(parse(await file.readFile('utf8')));
-    if (!parsed.success) throw new Error(`${reportName} is none of a recording: ${validationMessage(parsed.error, undefined, 'it')}`);
+    if (!parsed.success) throw new Error(`${reportName} is not a valid report: ${validationMessage(parsed.error, undefined, 'it')}`);
     return parsed.data;
   } finally {
     await file.close();
@@ -66,6 +64,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${reportName} is no JSON`);
+    throw new Error(`${reportName} is not valid JSON`);
   }
 }

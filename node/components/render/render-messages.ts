@@ -1,4 +1,4 @@
-// What is said to the process that renders a recording, and by it.
+// Messages between a node and a render process.
 import { z } from 'zod';
 import { layouts } from '../../rooms/shapes/component-options.ts';
 
@@ -9,7 +9,7 @@ export const renderCommandSchema = z.strictObject({
   type: z.literal('start'),
   /** Absolute path of the folder of the recording. */
   folder: z.string().max(4096),
-  /** Absolute path of the file to be made. */
+  /** Absolute path of the output file. */
   output: z.string().max(4096),
   width: pixels(3840),
   height: pixels(2160),
@@ -20,9 +20,9 @@ export type RenderCommand = z.infer<typeof renderCommandSchema>;
 
 /** Times are milliseconds of the recording. */
 export const renderReportSchema = z.discriminatedUnion('type', [
-  /** So much is made of what is about `length`, as far as that is known. */
+  /** `time` of about `length` milliseconds is rendered; `length` is null while unknown. */
   z.strictObject({ type: z.literal('progress'), time: z.number().min(0), length: z.number().min(0).nullable() }),
-  /** Something of the recording is not in the file. */
+  /** A part of the recording is missing in the output. */
   z.strictObject({ type: z.literal('problem'), sentence }),
   z.strictObject({ type: z.literal('done'), duration: z.number().min(0) }),
   z.strictObject({ type: z.literal('failed'), sentence }),

@@ -1,4 +1,4 @@
-// The recordings that this node renders: one at a time, behind everything that is live, the others in a queue.
+// Render queue of a node: renders one recording at a time, with lower priority than live media.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../../common/errors.ts';
@@ -27,19 +27,19 @@ import {
   writeState,
 } from './render-state.ts';
 
-/** Most recordings that wait. */
+/** Maximum of queued recordings. */
 const maxQueued = 20;
-/** Milliseconds that one may take, and between two looks whether the machine can carry it. */
+/** Maximum milliseconds of one rendering, and milliseconds between two checks of CPU capacity. */
 const deadline = 12 * 3_600_000;
 const lookInterval = 5_000;
-/** Cores without which it would not get on: it takes what is left. */
+/** Minimum of free cores to start; a rendering uses all that are idle. */
 const minCores = 0.5;
-const what = 'rendering a recording as well';
-/** Sentences about what is missing that are kept. */
+const what = 'rendering a recording';
+/** Maximum of stored problem messages. */
 const maxProblems = 100;
 const maxReasonLength = 500;
 
-const ended = 'The node ended before it was rendered';
+const ended = 'The node shut down before rendering finished';
 const cancelled = new Error('Rendering was cancelled');
 
 export type RenderQueueOptions = {
@@ -49,9 +49,9 @@ export type RenderQueueOptions = {
   /** Name of this node. */
   node: () => string;
   uploads: Pick<Uploads, 'reopen'>;
-  /** Recordings that no node has any more; without it there are none. */
+  /** Recordings that exist only in S3; undefined without S3. */
   archive?: RenderSource | undefined;
-  /** Whether this recording is being made here. */
+  /** True if this node is recording it. */
   isRunning: (recordingId: string) => boolean;
   admission: Pick<Admission, 'taken' | 'requireBudget' | 'requireIdleCpu'>;
   /** Milliseconds. */
@@ -61,9 +61,9 @@ export type RenderQueueOptions = {
 type Job = {
   id: string;
   folder: string;
-  /** Only S3 has it. */
+  /** True if it exists only in S3. */
   archived: boolean;
-  /** It is rendered and goes to S3: it is the turn of the next. */
+  /** True if it is being uploaded to S3, so that the next one may start. */
   leaves: boolean;
   options: RenderOptions;
   state: 'queued' | 'running';
@@ -74,15 +74,15 @@ type Job = {
   over: PromiseWithResolvers<void>;
 };
 
-/** `report`: of one that only S3 has, where it was read. */
+/** `report`: report of a recording that exists only in S3, if it was read. */
 type JobFolder = { folder: string; archived: boolean; report?: Report };
 
 export class RenderQueue implements LocalRenderService {
   readonly #options: RenderQueueOptions;
   readonly #archived: RecordingDownloader;
-  /** In the order of their turns; the first may be running. */
+  /** In queue order; the first may be running. */
   readonly #jobs = new Map<string, Job>();
-  /** Where the disk did not even take that it failed. */
+  /** Errors whose state could not be written to disk. */
   readonly #untold = new Map<string, string>();
   readonly #settling = new Map<string, Promise<'queued' | 'running' | undefined>>();
   #look: Timer | undefined;
@@ -95,15 +95,15 @@ export class RenderQueue implements LocalRenderService {
   }
 
   /**
-   * Says of what earlier processes left that it failed, and removes what is half-made: at once, and once more when it is certain that nobody
-   * works on the rest, since a node may come back under another name. Never fails.
+   * Marks unfinished work of earlier processes as failed and deletes partial files: now, and again when no process can be working on the
+   * rest, because a node may restart under another name. Never rejects.
    */
   async start(): Promise<void> {
     await this.#settleAll();
     if (!this.#closed) this.#secondLook = new Timer(heartbeatTimeoutMs, () => void this.#settleAll());
   }
 
-  /** Whether it is rendered, or waits for that. */
+  /** True if it is queued or running. */
   isAt(id: string): boolean {
     return this.#jobs.has(id);
   }
@@ -116,18 +116,18 @@ export class RenderQueue implements LocalRenderService {
     const { folder, archived, report } = await this.#place(id);
     const known = this.#jobs.get(id);
     if (known) return viewOf(known);
-    if (!isFfmpegAvailable()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
-    // One that only S3 has is made by nobody any more, whatever its report says.
+    if (!isFfmpegAvailable()) throw new ServiceError('unavailable', 'Rendering requires the package node-av, which is not installed');
+    // A recording that exists only in S3 is not running, whatever state its report has.
     if (archived) assertTracks(id, report ?? (await this.#archived.report(id)));
     else await this.#assertRenderable(id, folder);
     const elsewhere = await this.#settleLeft(id, { folder, archived });
     if (elsewhere) return { state: elsewhere, progress: 0 };
-    if (this.#closed) throw new ServiceError('unavailable', 'This node ends: it renders nothing more', { retryAfter: 10 });
-    // Whoever asked for the same meanwhile was first.
+    if (this.#closed) throw new ServiceError('unavailable', 'This node is shutting down and accepts no rendering', { retryAfter: 10 });
+    // A concurrent request for the same recording was first.
     const other = this.#jobs.get(id);
     if (other) return viewOf(other);
     if (this.#jobs.size > maxQueued)
-      throw new ServiceError('unavailable', `${maxQueued} recordings wait to be rendered on this node already`, { retryAfter: 60 });
+      throw new ServiceError('unavailable', `The render queue of this node is full (${maxQueued} recordings)`, { retryAfter: 60 });
     const job: Job = {
       id,
       folder,
@@ -149,9 +149,9 @@ export class RenderQueue implements LocalRenderService {
     } catch (error) {
       this.#forget(job);
       if (archived) await this.#archived.clear(id);
-      throw new ServiceError('unavailable', `It cannot be rendered: ${diskErrorMessage(error)}`, { cause: error });
+      throw new ServiceError('unavailable', `Could not start rendering: ${diskErrorMessage(error)}`, { cause: error });
     }
-    this.#options.log.info({ recording: id }, 'a recording is to be rendered');
+    this.#options.log.info({ recording: id }, 'render queued');
     this.#next();
     return viewOf(job);
   }
@@ -177,12 +177,12 @@ export class RenderQueue implements LocalRenderService {
     await this.discard(id);
     this.#untold.delete(id);
     if (await this.#settleLeft(id, { folder, archived }))
-      throw new ServiceError('conflict', `Another node that has the same disk renders recording ${id}`);
+      throw new ServiceError('conflict', `Another node with the same disk is rendering recording ${id}`);
     if ((await readState(folder))?.state.state === 'failed') await removeState(folder);
     if (archived) await this.#archived.clear(id);
   }
 
-  /** Gives up what is under way; resolves when nothing works on the recording any more. Never fails. */
+  /** Cancels it; resolves when no work on the recording is in progress. Never rejects. */
   async discard(id: string): Promise<void> {
     const job = this.#jobs.get(id);
     if (!job) return this.#archived.forget(id);
@@ -191,7 +191,7 @@ export class RenderQueue implements LocalRenderService {
     await job.over.promise;
   }
 
-  /** Ends what is under way, which has failed then. Idempotent; never fails. */
+  /** Cancels all work, which then counts as failed. Idempotent; never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#look?.stop();
@@ -206,7 +206,7 @@ export class RenderQueue implements LocalRenderService {
     );
   }
 
-  /** Begins the next one where it may. */
+  /** Starts the next job if CPU capacity allows. */
   #next(): void {
     const job = [...this.#jobs.values()].find(({ leaves }) => !leaves);
     this.#look?.stop();
@@ -214,11 +214,11 @@ export class RenderQueue implements LocalRenderService {
     job.waitsFor = this.#refusal();
     if (job.waitsFor !== undefined) this.#look = new Timer(lookInterval, () => this.#next());
     else void this.#run(job);
-    // Those behind it wait too: nobody is to think that they were forgotten.
+    // Queued jobs also need a heartbeat, so that they do not count as orphaned.
     for (const each of this.#jobs.values()) void writeHeartbeat(each.folder);
   }
 
-  /** Why nothing may begin beside what is live, as a sentence. */
+  /** Message if no job may start because of live media. */
   #refusal(): string | undefined {
     const { admission } = this.#options;
     if (admission.taken === 0) return undefined;
@@ -236,7 +236,7 @@ export class RenderQueue implements LocalRenderService {
     const { id, folder, ending } = job;
     job.state = 'running';
     const expired = new Timer(this.#options.deadline ?? deadline, () =>
-      ending.abort(new ServiceError('unavailable', 'It was not rendered in time')),
+      ending.abort(new ServiceError('unavailable', 'Rendering timed out')),
     );
     const alive = setInterval(() => {
       for (const each of this.#jobs.values()) void writeHeartbeat(each.folder);
@@ -252,7 +252,7 @@ export class RenderQueue implements LocalRenderService {
         },
       };
       if (job.archived) {
-        job.waitsFor = 'It comes from S3';
+        job.waitsFor = 'Downloading from S3';
         await this.#archived.fetch(id, going);
         job.waitsFor = undefined;
       }
@@ -274,19 +274,19 @@ export class RenderQueue implements LocalRenderService {
       const rendered = await factsOf(job, length);
       if (job.archived) {
         job.leaves = true;
-        job.waitsFor = 'It goes to S3';
+        job.waitsFor = 'Uploading to S3';
         this.#next();
         await this.#archived.keep(id, rendered, going);
       } else {
-        // Whoever has the report sees that there is one more file.
+        // The report lists the additional file.
         await updateReportFile(folder, (report) => ({ ...markUploadPending(report), rendered }));
         await this.#options.uploads.reopen(id);
       }
-      log.info({ recording: id, length, took: performance.now() - began }, 'a recording was rendered');
+      log.info({ recording: id, length, took: performance.now() - began }, 'recording rendered');
     } catch (error) {
       const reason = error instanceof ServiceError ? error.message : diskErrorMessage(error);
       outcome = error === cancelled ? undefined : { state: 'failed', reason: reason.slice(0, maxReasonLength) };
-      if (outcome) log.warn({ recording: id, reason }, 'a recording could not be rendered');
+      if (outcome) log.warn({ recording: id, reason }, 'could not render recording');
     } finally {
       expired.stop();
       clearInterval(alive);
@@ -294,17 +294,17 @@ export class RenderQueue implements LocalRenderService {
     await this.#finish(job, outcome);
   }
 
-  /** Never fails. */
+  /** Never rejects. */
   async #finish(job: Job, outcome: RenderState | undefined): Promise<void> {
     try {
-      // What is done of an archived one is in its report.
+      // The outcome of a rendered archived recording is in its report.
       if (outcome && !(job.archived && outcome.state === 'done')) await writeState(job.folder, outcome);
       else await removeState(job.folder);
     } catch (error) {
-      // Without room for it, the old state must not stay: it would say that somebody works on it.
+      // If the disk is full, the old state must not stay, because it would claim that the job still runs.
       await removeState(job.folder).catch(() => {});
       if (outcome?.state === 'failed') this.#untold.set(job.id, outcome.reason);
-      this.#options.log.error({ err: error, recording: job.id }, 'what has become of rendering a recording cannot be written');
+      this.#options.log.error({ err: error, recording: job.id }, 'could not write render state');
     }
     if (job.archived) await this.#archived.clear(job.id);
     this.#forget(job);
@@ -332,7 +332,7 @@ export class RenderQueue implements LocalRenderService {
     }
   }
 
-  /** Once for all who ask meanwhile: two would remove what the other writes. @returns the state where another node is at work on it */
+  /** Shared by concurrent requests. @returns the state if another node is working on it */
   #settleLeft(id: string, jobFolder: JobFolder): Promise<'queued' | 'running' | undefined> {
     const settling = this.#settling.get(id) ?? this.#settle(id, jobFolder).finally(() => this.#settling.delete(id));
     this.#settling.set(id, settling);
@@ -344,13 +344,13 @@ export class RenderQueue implements LocalRenderService {
     const left = await readState(folder);
     if (left?.state.state !== 'queued' && left?.state.state !== 'running') return undefined;
     if (left.state.node !== this.#options.node() && left.fresh) return left.state.state;
-    // An asker at the same time may have begun it anew.
+    // A concurrent request may have queued it again.
     if (this.#jobs.has(id)) return undefined;
     await removeUnfinished(folder);
     await writeState(folder, { state: 'failed', reason: ended }).catch(async (error: unknown) => {
       await removeState(folder).catch(() => {});
       this.#untold.set(id, ended);
-      this.#options.log.error({ err: error, recording: id }, 'what has become of rendering a recording cannot be written');
+      this.#options.log.error({ err: error, recording: id }, 'could not write render state');
     });
     if (archived) await this.#archived.clear(id);
     return undefined;
@@ -358,13 +358,13 @@ export class RenderQueue implements LocalRenderService {
 
   async #assertRenderable(id: string, folder: string): Promise<void> {
     const report = await readReportFile(folder);
-    if (!report) throw new ServiceError('bad_request', `Recording ${id} has no report: nobody knows what belongs where`);
+    if (!report) throw new ServiceError('bad_request', `Recording ${id} cannot be rendered: its report.json is missing`);
     assertTracks(id, report);
     if (this.#options.isRunning(id) || report.state === 'running')
-      throw new ServiceError('conflict', `Recording ${id} is being made: it can be rendered once it has ended`);
+      throw new ServiceError('conflict', `Recording ${id} is still running; it can be rendered after its end`);
   }
 
-  /** Where it is worked on. @throws ServiceError `not_found`; also `unavailable` where S3 does not say whether it has it */
+  /** Work folder. @throws ServiceError `not_found`; `unavailable` if S3 does not respond */
   async #place(id: string): Promise<JobFolder> {
     const path = await resolveWithoutLinks(join(this.#options.resources, 'recordings'), id);
     if (path !== undefined && (await stat(path)).isDirectory()) return { folder: path, archived: false };
@@ -376,7 +376,7 @@ export class RenderQueue implements LocalRenderService {
 
 function assertTracks(id: string, { type }: { type?: unknown }): void {
   if (type === 'hls')
-    throw new ServiceError('bad_request', `Recording ${id} is a stream that was kept, not one of tracks: it is composed already`);
+    throw new ServiceError('bad_request', `Recording ${id} is a persistent stream, not a recording of tracks; it is already composed`);
 }
 
 async function factsOf({ folder, options, problems }: Job, duration: number): Promise<NonNullable<Report['rendered']>> {

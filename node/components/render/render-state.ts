@@ -1,4 +1,4 @@
-// What has become of rendering a recording, beside its files: it is known after the node that rendered it has died.
+// Render state of a recording: stored next to its files, so that it survives the node that rendered it.
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { z } from 'zod';
 import { renderedName } from '../../rooms/shapes/renders.ts';
 
 export const stateName = '.render.json';
-/** Milliseconds between two signs of life, and without one after which nobody renders it any more. */
+/** Milliseconds between two heartbeats, and without one after which the work counts as orphaned. */
 export const heartbeatInterval = 10_000;
 export const heartbeatTimeoutMs = 60_000;
-/** Bytes of a state that is read. */
+/** Maximum bytes of a state file. */
 const maxBytes = 256 * 1024;
 
 const problems = z.array(z.string().max(1000)).max(100);
@@ -20,7 +20,7 @@ const stateSchema = z.discriminatedUnion('state', [
 ]);
 export type RenderState = z.infer<typeof stateSchema>;
 
-/** Of a folder. `age`: milliseconds since it was touched; `fresh`: whether that was lately. Undefined where there is none that can be read. */
+/** State in a folder. `age`: milliseconds since its heartbeat; `fresh`: true if that is recent. Undefined if no valid state exists. */
 export async function readState(folder: string): Promise<{ state: RenderState; fresh: boolean; age: number } | undefined> {
   try {
     const path = join(folder, stateName);
@@ -33,7 +33,7 @@ export async function readState(folder: string): Promise<{ state: RenderState; f
   }
 }
 
-/** All of it or nothing. @throws Error where the disk refuses */
+/** Writes atomically. @throws Error if the disk write fails */
 export async function writeState(folder: string, state: RenderState): Promise<void> {
   const temporary = join(folder, `${stateName}.${randomBytes(6).toString('hex')}`);
   try {
@@ -45,7 +45,7 @@ export async function writeState(folder: string, state: RenderState): Promise<vo
   }
 }
 
-/** A sign of life. Never fails. */
+/** Updates the heartbeat. Never rejects. */
 export async function writeHeartbeat(folder: string): Promise<void> {
   const now = new Date();
   await utimes(join(folder, stateName), now, now).catch(() => {});
@@ -55,7 +55,7 @@ export async function removeState(folder: string): Promise<void> {
   await rm(join(folder, stateName), { force: true });
 }
 
-/** What a process that died left of its work. */
+/** Deletes partial files of an ended process. */
 export async function removeUnfinished(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   const left = names.filter((name) => (name.startsWith(`.${renderedName}.`) && name.endsWith('.part')) || name.startsWith(`${stateName}.`));

@@ -1,4 +1,4 @@
-// Renders a recording to one MP4, in a process of its own: the file is there when it is whole, or not at all.
+// Renders a recording to one MP4 in a separate process. The file appears only when it is complete.
 import { rename, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { basename, dirname, extname, join } from 'node:path';
@@ -9,28 +9,28 @@ import { isFfmpegAvailable } from '../process/installed.ts';
 import { type RenderCommand, type RenderReport, renderReportSchema } from './render-messages.ts';
 
 export type RenderOptions = Omit<RenderCommand, 'type'> & {
-  /** Whether everything else on the machine comes first. */
+  /** True if all other processes have priority. */
   lowPriority?: boolean;
   log: Log;
-  /** At most twice a second. Milliseconds of the recording that are made, and how long it is about; null where nobody knows yet. */
+  /** Called at most twice a second with the rendered milliseconds and the approximate total; null while unknown. */
   onProgress: (time: number, length: number | null) => void;
-  /** Something of the recording is not in the file; a sentence. */
+  /** A part of the recording is missing in the output; `sentence` is the message. */
   onProblem: (sentence: string) => void;
-  /** Ends it. */
+  /** Cancels the rendering. */
   signal: AbortSignal;
 };
 
-/** Compiled or not, as this file is. */
+/** Has the extension of this file: compiled or not. */
 const module = join(import.meta.dirname, `render-main${extname(import.meta.filename)}`);
 const endTimeoutMs = 3000;
-/** Bytes: pictures of many participants, and those that the encoder looks at. */
+/** Bytes: frames of many participants, and the lookahead of the encoder. */
 const maxMemory = 2 * 1024 * 1024 * 1024;
-/** Milliseconds: disks are slow at times, and nobody is kept waiting. */
+/** Milliseconds without a heartbeat: long, because disks can be slow and no client waits. */
 const silence = 60_000;
 
-/** @returns milliseconds of the file. @throws ServiceError with what went wrong, the reason of `signal` where that came */
+/** @returns duration of the file in milliseconds. @throws ServiceError with the reason, or the reason of `signal` */
 export async function render({ log, onProgress, onProblem, signal, lowPriority = false, ...wanted }: RenderOptions): Promise<number> {
-  if (!isFfmpegAvailable()) throw new ServiceError('unavailable', 'Recordings cannot be rendered: the package node-av is not installed');
+  if (!isFfmpegAvailable()) throw new ServiceError('unavailable', 'Rendering requires the package node-av, which is not installed');
   signal.throwIfAborted();
   const unfinished = join(dirname(wanted.output), `.${basename(wanted.output)}.${process.pid}.part`);
   const result = Promise.withResolvers<number>();
@@ -45,7 +45,7 @@ export async function render({ log, onProgress, onProblem, signal, lowPriority =
     module,
     reportSchema: renderReportSchema,
     onReport: hear,
-    onExit: (reason) => result.reject(new ServiceError('unavailable', `The process that renders crashed: ${reason}`)),
+    onExit: (reason) => result.reject(new ServiceError('unavailable', `The render process crashed: ${reason}`)),
     reads: [wanted.folder],
     writes: [dirname(unfinished)],
     ...(lowPriority && { niceness: constants.priority.PRIORITY_LOW }),

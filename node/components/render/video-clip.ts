@@ -1,4 +1,4 @@
-// The pictures of a clip: decoded when their time has come, each shown until the next.
+// Video clip: decodes frames when they are due; each is shown until the next.
 import { AvError } from '../ffmpeg/ffmpeg.ts';
 import { VideoDecoder } from '../ffmpeg/video-decoder.ts';
 import { VideoFrame } from '../ffmpeg/video-frame.ts';
@@ -6,9 +6,9 @@ import { parameterSets, toAnnexB } from '../rtp/h264.ts';
 import { type ClipPacket, ClipPackets } from './clip-packets.ts';
 import type { Clip } from './plan.ts';
 
-/** Milliseconds that a picture is shown without another: who is silent for longer has paused. */
+/** Milliseconds for which a frame is shown without a next one: after that the source has paused. */
 const staleAfter = 3000;
-/** Milliseconds of the last picture: as long as the one before, within these. */
+/** Bounds in milliseconds of the last frame, which lasts as long as the one before. */
 const minLastFrameMs = 10;
 const maxLastFrameMs = 1000;
 
@@ -18,10 +18,10 @@ export class VideoClip {
   readonly #packets: ClipPackets;
   readonly #decoder: VideoDecoder;
   readonly #shown = new VideoFrame();
-  /** Of the newest picture and the one before. */
+  /** Times of the newest frame and the one before. */
   #times: { last: number; before: number } | undefined;
   #isShown = false;
-  /** Nothing can be decoded before the next key picture. */
+  /** No frame can be decoded before the next key frame. */
   #broken = true;
   #decoded = 0;
   #failed = 0;
@@ -32,11 +32,11 @@ export class VideoClip {
     this.#decoder = decoder;
   }
 
-  /** @throws Error with a sentence where there is nothing to be shown */
+  /** @throws Error if the file has no video */
   static async open(folder: string, clip: Clip): Promise<VideoClip> {
     const packets = await ClipPackets.open(folder, clip);
     try {
-      if (packets.encoding === 'opus') throw new Error('It holds sound');
+      if (packets.encoding === 'opus') throw new Error('The file contains audio');
       return new VideoClip(clip, packets, new VideoDecoder(packets.encoding));
     } catch (error) {
       packets.close();
@@ -44,15 +44,15 @@ export class VideoClip {
     }
   }
 
-  /** Undefined where none came, or none for too long. */
+  /** Undefined if no frame was decoded, or none recently. */
   get picture(): VideoFrame | undefined {
     return this.#isShown ? this.#shown : undefined;
   }
 
-  /** Pictures that were decoded, and sentences about the rest; whole when it has ended. */
+  /** Number of decoded frames, and messages about the rest; final after the end. */
   get outcome(): { played: number; problems: string[] } {
     const { problem } = this.#packets;
-    const lost = this.#failed === 0 ? [] : [`${this.#failed} of its pictures cannot be decoded`];
+    const lost = this.#failed === 0 ? [] : [`${this.#failed} of its frames could not be decoded`];
     return { played: this.#decoded, problems: [...lost, ...(problem === undefined ? [] : [problem])] };
   }
 
@@ -62,7 +62,7 @@ export class VideoClip {
     return time >= last + Math.min(maxLastFrameMs, Math.max(minLastFrameMs, last - before));
   }
 
-  /** Decodes what is to be seen at `time`. One call at a time. @returns whether what is seen is another than before */
+  /** Decodes frames that are due at `time`. Not reentrant. @returns true if the shown frame changed */
   async showAt(time: number): Promise<boolean> {
     let changed = false;
     for (let next = await this.#take(time); next; next = await this.#take(time)) changed = (await this.#decode(next)) || changed;
@@ -72,14 +72,14 @@ export class VideoClip {
     return changed;
   }
 
-  /** Not while it is drawn. Idempotent. */
+  /** Not while its frame is drawn. Idempotent. */
   close(): void {
     this.#packets.close();
     this.#decoder.close();
     this.#shown.close();
   }
 
-  /** H.264 as decoders take it. Parameter sets need not be among the pictures. */
+  /** Adds parameter sets to H.264 frames without them, as decoders require. */
   #complete(data: Buffer): Buffer {
     const { encoding, codecPrivate } = this.#packets;
     if (encoding !== 'h264') return data;

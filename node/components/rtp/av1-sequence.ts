@@ -1,10 +1,10 @@
-// The sequence header of AV1 (AV1 specification, section 5.5): size of the picture, and what files say of a stream before its first one.
+// AV1 sequence header (AV1 specification, section 5.5): frame size, and the configuration record for files.
 import { BitReader } from './bits.ts';
 
-/** `configuration`: AV1CodecConfigurationRecord (https://aomediacodec.github.io/av1-isobmff/, section 2.3), with the header in it. */
+/** `configuration`: AV1CodecConfigurationRecord (https://aomediacodec.github.io/av1-isobmff/, section 2.3), including the header. */
 export type Av1Sequence = { width: number; height: number; configuration: Buffer };
 
-/** What the record says; names as in the specification, flags as 0 or 1. */
+/** Fields of the record; names as in the specification, flags as 0 or 1. */
 type Facts = { profile: number; level: number; tier: number; width: number; height: number; color: Color };
 type Color = {
   highBitdepth: number;
@@ -15,10 +15,10 @@ type Color = {
   samplePosition: number;
 };
 
-/** Of a stream that is shown without a display of its own: colours of sRGB are not subsampled (section 5.5.2). */
+/** sRGB, for which chroma is never subsampled (section 5.5.2). */
 const srgb = { primaries: 1, transfer: 13, matrix: 0 } as const;
 
-/** `unit`: the OBU in full; `payload`: without header and size. Undefined where it is broken. */
+/** `unit`: the whole OBU; `payload`: without header and size. Undefined if it is invalid. */
 export function readAv1Sequence(unit: Buffer, payload: Buffer): Av1Sequence | undefined {
   try {
     const { profile, level, tier, width, height, color } = readFacts(new BitReader(payload));
@@ -47,7 +47,7 @@ function readFacts(bits: BitReader): Facts {
   return { profile, level, tier, width, height, color: readColor(bits, profile) };
 }
 
-/** @returns level and tier of the first */
+/** @returns level and tier of the first operating point */
 function readOperatingPoints(bits: BitReader): { level: number; tier: number } {
   let delayBits: number | undefined;
   if (bits.read(1) === 1) {

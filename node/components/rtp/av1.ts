@@ -1,15 +1,15 @@
-// AV1 in RTP (https://aomediacodec.github.io/av1-rtp-spec/); pictures come out as temporal units whose OBUs have sizes, as files have them.
+// AV1 RTP depacketizer (https://aomediacodec.github.io/av1-rtp-spec/): outputs temporal units whose OBUs have sizes, as files require.
 import { readAv1Sequence } from './av1-sequence.ts';
 import { type EncodedFrame, maxUnits, type RtpDepacketizer, type VideoDescription } from './frame-assembler.ts';
 
 const types = { sequenceHeader: 1, temporalDelimiter: 2, tileList: 8, padding: 15 } as const;
 /**
- * An OBU of two bytes that begins a temporal unit (AV1 specification, section 5.6). Matroska would rather have it left out, but without it
- * dav1d shows nothing of units that lack the highest spatial layer, which come while layers are switched.
+ * Temporal delimiter OBU of two bytes (AV1 specification, section 5.6). Matroska recommends omitting it. But without it dav1d shows no
+ * units that are missing the highest spatial layer, which occur while layers are switched.
  */
 const delimiter = Buffer.from([(types.temporalDelimiter << 3) | 0x02, 0]);
 
-/** Section 4.4. Elements lie one behind the other; `continues`: the first goes on with the last of the packet before; `open`: the last goes on. */
+/** Section 4.4. `continues`: the first element continues the last of the previous packet; `open`: the last element continues. */
 type Aggregation = { continues: boolean; open: boolean; begins: boolean; elements: Buffer[] };
 
 function readAggregation(payload: Buffer): Aggregation | undefined {
@@ -31,10 +31,10 @@ function readAggregation(payload: Buffer): Aggregation | undefined {
 export class Av1Depacketizer implements RtpDepacketizer {
   #units: Buffer[] = [];
   #sequence: VideoDescription | undefined;
-  /** Of the OBU that is not whole yet. */
+  /** Fragments of an incomplete OBU. */
   #fragments: Buffer[] | undefined;
 
-  /** Only of a new sequence does it show for certain. */
+  /** Only certain at the start of a coded video sequence. */
   begins(payload: Buffer): boolean {
     return payload.length > 1 && ((payload[0] ?? 0) & 0x88) === 0x08;
   }
@@ -60,18 +60,18 @@ export class Av1Depacketizer implements RtpDepacketizer {
   take(): EncodedFrame | undefined {
     if (this.#fragments || this.#units.length === 0) return undefined;
     const [header, ...others] = this.#units.filter((unit) => typeOf(unit) === types.sequenceHeader);
-    // One size counts for all of it.
+    // One size applies to all frames of the sequence.
     if (others.some((other) => !other.equals(header as Buffer))) return undefined;
     if (header) this.#sequence = describe(header);
     return { data: Buffer.concat([delimiter, ...this.#units]), key: header !== undefined };
   }
 
-  /** Of the key picture that was taken last. */
+  /** Description of the last key frame. */
   describe(): VideoDescription | undefined {
     return this.#sequence;
   }
 
-  /** Gives it a size where it has none, which is usual in RTP (AV1 specification, section 5.3). False for what is no OBU, and where there are too many. */
+  /** Adds the size, which RTP usually omits (AV1 specification, section 5.3). False for an invalid OBU, or too many. */
   #addUnit(unit: Buffer): boolean {
     const head = unit[0] ?? 0;
     const start = head & 0x04 ? 2 : 1;
@@ -89,7 +89,7 @@ export class Av1Depacketizer implements RtpDepacketizer {
   }
 }
 
-/** `unit`: a sequence header with its size. */
+/** `unit`: a sequence header OBU with its size. */
 function describe(unit: Buffer): VideoDescription | undefined {
   const start = (unit[0] ?? 0) & 0x04 ? 2 : 1;
   const size = readLeb128(unit, start);
@@ -101,7 +101,7 @@ function typeOf(unit: Buffer): number {
   return ((unit[0] ?? 0) >> 3) & 0x0f;
 }
 
-/** Seven bits per byte, the lowest first (AV1 specification, section 4.10.5). */
+/** Seven bits per byte, least significant first (AV1 specification, section 4.10.5). */
 function leb128(value: number): Buffer {
   const bytes: number[] = [];
   let left = value;

@@ -1,4 +1,4 @@
-// Reads bits, the first of a byte first, as video headers are written.
+// Bit reader, most significant bit first, for video headers.
 
 export class BitReader {
   readonly #bytes: Uint8Array;
@@ -8,7 +8,7 @@ export class BitReader {
     this.#bytes = bytes;
   }
 
-  /** Up to 32 bits. @throws RangeError behind the end */
+  /** Up to 32 bits. @throws RangeError after the end */
   read(count: number): number {
     let value = 0;
     for (let index = 0; index < count; index += 1) value = value * 2 + this.#bit();
@@ -37,7 +37,7 @@ export class BitReader {
 
   #bit(): number {
     const byte = this.#bytes[this.#at >> 3];
-    if (byte === undefined) throw new RangeError('The bits end too early');
+    if (byte === undefined) throw new RangeError('Unexpected end of the bits');
     const bit = (byte >> (7 - (this.#at & 7))) & 1;
     this.#at += 1;
     return bit;

@@ -1,38 +1,38 @@
-// Puts the packets of a video track together to whole pictures; behind a loss nothing goes out until the next key picture.
+// Frame assembler: builds frames from the packets of a video track, and drops all frames from a loss to the next key frame.
 import type { OrderedPacket } from './jitter-buffer.ts';
 
 export type EncodedFrame = { data: Buffer; key: boolean };
-/** `codecPrivate`: what Matroska calls so. */
+/** `codecPrivate`: CodecPrivate of Matroska. */
 export type VideoDescription = { width: number; height: number; codecPrivate?: Buffer | undefined };
 
-/** How one codec is carried in RTP. */
+/** RTP payload format of a codec. */
 export interface RtpDepacketizer {
-  /** Whether nothing of the picture comes before this payload, as far as it shows. */
+  /** True if this payload is the start of a frame, as far as it can be detected. */
   begins(payload: Buffer): boolean;
-  /** Forgets what was added: a new picture. */
+  /** Drops added payloads, for a new frame. */
   reset(): void;
-  /** Takes the payload of one packet. False where it is broken, or nothing for us. */
+  /** Adds the payload of one packet. False if it is invalid or irrelevant. */
   add(payload: Buffer): boolean;
-  /** What was added as one picture. */
+  /** The added payloads as one frame. */
   take(): EncodedFrame | undefined;
-  /** What a player must know to begin with this key picture; undefined where it does not say. */
+  /** Decoder configuration of this key frame; undefined if it has none. */
   describe(key: EncodedFrame): VideoDescription | undefined;
 }
 
 export type FrameAssemblerOptions = {
   format: RtpDepacketizer;
-  /** `arrival`: of its last packet. */
+  /** `arrival`: arrival of its last packet. */
   onPicture: (picture: EncodedFrame & { timestamp: number; arrival: number }) => void;
-  /** A key picture is needed; called for each picture that cannot be used. */
+  /** A key frame is required; called for each unusable frame. */
   onKeyNeeded: () => void;
 };
 
-/** Bytes of the largest picture that is taken, and its packets. */
+/** Maximum bytes of a frame, and maximum packets. */
 const maxPicture = 4 * 1024 * 1024;
 const maxPackets = 8192;
-/** Units (NAL units, OBUs) of a picture that a format takes: each costs far more memory than its bytes. */
+/** Maximum units (NAL units, OBUs) of a frame: each costs far more memory than its bytes. */
 export const maxUnits = 4096;
-/** Pixels of the longer side: what VP8 can say. A size beyond is nonsense of a stranger. */
+/** Maximum pixels of the longer side, as in VP8. A larger size comes from a hostile client. */
 const maxSide = 16_383;
 
 export class FrameAssembler {
@@ -42,7 +42,7 @@ export class FrameAssembler {
   #size = 0;
   #packets = 0;
   #keyNeeded = true;
-  /** Nothing came yet, so something may be missing before. */
+  /** True before the first packet: packets before it may be missing. */
   #first = true;
 
   constructor(options: FrameAssemblerOptions) {
@@ -55,7 +55,7 @@ export class FrameAssembler {
     // Padding, which senders use to probe for bandwidth.
     if (payload.length === 0) return;
     if (timestamp !== this.#timestamp) {
-      // A picture whose last packet did not come.
+      // The last packet of the frame is missing.
       if (this.#size > 0 && this.#intact) this.#loss();
       this.#timestamp = timestamp;
       this.#begin();
@@ -93,7 +93,7 @@ export class FrameAssembler {
   }
 }
 
-/** What the key picture says of itself; undefined where that is nothing, or nonsense. */
+/** Description of a key frame; undefined if it is missing or implausible. */
 export function describePicture(format: RtpDepacketizer, key: EncodedFrame): VideoDescription | undefined {
   const description = format.describe(key);
   if (!description) return undefined;

@@ -1,4 +1,4 @@
-// H.264 in RTP (RFC 6184, packetization modes 0 and 1); pictures come out with lengths before their NAL units, as files of MP4 and Matroska have them.
+// H.264 RTP depacketizer (RFC 6184, packetization modes 0 and 1): outputs frames with NAL unit lengths, as in MP4 and Matroska.
 import { BitReader } from './bits.ts';
 import { type EncodedFrame, maxUnits, type RtpDepacketizer, type VideoDescription } from './frame-assembler.ts';
 
@@ -10,7 +10,7 @@ export class H264Depacketizer implements RtpDepacketizer {
   #sps: Buffer | undefined;
   #pps: Buffer | undefined;
 
-  /** A picture may begin with any slice; only what stands before all slices shows for certain. */
+  /** Any slice may start a frame; only NAL units that must precede slices are certain. */
   begins(payload: Buffer): boolean {
     const type = typeOf(payload[0]);
     const first = type === types.stapA ? typeOf(payload[3]) : type;
@@ -43,12 +43,12 @@ export class H264Depacketizer implements RtpDepacketizer {
     return sps && pps && size ? { ...size, codecPrivate: decoderConfiguration(sps, pps) } : undefined;
   }
 
-  /** False where there are too many. */
+  /** False if there are too many units. */
   #addUnit(unit: Buffer): boolean {
     const type = typeOf(unit[0]);
     if (type === types.delimiter) return true;
     if (this.#units.length >= maxUnits) return false;
-    // Kept longer than the packet that it is a view of.
+    // Copied, because it outlives the packet.
     if (type === types.sps) this.#sps = Buffer.from(unit);
     if (type === types.pps) this.#pps = Buffer.from(unit);
     this.#units.push(unit);
@@ -102,7 +102,7 @@ function sizeOf(sps: Buffer): { width: number; height: number } | undefined {
   try {
     const bits = new BitReader(Buffer.from(sps.toString('latin1').replaceAll('\0\0\x03', '\0\0'), 'latin1').subarray(1));
     const profile = bits.read(8);
-    // Rooms take the constrained baseline profile only.
+    // Rooms support the constrained baseline profile only.
     if (![66, 77, 88].includes(profile)) return undefined;
     bits.skip(16);
     bits.unsigned();
@@ -131,7 +131,7 @@ function sizeOf(sps: Buffer): { width: number; height: number } | undefined {
   }
 }
 
-/** The same picture with start codes in place of lengths (ITU-T H.264, annex B), as decoders take it. Changes the bytes. */
+/** Replaces lengths by start codes (ITU-T H.264, annex B), as decoders require. Modifies the bytes. */
 export function toAnnexB(picture: Buffer): Buffer {
   for (let at = 0; at + 4 <= picture.length; ) {
     const length = picture.readUInt32BE(at);
@@ -141,11 +141,11 @@ export function toAnnexB(picture: Buffer): Buffer {
   return picture;
 }
 
-/** The parameter sets of an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, section 5.3.3.1), with start codes; as many as are there in full. */
+/** Complete parameter sets of an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, section 5.3.3.1), with start codes. */
 export function parameterSets(configuration: Buffer): Buffer {
   const units: Buffer[] = [];
   let at = 5;
-  // First those of sequences, then those of pictures.
+  // First the sequence parameter sets, then the picture parameter sets.
   for (const mask of [0x1f, 0xff]) {
     const count = (configuration[at] ?? 0) & mask;
     at += 1;

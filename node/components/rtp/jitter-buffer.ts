@@ -1,19 +1,19 @@
-// Puts RTP packets of one source in order; what does not come in time is given up.
+// Jitter buffer: orders RTP packets of one source, and skips packets that are too late.
 import type { RtpPacket } from './rtp-reader.ts';
 import { SequenceUnwrapper } from './sequence-unwrapper.ts';
 
-/** `timestamp` goes on where that of RTP wraps around. `lost`: packets missing right before. `arrival`: as it was given to push(). */
+/** `timestamp` does not wrap. `lost`: number of packets missing right before. `arrival`: as passed to push(). */
 export type OrderedPacket = { timestamp: number; marker: boolean; payload: Buffer; lost: number; arrival: number };
 
 export type JitterBufferOptions = {
-  /** Milliseconds that a missing packet is waited for. */
+  /** Milliseconds to wait for a missing packet. */
   wait: number;
   out: (packet: OrderedPacket) => void;
 };
 
-/** Packets that are held at most: a source that sends so far ahead has lost what is missing. */
+/** Maximum of buffered packets; beyond it, missing packets count as lost. */
 const maxHeld = 1024;
-/** A jump this far is another stream of packets, not a loss. */
+/** A larger jump of sequence numbers is a restarted stream, not a loss. */
 const maxJump = 10_000;
 
 export class JitterBuffer {
@@ -22,7 +22,7 @@ export class JitterBuffer {
   #sequences = new SequenceUnwrapper(16);
   readonly #timestamps = new SequenceUnwrapper(32);
   #next: number | undefined;
-  /** The lowest number that is held, as far as it is known: to look for it with each packet would cost the more, the more a source sends. */
+  /** Lowest buffered sequence number, if known. Searching it for each packet would cost too much in a full buffer. */
   #first = Number.POSITIVE_INFINITY;
   #lost = 0;
 
@@ -30,17 +30,17 @@ export class JitterBuffer {
     this.#options = options;
   }
 
-  /** Packets that never came. */
+  /** Number of lost packets. */
   get lost(): number {
     return this.#lost;
   }
 
-  /** Where a timestamp of the wire is among those of push(). */
+  /** Unwrapped timestamp, comparable to those of push(). */
   unwrapped(timestamp: number): number {
     return this.#timestamps.near(timestamp);
   }
 
-  /** `now`: milliseconds of any clock that does not go back. */
+  /** `now`: milliseconds of any monotonic clock. */
   push(packet: RtpPacket, now: number): void {
     let sequence = this.#sequences.near(packet.sequence);
     this.#next ??= sequence;
@@ -48,10 +48,10 @@ export class JitterBuffer {
       this.#giveUpHeld();
       this.#sequences = new SequenceUnwrapper(16);
       sequence = packet.sequence;
-      // So that it is told as a loss.
+      // Reported as a loss.
       this.#next = sequence - 1;
     }
-    // Late, or there already: what was counted as lost stays lost.
+    // Late or duplicate: packets that counted as lost stay lost.
     if (sequence < this.#next || this.#held.has(sequence)) return;
     this.#sequences.next(packet.sequence);
     const { marker, payload } = packet;
@@ -60,7 +60,7 @@ export class JitterBuffer {
     this.drain(now);
   }
 
-  /** Lets go what is due; to be called from time to time, also when nothing comes. */
+  /** Outputs due packets; call periodically, also without new packets. */
   drain(now: number): void {
     if (this.#next === undefined) return;
     while (this.#held.size > 0) {
@@ -80,7 +80,7 @@ export class JitterBuffer {
     }
   }
 
-  /** Lets go everything. */
+  /** Outputs all packets. */
   flush(): void {
     this.#giveUpHeld();
   }

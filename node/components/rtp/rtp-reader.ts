@@ -1,20 +1,20 @@
-// RTP that comes in, and what is said about it over RTCP (RFC 3550, RFC 4585).
+// RTP and RTCP parser for received packets (RFC 3550, RFC 4585).
 
 export type RtpPacket = { payloadType: number; sequence: number; timestamp: number; ssrc: number; marker: boolean; payload: Buffer };
-/** Which wall clock time an RTP timestamp has. `time`: milliseconds since 1970. */
+/** Wall-clock time of an RTP timestamp. `time`: milliseconds since 1970. */
 export type SenderReportTime = { ssrc: number; time: number; timestamp: number };
 
 /** Seconds from 1900 (NTP) to 1970. */
 const ntpEpoch = 2_208_988_800;
 const types = { senderReport: 200, receiverReport: 201, payloadFeedback: 206 } as const;
 
-/** RTP and RTCP on one port are told apart by the second byte (RFC 5761, section 4). */
+/** RTP and RTCP on one port are distinguished by the second byte (RFC 5761, section 4). */
 export function isRtcp(packet: Buffer): boolean {
   const type = packet[1] ?? 0;
   return packet.length >= 8 && type >= 192 && type <= 223;
 }
 
-/** RFC 3550, section 5.1. The payload is a view of the packet. @returns undefined for what is no RTP */
+/** RFC 3550, section 5.1. The payload is a view of the packet. @returns undefined if it is not RTP */
 export function parseRtp(packet: Buffer): RtpPacket | undefined {
   const [first = 0, second = 0] = packet;
   if (packet.length < 12 || first >> 6 !== 2) return undefined;
@@ -49,7 +49,7 @@ export function parseSenderReports(packet: Buffer): SenderReportTime[] {
   return times;
 }
 
-/** Picture loss indication (RFC 4585, section 6.3.1) behind an empty receiver report, as compound packets must begin. */
+/** Picture loss indication (RFC 4585, section 6.3.1) after an empty receiver report, as compound packets require. */
 export function pictureLossIndication(from: number, about: number): Buffer {
   const packet = Buffer.alloc(20);
   packet[0] = 0x80;

@@ -1,11 +1,11 @@
-// Packets of RTP and sender reports of RTCP (RFC 3550).
+// RTP packet and RTCP sender report writer (RFC 3550).
 
 /** Seconds from 1900 (NTP) to 1970. */
 const ntpEpoch = 2_208_988_800;
 
 export type RtpHeader = { payloadType: number; sequence: number; timestamp: number; ssrc: number; marker: boolean };
 
-/** Section 5.1; numbers wrap around. */
+/** Section 5.1; numbers wrap. */
 export function rtpPacket({ payloadType, sequence, timestamp, ssrc, marker }: RtpHeader, payload: Buffer): Buffer {
   const packet = Buffer.allocUnsafe(12 + payload.length);
   packet[0] = 0x80;
@@ -17,10 +17,10 @@ export function rtpPacket({ payloadType, sequence, timestamp, ssrc, marker }: Rt
   return packet;
 }
 
-/** `time`: milliseconds since 1970 at which `timestamp` is shown. */
+/** `time`: milliseconds since 1970 of `timestamp`. */
 export type SenderReport = { ssrc: number; time: number; timestamp: number; packets: number; octets: number };
 
-/** Section 6.4.1, without report blocks: which wall clock time an RTP timestamp has. */
+/** Section 6.4.1, without report blocks. */
 export function senderReport({ ssrc, time, timestamp, packets, octets }: SenderReport): Buffer {
   const report = Buffer.alloc(28);
   const seconds = Math.floor(time / 1000);

@@ -1,6 +1,6 @@
-// Numbers that wrap around on the wire become numbers that go on.
+// Sequence unwrapper: extends wrapping numbers to increasing ones.
 
-/** Each number is taken for the one that is nearest to the last. */
+/** Each number is the one closest to the last. */
 export class SequenceUnwrapper {
   readonly #modulus: number;
   #last: number | undefined;
@@ -14,7 +14,7 @@ export class SequenceUnwrapper {
     return this.#last;
   }
 
-  /** What next() would give, without moving on. */
+  /** Result of next(), without changing the state. */
   near(value: number): number {
     const last = this.#last;
     if (last === undefined) return value;

@@ -1,12 +1,12 @@
-// Which wall clock time the timestamps of one source have: by its sender reports, before the first of them by arrival.
+// Track clock: maps timestamps of one source to wall-clock time by sender reports, or by arrival before the first report.
 
 export type TrackClockOptions = { clockRate: number };
 
-/** Milliseconds by which a sender report may differ from arrival: the clock of one that differs more is not ours. */
+/** Maximum difference of a sender report to arrival in milliseconds: beyond it, the clock of the sender is not synchronized. */
 const maxDifference = 2000;
-/** Part of a new report's word that is believed at once: reports jitter, clocks drift slowly. */
+/** Weight of a new report: reports jitter, while clocks drift slowly. */
 const trust = 0.25;
-/** Beyond so many milliseconds the source's clock was set: believed in full. */
+/** Milliseconds beyond which the clock of the source was set: the report applies fully. */
 const jump = 50;
 
 /** Times are milliseconds since 1970; timestamps are unwrapped. */
@@ -19,7 +19,7 @@ export class TrackClock {
     this.#rate = clockRate;
   }
 
-  /** The packet that was on its way the shortest shows best when its source sent it. */
+  /** The packet with the shortest transit time is the best estimate of the send time. */
   arrived(timestamp: number, time: number): void {
     this.#byArrival = Math.min(this.#byArrival, time - this.#milliseconds(timestamp));
   }

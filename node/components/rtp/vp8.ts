@@ -1,7 +1,7 @@
-// VP8 in RTP (RFC 7741).
+// VP8 RTP depacketizer (RFC 7741).
 import type { EncodedFrame, RtpDepacketizer, VideoDescription } from './frame-assembler.ts';
 
-/** Where the payload behind the descriptor begins, and whether it is the first of a picture (section 4.2). */
+/** Start of the payload after the descriptor, and whether it starts a frame (section 4.2). */
 function readDescriptor(payload: Buffer): { start: number; first: boolean } | undefined {
   const [head = 0, extension = 0, pictureId = 0] = payload;
   let start = 1;

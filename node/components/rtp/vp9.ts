@@ -1,4 +1,4 @@
-// VP9 in RTP (RFC 9628), one spatial layer or several of one picture.
+// VP9 RTP depacketizer (RFC 9628), with one or several spatial layers.
 import { BitReader } from './bits.ts';
 import type { EncodedFrame, RtpDepacketizer, VideoDescription } from './frame-assembler.ts';
 
@@ -35,7 +35,7 @@ function readDescriptor(payload: Buffer): Descriptor | undefined {
 const maxFrames = 8;
 
 export class Vp9Depacketizer implements RtpDepacketizer {
-  /** Frames of the layers of a picture, each of its parts. */
+  /** Layer frames of the current superframe, each with its parts. */
   #frames: Buffer[][] = [];
   #key = false;
 
@@ -74,7 +74,7 @@ export class Vp9Depacketizer implements RtpDepacketizer {
       const bits = new BitReader(data);
       if (bits.read(2) !== 2) return undefined;
       const profile = bits.read(1) + bits.read(1) * 2;
-      // Other profiles have more bits here; rooms take profile 0 only.
+      // Other profiles have more bits here; rooms support profile 0 only.
       if (profile !== 0 || bits.read(1) === 1 || bits.read(1) === 1) return undefined;
       bits.skip(2);
       if (bits.read(24) !== 0x498342) return undefined;
@@ -88,13 +88,16 @@ export class Vp9Depacketizer implements RtpDepacketizer {
   }
 }
 
-/** As the frame says itself (VP9 bitstream specification, section 6.2, profiles 0 to 2): not all senders say in RTP what depends on others. */
+/**
+ * Determined from the frame (VP9 bitstream specification, section 6.2, profiles 0 to 2), because not all senders set the inter-picture bit
+ * in RTP.
+ */
 function isKeyFrame(frame: Buffer): boolean {
   const [showsExisting, isInter] = [0x08, 0x04];
   return ((frame[0] ?? 0xff) & (showsExisting | isInter)) === 0;
 }
 
-/** Several frames in one, with an index behind them (VP9 bitstream specification, annex B). */
+/** Several frames in one, followed by an index (VP9 bitstream specification, annex B). */
 function superframe(frames: readonly Buffer[]): Buffer {
   const marker = 0xc0 | (3 << 3) | (frames.length - 1);
   const sizes = Buffer.alloc(frames.length * 4);

@@ -1,4 +1,4 @@
-// Whether a sip component can be: its options.
+// Spec of a sip component: validates its options.
 import { X509Certificate } from 'node:crypto';
 import { ServiceError } from '../../common/errors.ts';
 import { validationMessage } from '../../common/validation-messages.ts';
@@ -8,7 +8,7 @@ import type { SipUserAgents } from './sip-user-agents.ts';
 import { parseRegistrar } from './wire/registrar.ts';
 
 const { registrarCredentials, caCertificate } = sipOptionsSchema.shape;
-/** With what only a telephone can tell. */
+/** Schema with the checks that require SIP code. */
 const optionsSchema = sipOptionsSchema.extend({
   registrarCredentials: registrarCredentials.extend({
     address: registrarCredentials.shape.address.refine(
@@ -19,7 +19,7 @@ const optionsSchema = sipOptionsSchema.extend({
   caCertificate: caCertificate.refine((text) => !text || isCertificate(text), 'to be a certificate in PEM'),
 });
 
-/** @throws ServiceError with what is wrong with the options, or `unavailable` where this node cannot carry one more */
+/** @throws ServiceError if an option is invalid, or `unavailable` if the node has no capacity */
 export function createSipSpec(options: unknown, sipUserAgents: SipUserAgents): ComponentSpec {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
@@ -38,7 +38,7 @@ export function createSipSpec(options: unknown, sipUserAgents: SipUserAgents): C
   sipUserAgents.assertCapacity();
   return {
     type: 'sip',
-    // Never the password, nor a key that stands beside the certificate.
+    // Never returns the password, or a private key in the PEM of the certificate.
     properties: {
       registrarCredentials: { address, username },
       answerIncoming,
@@ -53,7 +53,7 @@ export function createSipSpec(options: unknown, sipUserAgents: SipUserAgents): C
   };
 }
 
-/** All certificates of a PEM, and nothing else of it. */
+/** All certificates of a PEM, without other content. */
 function certificatesIn(text: string): string {
   return [...text.matchAll(/-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/g)].map(([pem]) => `${pem}\n`).join('');
 }

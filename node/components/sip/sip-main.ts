@@ -1,4 +1,4 @@
-// The process of one sip component: its user agent and the sound of its calls, told what to do by the node.
+// Process of a sip component: runs its user agent and call audio, controlled by the node.
 import { isIP } from 'node:net';
 import { connectToParent } from '../process/child-ipc.ts';
 import { markTrack } from '../process/track-marks.ts';
@@ -12,13 +12,13 @@ let agent: SipUserAgent | undefined;
 let sound: ComponentAudio | undefined;
 
 const { send } = connectToParent<typeof sipCommandSchema, SipReport>(sipCommandSchema, run);
-// SIP.js leaves promises to nobody where a message makes no sense: the calls go on.
+// SIP.js leaves rejected promises unhandled after an invalid message; calls must continue.
 process.on('unhandledRejection', tellFault);
 send({ type: 'ready' });
 
 function run(command: SipCommand): void {
   if (command.type === 'start') {
-    // Without its sound there is no telephone: the node sees that the process ends.
+    // The component requires audio: the process exits, and its supervisor starts another.
     start(command.settings).catch((error: unknown) => {
       tellFault(error);
       process.exit(1);
@@ -45,7 +45,7 @@ async function start(settings: UserAgentSettings): Promise<void> {
   agent.start();
 }
 
-/** Where only this machine is told to send, nobody else can. */
+/** If loopback is announced, the socket is bound to loopback only. */
 function listenIp(announcedIp: string): string {
   if (announcedIp.startsWith('127.') || announcedIp === '::1') return announcedIp;
   return isIP(announcedIp) === 6 ? '::' : '0.0.0.0';
@@ -56,7 +56,7 @@ function addTrack(ssrc: number): void {
     sound?.addTrack(ssrc);
     send({ type: 'trackAdded', ssrc });
   } catch (error) {
-    // It is not heard; the others are.
+    // Only this track is not heard.
     tellFault(error);
   }
 }
@@ -71,7 +71,7 @@ async function answer(command: Request): Promise<void> {
     send({ type: 'done', request });
   } catch (error) {
     if (!(error instanceof SipCommandError)) tellFault(error);
-    const { code, message } = error instanceof SipCommandError ? error : new SipCommandError('unavailable', 'The call could not be made');
+    const { code, message } = error instanceof SipCommandError ? error : new SipCommandError('unavailable', 'Could not start the call');
     send({ type: 'done', request, problem: { code, message } });
   }
 }
@@ -82,7 +82,7 @@ async function close(): Promise<void> {
   send({ type: 'closed' });
 }
 
-/** The node logs it. */
+/** Logged by the node. */
 function tellFault(error: unknown): void {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
   process.stderr.write(`${text.replaceAll(/[^ -~]/g, ' ').slice(0, 300)}\n`);

@@ -1,4 +1,4 @@
-// One process that speaks SIP for a component: started, asked within deadlines, and ended with its calls hung up.
+// Process of a sip component: starts it, sends requests with timeouts, and hangs up calls before it ends.
 import { extname, join } from 'node:path';
 import { ServiceError } from '../../common/errors.ts';
 import { Timer } from '../../common/timer.ts';
@@ -7,18 +7,18 @@ import { ComponentProcess, startTimeoutMs } from '../process/component-process.t
 import { TrackFeed } from '../process/track-feed.ts';
 import { type SipCommand, type SipReport, sipReportSchema, type UserAgentSettings } from './sip-messages.ts';
 
-/** What is told by itself. */
+/** Reports that are not responses. */
 export type SipNotification = Exclude<SipReport, { type: 'ready' | 'listening' | 'trackAdded' | 'asked' | 'done' | 'closed' }>;
 
 export type SipProcessOptions = {
   host: Pick<ComponentHost, 'log' | 'openOutput'>;
   settings: UserAgentSettings;
-  /** Where the room takes voices that come from this port of loopback. */
+  /** Address at which the room receives audio from this port of loopback. */
   roomAddress: (port: number) => Promise<RtpAddress>;
   onNews: (news: SipNotification) => void;
-  /** Whether a call that came may be answered; it is told to be `ended` in either case. */
+  /** True if an incoming call may be answered; it is reported as `ended` in either case. */
   mayAnswer: (callId: string) => boolean;
-  /** It ended without being told to, while it was at work on these tracks; called at most once. */
+  /** It crashed while it processed these tracks; called at most once. */
   onCrashed: (reason: string, tracks: readonly string[]) => void;
 };
 
@@ -28,11 +28,11 @@ type Request = { [Type in 'call' | 'hangUp' | 'digits']: Omit<Extract<SipCommand
   | 'digits'];
 type Answer = { done: () => void; failed: (error: ServiceError) => void };
 
-/** Compiled or not, as this file is. */
+/** Has the extension of this file: compiled or not. */
 const module = join(import.meta.dirname, `sip-main${extname(import.meta.filename)}`);
-/** Of what is asked: less than nodes wait for each other. */
+/** Timeout of requests: shorter than that of requests between nodes. */
 const responseTimeoutMs = 4000;
-/** For goodbyes, and for the end of the process after them. */
+/** Milliseconds to hang up and unregister, and then to exit. */
 const closeTimeoutMs = 6000;
 const endTimeoutMs = 1000;
 const maxWaiting = 200;
@@ -75,9 +75,9 @@ export class SipProcess {
     return this.#process.pid;
   }
 
-  /** Resolves when it takes commands; it registers by itself from here. @throws ServiceError */
+  /** Resolves when it accepts commands; it registers automatically. @throws ServiceError */
   async start(): Promise<void> {
-    const timer = new Timer(startTimeoutMs, () => this.#failStart('The telephone did not start in time'));
+    const timer = new Timer(startTimeoutMs, () => this.#failStart('The SIP user agent did not start in time'));
     try {
       await this.#ready.promise;
       this.#process.send({ type: 'start', settings: this.#options.settings });
@@ -86,7 +86,7 @@ export class SipProcess {
       this.#process.send({ type: 'connect', ip, port: roomPort });
       await this.#tracks.connect(port);
     } catch (error) {
-      // It may still be there, and have the port that the next one needs.
+      // The process may still run and use the port that the next one needs.
       await this.close();
       throw error;
     } finally {
@@ -94,19 +94,19 @@ export class SipProcess {
     }
   }
 
-  /** The calls hear these tracks and no others from here. */
+  /** Replaces the set of tracks that calls receive. */
   receive(tracks: readonly SubscribableTrack[]): void {
     if (!this.#closed) this.#tracks.receive(tracks);
   }
 
-  /** @throws ServiceError where it is refused, or not answered in time */
+  /** @throws ServiceError if the request is rejected or times out */
   async ask(request: Request): Promise<void> {
-    if (this.#closed || this.#waiting.size >= maxWaiting) throw new ServiceError('unavailable', 'The telephone is busy');
+    if (this.#closed || this.#waiting.size >= maxWaiting) throw new ServiceError('unavailable', 'The SIP user agent is busy');
     this.#requests += 1;
     const number = this.#requests;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.set(number, { done: resolve, failed: reject });
-    const timer = new Timer(responseTimeoutMs, () => reject(new ServiceError('unavailable', 'The telephone does not answer')));
+    const timer = new Timer(responseTimeoutMs, () => reject(new ServiceError('unavailable', 'The SIP user agent does not respond')));
     try {
       this.#process.send({ ...request, request: number });
       await promise;
@@ -116,7 +116,7 @@ export class SipProcess {
     }
   }
 
-  /** Hangs up, takes the registration back and ends it. Idempotent; never fails. */
+  /** Hangs up, unregisters and ends the process. Idempotent; never rejects. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -151,8 +151,8 @@ export class SipProcess {
 
   #gone(reason: string, ssrcs: readonly number[]): void {
     this.#finished.resolve();
-    this.#failStart('The telephone could not be started');
-    for (const { failed } of this.#waiting.values()) failed(new ServiceError('unavailable', 'The telephone ended'));
+    this.#failStart('Could not start the SIP user agent');
+    for (const { failed } of this.#waiting.values()) failed(new ServiceError('unavailable', 'The SIP user agent ended'));
     if (this.#closed) return;
     this.#closed = Promise.resolve();
     const tracks = this.#tracks.named(ssrcs);

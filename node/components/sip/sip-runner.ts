@@ -1,4 +1,4 @@
-// A telephone in a room: a process is kept at work on it; its registration and its calls are told.
+// Runner of a sip component: supervises its process, and publishes the registration and the calls.
 import { ServiceError } from '../../common/errors.ts';
 import { newId } from '../../rooms/ids.ts';
 import type { ComponentHost, ComponentRunner, RtpAddress, SubscribableTrack } from '../../rooms/interfaces.ts';
@@ -12,23 +12,23 @@ import { type SipNotification, SipProcess } from './sip-process.ts';
 
 export type SipRunnerOptions = {
   host: ComponentHost;
-  /** As they are when a process starts. @throws ServiceError */
+  /** Current settings, read when a process starts. @throws ServiceError */
   settings: () => Omit<UserAgentSettings, 'orphanedDialogs' | 'instanceId' | 'roomPort'>;
   admission: Admission;
-  /** Nothing of it is left; called once. */
+  /** All calls have ended; called once. */
   onGone: () => void;
 };
 
-/** Cores that a telephone takes in a room of ten voices, and more for each of its calls (`npm run bench sip-audio`). */
+/** Cores of a user agent in a room with ten audio tracks, and of each call (`npm run bench sip-audio`). */
 export const userAgentCores = 0.1;
 const callCores = 0.03;
 
-/** Tracks that are heard at once. */
+/** Maximum of tracks that calls receive. */
 const limits = { audio: 500, video: Number.POSITIVE_INFINITY } as const;
-/** Calls that are hung up after a crash at most. */
+/** Maximum of orphaned dialogs that are terminated after a crash. */
 const maxOrphanedDialogs = 200;
 
-type Call = { view: CallView; dialog?: Dialog | undefined /** Its voice in the room. */; trackId?: string };
+type Call = { view: CallView; dialog?: Dialog | undefined /** Track of its audio in the room. */; trackId?: string };
 
 export class SipRunner implements ComponentRunner {
   readonly calls: PhoneCallRunner = {
@@ -39,11 +39,11 @@ export class SipRunner implements ComponentRunner {
   readonly #options: SipRunnerOptions;
   readonly #kept: ProcessSupervisor<SipProcess, undefined>;
   readonly #calls = new Map<string, Call>();
-  /** Of calls that a crash left, until a process is registered that hangs them up. */
+  /** Dialogs of a crashed process, terminated by the next process once it is registered. */
   #orphanedDialogs: Dialog[] = [];
-  /** The room takes sound from one port alone: each process has the same. */
+  /** The room accepts audio from one port only, so all processes use the same. */
   #room: { port: number; address: RtpAddress } | undefined;
-  /** Of its calls, also of those that came and are not answered yet, by their ids. */
+  /** CPU budget by call id, including unanswered incoming calls. */
   readonly #shares = new Map<string, ReleaseBudget>();
   #share: ReleaseBudget | undefined;
   #closed: Promise<void> | undefined;
@@ -52,7 +52,7 @@ export class SipRunner implements ComponentRunner {
     this.#options = options;
     this.#kept = new ProcessSupervisor({
       host: options.host,
-      name: 'telephone',
+      name: 'SIP user agent',
       facts: () => ({ leftCalls: this.#orphanedDialogs.length }),
       begin: () => Promise.resolve(undefined),
       make: (_, callbacks) => this.#make(callbacks),
@@ -74,7 +74,7 @@ export class SipRunner implements ComponentRunner {
   close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = this.#kept.close().then(this.#options.onGone);
-      // Told before the component's own end.
+      // Reported before the end of the component.
       this.#endAll({ reason: 'hung_up' });
       this.#share?.();
     }
@@ -99,16 +99,16 @@ export class SipRunner implements ComponentRunner {
   }
 
   async #connectRoom(port: number): Promise<RtpAddress> {
-    if (this.#room && this.#room.port !== port) throw new ServiceError('unavailable', 'The port of the telephone is taken');
+    if (this.#room && this.#room.port !== port) throw new ServiceError('unavailable', 'The port of the SIP user agent is in use');
     this.#room ??= { port, address: await this.#options.host.connect({ ip: '127.0.0.1', port }) };
     return this.#room.address;
   }
 
-  /** The process is gone, and its calls with it. */
+  /** The process ended, and its calls with it. */
   #lost(): undefined {
     this.#orphanedDialogs.push(...[...this.#calls.values()].flatMap(({ dialog }) => dialog ?? []));
     this.#endAll({ reason: 'crashed' });
-    if (!this.#kept.closing) this.#show({ registered: false, registrationError: 'The telephone crashed' });
+    if (!this.#kept.closing) this.#show({ registered: false, registrationError: 'The SIP user agent crashed' });
   }
 
   #hear(news: SipNotification): void {
@@ -118,7 +118,7 @@ export class SipRunner implements ComponentRunner {
       this.#orphanedDialogs = [];
       this.#show({ registered: true, registrationError: null });
     } else if (news.type === 'unregistered') {
-      log.warn({ problem: news.problem }, 'not registered');
+      log.warn({ problem: news.problem }, 'registration failed');
       this.#show({ registered: false, registrationError: news.problem });
     } else if (news.type === 'incoming')
       this.#add({ id: news.callId, phoneNumber: news.phoneNumber, direction: 'incoming', state: 'calling' });
@@ -142,11 +142,11 @@ export class SipRunner implements ComponentRunner {
     }
     call.view = { ...call.view, state: ringing ? 'ringing' : 'active' };
     this.#showCalls();
-    host.log.info({ call: news.callId }, ringing ? 'a call rings' : 'a call was answered');
+    host.log.info({ call: news.callId }, ringing ? 'call ringing' : 'call answered');
     host.callEvent({ type: ringing ? 'SipCallRinging' : 'SipCallStarted', call: told });
   }
 
-  /** The far side's voice becomes a track of the room. */
+  /** Publishes the audio of the remote party as a track of the room. */
   async #publish(call: Call, ssrc: number): Promise<void> {
     const { host } = this.#options;
     const { id, phoneNumber, direction } = call.view;
@@ -158,7 +158,7 @@ export class SipRunner implements ComponentRunner {
       else host.unpublish(trackId);
     } catch (error) {
       // The component or its room ended meanwhile.
-      host.log.debug({ err: error, call: id }, 'the voice of a call could not be published');
+      host.log.debug({ err: error, call: id }, 'could not publish audio of call');
     }
   }
 
@@ -170,18 +170,18 @@ export class SipRunner implements ComponentRunner {
     this.#shares.get(callId)?.();
     this.#shares.delete(callId);
     const call = this.#calls.get(callId);
-    // Of a call that was not answered nobody was told.
+    // Unanswered incoming calls were not reported.
     if (!call) return;
     this.#calls.delete(callId);
     this.#showCalls();
     const { host } = this.#options;
     if (call.trackId !== undefined) host.unpublish(call.trackId);
-    host.log.info({ call: callId, reason, status }, 'a call is over');
+    host.log.info({ call: callId, reason, status }, 'call ended');
     const answer = { ...(status !== undefined && { status }), ...(phrase !== undefined && { phrase }) };
     host.callEvent({ type: 'SipCallEnded', call: { ...tellable(call.view), ...answer }, reason });
   }
 
-  /** @throws ServiceError where this node cannot carry one more call */
+  /** @throws ServiceError if this node has no capacity for another call */
   #takeShare(callId: string): void {
     const { admission } = this.#options;
     admission.requireBudget('one more phone call', callCores);
@@ -195,7 +195,7 @@ export class SipRunner implements ComponentRunner {
       return true;
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      this.#options.host.log.warn({ reason: error.message }, 'a call in was refused');
+      this.#options.host.log.warn({ reason: error.message }, 'incoming call rejected');
       return false;
     }
   }
@@ -209,7 +209,7 @@ export class SipRunner implements ComponentRunner {
     const process = this.#require();
     const view: CallView = { id: newId(), phoneNumber, direction: 'outgoing', state: 'calling' };
     this.#takeShare(view.id);
-    // Before its news come.
+    // Before reports about the call arrive.
     this.#add(view);
     try {
       await process.ask({ type: 'call', callId: view.id, phoneNumber });
@@ -227,7 +227,7 @@ export class SipRunner implements ComponentRunner {
     const process = this.#require();
     if (callId !== undefined) this.#requireCall(callId);
     const ids = callId === undefined ? [...this.#calls.keys()] : [callId];
-    // One that has ended meanwhile is what was wanted.
+    // A call that has ended meanwhile counts as hung up.
     await Promise.all(ids.map((id) => process.ask({ type: 'hangUp', callId: id }).catch(ignoreEnded)));
   }
 
@@ -239,7 +239,7 @@ export class SipRunner implements ComponentRunner {
 
   #require(): SipProcess {
     const { current, closing } = this.#kept;
-    if (!current || closing) throw new ServiceError('unavailable', 'The telephone is being started again', { retryAfter: 1 });
+    if (!current || closing) throw new ServiceError('unavailable', 'The SIP user agent is restarting', { retryAfter: 1 });
     return current;
   }
 

@@ -1,22 +1,22 @@
-// The telephones of a node: opened here, and waited for when it ends, since they go with its process.
+// SIP user agents of a node: creates them, and waits for them at shutdown because they end with its process.
 import { settleWithin } from '../../common/timer.ts';
 import type { Admission } from '../process/admission.ts';
 import type { UserAgentSettings } from './sip-messages.ts';
 import { SipRunner, type SipRunnerOptions, userAgentCores } from './sip-runner.ts';
 
-/** What a node gives all its telephones. */
+/** Settings that all user agents of a node share. */
 export type SipNetworkConfig = Pick<UserAgentSettings, 'ports' | 'rtpPorts' | 'userAgent' | 'allowPrivate'> & {
-  /** Undefined where it is not known yet. */
+  /** Undefined if it is not known yet. */
   announcedIp: string | undefined;
 };
 
 export type SipUserAgentsOptions = {
-  /** As it is now. */
+  /** Current network settings. */
   place: () => SipNetworkConfig;
   admission: Admission;
 };
 
-/** Milliseconds that telephones get to hang up and to take their registrations back when the node ends. */
+/** Milliseconds for user agents to hang up and unregister at shutdown. */
 const closeTimeoutMs = 12_000;
 
 export class SipUserAgents {
@@ -31,9 +31,9 @@ export class SipUserAgents {
     return this.#options.place();
   }
 
-  /** @throws ServiceError `unavailable` where this node cannot carry one more */
+  /** @throws ServiceError `unavailable` if this node has no capacity for another user agent */
   assertCapacity(): void {
-    this.#options.admission.requireBudget('one more telephone', userAgentCores);
+    this.#options.admission.requireBudget('one more SIP user agent', userAgentCores);
   }
 
   open(setup: Pick<SipRunnerOptions, 'host' | 'settings'>): SipRunner {
@@ -43,7 +43,7 @@ export class SipUserAgents {
     return runner;
   }
 
-  /** Resolves when all have said goodbye, or at a deadline. */
+  /** Resolves when all user agents are unregistered, or at a deadline. */
   close(): Promise<void> {
     return settleWithin(
       closeTimeoutMs,

@@ -1,4 +1,4 @@
-// Deliveries that were given up, as lines of JSON in a file that an operator can read, look through and have sent again.
+// Dead letters: deliveries that failed permanently, as JSON lines in a file that operators can read, search and replay.
 import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -16,21 +16,21 @@ const letterSchema = z.object({
   body: z.string(),
 });
 export type DeadLetter = z.infer<typeof letterSchema>;
-/** Those that match everything that is given. */
+/** Letters that match all given fields. */
 export type DeadLetterFilter = { roomId?: string | undefined; eventIds?: readonly string[] | undefined };
 
 export type DeadLettersOptions = { log: Log; maxBytes?: number };
 
-/** At most two files of `maxBytes`: where the newer one is full, the older one takes what fits of both, of every room its share. */
+/** At most two files of `maxBytes`. If the newer one is full, the older one is filled from both, with a fair share for every room. */
 export class DeadLetters {
   readonly #log: Log;
   readonly #maxBytes: number;
   readonly #path: string;
   readonly #older: string;
   #bytes: number;
-  /** What is given up while letters are sent again: the files are rewritten then. */
+  /** Letters that arrive during a replay, while the files are rewritten. */
   #late: DeadLetter[] | undefined;
-  /** Letters that could not be written since the start. */
+  /** Number of letters that could not be written since the start. */
   lost = 0;
 
   constructor(folder: string, options: DeadLettersOptions) {
@@ -46,7 +46,7 @@ export class DeadLetters {
     this.append({ givenUpAt: new Date().toISOString(), reason, url, roomId, incarnation, eventId, attempts, body });
   }
 
-  /** As it is, e.g. of another node. */
+  /** Appends a letter unchanged, for example one of another node. */
   append(letter: DeadLetter): void {
     if (this.#late) this.#late.push(letter);
     else this.#write(letter);
@@ -63,15 +63,15 @@ export class DeadLetters {
       this.#bytes += Buffer.byteLength(line);
     } catch (error) {
       this.lost += 1;
-      this.#log.error({ err: error, event: letter.eventId }, 'a webhook that was given up could not be written to the dead letters');
+      this.#log.error({ err: error, event: letter.eventId }, 'could not write dead letter');
     }
   }
 
-  /** The newest `limit`, newest first. */
+  /** The newest `limit` letters, newest first. */
   list(filter: DeadLetterFilter, limit: number): DeadLetter[] {
     const found: DeadLetter[] = [];
     const room = filter.roomId === undefined ? '' : JSON.stringify(filter.roomId);
-    // Lines are parsed only as far as they are wanted: both files together are 32 MB.
+    // Lines are parsed lazily, because both files together are 32 MB.
     for (const line of this.#lines().reverse()) {
       if (found.length >= limit) break;
       const letter = line.includes(room) ? parse(line) : undefined;
@@ -80,7 +80,7 @@ export class DeadLetters {
     return found;
   }
 
-  /** Hands the letters to `send`, oldest first, and takes them out of the files. @returns how many. */
+  /** Passes the letters to `send`, oldest first, and removes them from the files. @returns their number. */
   replay(filter: DeadLetterFilter, send: (letter: DeadLetter) => void): number {
     const all = this.#read();
     const chosen = all.filter((letter) => matches(letter, filter));
@@ -96,7 +96,7 @@ export class DeadLetters {
     return chosen.length;
   }
 
-  /** The newer file becomes a part of the older one; of its own where that cannot be, as on a full disk. */
+  /** Merges the newer file into the older one, or keeps it separate if that fails, for example on a full disk. */
   #settle(): void {
     try {
       const fresh = `${this.#older}.new`;
@@ -130,7 +130,7 @@ export class DeadLetters {
   }
 }
 
-/** Of lines, the oldest first, those that stay: the newest of each room, of no room more than those need that have less to lose. */
+/** Lines that stay, from lines with the oldest first: the newest of each room. Rooms with many letters lose the most. */
 function fairly(lines: readonly string[], maxBytes: number): string[] {
   const sized = lines
     .filter((line) => line !== '')
@@ -158,12 +158,12 @@ function fairly(lines: readonly string[], maxBytes: number): string[] {
     .map(({ text }) => text);
 }
 
-/** Without parsing megabytes of events: inside of a text the quotes would be escaped. */
+/** Without parsing megabytes of events: inside a string the quotes would be escaped. */
 function roomOf(line: string): string {
   return /"roomId":"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? '';
 }
 
-/** Lines that are no letter, such as one that was cut by a full disk, are passed over. */
+/** Lines that are no letter are skipped, for example one truncated by a full disk. */
 function parse(line: string): DeadLetter | undefined {
   try {
     return letterSchema.parse(JSON.parse(line));

@@ -1,4 +1,4 @@
-// Who is sent what next: one queue per receiver and room, in order, with back-off; a slow receiver holds up nobody else.
+// Webhook dispatcher: one queue per receiver and room, in order, with backoff. A slow receiver does not delay others.
 
 import { ForbiddenAddressError } from '../../common/guarded-agents.ts';
 import { Timer } from '../../common/timer.ts';
@@ -6,25 +6,28 @@ import type { Delivery } from './delivery.ts';
 import { retryDelay } from './retry-delay.ts';
 import type { DeliveryResponse } from './webhook-client.ts';
 
-/** Requests at the same time to one receiver, and to all. A receiver gets one until it answers, so that those that hang leave room for others. */
+/**
+ * Concurrent requests to one receiver, and to all. A receiver gets one until it responds, so that hanging receivers leave capacity for
+ * others.
+ */
 const perReceiver = 8;
 const overall = 128;
 
-/** Characters that are kept of why a try failed. */
+/** Maximum characters of a stored error message. */
 const maxProblem = 500;
 
-/** `dead`: given up, and why. */
+/** `dead`: the delivery failed permanently, and why. */
 export type DeliveryResult = { delivered: true } | { delivered: false; deadReason: string };
 
 export type DispatcherOptions = {
   post: (delivery: Delivery) => Promise<DeliveryResponse>;
-  /** A delivery is over. */
+  /** A delivery has ended. */
   settled: (delivery: Delivery, deliveryResult: DeliveryResult) => void;
-  /** One try failed; `delay` in milliseconds until the next. */
+  /** An attempt failed; `delay` until the next one in milliseconds. */
   failed: (delivery: Delivery, why: string, delay: number) => void;
-  /** Milliseconds after which an event is given up. */
+  /** Milliseconds after which an event fails permanently. */
   maxAge: () => number;
-  /** Whether there may be more events of this incarnation: else nobody would ever say that its 410 can be forgotten. */
+  /** True if this incarnation may have more events. Otherwise its 410 would never be deleted. */
   lives: (incarnation: string) => boolean;
   delay?: (attempts: number) => number;
   now?: () => number;
@@ -36,7 +39,7 @@ type Queue = {
   entries: Map<number, Delivery>;
   busy: boolean;
   timer: Timer | undefined;
-  /** Why the last try of what is the first to go failed. */
+  /** Why the last attempt of the first delivery failed. */
   problem: string | undefined;
   gone: Set<string>;
 };
@@ -50,7 +53,7 @@ type Receiver = {
   pausedUntil: number;
 };
 
-/** A receiver as an operator wants to see it. `problem`: why the last try of something that waits failed, or why nothing more is sent of a room. */
+/** State of a receiver for operators. `problem`: why the last attempt of a pending delivery failed, or why a room gets no more events. */
 export type ReceiverState = { url: string; pending: number; rooms: number; failing: boolean; problem?: string };
 
 export class Dispatcher {
@@ -58,7 +61,7 @@ export class Dispatcher {
   readonly #delay: (attempts: number) => number;
   readonly #now: () => number;
   readonly #receivers = new Map<string, Receiver>();
-  /** Those with a queue that could go on, the one that waited longest first. */
+  /** Receivers with a queue that can continue, longest waiting first. */
   readonly #waiting = new Set<Receiver>();
   #active = 0;
   #closed = false;
@@ -69,7 +72,7 @@ export class Dispatcher {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Requests under way. */
+  /** Number of requests in progress. */
   get active(): number {
     return this.#active;
   }
@@ -78,21 +81,21 @@ export class Dispatcher {
     if (this.#closed) return;
     const queue = this.#queueOf(delivery);
     if (queue.gone.has(delivery.incarnation)) {
-      this.#options.settled(delivery, { delivered: false, deadReason: 'the receiver answered 410' });
+      this.#options.settled(delivery, { delivered: false, deadReason: 'the receiver responded with 410' });
       return;
     }
     queue.entries.set(delivery.n, delivery);
     if (!queue.busy && !queue.timer) this.#makeReady(queue);
   }
 
-  /** Takes a delivery away. What a request under way makes of it is no longer of interest. */
+  /** Removes a delivery. The result of a request in progress is ignored. */
   remove(delivery: Delivery): void {
     const queue = this.#receivers.get(delivery.url)?.queues.get(delivery.roomId);
     if (!queue?.entries.delete(delivery.n)) return;
     this.#forgetIfDone(queue);
   }
 
-  /** What receivers answered with 410 for a room is forgotten: the room is over, or its events are sent again on demand. */
+  /** Clears the 410 responses of receivers for a room, because the room ended or its events are replayed. */
   forget410(roomId: string, incarnation: string): void {
     for (const receiver of this.#receivers.values()) {
       const queue = receiver.queues.get(roomId);
@@ -110,13 +113,13 @@ export class Dispatcher {
       for (const { entries, gone, problem: own } of queues.values()) {
         pending += entries.size;
         if (entries.size > 0) rooms += 1;
-        problem ??= own ?? (gone.size > 0 ? 'the receiver answered 410: it gets no further event of that room' : undefined);
+        problem ??= own ?? (gone.size > 0 ? 'the receiver responded with 410: it gets no more events of that room' : undefined);
       }
       return { url, pending, rooms, failing, ...(problem !== undefined && { problem }) };
     });
   }
 
-  /** Tries everything that waits at once: the end is near. */
+  /** Tries all pending deliveries immediately, because the node is shutting down. */
   hurry(): void {
     for (const receiver of this.#receivers.values()) {
       for (const queue of receiver.queues.values()) {
@@ -128,7 +131,7 @@ export class Dispatcher {
     }
   }
 
-  /** Nothing is sent from here on. */
+  /** Sends nothing more. */
   close(): void {
     this.#closed = true;
     for (const receiver of this.#receivers.values()) for (const { timer } of receiver.queues.values()) timer?.stop();
@@ -211,14 +214,14 @@ export class Dispatcher {
     let forbidden = false;
     try {
       answer = await this.#options.post(delivery);
-      why = `the receiver answered ${answer.status}`;
+      why = `the receiver responded with ${answer.status}`;
     } catch (error) {
       forbidden = error instanceof ForbiddenAddressError;
       why = error instanceof Error ? error.message || error.name : String(error);
     }
     if (this.#closed) return;
     delivery.attempts += 1;
-    // What was answered fast holds nobody up, even where it was a refusal.
+    // A fast response does not block others, even if it is an error.
     receiver.answers = answer !== undefined;
     receiver.failing = !receiver.answers;
     if (!queue.entries.has(delivery.n)) return this.#next(queue);
@@ -228,7 +231,7 @@ export class Dispatcher {
     const left = delivery.at + this.#options.maxAge() - this.#now();
     if (left <= 0) return this.#settle(queue, delivery, { delivered: false, deadReason: `too old; ${why}` });
     if (answer?.retryAfter !== undefined) receiver.pausedUntil = this.#now() + answer.retryAfter;
-    // The last try comes when the age is reached, however long the back-off is by then.
+    // The last attempt is made when the maximum age is reached, regardless of the backoff.
     const delay = Math.min(Math.max(this.#delay(delivery.attempts), answer?.retryAfter ?? 0), left);
     queue.problem = why.slice(0, maxProblem);
     this.#options.failed(delivery, why, delay);
@@ -246,7 +249,7 @@ export class Dispatcher {
     for (const delivery of [...queue.entries.values()]) {
       if (delivery.incarnation !== incarnation) continue;
       queue.entries.delete(delivery.n);
-      this.#options.settled(delivery, { delivered: false, deadReason: 'the receiver answered 410' });
+      this.#options.settled(delivery, { delivered: false, deadReason: 'the receiver responded with 410' });
     }
     this.#next(queue);
   }

@@ -1,8 +1,8 @@
-// Deliveries that a node which ends hands over to another one.
+// Webhook handover: batches of deliveries that a node passes to another node at shutdown.
 import { z } from 'zod';
 import type { Delivery, NewDelivery } from './delivery.ts';
 
-/** A message between nodes has at most so many deliveries and, from the second on, bytes of events. */
+/** A message between nodes has at most this many deliveries and, from the second one on, bytes of events. */
 const batchDeliveries = 200;
 const batchBytes = 256 * 1024;
 
@@ -24,7 +24,7 @@ export function parseBatch(data: unknown): NewDelivery[] {
   return batchSchema.parse(data);
 }
 
-/** In order; what a batch says does not depend on the node that sends it. */
+/** In order. The content of a batch is independent of the sending node. */
 export function* toBatches(pending: Iterable<Delivery>): Generator<{ deliveries: Delivery[]; message: NewDelivery[] }> {
   let deliveries: Delivery[] = [];
   let bytes = 0;

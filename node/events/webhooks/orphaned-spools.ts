@@ -1,4 +1,4 @@
-// Spools that nodes left which do not come back under their name: found beside the own one, and taken over once nobody uses them.
+// Orphaned spools: finds spools of nodes that do not return under their name, and takes them over once they are unused.
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../common/log.ts';
@@ -9,20 +9,20 @@ import { Spool } from './spool.ts';
 import { SpoolFolder, spoolOwner } from './spool-folder.ts';
 
 const scanIntervalMs = 30_000;
-/** How long the owner on another machine has to be silent. Longer than network file systems keep attributes. */
+/** Minimum silence of an owner on another host. Longer than the attribute cache of network file systems. */
 const orphanedSpoolTimeoutMs = 180_000;
 const maxFolders = 1_000;
 
-/** Oldest first, both. */
+/** Both oldest first. */
 export type OrphanedDeliveries = { pending: readonly Delivery[]; dead: readonly DeadLetter[] };
 
 export type OrphanedSpoolsOptions = {
   log: Log;
   /** Folder of all spools. */
   base: string;
-  /** The own folder. */
+  /** Spool folder of this node. */
   own: string;
-  /** @returns `spooled`: the folder is deleted; `memory`: it is left for the next run; `refused`: this node ends. */
+  /** @returns `spooled`: the folder is deleted; `memory`: it is kept for the next start; `refused`: this node is shutting down. */
   take: (left: OrphanedDeliveries) => Promise<'spooled' | 'memory' | 'refused'>;
   now?: () => number;
 };
@@ -30,9 +30,9 @@ export type OrphanedSpoolsOptions = {
 export class OrphanedSpools {
   readonly #options: OrphanedSpoolsOptions;
   readonly #now: () => number;
-  /** Owners on other machines: what was seen of each, and since when. */
+  /** Owners on other hosts: last observed state, and since when. */
   readonly #silent = new Map<string, { seen: string; since: number }>();
-  /** Taken over but not deleted: kept from everybody until this process ends. */
+  /** Taken over but not deleted: locked until this process ends. */
   readonly #kept: SpoolFolder[] = [];
   #timer: Timer | undefined;
   #looking: Promise<void> | undefined;
@@ -43,14 +43,14 @@ export class OrphanedSpools {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Looks now, and again and again until close(). */
+  /** Scans now and at intervals until close(). */
   start(): void {
     void this.look().finally(() => {
       if (!this.#closed) this.#timer = new Timer(scanIntervalMs, () => this.start());
     });
   }
 
-  /** Resolves when everything that is free was taken. Never rejects. */
+  /** Resolves when all free spools were taken over. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -73,7 +73,7 @@ export class OrphanedSpools {
         await this.#tryOne(join(base, name));
       }
     } catch (error) {
-      log.warn({ err: error, folder: base }, 'spools that other nodes left cannot be looked for');
+      log.warn({ err: error, folder: base }, 'could not scan for orphaned webhook spools');
     }
   }
 
@@ -87,10 +87,10 @@ export class OrphanedSpools {
       const taken = folder && (await this.#takeOver(path));
       if (!folder || !taken || taken === 'refused') return;
       if (taken === 'memory') this.#kept.push(folder);
-      // Its node may have come back on another machine meanwhile.
+      // The node may have restarted on another host meanwhile.
       else if (folder.isOwn) rmSync(path, { recursive: true, force: true });
     } catch (error) {
-      log.warn({ err: error, folder: path }, 'a webhook spool that another node left cannot be taken over');
+      log.warn({ err: error, folder: path }, 'could not take over orphaned webhook spool');
     } finally {
       if (folder && !this.#kept.includes(folder)) await folder.close();
     }
@@ -102,7 +102,7 @@ export class OrphanedSpools {
     const dead = new DeadLetters(path, { log }).list({}, Number.POSITIVE_INFINITY).reverse();
     const taken = await take({ pending, dead });
     const counts = { pending: pending.length, dead: dead.length };
-    if (taken !== 'refused') log.info({ folder: path, ...counts }, 'webhooks that another node left are delivered by this one');
+    if (taken !== 'refused') log.info({ folder: path, ...counts }, 'took over webhook spool of lost node');
     return taken;
   }
 
@@ -116,7 +116,7 @@ export class OrphanedSpools {
   }
 }
 
-/** @returns false too for what is no folder. */
+/** @returns false also if it is not a folder. */
 function holdsSomething(path: string): boolean {
   try {
     return readdirSync(path).some((name) => /\.(seg|jsonl)$/.test(name));

@@ -1,7 +1,7 @@
-// Deliveries that are neither taken nor given up, and which of them goes first where they are too many.
+// Pending deliveries: not delivered and not failed permanently yet, with a fair limit per room.
 import { byteLength, type Delivery } from './delivery.ts';
 
-/** Of the whole, what one room may have: a guest who makes events without end moves out those of that room, not those of others. */
+/** Maximum share of one room. A peer that causes endless events displaces deliveries of its room only. */
 const roomShare = 1 / 8;
 
 type OfRoom = { deliveries: Map<number, Delivery>; bytes: number };
@@ -19,7 +19,7 @@ export class PendingDeliveries {
     return this.#bytes;
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   values(): Iterable<Delivery> {
     return this.#all.values();
   }
@@ -38,7 +38,7 @@ export class PendingDeliveries {
     this.#bytes += bytes;
   }
 
-  /** @returns whether it was there. */
+  /** @returns true if it was pending. */
   delete({ n, roomId }: Delivery): boolean {
     const delivery = this.#all.get(n);
     const room = this.#rooms.get(roomId);
@@ -53,8 +53,8 @@ export class PendingDeliveries {
   }
 
   /**
-   * What has to go now that a delivery of this room came: the oldest of this room while it has more than its share of `maxBytes`, and more than
-   * one; else, while all together are too many, the oldest of the room that has most. Undefined where nothing has to.
+   * The delivery to drop after one of this room was added: the oldest of this room while it exceeds its share of `maxBytes` and has more
+   * than one; else, while all together exceed the limit, the oldest of the largest room. Undefined if nothing must be dropped.
    */
   excess(roomId: string, maxBytes: number): Delivery | undefined {
     const own = this.#rooms.get(roomId);

@@ -1,11 +1,11 @@
-// Signatures as Standard Webhooks writes them (github.com/standard-webhooks/standard-webhooks, "Signature scheme", symmetric).
+// Webhook signatures of Standard Webhooks (github.com/standard-webhooks/standard-webhooks, "Signature scheme", symmetric).
 import { createHmac } from 'node:crypto';
 
 const prefix = 'whsec_';
 
 /**
- * Value of the header `webhook-signature`: one `v1` signature per secret, so that a receiver verifies with the old or the new one
- * while secrets are changed. `timestamp` in seconds. @returns undefined without secrets.
+ * Value of the header `webhook-signature`: one `v1` signature per secret, so that receivers can verify with the old or the new one during
+ * rotation. `timestamp` in seconds. @returns undefined without secrets.
  */
 export function sign(secrets: readonly string[], id: string, timestamp: number, body: string): string | undefined {
   if (secrets.length === 0) return undefined;

@@ -1,4 +1,4 @@
-// A folder for one running node: nodes may share the resources directory, on one machine or on a volume of several, and even their name.
+// Spool folder: exclusive to one running node. Nodes may share the resources directory on a host or a network volume, and even their name.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { Timer } from '../../common/timer.ts';
 
 const maxFolders = 16;
-/** Says where the node runs that uses the folder; touched while it does. */
+/** Identifies the host of the node that uses the folder. Its modification time is the heartbeat. */
 const ownerFile = 'owner';
-/** How often the owner shows that it is there, in milliseconds. */
+/** Heartbeat interval of the owner in milliseconds. */
 const heartbeatIntervalMs = 10_000;
 
-/** A folder that no other process uses, until close(); also free again when the process is killed. */
+/** A folder locked until close(), or until the process is killed. */
 export class SpoolFolder {
   readonly path: string;
   readonly #lock: Server;
@@ -26,7 +26,7 @@ export class SpoolFolder {
     this.#show();
   }
 
-  /** The first free one of `<base>/<name>`, `<base>/<name>-2`, ... @throws Error where there is none or it cannot be made. */
+  /** The first free folder of `<base>/<name>`, `<base>/<name>-2`, ... @throws Error if none is free or it cannot be created. */
   static async take(base: string, name: string): Promise<SpoolFolder> {
     const safe = name.replaceAll(/[^\w.@-]/g, '_');
     for (let count = 1; count <= maxFolders; count += 1) {
@@ -38,13 +38,13 @@ export class SpoolFolder {
     throw new Error(`All ${maxFolders} webhook spools ${join(base, safe)}* are in use`);
   }
 
-  /** @returns undefined where a process of this machine uses it. */
+  /** @returns undefined if a process on this host uses it. */
   static async tryTake(path: string): Promise<SpoolFolder | undefined> {
     const lock = await tryLock(path);
     return lock && new SpoolFolder(path, lock);
   }
 
-  /** False where a node on another machine uses it since. */
+  /** False if a node on another host has taken it over. */
   get isOwn(): boolean {
     return spoolOwner(this.path).where === 'self';
   }
@@ -59,7 +59,7 @@ export class SpoolFolder {
     try {
       writeFileSync(this.#owner, here);
     } catch {
-      // A full disk: what is there is touched.
+      // On a full disk an existing file can still be touched.
     }
     this.#touchLater();
   }
@@ -69,7 +69,7 @@ export class SpoolFolder {
       try {
         utimesSync(this.#owner, new Date(), new Date());
       } catch {
-        // The disk is away; others can look no better than we can touch.
+        // The disk is unavailable. Other nodes cannot check the heartbeat either.
       }
       this.#touchLater();
     });
@@ -77,8 +77,8 @@ export class SpoolFolder {
 }
 
 /**
- * Who uses a folder, as far as its files say: nobody; a process that this one's lock tells of; or one elsewhere, which is there for as long
- * as `seen` changes.
+ * The owner of a folder according to its files: none; a process on this host, which the lock decides; or one on another host, which is
+ * alive as long as `seen` changes.
  */
 export function spoolOwner(path: string): { where: 'none' | 'self' } | { where: 'other'; seen: string } {
   const owner = join(path, ownerFile);
@@ -90,7 +90,7 @@ export function spoolOwner(path: string): { where: 'none' | 'self' } | { where: 
   }
 }
 
-/** The running kernel and its network namespace: within one, locks hold. */
+/** The running kernel and its network namespace, within which locks work. */
 const here = place();
 
 function place(): string {
@@ -101,10 +101,10 @@ function place(): string {
   }
 }
 
-/** A socket in the abstract namespace (unix(7)): bound by one process at a time, and the kernel frees it whatever ends the process. */
+/** A socket in the abstract namespace (unix(7)) can be bound by one process at a time, and the kernel releases it with the process. */
 async function tryLock(path: string): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy()).unref();
-  // Containers may know one folder by several paths.
+  // Containers may mount one folder at several paths.
   const { dev, ino } = statSync(path);
   server.listen(`\0mediarooms-spool-${dev}-${ino}`);
   try {

@@ -1,10 +1,10 @@
-// Records of the spool: length and CRC-32 of the payload (both 32 bit, little endian), then the payload as JSON.
+// Spool records: length and CRC-32 of the payload (both 32 bit, little endian), then the payload as JSON.
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import type { Delivery } from './delivery.ts';
 
 const headerBytes = 8;
-/** Longest payload that is believed: longer ones come from a damaged length. */
+/** Maximum payload size. A larger value comes from a damaged length field. */
 const maxPayload = 4 * 1024 * 1024;
 
 const pendingSchema = z.tuple([z.literal(1), z.int().positive(), z.string(), z.string(), z.string(), z.string(), z.number(), z.string()]);
@@ -15,12 +15,12 @@ export function pendingRecord({ n, url, roomId, incarnation, eventId, at, body }
   return record([1, n, url, roomId, incarnation, eventId, at, body]);
 }
 
-/** These deliveries are taken or given up. */
+/** These deliveries were delivered or failed permanently. */
 export function doneRecord(numbers: readonly number[]): Buffer {
   return record([0, numbers]);
 }
 
-/** What the bytes of a segment hold. `bad`: the offset from which they cannot be read, where that is not their end. */
+/** Records in the bytes of a segment. `bad`: the offset of the first unreadable record, if any. */
 export function readRecords(bytes: Buffer): { pending: Delivery[]; done: number[]; bad: number | undefined } {
   const pending: Delivery[] = [];
   const done: number[] = [];

@@ -1,10 +1,8 @@
-// Deliveries that wait, on disk: segment files that are only appended to, so that a process that is killed loses none of them.
-//
-// What survives when: add() writes before it returns, so what was added survives the end of the process at any moment. Against the loss
-// of power the file is synced (fdatasync) at most 50 ms or 64 records later. That a delivery is done is written with a delay of up to
-// 50 ms: after a kill it may be delivered again, with the same webhook-id.
-// Space: the oldest segment is deleted when nothing in it waits; where more than half of all bytes are of no use any more, what still
-// waits in the oldest segment is copied to the end first.
+// Webhook spool: pending deliveries on disk in append-only segment files, so that a killed process loses none of them.
+// Durability: add() writes before it returns, so an added delivery survives the end of the process at any time. Against power loss the file
+// is synced (fdatasync) at most 50 ms or 64 records later. Completion is written with a delay of up to 50 ms: after a kill a delivery may
+// be repeated with the same webhook-id. Space: the oldest segment is deleted when none of its deliveries is pending; if more than half of
+// all bytes are obsolete, its pending deliveries are first copied to the end.
 import {
   closeSync,
   fdatasync,
@@ -26,7 +24,7 @@ import { doneRecord, pendingRecord, readRecords } from './spool-records.ts';
 
 const syncDelay = 50;
 const syncRecords = 64;
-/** How long until what could not be written is tried again, in milliseconds. */
+/** Delay before failed writes are retried, in milliseconds. */
 const retryDelay = 5_000;
 const segmentName = /^(\d{10})\.seg$/;
 
@@ -34,7 +32,7 @@ type Segment = { path: string; bytes: number; live: Map<number, { delivery: Deli
 
 export type SpoolOptions = {
   log: Log;
-  /** Bytes after which a new segment begins. */
+  /** Bytes after which a new segment starts. */
   segmentBytes?: number;
   retryDelay?: number;
 };
@@ -44,7 +42,7 @@ export class Spool {
   readonly #log: Log;
   readonly #segmentBytes: number;
   readonly #retryDelay: number;
-  /** Oldest first; the last one is written to. */
+  /** Oldest first; the last one is open for writing. */
   readonly #segments: Segment[] = [];
   readonly #where = new Map<number, Segment>();
   /** Deliveries that could not be written. */
@@ -60,7 +58,7 @@ export class Spool {
   #syncing: Promise<void> = Promise.resolve();
   #failing = false;
   #closed = false;
-  /** Writes that failed since the start. */
+  /** Number of failed writes since the start. */
   errors = 0;
 
   private constructor(folder: string, options: SpoolOptions) {
@@ -70,7 +68,7 @@ export class Spool {
     this.#retryDelay = options.retryDelay ?? retryDelay;
   }
 
-  /** Reads what waits, in order. A damaged end of a segment is left out and logged. `last`: the highest number that was given. */
+  /** Reads pending deliveries in order. A damaged end of a segment is skipped and logged. `last`: the highest number used. */
   static open(folder: string, options: SpoolOptions): { spool: Spool; pending: Delivery[]; last: number } {
     const spool = new Spool(folder, options);
     return { spool, ...spool.#recover() };
@@ -81,16 +79,16 @@ export class Spool {
     return this.#totalBytes;
   }
 
-  /** Written when this returns; where that fails it is kept in memory and tried again later. */
+  /** Written when this returns. If that fails, it is kept in memory and retried later. */
   add(delivery: Delivery): void {
-    // Order on disk does not matter, but where older ones could not be written there is no hope for this one.
+    // Order on disk does not matter, but if older deliveries could not be written, this one would fail too.
     if (this.#missed.size > 0 || !this.#append(delivery)) {
       this.#missed.set(delivery.n, delivery);
       this.#retryLater();
     }
   }
 
-  /** A delivery is taken or given up. */
+  /** A delivery was delivered or failed permanently. */
   done(n: number): void {
     if (this.#missed.delete(n)) return;
     const segment = this.#where.get(n);
@@ -104,13 +102,13 @@ export class Spool {
     this.#dropOldest();
   }
 
-  /** Resolves when everything that was added is on disk, with false where some of it could not be written. */
+  /** Resolves when all added deliveries are on disk; false if some could not be written. */
   async synced(): Promise<boolean> {
     await this.#sync();
     return this.#missed.size === 0 && !this.#failing;
   }
 
-  /** Writes and syncs what is left. */
+  /** Writes and syncs remaining records. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#syncTimer?.stop();
@@ -136,10 +134,7 @@ export class Spool {
       this.#totalBytes += bytes.length;
       this.#segments.push(segment);
       if (records.bad !== undefined)
-        this.#log.warn(
-          { file: segment.path, offset: records.bad, bytes: bytes.length },
-          'the end of a file of the webhook spool is damaged and left out',
-        );
+        this.#log.warn({ file: segment.path, offset: records.bad, bytes: bytes.length }, 'skipped damaged end of webhook spool segment');
       for (const delivery of records.pending) found.set(delivery.n, { delivery, segment, bytes: delivery.body.length });
       for (const n of records.done) done.add(n);
     }
@@ -167,7 +162,7 @@ export class Spool {
     return true;
   }
 
-  /** @returns the segment it went to; undefined where it could not be written: then nothing of it is left in the file. */
+  /** @returns its segment; undefined if the write failed, in which case the file is truncated to its previous size. */
   #write(record: Buffer): Segment | undefined {
     let segment: Segment | undefined;
     try {
@@ -184,7 +179,7 @@ export class Spool {
     this.#totalBytes += record.length;
     this.#unsynced += 1;
     this.#syncLater();
-    if (this.#failing) this.#log.info('the webhook spool can be written again');
+    if (this.#failing) this.#log.info('webhook spool is writable again');
     this.#failing = false;
     return segment;
   }
@@ -214,7 +209,7 @@ export class Spool {
     return segment;
   }
 
-  /** One step of cleaning: bounded by the size of a segment. */
+  /** One compaction step, bounded by the size of a segment. */
   #clean(): void {
     if (this.#totalBytes <= 2 * this.#liveBytes + 2 * this.#segmentBytes) return;
     const [oldest] = this.#segments;
@@ -234,7 +229,7 @@ export class Spool {
     for (let oldest = this.#segments[0]; oldest && oldest.live.size === 0; oldest = this.#segments[0]) {
       if (oldest === this.#segments.at(-1) && this.#fd !== undefined) return;
       try {
-        // Copies that were made of what waited in it must be on disk before it goes.
+        // Copies of its pending deliveries must be on disk before it is deleted.
         if (this.#fd !== undefined && this.#unsynced > 0) fdatasyncSync(this.#fd);
         unlinkSync(oldest.path);
       } catch (error) {
@@ -259,7 +254,7 @@ export class Spool {
       });
   }
 
-  /** One at a time: what comes while a disk syncs is synced by the next. */
+  /** One sync at a time: records written during a sync are covered by the next one. */
   #sync(): Promise<void> {
     this.#syncTimer?.stop();
     this.#syncTimer = undefined;
@@ -271,7 +266,7 @@ export class Spool {
           const fd = this.#fd;
           if (fd === undefined) return resolve();
           fdatasync(fd, (error) => {
-            // EBADF: the segment was full meanwhile, and was synced then.
+            // EBADF: the segment was full meanwhile, and was synced when it was closed.
             if (error && error.code !== 'EBADF') this.#failed(error);
             resolve();
           });
@@ -289,7 +284,7 @@ export class Spool {
     });
   }
 
-  /** One that could not be written before. */
+  /** Retries a delivery that could not be written before. */
   #appendMissed(): boolean {
     const next = this.#missed.values().next().value;
     if (!next || !this.#append(next)) return false;
@@ -298,8 +293,7 @@ export class Spool {
 
   #failed(error: unknown): void {
     this.errors += 1;
-    if (!this.#failing)
-      this.#log.error({ err: error, folder: this.#folder }, 'the webhook spool cannot be written: webhooks are delivered from memory only');
+    if (!this.#failing) this.#log.error({ err: error, folder: this.#folder }, 'could not write webhook spool, delivering from memory');
     this.#failing = true;
     this.#retryLater();
   }

@@ -1,4 +1,4 @@
-// What webhooks keep on disk: the spool of what waits and the dead letters, in a folder of this node's own.
+// Webhook store: the spool of pending deliveries and the dead letters, in a folder of this node.
 import type { Log } from '../../common/log.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { Delivery } from './delivery.ts';
@@ -8,7 +8,7 @@ import { SpoolFolder } from './spool-folder.ts';
 
 export type StoreOptions = {
   log: Log;
-  /** Folder of all nodes that share a resources directory. */
+  /** Parent folder for all nodes that share a resources directory. */
   base: string;
   /** Name of this node. */
   name: string;
@@ -18,7 +18,7 @@ export type StoreOptions = {
 export class WebhookStore {
   readonly spool: Spool;
   readonly dead: DeadLetters;
-  /** What waited when the node ended, oldest first, and the highest number that was given. */
+  /** Deliveries that were pending at the end of the previous run, oldest first, and the highest number used. */
   readonly recovered: { pending: readonly Delivery[]; last: number };
   readonly #folder: SpoolFolder;
   readonly #options: StoreOptions;
@@ -33,14 +33,14 @@ export class WebhookStore {
     this.#options = options;
   }
 
-  /** @returns undefined where the folder cannot be used, which is logged: media must not depend on it. */
+  /** @returns undefined if the folder is not usable, which is logged: media must not depend on it. */
   static async open(options: StoreOptions): Promise<WebhookStore | undefined> {
     let folder: SpoolFolder | undefined;
     try {
       folder = await SpoolFolder.take(options.base, options.name);
       return new WebhookStore(folder, options);
     } catch (error) {
-      options.log.error({ err: error, folder: options.base }, 'the webhook spool cannot be used: webhooks are delivered from memory only');
+      options.log.error({ err: error, folder: options.base }, 'could not open webhook spool, delivering from memory');
       await folder?.close();
       return undefined;
     }
@@ -50,7 +50,7 @@ export class WebhookStore {
     return this.#folder.path;
   }
 
-  /** Takes over what nodes of other names left beside this folder, now and from time to time. */
+  /** Takes over spools of other nodes in the parent folder, now and at intervals. */
   takeOver(take: OrphanedSpoolsOptions['take']): void {
     const { log, base } = this.#options;
     this.#left ??= new OrphanedSpools({ log, base, own: this.folder, take });

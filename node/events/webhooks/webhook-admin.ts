@@ -1,4 +1,4 @@
-// LocalWebhookService on the webhooks of this node.
+// Webhook administration: LocalWebhookService for the webhooks of this node.
 import { roomEventSchema } from '../../rooms/shapes/events.ts';
 import type { DeadLetterView, LocalWebhookService } from '../../rooms/shapes/webhook-admin.ts';
 import type { DeadLetter } from './dead-letters.ts';
@@ -15,7 +15,7 @@ export function webhookAdmin(webhooks: Webhooks): LocalWebhookService {
   };
 }
 
-/** @returns undefined for an event that only another version knows. */
+/** @returns undefined for an event type that only another version has. */
 function viewOf({ url, givenUpAt, reason, attempts, body }: DeadLetter): DeadLetterView | undefined {
   const event = roomEventSchema.safeParse(JSON.parse(body));
   return event.success ? { receiver: redactUrl(url), givenUpAt, reason, attempts, event: event.data } : undefined;

@@ -1,16 +1,16 @@
-// One request to one receiver: connections kept and bounded, deadline, no redirects, and no address that is forbidden.
+// Webhook client: one request to one receiver, with pooled connections, timeout, no redirects, and blocked addresses.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { type GuardedAgents, guardedAgents } from '../../common/guarded-agents.ts';
 import { parseRetryAfter } from './retry-delay.ts';
 
-/** Bytes of an answer that are read so that its connection can be used again; one with more loses it. */
+/** Maximum bytes of a response that are read to reuse its connection. With more the connection is closed. */
 const maxAnswer = 64 * 1024;
-/** Connections at the same time to all receivers, and of those kept open without a request per receiver. */
+/** Maximum concurrent connections to all receivers, and idle connections per receiver. */
 const maxConnections = 256;
 const maxIdle = 8;
-/** How long an idle connection is kept, in milliseconds: below what servers commonly allow, so that they rarely close it under us. */
+/** Idle timeout of a connection in milliseconds: lower than on common servers, so that they rarely close it first. */
 const idleTime = 4_000;
 
 /** `retryAfter` in milliseconds. */
@@ -19,10 +19,10 @@ export type DeliveryResponse = { status: number; retryAfter: number | undefined 
 export type WebhookClientOptions = {
   allowPrivate: () => boolean;
   userAgent: string;
-  /** Milliseconds for the whole of a request. */
+  /** Timeout of the whole request in milliseconds. */
   deadline?: number;
   lookup?: LookupFunction;
-  /** PEM of the authorities that are believed, instead of the system's. */
+  /** PEM of trusted CAs, instead of those of the system. */
   ca?: string | undefined;
 };
 
@@ -30,7 +30,7 @@ export class WebhookClient {
   readonly #options: WebhookClientOptions;
   readonly #deadline: number;
   #agents: GuardedAgents;
-  /** As it was when the connections that are kept were made. */
+  /** Value when the pooled connections were opened. */
   #allowPrivate: boolean;
 
   constructor(options: WebhookClientOptions) {
@@ -40,7 +40,7 @@ export class WebhookClient {
     this.#agents = this.#newAgents();
   }
 
-  /** @throws ForbiddenAddressError, or any error of the connection; `TimeoutError` beyond the deadline. */
+  /** @throws ForbiddenAddressError, or any error of the connection; `TimeoutError` after the timeout. */
   async post(url: string, headers: Record<string, string>, body: string): Promise<DeliveryResponse> {
     const target = new URL(url);
     const allowPrivate = this.#options.allowPrivate();
@@ -53,13 +53,13 @@ export class WebhookClient {
     try {
       return await this.#once(target, headers, body, signal);
     } catch (error) {
-      // The receiver closed a kept connection just as it was used: that says nothing of the receiver.
+      // The receiver closed an idle connection just as it was used, which is no failure of the receiver.
       if (!(error instanceof StaleConnectionError)) throw error;
       return await this.#once(target, headers, body, signal);
     }
   }
 
-  /** Ends the connections. */
+  /** Closes the connections. */
   close(): void {
     this.#agents.http.destroy();
     this.#agents.https.destroy();
@@ -102,7 +102,7 @@ export class WebhookClient {
 
 class StaleConnectionError extends Error {}
 
-/** What the status line said counts, whatever becomes of the rest of the answer. */
+/** The status decides, even if the rest of the response fails. */
 function drain(response: IncomingMessage, done: () => void): void {
   let read = 0;
   response.on('data', (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-// Webhooks: events of this node's rooms posted to the rooms' receivers and to those of the whole cluster, at least once, in order.
+// Webhooks: post events of local rooms to the receivers of the room and of the cluster, at least once and in order.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
@@ -13,7 +13,7 @@ import { sign } from './signature.ts';
 import type { WebhookStore } from './store.ts';
 import { type DeliveryResponse, WebhookClient, type WebhookClientOptions } from './webhook-client.ts';
 
-/** Deliveries of another node that are taken over without letting others of this node's work pass. */
+/** Batch size when deliveries of another node are taken over, so that other work of this node can run in between. */
 const atOnce = 500;
 
 /** `maxAge` in milliseconds; the first of `secrets` is the newest. */
@@ -27,26 +27,26 @@ export type WebhookSettings = {
 
 export type WebhooksOptions = {
   log: Log;
-  /** In force when it is asked for. */
+  /** Returns the current settings. */
   settings: () => WebhookSettings;
   userAgent: string;
-  /** Without it everything is in memory only. Closed with the webhooks. */
+  /** Without a store deliveries are only in memory. Closed together with the webhooks. */
   store?: WebhookStore | undefined;
   poster?: Partial<Pick<WebhookClientOptions, 'deadline' | 'lookup' | 'ca'>>;
   dispatcher?: Pick<DispatcherOptions, 'delay' | 'now'>;
 };
 
-/** Counters since the node started, and what is the case now; for metrics. */
+/** Counters since the start of the node, and current values, for metrics. */
 export type WebhookCounters = {
-  /** Taken by their receivers. */
+  /** Delivered to their receivers. */
   delivered: number;
-  /** Tries that failed and are repeated. */
+  /** Failed attempts that are retried. */
   retries: number;
-  /** Given up. */
+  /** Failed permanently. */
   dead: number;
   pending: number;
   pendingBytes: number;
-  /** Writes to the spool that failed, and its bytes on disk. */
+  /** Failed writes of the spool, and its bytes on disk. */
   spoolErrors: number;
   spoolBytes: number;
 };
@@ -56,7 +56,7 @@ export class Webhooks {
   readonly #webhookClient: WebhookClient;
   readonly #dispatcher: Dispatcher;
   readonly #pending = new PendingDeliveries();
-  /** Incarnations of rooms that live on this node. */
+  /** Incarnations of local rooms. */
   readonly #rooms = new Set<string>();
   readonly #counters = { delivered: 0, retries: 0, dead: 0 };
   #last = 0;
@@ -76,7 +76,7 @@ export class Webhooks {
       settled: (delivery, deliveryResult) => this.#settled(delivery, deliveryResult),
       failed: ({ url, roomId, eventId, attempts }, why, delay) => {
         this.#counters.retries += 1;
-        options.log.info({ receiver: redactUrl(url), roomId, event: eventId, attempts, why, delay }, 'webhook failed, tried again later');
+        options.log.info({ receiver: redactUrl(url), roomId, event: eventId, attempts, why, delay }, 'webhook failed, will retry');
       },
       maxAge: () => options.settings().maxAge,
       lives: (incarnation) => this.#rooms.has(incarnation),
@@ -86,12 +86,12 @@ export class Webhooks {
     options.store?.takeOver((left) => this.#takeOver(left));
   }
 
-  /** Takes an event of a room whose own receiver is `roomUrl`. */
+  /** Accepts an event of a room with the receiver `roomUrl`. */
   publish(event: RoomEvent, roomUrl: string | null): void {
     if (this.#closed) return;
     const { roomId, incarnation, id: eventId } = event;
     const isLast = event.type === 'RoomDeleted' || event.type === 'RoomCrashed';
-    // What comes without a place in the room outlives it.
+    // An event without seq may arrive after the end of its room.
     if (event.seq !== undefined) this.#rooms.add(incarnation);
     if (isLast) this.#rooms.delete(incarnation);
     const urls = new Set(this.#options.settings().urls);
@@ -115,17 +115,20 @@ export class Webhooks {
     };
   }
 
-  /** Deliveries that another node hands over. Spooled when this returns. @throws Error where they cannot be read or this node ends too. */
+  /**
+   * Accepts deliveries handed over by another node. They are spooled when this returns. @throws Error if they are invalid or this node is
+   * shutting down too.
+   */
   take(data: unknown): number {
-    if (this.#closed) throw new ServiceError('unavailable', 'This node ends');
+    if (this.#closed) throw new ServiceError('unavailable', 'This node is shutting down');
     const batch = parseBatch(data);
     for (const delivery of batch) this.#add(delivery);
     return batch.length;
   }
 
   /**
-   * Takes no more events, tries to deliver what is left for `deadline` milliseconds, hands the rest to `handOver` (which may throw) and
-   * ends. What nobody took stays in the spool. Idempotent.
+   * Accepts no more events, tries to deliver the pending ones for `deadline` milliseconds, hands the rest to `handOver` (which may throw)
+   * and stops. Deliveries that were not accepted stay in the spool. Idempotent.
    */
   async close(deadline: number, handOver?: (batch: unknown) => Promise<void>): Promise<void> {
     if (this.#closed) return;
@@ -142,16 +145,16 @@ export class Webhooks {
     const { log, store } = this.#options;
     if (handOver) await this.#handOver(handOver);
     if (this.#pending.size > 0)
-      log.warn({ pending: this.#pending.size, spooled: store !== undefined }, 'webhooks were not all delivered at the end');
+      log.warn({ pending: this.#pending.size, spooled: store !== undefined }, 'some webhooks were not delivered before shutdown');
     await store?.close();
   }
 
-  /** Dead letters of this node, the newest first. */
+  /** Dead letters of this node, newest first. */
   deadLetters(filter: DeadLetterFilter, limit: number): DeadLetter[] {
     return this.#options.store?.dead.list(filter, limit) ?? [];
   }
 
-  /** Delivers dead letters once more, as if they had happened now. @returns how many. */
+  /** Delivers dead letters again, as if they had just occurred. @returns their number. */
   replay(filter: DeadLetterFilter): number {
     const send = ({ url, roomId, incarnation, eventId, body }: DeadLetter) => {
       this.#dispatcher.forget410(roomId, incarnation);
@@ -160,7 +163,7 @@ export class Webhooks {
     return this.#options.store?.dead.replay(filter, send) ?? 0;
   }
 
-  /** Receivers for whom something waits on this node, then those of the whole cluster for whom nothing does. */
+  /** Receivers with pending deliveries on this node, then receivers of the whole cluster without any. */
   receivers(): ReceiverState[] {
     const waiting = this.#dispatcher.receivers();
     const idle = this.#options.settings().urls.filter((url) => !waiting.some((receiver) => receiver.url === url));
@@ -175,7 +178,7 @@ export class Webhooks {
         for (const delivery of deliveries) this.#forget(delivery);
       }
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'webhooks could not be handed over');
+      this.#options.log.warn({ err: error }, 'could not hand over webhooks');
     }
     if (this.#pending.size < before) this.#options.log.info({ count: before - this.#pending.size }, 'webhooks handed over to another node');
   }
@@ -186,10 +189,13 @@ export class Webhooks {
     const { pending, last } = store.recovered;
     this.#last = last;
     for (const delivery of pending) this.#enqueue(delivery);
-    if (pending.length > 0) log.info({ pending: pending.length, folder: store.folder }, 'webhooks of the last run are delivered');
+    if (pending.length > 0) log.info({ pending: pending.length, folder: store.folder }, 'delivering webhooks of previous run');
   }
 
-  /** What another node left is spooled here before it is deleted there: a kill between them has it delivered twice, with the same ids. */
+  /**
+   * The orphaned deliveries are spooled here before the other spool is deleted: after a kill in between they are delivered twice, with the
+   * same ids.
+   */
   async #takeOver({ pending, dead }: OrphanedDeliveries): Promise<'spooled' | 'memory' | 'refused'> {
     const { store } = this.#options;
     for (const [index, { url, roomId, incarnation, eventId, at, body }] of pending.entries()) {
@@ -215,7 +221,7 @@ export class Webhooks {
     const next = () => this.#pending.excess(delivery.roomId, pendingMaxBytes);
     for (let excess = next(); excess; excess = next()) {
       this.#dispatcher.remove(excess);
-      this.#settled(excess, { delivered: false, deadReason: 'more deliveries of its room wait than SVC_PENDING_MAX_BYTES allows' });
+      this.#settled(excess, { delivered: false, deadReason: 'more deliveries of its room are pending than SVC_PENDING_MAX_BYTES allows' });
     }
   }
 
@@ -247,11 +253,11 @@ export class Webhooks {
     const { url, roomId, eventId, attempts } = delivery;
     this.#counters.dead += 1;
     this.#options.store?.dead.add(delivery, reason);
-    this.#options.log.error({ receiver: redactUrl(url), roomId, event: eventId, attempts, reason }, 'webhook given up');
+    this.#options.log.error({ receiver: redactUrl(url), roomId, event: eventId, attempts, reason }, 'webhook failed permanently');
   }
 }
 
-/** A receiver as logs and answers may name it: what follows the host often holds a key. */
+/** A receiver for logs and responses: the part after the host often contains a key. */
 export function redactUrl(url: string): string {
   return URL.parse(url)?.origin ?? 'not a URL';
 }

@@ -1,9 +1,9 @@
-// One line per request, with severity by blame; never a token, never a query.
+// Access log: one line per request, with a level by status and without tokens and queries.
 import type { Request } from 'express';
 import type { Log } from '../../common/log.ts';
 import type { TracedResponse } from './pipeline.ts';
 
-/** What was asked and how it was answered, for metrics. `route` is the template, `none` where nothing matched; `duration` in milliseconds. */
+/** Data of a request and its response for metrics. `route` is the template, `none` if no route matched; `duration` in milliseconds. */
 export type RequestObservation = { route: string; method: string; status: number; duration: number };
 
 export type AccessLogOptions = { log: Log; observe: ((observation: RequestObservation) => void) | undefined };
@@ -26,6 +26,6 @@ export function logRequest({ log, observe }: AccessLogOptions, request: Request,
     caller: trace.caller?.name,
     code: trace.code,
   };
-  if (response.writableFinished) log[level](fields, 'request answered');
-  else log[level](fields, 'request given up by its client');
+  if (response.writableFinished) log[level](fields, 'request completed');
+  else log[level](fields, 'request aborted by client');
 }

@@ -1,4 +1,4 @@
-// Who calls: bearer tokens (RFC 6750), and signatures of those who do not send their token.
+// Authentication of requests: bearer tokens (RFC 6750), and signatures of clients that do not send their token.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../common/errors.ts';
 import type { ApiToken, ApiTokens } from '../../rooms/tokens/api-tokens.ts';
@@ -17,10 +17,10 @@ export class Authenticator {
   }
 
   /**
-   * Who sent this request. `checkBody`: of one that is signed, to be called with its body before anything is done.
+   * Authenticates a request. `checkBody`: for signed requests, to be called with the body before it is used.
    * @param client address of the client
-   * @throws ServiceError `missing_token`, `invalid_token`, `too_many_requests` after too many wrong ones, and `read_only` where `scope` is
-   * more than the token's.
+   * @throws ServiceError `missing_token`, `invalid_token`, `too_many_requests` after too many invalid ones, and `read_only` if the token
+   * does not have `scope`.
    */
   authenticate(
     request: Pick<IncomingMessage, 'headers' | 'method' | 'url'>,
@@ -43,7 +43,7 @@ export class Authenticator {
   }
 }
 
-/** The `www-authenticate` header (RFC 6750, section 3) that goes with a 401. */
+/** The `www-authenticate` header (RFC 6750, section 3) of a response with status 401. */
 export function wwwAuthenticateHeader(code: string): string {
   return code === 'invalid_token' ? 'Bearer realm="mediarooms", error="invalid_token"' : 'Bearer realm="mediarooms"';
 }

@@ -1,28 +1,28 @@
-// The body of a request: bounded, JSON only, parsed once.
+// Request body: size limit, JSON only, parsed once.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../common/errors.ts';
 
-/** Largest body that is read, in bytes. */
+/** Maximum body size in bytes. */
 export const maxBodyBytes = 64 * 1024;
-/** Deepest nesting of lists and objects. */
+/** Maximum nesting of lists and objects. */
 export const maxJsonDepth = 64;
-/** What of an oversized body is still taken, so that its sender gets to read the answer before the connection goes. */
+/** Bytes of an oversized body that are read and discarded, so that the client receives the response before the connection closes. */
 const maxDiscardedBytes = 2 * 1024 * 1024;
 const nothing = Buffer.alloc(0);
 
-/** A body too large even to throw away: the connection must be closed with the answer. */
+/** A body too large to discard: the connection must be closed with the response. */
 export class PayloadTooLargeError extends ServiceError {
   constructor() {
     super('too_large', `The body is larger than ${maxBodyBytes} bytes`);
   }
 }
 
-/** Sees the bytes of a body before anything else does, also where there are none. It may throw. */
+/** Called with the bytes of a body before they are used, also if it is empty. May throw. */
 export type BodyCheck = (bytes: Buffer) => void;
 
 /**
- * Reads and parses the body; undefined where there is none.
+ * Reads and parses the body; undefined if there is none.
  * @throws ServiceError `too_large`, `unsupported_media_type`, `malformed_json`, `bad_request`.
  */
 export async function readJson(request: IncomingMessage, check?: BodyCheck): Promise<unknown> {
@@ -40,13 +40,13 @@ export async function readJson(request: IncomingMessage, check?: BodyCheck): Pro
   }
 }
 
-/** Reads what may come and forgets it, for routes that take no body. */
+/** Reads and discards the body, for routes that accept none. */
 export async function discardBody(request: IncomingMessage, check?: BodyCheck): Promise<void> {
   const bytes = hasBody(request) ? await readBytes(request) : nothing;
   check?.(bytes);
 }
 
-/** RFC 9112, section 6.3: a request has a body where either header says so. */
+/** RFC 9112, section 6.3: a request has a body if it has one of these headers. */
 export function hasBody(request: IncomingMessage): boolean {
   const { headers } = request;
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
@@ -79,7 +79,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     };
     const onClose = () => {
       settle();
-      reject(new ServiceError('bad_request', 'The request ended before its body did'));
+      reject(new ServiceError('bad_request', 'The request ended before its body was complete'));
     };
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
@@ -95,7 +95,7 @@ function checkType(request: IncomingMessage): void {
   }
 }
 
-/** Counts brackets outside strings, before anything that recurses sees the text. */
+/** Counts brackets outside strings, before recursive code parses the text. */
 export function depthExceeds(text: string, limit: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {

@@ -1,16 +1,16 @@
-// Who asks: the address of a client behind proxies that are trusted, the same for requests and upgrades.
+// Client address: resolved behind trusted proxies, for requests and upgrades.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { isLoopbackHost } from '../../config/addresses.ts';
 
-/** `hops`: how many proxies at most, null as many as there are; `networks` (CIDR): they must be of these, of any where it is empty. */
+/** `hops`: maximum number of proxies, null for any number; `networks` (CIDR): networks of the proxies, empty for any network. */
 export type TrustedProxies = { hops: number | null; networks: readonly string[] };
-/** IP address; the socket's own where no trusted proxy names another. */
+/** IP address; that of the socket if no trusted proxy names another one. */
 export type ClientAddressOf = (request: Pick<IncomingMessage, 'socket' | 'headers'>) => string;
 
 /**
- * Reads X-Forwarded-For from its end: each entry is believed as far as who wrote it is trusted, and what is no address is not.
- * Whatever a client put in front of that counts for nothing.
+ * Reads X-Forwarded-For from the end: an entry counts if its writer is trusted and it is a valid address. Entries that the client added
+ * have no effect.
  */
 export function clientBehind({ hops, networks }: TrustedProxies): ClientAddressOf {
   const list = listOf(networks);
@@ -30,7 +30,7 @@ export function clientBehind({ hops, networks }: TrustedProxies): ClientAddressO
 
 const headersOfProxies = new Set(['forwarded', 'via', 'x-real-ip']);
 
-/** Whether a request was made at a loopback name or address, and no proxy says that it forwards it (RFC 7239; RFC 9110, section 7.6.3). */
+/** True if a request was sent to a loopback name or address, and no proxy header (RFC 7239; RFC 9110, section 7.6.3) is present. */
 export function isLocal(headers: IncomingHttpHeaders): boolean {
   const forwarded = Object.keys(headers).some((name) => name.startsWith('x-forwarded-') || headersOfProxies.has(name));
   return !forwarded && headers.host !== undefined && isLoopbackHost(headers.host);
@@ -47,7 +47,7 @@ function listOf(networks: readonly string[]): BlockList {
 
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** Some proxies write the port too, and then IPv6 in brackets. */
+/** Some proxies add the port, and then put IPv6 in brackets. */
 function addressIn(entry: string): string | undefined {
   const address = /^\[(.*)\](?::\d+)?$/.exec(entry)?.[1] ?? entry.replace(/^([\d.]+):\d+$/, '$1');
   return isIP(address) === 0 ? undefined : address;

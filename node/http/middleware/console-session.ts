@@ -1,14 +1,14 @@
-// What the console asks first: whether it runs in development mode, where it is told the token, and what it may offer.
+// Console session: reports to the console, before login, development mode and enabled features.
 import { z } from 'zod';
 import { componentTypeSchema } from '../../rooms/shapes/views.ts';
 
 export const consoleSessionSchema = z
   .object({
-    development: z.boolean().meta({ description: 'Whether the node runs in development mode and whoever asks may be told the token.' }),
-    token: z.string().optional().meta({ description: 'The API token, in development mode and straight from this machine only.' }),
+    development: z.boolean().meta({ description: 'True if the node runs in development mode and this client may receive the token.' }),
+    token: z.string().optional().meta({ description: 'The API token, in development mode and for direct local requests only.' }),
     components: z
       .array(componentTypeSchema)
-      .meta({ description: 'Kinds of components that rooms of this node may have (SVC_COMPONENTS_USED).' }),
+      .meta({ description: 'Component types that rooms of this node may have (SVC_COMPONENTS_USED).' }),
   })
   .meta({ id: 'ConsoleSession' });
 export type ConsoleSession = z.infer<typeof consoleSessionSchema>;

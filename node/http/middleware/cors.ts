@@ -1,12 +1,12 @@
-// Cross-origin requests (Fetch, section 3.2): which pages of other origins may call, and answers to preflights.
+// CORS (Fetch, section 3.2): allowed origins and responses to preflights.
 import type { Request, Response } from 'express';
 
 const allowedHeaders = 'authorization, content-type, x-request-id';
 const exposedHeaders = 'x-request-id, retry-after';
-/** Seconds that a browser may remember the answer to a preflight. */
+/** Seconds that a browser may cache the response to a preflight. */
 const preflightLifetime = '600';
 
-/** Marks the response for the origin of the request, where that is allowed. `['*']` allows any. */
+/** Adds the CORS headers for the origin of the request if it is allowed. `['*']` allows any. */
 export function allowOrigin(request: Request, response: Response, origins: readonly string[]): void {
   const any = origins.includes('*');
   if (!any) response.setHeader('vary', 'origin');
@@ -16,7 +16,7 @@ export function allowOrigin(request: Request, response: Response, origins: reado
   response.setHeader('access-control-expose-headers', exposedHeaders);
 }
 
-/** Answers OPTIONS: `methods` are those of the path, e.g. `GET, POST`. */
+/** Responds to OPTIONS. `methods`: methods of the path, for example `GET, POST`. */
 export function handlePreflight(request: Request, response: Response, methods: string): void {
   response.setHeader('allow', methods);
   if (request.headers['access-control-request-method'] !== undefined && response.hasHeader('access-control-allow-origin')) {

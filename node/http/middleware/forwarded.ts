@@ -1,6 +1,6 @@
-// Requests that another node of the cluster sends on for a client of its own.
+// Proxied requests: requests that another node sends on behalf of its client.
 
-/** The header in which the node says who it is and for whom it asks, signed. */
+/** Header with the signed name of the node and the address of its client. */
 export const proxiedHeader = 'x-mediarooms-forwarded';
 
 /** `client`: IP address. */

@@ -1,4 +1,4 @@
-// What happens to a request of a route: who asks, is it well-formed, the handler, the answer.
+// Request pipeline of a route: authentication, validation, handler, response.
 import type { Request, Response } from 'express';
 import { ServiceError, toServiceError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
@@ -12,11 +12,11 @@ import { type BodyCheck, discardBody, readJson } from './body.ts';
 import { isLocal } from './client-address.ts';
 import type { Forwarded } from './forwarded.ts';
 
-/** What the access log and metrics know of a request beside the request itself. */
+/** Data of a request for the access log and metrics. */
 export type RequestTrace = {
   requestId: string;
   start: number;
-  /** IP address, behind trusted proxies that of who asked them. */
+  /** IP address of the client, resolved behind trusted proxies. */
   client: string;
   forwarded?: Forwarded | undefined;
   route?: string;
@@ -27,10 +27,10 @@ export type TracedResponse = Response<unknown, { trace: RequestTrace }>;
 
 export type PipelineOptions = { log: Log; services: RouteServices; authenticator: Authenticator; tokenLimit: RateLimit };
 
-/** Made once: without a reason, an error with a stack is made at the end of each request. */
-const clientGone = new DOMException('The client is gone', 'AbortError');
+/** Created once: without a reason, each request would create an error with a stack at its end. */
+const clientGone = new DOMException('The client has disconnected', 'AbortError');
 
-/** The express handler of one route. It never rejects. */
+/** Express handler of one route. Never rejects. */
 export function runRoute(
   route: Route,
   { log, services, authenticator, tokenLimit }: PipelineOptions,
@@ -85,7 +85,7 @@ export function runRoute(
   };
 }
 
-/** Answers with what the caller may know of the error; what is our own fault is logged with its cause. */
+/** Sends the public part of the error. Internal errors are logged with their cause. */
 export function sendFailure(response: TracedResponse, error: unknown, log: Log): void {
   const failure = toServiceError(error);
   const { trace } = response.locals;
@@ -96,7 +96,7 @@ export function sendFailure(response: TracedResponse, error: unknown, log: Log):
   else sendError(response, failure);
 }
 
-/** @throws ServiceError `invalid_token`, `forbidden` where it is for another room */
+/** @throws ServiceError `invalid_token`, `forbidden` if it is for another room */
 async function viewerOf(
   token: string,
   roomId: string | undefined,
@@ -113,7 +113,7 @@ function tokenIn(url: string): string | undefined {
   return start < 0 ? undefined : (new URLSearchParams(url.slice(start)).get('token') ?? undefined);
 }
 
-/** RFC 9110, section 12.5.3: named, and not with a weight of nothing. */
+/** RFC 9110, section 12.5.3: gzip is listed, and its weight is not zero. */
 function acceptsGzip(header: string | string[] | undefined): boolean {
   return typeof header === 'string' && /(^|,)\s*gzip\s*(?!;\s*q=0(\.0+)?\s*(,|$))(;|,|$)/i.test(header);
 }

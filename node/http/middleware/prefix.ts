@@ -1,12 +1,12 @@
-// The path that SVC_HOST may hold: every route answers below it too.
+// Path prefix of SVC_HOST: every route is also served under it.
 
-/** The path of `host[:port][/path]` without a slash at its end; '' where it has none. */
+/** The path of `host[:port][/path]` without a trailing slash; '' if it has none. */
 export function pathPrefixOfHost(host: string): string {
   const slash = host.indexOf('/');
   return slash < 0 ? '' : host.slice(slash).replace(/\/+$/, '');
 }
 
-/** The URL of a request without `prefix`, where it starts with that. */
+/** The URL of a request without `prefix`, if it starts with it. */
 export function stripPrefix(url: string, prefix: string): string {
   if (prefix === '' || !url.startsWith(prefix)) return url;
   const rest = url.slice(prefix.length);

@@ -1,4 +1,4 @@
-// Routes of the cluster: its nodes, and calling one to drain.
+// Routes of the cluster: nodes, drains and their configuration.
 import { z } from 'zod';
 import {
   configValueSchema,
@@ -21,7 +21,7 @@ export const clusterRoutes: readonly Route[] = [
     tag: 'cluster',
     summary: 'List the connected nodes with their state and load.',
     auth: 'token',
-    answers: { 200: { description: 'The nodes, this one included.', schema: dataSchema(z.array(nodeViewSchema)) } },
+    answers: { 200: { description: 'The nodes of the cluster, including this one.', schema: dataSchema(z.array(nodeViewSchema)) } },
     errors: [],
     handle: async (_, { cluster }) => ({ status: 200, json: { data: await cluster.nodes() } }),
   }),
@@ -30,9 +30,9 @@ export const clusterRoutes: readonly Route[] = [
     path: '/cluster/nodes/{nodeName}/drain',
     operationId: 'getDrain',
     tag: 'cluster',
-    summary: 'Show what a drain of the node means now, or what one that runs waits for.',
+    summary: 'Preview a drain of the node, or show the progress of a drain.',
     auth: 'token',
-    answers: { 200: { description: 'Rooms and people that it concerns.', schema: dataSchema(drainViewSchema) } },
+    answers: { 200: { description: 'Rooms and peers that it affects.', schema: dataSchema(drainViewSchema) } },
     errors: ['not_found', 'node_unreachable'],
     handle: async ({ params }, { cluster }) => ({ status: 200, json: { data: await cluster.drainView(params.nodeName) } }),
   }),
@@ -41,10 +41,10 @@ export const clusterRoutes: readonly Route[] = [
     path: '/cluster/nodes/{nodeName}/drain',
     operationId: 'drainNode',
     tag: 'cluster',
-    summary: 'Drain a node: no new rooms, rooms without connected peers end at once, the others at their end or at the deadline.',
+    summary: 'Drain a node: no new rooms, rooms without connected peers end immediately, others at their end or at the deadline.',
     auth: 'token',
     body: { schema: drainOptionsSchema, required: false },
-    answers: { 202: { description: 'The node drains.' } },
+    answers: { 202: { description: 'The node is draining.' } },
     errors: ['not_found', 'terminating', 'node_unreachable'],
     handle: async ({ params, body }, { cluster }) => {
       await cluster.drain(params.nodeName, body ?? {});
@@ -56,9 +56,9 @@ export const clusterRoutes: readonly Route[] = [
     path: '/cluster/nodes/{nodeName}/drain',
     operationId: 'cancelDrain',
     tag: 'cluster',
-    summary: 'Call a draining node back: it takes rooms again.',
+    summary: 'Cancel the drain of a node: it accepts rooms again.',
     auth: 'token',
-    answers: { 204: { description: 'The node takes rooms.' } },
+    answers: { 204: { description: 'The node accepts rooms.' } },
     errors: ['not_found', 'terminating', 'node_unreachable'],
     handle: async ({ params }, { cluster }) => {
       await cluster.cancelDrain(params.nodeName);
@@ -70,7 +70,7 @@ export const clusterRoutes: readonly Route[] = [
     path: '/config',
     operationId: 'getConfig',
     tag: 'node',
-    summary: 'Show the configuration in force on the node that answers, or on another one.',
+    summary: 'Show the effective configuration of this node or another one.',
     auth: 'token',
     query: z.object({ node: pathParameters.nodeName.optional() }),
     answers: { 200: { description: 'Every variable, without secrets.', schema: configAnswerSchema } },

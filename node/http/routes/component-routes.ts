@@ -20,7 +20,7 @@ export const componentRoutes: readonly Route[] = [
     body: { schema: componentOptionsSchema, documented: documentedComponentOptions, required: true, refuse: refuseType },
     answers: {
       201: { description: 'The new component; `properties` are the options it was created with.', schema: dataSchema(componentViewSchema) },
-      200: { description: 'The component that an earlier request with this externalId made.', schema: dataSchema(componentViewSchema) },
+      200: { description: 'The component that an earlier request with this externalId created.', schema: dataSchema(componentViewSchema) },
     },
     errors: [...roomErrors, 'bad_request', 'not_found', 'room_full', 'unavailable'],
     handle: async ({ params, body }, { rooms }) => {
@@ -47,9 +47,9 @@ export const componentRoutes: readonly Route[] = [
     path: '/room/{roomId}/component/{componentId}',
     operationId: 'deleteComponent',
     tag: 'component',
-    summary: 'End a component and remove it from its room.',
+    summary: 'Stop a component and remove it from its room.',
     auth: 'token',
-    answers: { 204: { description: 'The component is removed.' } },
+    answers: { 204: { description: 'The component was removed.' } },
     errors: componentErrors,
     handle: async ({ params }, { rooms }) => {
       await rooms.deleteComponent(params.roomId, params.componentId);
@@ -61,10 +61,10 @@ export const componentRoutes: readonly Route[] = [
     path: '/room/{roomId}/component/{componentId}/subscribe',
     operationId: 'subscribeComponent',
     tag: 'component',
-    summary: 'Let a component in manual mode receive the tracks of peers and components.',
+    summary: 'Subscribe a component in manual mode to the tracks of peers and components.',
     auth: 'token',
     body: { schema: componentSubscriptionSchema, required: true },
-    answers: { 201: { description: 'It receives them, now and whenever they publish.' } },
+    answers: { 201: { description: 'It receives their current and future tracks.' } },
     errors: [...componentErrors, 'bad_request'],
     handle: async ({ params, body }, { rooms }) => {
       await rooms.subscribeComponent(params.roomId, params.componentId, body.origins);

@@ -1,4 +1,4 @@
-// Routes of recordings: files, from whichever node has them.
+// Routes of recordings: lists, reports and files from the node that stores them.
 import { z } from 'zod';
 import { ServiceError } from '../../common/errors.ts';
 import { type ContentName, roomOfRecording } from '../../rooms/shapes/content.ts';
@@ -8,15 +8,15 @@ import { recordingCacheControl, rewritePlaylist, toResponse } from '../playlist-
 import { wholeOf } from '../whole-content.ts';
 import { type Answer, type Route, type RouteRequest, type RouteServices, route } from './route.ts';
 
-/** Errors of every call that looks for something over the cluster. */
+/** Errors of every route that searches the cluster. */
 export const lookupErrors = ['not_found', 'node_unreachable', 'unavailable'] as const;
 export const fileResponses = {
   200: { description: 'The file.', type: 'application/octet-stream' },
-  206: { description: 'The part of the file that was asked for.', type: 'application/octet-stream' },
+  206: { description: 'The requested range of the file.', type: 'application/octet-stream' },
 };
 
 const viewerQuerySchema = z.object({
-  token: z.string().max(2048).optional().meta({ description: "A token of the room's viewers, in place of the header `authorization`." }),
+  token: z.string().max(2048).optional().meta({ description: 'A viewer token of the room, instead of the header `authorization`.' }),
 });
 
 const recordingsSchema = z
@@ -27,10 +27,10 @@ const recordingsSchema = z
       .max(maxRecordingDetails)
       .optional()
       .meta({
-        description: `With \`details=true\`: what they are and what has become of their uploads; the newest ${maxRecordingDetails}.`,
+        description: `With \`details=true\`: details of the recordings and the state of their uploads; the newest ${maxRecordingDetails}.`,
       }),
     incomplete: z.array(z.string()).meta({
-      description: 'Nodes that did not answer in time, and `s3` where that did not: their recordings are missing.',
+      description: 'Nodes that did not respond in time, and `s3` if S3 did not: their recordings are missing.',
     }),
   })
   .meta({ id: 'Recordings' });
@@ -39,7 +39,7 @@ const detailsSchema = z.object({
   details: z
     .enum(['true', 'false'])
     .optional()
-    .meta({ description: 'Whether to say of each what it is and what has become of its upload.' }),
+    .meta({ description: 'True to include details of each recording and the state of its upload.' }),
 });
 
 export const contentRoutes: readonly Route[] = [
@@ -76,7 +76,7 @@ export const contentRoutes: readonly Route[] = [
       const whole = { method: 'GET', range: undefined, ifRange: undefined } as const;
       const found = await content.open({ kind: 'recording', folder, file: 'report.json', ...transfer(), ...whole });
       const report = readReport((await wholeOf(found, maxReport, 'The report')).toString());
-      if (!report) throw new ServiceError('not_found', `Recording ${folder} has no report that can be read`);
+      if (!report) throw new ServiceError('not_found', `Recording ${folder} has no readable report`);
       return { status: 200, json: report };
     },
   }),
@@ -85,9 +85,9 @@ export const contentRoutes: readonly Route[] = [
     path: '/recording/{recordingId}',
     operationId: 'deleteRecording',
     tag: 'content',
-    summary: 'Remove a recording and all of its files.',
+    summary: 'Delete a recording and all of its files.',
     auth: 'token',
-    answers: { 204: { description: 'The recording is gone.' } },
+    answers: { 204: { description: 'The recording was deleted.' } },
     errors: [...lookupErrors, 'conflict'],
     handle: async ({ params }, { content }) => {
       await content.deleteRecording(params.recordingId);

@@ -1,10 +1,10 @@
-// Routes of streams: playlists, segments and parts from whichever node makes them, and tokens for their viewers.
+// Routes of HLS streams: playlists, segments and parts from the node that creates them, and viewer tokens.
 import { z } from 'zod';
 import { toResponse } from '../playlist-responses.ts';
 import { fileResponses, lookupErrors } from './content-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
 
-/** Seconds that a token is good for: unless said, and at most. */
+/** Validity of a token in seconds: default and maximum. */
 const defaultLifetime = 3600;
 const maxLifetimeSeconds = 30 * 24 * 3600;
 
@@ -13,14 +13,14 @@ const number = z
   .regex(/^\d{1,15}$/, 'to be a whole number')
   .transform(Number)
   .optional();
-/** What else players and caches add is no business of ours. */
+/** Other parameters of players and caches are ignored. */
 const playlistQuerySchema = z.object({
   _HLS_msn: number.meta({
-    description: 'Media sequence number that the playlist is wanted from: the answer waits for it (RFC 8216bis, section 6.2.5.2).',
+    description: 'Media sequence number that the playlist must contain: the response waits for it (RFC 8216bis, section 6.2.5.2).',
   }),
-  _HLS_part: number.meta({ description: 'Part of it.' }),
-  _HLS_skip: z.enum(['YES', 'v2']).optional().meta({ description: 'Old segments may be left out (section 6.2.5.1).' }),
-  token: z.string().max(2048).optional().meta({ description: "A viewer's token, in place of the header `authorization`." }),
+  _HLS_part: number.meta({ description: 'Part of that segment.' }),
+  _HLS_skip: z.enum(['YES', 'v2']).optional().meta({ description: 'Old segments may be skipped (section 6.2.5.1).' }),
+  token: z.string().max(2048).optional().meta({ description: 'A viewer token, instead of the header `authorization`.' }),
 });
 
 const lifetime = `to be an integer from 1 to ${maxLifetimeSeconds}`;
@@ -31,29 +31,29 @@ const viewerSchema = z
       .min(1, lifetime)
       .max(maxLifetimeSeconds, lifetime)
       .default(defaultLifetime)
-      .meta({ description: 'Seconds that the token is good for.' }),
+      .meta({ description: 'Validity of the token in seconds.' }),
   })
   .meta({ id: 'ViewerTokenOptions' });
 const viewerTokenSchema = z
   .object({
     token: z
       .string()
-      .meta({ description: 'Query parameter `token` of everything under /hls of the room, and under /recording of its recordings.' }),
-    url: z.string().meta({ description: "The stream's playlist with the token, without scheme: host[:port][/path]." }),
+      .meta({ description: 'Query parameter `token` of all paths under /hls of the room, and under /recording of its recordings.' }),
+    url: z.string().meta({ description: 'Playlist URL of the stream with the token, without scheme: host[:port][/path].' }),
     expiresAt: z.iso.datetime(),
   })
   .meta({ id: 'ViewerToken' });
 
 export const hlsRoutes: readonly Route[] = [
-  // Before files: this is none.
+  // Must precede the route of files, because this is none.
   route({
     method: 'POST',
     path: '/hls/{roomId}/token',
     operationId: 'createViewerToken',
     tag: 'content',
-    summary: 'Make a token for viewers of a room, for players that cannot send headers.',
+    summary: 'Create a token for viewers of a room, for players that cannot send headers.',
     description:
-      'Whoever has a token that may only read cannot make one, and needs none: the stream takes it in the header `authorization` (of hls.js: `xhrSetup`).',
+      'Clients with a read token cannot create one and need none: the stream accepts the read token in the header `authorization` (of hls.js: `xhrSetup`).',
     auth: 'token',
     body: { schema: viewerSchema, required: false },
     answers: { 201: { description: 'The token.', schema: dataSchema(viewerTokenSchema) } },

@@ -1,4 +1,4 @@
-// Routes of the node itself: health, probes, documents, and what the console asks before it has a token.
+// Routes of the node: health, probes, documents, and the session of the console before login.
 import { z } from 'zod';
 import { ServiceError } from '../../common/errors.ts';
 import { healthViewSchema } from '../health-view.ts';
@@ -11,7 +11,7 @@ const up: Answer = { status: 200, json: { data: { status: 'UP' } } };
 
 const accessSchema = z
   .object({
-    scope: z.enum(['full', 'read']).meta({ description: 'read: every GET, events and content; all else answers 403 `read_only`.' }),
+    scope: z.enum(['full', 'read']).meta({ description: 'read: every GET, events and content; all else is rejected with `read_only`.' }),
   })
   .meta({ id: 'Access' });
 
@@ -21,9 +21,9 @@ export const nodeRoutes: readonly Route[] = [
     path: '/access',
     operationId: 'getAccess',
     tag: 'node',
-    summary: 'Tell what the token of the request may do.',
+    summary: 'Show the scope of the token of the request.',
     auth: 'token',
-    answers: { 200: { description: 'What it may do.', schema: dataSchema(accessSchema) } },
+    answers: { 200: { description: 'The scope.', schema: dataSchema(accessSchema) } },
     errors: [],
     handle: ({ scope }) => ({ status: 200, json: { data: { scope: scope === 'admin' ? 'full' : 'read' } } }),
   }),
@@ -32,7 +32,7 @@ export const nodeRoutes: readonly Route[] = [
     path: '/health',
     operationId: 'getHealth',
     tag: 'node',
-    summary: 'Show the health of the node that answers.',
+    summary: 'Show the health of the node that receives the request.',
     auth: 'token',
     answers: { 200: { description: 'Health of the node.', schema: dataSchema(healthViewSchema) } },
     errors: [],
@@ -43,7 +43,7 @@ export const nodeRoutes: readonly Route[] = [
     path: '/livez',
     operationId: 'isAlive',
     tag: 'node',
-    summary: 'Liveness probe: the process answers.',
+    summary: 'Liveness probe: the process responds.',
     auth: 'none',
     answers: { 200: { description: 'Alive.', schema: probeSchema } },
     errors: [],
@@ -55,7 +55,7 @@ export const nodeRoutes: readonly Route[] = [
     operationId: 'isReady',
     tag: 'node',
     summary:
-      'Readiness probe: the node serves rooms, and knows those of nodes that were there before it or has looked for them for 5 s; also while it drains.',
+      'Readiness probe: the node serves rooms and has synced with the nodes that were running before it, or has searched for them for 5 s. Also ready while it drains.',
     auth: 'none',
     answers: { 200: { description: 'Ready.', schema: probeSchema } },
     errors: ['unavailable'],
@@ -70,13 +70,13 @@ export const nodeRoutes: readonly Route[] = [
     operationId: 'getConsoleSession',
     tag: 'node',
     summary:
-      'What the console asks first; in development mode it is told the token, where it was opened at a loopback address without a proxy.',
+      'Session of the console before login. In development mode it contains the token, if the console was opened at a loopback address without a proxy.',
     auth: 'none',
     answers: { 200: { description: 'Mode of the node.', schema: consoleSessionSchema } },
     errors: ['forbidden'],
     handle: ({ fetchSite, local }, { consoleSession }) => {
       if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none') {
-        throw new ServiceError('forbidden', 'Only the console itself may ask this');
+        throw new ServiceError('forbidden', 'Only the console itself may request this');
       }
       const { development, token, components } = consoleSession();
       const tells = development && local();
@@ -99,7 +99,7 @@ export const nodeRoutes: readonly Route[] = [
     path: '/asyncapi.json',
     operationId: 'getAsyncApi',
     tag: 'documents',
-    summary: 'Messages of the websockets.',
+    summary: 'AsyncAPI document of the websockets.',
     auth: 'none',
     answers: { 200: { description: 'AsyncAPI document.', schema: z.looseObject({ asyncapi: z.string() }) } },
     errors: ['not_found'],
@@ -114,7 +114,7 @@ export const nodeRoutes: readonly Route[] = [
     path: '/schemas/events.json',
     operationId: 'getEventSchema',
     tag: 'documents',
-    summary: 'JSON Schema of the events that sockets and webhooks give.',
+    summary: 'JSON Schema of the events on websockets and webhooks.',
     auth: 'none',
     answers: { 200: { description: 'JSON Schema, draft 2020-12.', schema: z.looseObject({ $schema: z.string() }) } },
     errors: [],
@@ -125,7 +125,7 @@ export const nodeRoutes: readonly Route[] = [
     path: '/docs',
     operationId: 'getDocs',
     tag: 'documents',
-    summary: 'This document as a page.',
+    summary: 'This document as an HTML page.',
     auth: 'none',
     answers: { 200: { description: 'A page.', type: 'text/html' } },
     errors: [],

@@ -1,4 +1,4 @@
-// Routes of peers and of moderation of their tracks.
+// Routes of peers and of the moderation of their tracks.
 import { z } from 'zod';
 import { peerOptionsSchema, peerPatchSchema } from '../../rooms/shapes/room-config.ts';
 import { peerViewSchema } from '../../rooms/shapes/views.ts';
@@ -10,13 +10,13 @@ const trackErrors = [...roomErrors, 'track_not_found'] as const;
 
 const websocketUrl = z
   .string()
-  .meta({ description: "Address of the peer websocket on the room's node, without a scheme: host[:port][/path]/socket/peer/websocket." });
-const token = z.string().meta({ description: 'What the peer authenticates with on the websocket.' });
+  .meta({ description: 'Address of the peer websocket on the owning node, without a scheme: host[:port][/path]/socket/peer/websocket.' });
+const token = z.string().meta({ description: 'Token for the authentication of the peer on the websocket.' });
 const foundPeerSchema = z.object({ peer: peerViewSchema, peer_websocket_url: websocketUrl }).meta({ id: 'FoundPeer' });
 const createdPeerSchema = z.object({ peer: peerViewSchema, token, peer_websocket_url: websocketUrl }).meta({ id: 'CreatedPeer' });
 const peerTokenSchema = z.object({ token }).meta({ id: 'PeerToken' });
 
-/** Where peers connect: path of the peer websocket behind the address of a node. */
+/** Path of the peer websocket, appended to the address of a node. */
 export const peerSocketPath = '/socket/peer/websocket';
 
 export const peerRoutes: readonly Route[] = [
@@ -31,7 +31,7 @@ export const peerRoutes: readonly Route[] = [
     answers: {
       201: { description: 'The new peer.', schema: dataSchema(createdPeerSchema) },
       200: {
-        description: 'The peer that an earlier request with this externalId made, with a fresh token.',
+        description: 'The peer that an earlier request with this externalId created, with a fresh token.',
         schema: dataSchema(createdPeerSchema),
       },
     },
@@ -60,10 +60,10 @@ export const peerRoutes: readonly Route[] = [
     path: '/room/{roomId}/peer/{peerId}',
     operationId: 'updatePeer',
     tag: 'peer',
-    summary: 'Change what a peer may do, in force at once.',
+    summary: 'Change the permissions of a peer, effective immediately.',
     auth: 'token',
     body: { schema: peerPatchSchema, required: true },
-    answers: { 200: { description: 'The peer as it is now.', schema: dataSchema(foundPeerSchema) } },
+    answers: { 200: { description: 'The updated peer.', schema: dataSchema(foundPeerSchema) } },
     errors: peerErrors,
     handle: async ({ params, body }, { rooms }) => {
       const { peer, address } = await rooms.patchPeer(params.roomId, params.peerId, body);
@@ -77,7 +77,7 @@ export const peerRoutes: readonly Route[] = [
     tag: 'peer',
     summary: 'Remove a peer from its room.',
     auth: 'token',
-    answers: { 204: { description: 'The peer is removed.' } },
+    answers: { 204: { description: 'The peer was removed.' } },
     errors: peerErrors,
     handle: async ({ params }, { rooms }) => {
       await rooms.deletePeer(params.roomId, params.peerId);
@@ -89,7 +89,7 @@ export const peerRoutes: readonly Route[] = [
     path: '/room/{roomId}/peer/{peerId}/token',
     operationId: 'renewPeerToken',
     tag: 'peer',
-    summary: 'Get a fresh token for a peer; older ones stay good until they expire.',
+    summary: 'Get a fresh token for a peer; older tokens stay valid until they expire.',
     auth: 'token',
     answers: { 201: { description: 'The token.', schema: dataSchema(peerTokenSchema) } },
     errors: peerErrors,
@@ -105,7 +105,7 @@ export const peerRoutes: readonly Route[] = [
     tag: 'track',
     summary: 'Remove a track from its room.',
     auth: 'token',
-    answers: { 204: { description: 'The track is removed.' } },
+    answers: { 204: { description: 'The track was removed.' } },
     errors: trackErrors,
     handle: async ({ params }, { rooms }) => {
       await rooms.removeTrack(params.roomId, params.trackId);
@@ -114,10 +114,10 @@ export const peerRoutes: readonly Route[] = [
   }),
   muteRoute(
     'mute',
-    'Mute a track for everyone. It holds where its peer publishes it again, until it is lifted or the peer is removed.',
+    'Mute a track for everyone. It also applies if the peer publishes the track again, until the track is unmuted or the peer removed.',
     true,
   ),
-  muteRoute('unmute', 'Unmute a track that the server muted, also one that ended muted and is to be published again.', false),
+  muteRoute('unmute', 'Unmute a track that the server muted, also one that ended muted and will be published again.', false),
 ];
 
 function muteRoute(verb: 'mute' | 'unmute', summary: string, muted: boolean): Route {

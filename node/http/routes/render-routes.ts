@@ -1,4 +1,4 @@
-// Routes of rendering: one MP4 of a recording, made where its files are.
+// Routes of rendering: one MP4 of a recording, rendered on the node with its files.
 import { renderOptionsSchema, renderViewSchema } from '../../rooms/shapes/renders.ts';
 import { lookupErrors } from './content-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
@@ -11,12 +11,12 @@ export const renderRoutes: readonly Route[] = [
     path,
     operationId: 'renderRecording',
     tag: 'content',
-    summary: 'Render one MP4 of a recording, which is then its file rendered.mp4.',
+    summary: 'Render a recording as one MP4, stored as its file rendered.mp4.',
     description:
-      'On the node that has the files, else, where only the S3 storage of the server has them, on the one that is asked: one recording at a time and behind everything that is live. Where it is queued or running already, that goes on. What is rendered of a recording in S3 goes there too.',
+      'Runs on the node that stores the files, or on the node that receives the request if only the S3 storage of the server has them. One recording at a time, with lower priority than live media. A render that is queued or running continues. The result for a recording in S3 is uploaded to S3.',
     auth: 'token',
     body: { schema: renderOptionsSchema, required: false },
-    answers: { 202: { description: 'It is rendered when its turn comes.', schema: dataSchema(renderViewSchema) } },
+    answers: { 202: { description: 'The render is queued.', schema: dataSchema(renderViewSchema) } },
     errors: [...lookupErrors, 'bad_request', 'conflict'],
     handle: async ({ params, body }, { renders }) => ({ status: 202, json: { data: await renders.render(params.recordingId, body) } }),
   }),
@@ -25,7 +25,7 @@ export const renderRoutes: readonly Route[] = [
     path,
     operationId: 'getRender',
     tag: 'content',
-    summary: 'Show how far rendering a recording is.',
+    summary: 'Show the progress of rendering a recording.',
     auth: 'token',
     answers: { 200: { description: 'State and progress.', schema: dataSchema(renderViewSchema) } },
     errors: lookupErrors,
@@ -36,9 +36,9 @@ export const renderRoutes: readonly Route[] = [
     path,
     operationId: 'cancelRender',
     tag: 'content',
-    summary: 'Give up rendering a recording; what was rendered before stays.',
+    summary: 'Cancel rendering a recording; an earlier result stays.',
     auth: 'token',
-    answers: { 204: { description: 'Nothing is rendered, and nothing half-made is left.' } },
+    answers: { 204: { description: 'The render was cancelled and its partial files deleted.' } },
     errors: [...lookupErrors, 'conflict'],
     handle: async ({ params }, { renders }) => {
       await renders.cancelRender(params.recordingId);

@@ -1,4 +1,4 @@
-// Routes of rooms and of data sent to their peers.
+// Routes of rooms, and of messages to their peers.
 import { z } from 'zod';
 import { formatValue } from '../../common/validation-messages.ts';
 import type { RoomService } from '../../rooms/room-service.ts';
@@ -7,7 +7,7 @@ import { roomStatsSchema } from '../../rooms/shapes/stats.ts';
 import { type RoomView, roomViewSchema } from '../../rooms/shapes/views.ts';
 import { type Answer, dataSchema, type Route, type RouteRequest, route } from './route.ts';
 
-/** Errors of every call that concerns one room. */
+/** Errors of every route of one room. */
 export const roomErrors = ['room_not_found', 'room_ended', 'node_unreachable'] as const;
 
 const createdRoomSchema = z
@@ -26,15 +26,15 @@ const wholeNumber = z.preprocess(
     .max(1000, 'to be an integer from 1 to 1000'),
 );
 const pageSchema = z.strictObject({
-  limit: wholeNumber.optional().meta({ description: 'How many rooms to give at most.' }),
-  cursor: z.string().min(1).max(2048).optional().meta({ description: 'The cursor of the page before.' }),
+  limit: wholeNumber.optional().meta({ description: 'Maximum number of rooms in the response.' }),
+  cursor: z.string().min(1).max(2048).optional().meta({ description: 'The cursor of the previous page.' }),
 });
 
 const roomPageSchema = z
   .object({
     data: z.array(roomViewSchema),
-    incomplete: z.array(z.string()).meta({ description: 'Nodes that did not answer in time: their rooms are missing.' }),
-    cursor: z.string().optional().meta({ description: 'There while more rooms follow.' }),
+    incomplete: z.array(z.string()).meta({ description: 'Nodes that did not respond in time: their rooms are missing.' }),
+    cursor: z.string().optional().meta({ description: 'Present if more rooms follow.' }),
   })
   .meta({ id: 'RoomPage' });
 
@@ -49,7 +49,7 @@ export const roomRoutes: readonly Route[] = [
     body: { schema: roomOptionsSchema, required: false, refuse: refuseRoomId },
     answers: {
       201: { description: 'The new room.', schema: dataSchema(createdRoomSchema) },
-      200: { description: 'The room that an earlier request with this externalId made.', schema: dataSchema(createdRoomSchema) },
+      200: { description: 'The room that an earlier request with this externalId created.', schema: dataSchema(createdRoomSchema) },
     },
     errors: ['already_exists', 'conflict', 'no_node_accepts_rooms', 'node_unreachable', 'unavailable'],
     handle: async ({ body }, { rooms }) => {
@@ -85,11 +85,11 @@ export const roomRoutes: readonly Route[] = [
     path: '/room/{roomId}/stats',
     operationId: 'getRoomStats',
     tag: 'room',
-    summary: 'Show how the media of a room goes: links, tracks, loss, round trip, bitrates and layers.',
+    summary: 'Show the media stats of a room: links, tracks, loss, round trip, bitrates and layers.',
     description:
-      'Measured when somebody asks, once a second at most, so that many who ask cost as much as one. In large rooms less often, and some received tracks are left out.',
+      'Measured on request, at most once a second, so that many clients cost as much as one. In large rooms less often, and some received tracks are left out.',
     auth: 'token',
-    answers: { 200: { description: 'Figures of each peer and component.', schema: dataSchema(roomStatsSchema) } },
+    answers: { 200: { description: 'Stats of each peer and component.', schema: dataSchema(roomStatsSchema) } },
     errors: [...roomErrors, 'unavailable'],
     handle: async ({ params }, { rooms }) => ({ status: 200, json: { data: await rooms.getRoomStats(params.roomId) } }),
   }),
@@ -98,10 +98,10 @@ export const roomRoutes: readonly Route[] = [
     path: '/room/{roomId}',
     operationId: 'updateRoom',
     tag: 'room',
-    summary: 'Change the configuration of a room while it lives.',
+    summary: 'Change the configuration of a running room.',
     auth: 'token',
     body: { schema: roomPatchSchema, required: true },
-    answers: { 200: { description: 'The room as it is now.', schema: dataSchema(roomViewSchema) } },
+    answers: { 200: { description: 'The updated room.', schema: dataSchema(roomViewSchema) } },
     errors: roomErrors,
     handle: async ({ params, body }, { rooms }) => ({ status: 200, json: { data: await rooms.patchRoom(params.roomId, body) } }),
   }),
@@ -127,7 +127,7 @@ export const roomRoutes: readonly Route[] = [
     summary: 'Send a message to peers of a room.',
     auth: 'token',
     body: { schema: roomDataSchema, required: true },
-    answers: { 202: { description: 'The message is on its way.' } },
+    answers: { 202: { description: 'The message was sent.' } },
     errors: [...roomErrors, 'peer_not_found'],
     handle: async ({ params, body }, { rooms }) => {
       await rooms.sendData(params.roomId, body);
@@ -148,14 +148,14 @@ async function listRooms(rooms: RoomService, query: z.output<typeof pageSchema>,
   };
 }
 
-/** What follows the address of a receiver of webhooks may hold a key: who may only read does not see it. */
+/** The path of a webhook URL may contain a key, so it is hidden from read tokens. */
 function shownTo(scope: RouteRequest['scope'], room: RoomView): RoomView {
   const { webhookUrl } = room.config;
   if (scope === 'admin' || webhookUrl === null) return room;
   return { ...room, config: { ...room.config, webhookUrl: URL.parse(webhookUrl)?.origin ?? null } };
 }
 
-/** The sentence that servers of this line have always given for a room id that cannot be. */
+/** Message for an invalid room id, kept for compatibility with earlier versions of the API. */
 function refuseRoomId(body: unknown, field: string | undefined): string | undefined {
   if (field !== 'roomId' || typeof body !== 'object' || body === null || !('roomId' in body)) return undefined;
   const { roomId } = body;

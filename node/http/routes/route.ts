@@ -1,4 +1,4 @@
-// What one route of the REST API is: the table of these makes the routing and the OpenAPI document, so that they cannot differ.
+// Route definition: the table of routes generates both the routing and the OpenAPI document, so that they cannot differ.
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { ErrorCode } from '../../common/errors.ts';
@@ -14,7 +14,7 @@ import type { HealthView } from '../health-view.ts';
 import type { Principal } from '../middleware/auth.ts';
 import type { ConsoleSession } from '../middleware/console-session.ts';
 
-/** What the handlers of routes call. */
+/** Services that the route handlers use. */
 export type RouteServices = {
   rooms: RoomService;
   cluster: ClusterControl;
@@ -23,12 +23,12 @@ export type RouteServices = {
   content: ContentService & RecordingList;
   renders: RenderControl;
   viewerTokens: Pick<ViewerTokens, 'sign' | 'verify'>;
-  /** The address that clients are given: `host[:port][/path]`. */
+  /** The public address for clients: `host[:port][/path]`. */
   host: () => string;
   health: () => Promise<HealthView>;
   ready: () => boolean;
   consoleSession: () => ConsoleSession;
-  /** JSON texts and the page that are made from the routes and the messages. */
+  /** JSON documents and the page, generated from the routes and messages. */
   documents: {
     openapi: () => string;
     asyncapi: () => string | undefined;
@@ -37,7 +37,10 @@ export type RouteServices = {
   };
 };
 
-/** `json` and `text` are whole bodies, `bytes` and `stream` those whose headers say what they are; without all of them the answer has none. */
+/**
+ * `json` and `text` are complete bodies, `bytes` and `stream` have the content type in their headers; without any of them the response has
+ * no body.
+ */
 export type Answer = {
   status: number;
   json?: unknown;
@@ -71,18 +74,18 @@ export type RouteRequest<Names extends string = string, Body = unknown, Query = 
   params: Record<Names, string>;
   body: Body;
   query: Query;
-  /** Header `sec-fetch-site` (Fetch Metadata): who asks, as a browser tells it. */
+  /** Header `sec-fetch-site` (Fetch Metadata): relation of the requesting page, set by browsers. */
   fetchSite: string | undefined;
-  /** Whether it was asked under a loopback name or address, and no proxy says that it forwards. */
+  /** True if the request was sent to a loopback name or address without a proxy. */
   local: () => boolean;
-  /** Who asks with a viewer's token: it, and when it expires (milliseconds since 1970). */
+  /** The viewer token of the request and its expiry (milliseconds since 1970), if it has one. */
   viewer: { token: string; expiresAt: number } | undefined;
-  /** What who asks may do. */
+  /** Scope of the token. */
   scope: Principal['scope'];
-  /** Whether another node asks. */
+  /** True if another node proxies the request. */
   forwarded: boolean;
   acceptsGzip: boolean;
-  /** What requests for files say beside their names. */
+  /** Options of content requests other than the names. */
   transfer: () => Omit<ContentRequest, 'kind' | 'folder' | 'file' | 'playlist'>;
 };
 
@@ -90,21 +93,21 @@ export type RouteResponse = { description: string; schema?: z.ZodType; type?: st
 
 type Definition<Path extends string, Body extends z.ZodType, Query extends z.ZodType> = {
   method: Method;
-  /** Path as OpenAPI writes it: `/room/{roomId}`. */
+  /** Path in OpenAPI syntax: `/room/{roomId}`. */
   path: Path;
   operationId: string;
   tag: string;
   summary: string;
-  /** What a sentence is too short for. */
+  /** Details that do not fit into the summary. */
   description?: string;
-  /** `token`: any API token for GET, one of scope `admin` for everything else. */
+  /** `token`: any API token for GET, a token of scope `admin` for other methods. */
   auth: 'none' | 'token';
-  /** The room whose viewers may ask too, with a token in the query. */
+  /** The room whose viewers may also use the route, with a token in the query. */
   viewersOf?: (params: Record<NamesIn<Path>, string>) => string | undefined;
-  /** Other nodes may ask without an API token: they have looked at that of their client. */
+  /** Other nodes may use the route without an API token, because they have authenticated their client. */
   forNodes?: boolean;
   query?: Query;
-  /** `documented`: what the document says of it, where others look more closely than the route does. */
+  /** `documented`: schema for the document, if the actual validation happens after the route. */
   body?: {
     schema: Body;
     documented?: z.ZodType;
@@ -112,9 +115,9 @@ type Definition<Path extends string, Body extends z.ZodType, Query extends z.Zod
     refuse?: (body: unknown, field: string | undefined) => string | undefined;
   };
   answers: Record<number, RouteResponse>;
-  /** Beyond those that follow from authentication, parameters and body. */
+  /** In addition to errors that follow from authentication, parameters and body. */
   errors: readonly ErrorCode[];
-  /** Left out of the OpenAPI document. */
+  /** Omitted from the OpenAPI document. */
   hidden?: boolean;
   handle: (request: RouteRequest<NamesIn<Path>, z.output<Body>, z.output<Query>>, routeServices: RouteServices) => Answer | Promise<Answer>;
 };
@@ -123,7 +126,7 @@ export type Route = Omit<Definition<string, z.ZodType, z.ZodType>, 'handle' | 'v
   handle: (request: RouteRequest, routeServices: RouteServices) => Answer | Promise<Answer>;
 };
 
-/** Types a route by its path and schemas; the pipeline hands `handle` only what those have let through. */
+/** Infers types of a route from its path and schemas. The pipeline passes only validated values to `handle`. */
 export function route<const Path extends string, Body extends z.ZodType = z.ZodUnknown, Query extends z.ZodType = z.ZodUnknown>(
   definition: NamesIn<Path> extends PathParameter ? Definition<Path, Body, Query> : never,
 ): Route {
@@ -134,7 +137,7 @@ export function parameterNames(path: string): PathParameter[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as PathParameter);
 }
 
-/** `{data: ...}`, the envelope of what succeeded. */
+/** `{data: ...}`, the envelope of successful responses. */
 export function dataSchema<Data extends z.ZodType>(data: Data) {
   return z.object({ data });
 }

@@ -1,4 +1,4 @@
-// The table of all routes: what is not here is not answered and not documented.
+// Route table: paths that are not listed here are neither served nor documented.
 import { clusterRoutes } from './cluster-routes.ts';
 import { componentRoutes } from './component-routes.ts';
 import { contentRoutes } from './content-routes.ts';
@@ -17,7 +17,7 @@ export const routes: readonly Route[] = [
   ...componentRoutes,
   ...sipRoutes,
   ...hlsRoutes,
-  // Before files: these are none.
+  // Must precede the routes of files, because these are none.
   ...renderRoutes,
   ...contentRoutes,
   ...clusterRoutes,

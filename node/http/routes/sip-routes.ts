@@ -1,4 +1,4 @@
-// Routes of phone calls of sip components.
+// Routes of phone calls of SIP components.
 import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../../rooms/phone-calls.ts';
 import { roomErrors } from './room-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
@@ -14,7 +14,7 @@ export const sipRoutes: readonly Route[] = [
     summary: 'Call a phone number.',
     auth: 'token',
     body: { schema: phoneCallOptionsSchema, required: true },
-    answers: { 201: { description: 'The call; events tell what becomes of it.', schema: dataSchema(callViewSchema) } },
+    answers: { 201: { description: 'The call; events report its progress.', schema: dataSchema(callViewSchema) } },
     errors: [...sipErrors, 'unavailable'],
     handle: async ({ params, body }, { rooms }) => ({
       status: 201,
@@ -28,7 +28,7 @@ export const sipRoutes: readonly Route[] = [
     tag: 'sip',
     summary: 'Hang up all calls of a component.',
     auth: 'token',
-    answers: { 204: { description: 'They are hung up.' } },
+    answers: { 204: { description: 'The calls were hung up.' } },
     errors: [...sipErrors, 'unavailable'],
     handle: async ({ params }, { rooms }) => {
       await rooms.endCalls(params.roomId, params.componentId, null);
@@ -42,7 +42,7 @@ export const sipRoutes: readonly Route[] = [
     tag: 'sip',
     summary: 'Hang up a call.',
     auth: 'token',
-    answers: { 204: { description: 'It is hung up.' } },
+    answers: { 204: { description: 'The call was hung up.' } },
     errors: [...sipErrors, 'call_not_found', 'unavailable'],
     handle: async ({ params }, { rooms }) => {
       await rooms.endCalls(params.roomId, params.componentId, params.callId);
@@ -54,10 +54,10 @@ export const sipRoutes: readonly Route[] = [
     path: '/sip/{roomId}/{componentId}/call/{callId}/dtmf',
     operationId: 'sendDigits',
     tag: 'sip',
-    summary: 'Press keys in a call.',
+    summary: 'Send DTMF digits in a call.',
     auth: 'token',
     body: { schema: callDigitsSchema, required: true },
-    answers: { 204: { description: 'They are on their way, in order.' } },
+    answers: { 204: { description: 'The digits are being sent, in order.' } },
     errors: [...sipErrors, 'call_not_found', 'conflict', 'unavailable'],
     handle: async ({ params, body }, { rooms }) => {
       await rooms.sendDigits(params.roomId, params.componentId, params.callId, body.digits);

@@ -1,4 +1,4 @@
-// Routes of webhooks: who is behind, what was given up, and sending that again.
+// Routes of webhooks: pending deliveries, dead letters, and their redelivery.
 import { z } from 'zod';
 import { idSchema } from '../../rooms/shapes/views.ts';
 import { nodeDeadLetterSchema, nodeWebhookStatusSchema, replaySchema } from '../../rooms/shapes/webhook-admin.ts';
@@ -9,12 +9,12 @@ const limit = z
   .regex(/^[1-9]\d{0,2}$/, 'to be a whole number from 1 to 999')
   .transform(Number)
   .optional()
-  .meta({ description: 'How many to give at most, 1 to 999; 100 where left out.' });
+  .meta({ description: 'Maximum number of dead letters, 1 to 999; default 100.' });
 
-/** What all nodes have, and which of them did not answer. */
+/** Results of all nodes, and the nodes that did not respond. */
 const answerOf = <T extends z.ZodType>(schema: T) =>
   dataSchema(schema).extend({
-    incomplete: z.array(z.string()).meta({ description: 'Nodes that did not answer in time: what they have is missing.' }),
+    incomplete: z.array(z.string()).meta({ description: 'Nodes that did not respond in time: their data is missing.' }),
   });
 
 export const webhookRoutes: readonly Route[] = [
@@ -23,7 +23,7 @@ export const webhookRoutes: readonly Route[] = [
     path: '/webhooks',
     operationId: 'getWebhooks',
     tag: 'webhooks',
-    summary: 'How far the webhooks of each node are, and which receivers are behind.',
+    summary: 'Show the webhook deliveries of each node, and receivers with pending ones.',
     auth: 'token',
     answers: { 200: { description: 'Counts and receivers, by node.', schema: answerOf(z.array(nodeWebhookStatusSchema)) } },
     errors: [],
@@ -37,9 +37,9 @@ export const webhookRoutes: readonly Route[] = [
     path: '/webhooks/dead',
     operationId: 'listDeadLetters',
     tag: 'webhooks',
-    summary: 'Deliveries that were given up, of all nodes, the newest first.',
+    summary: 'List deliveries of all nodes that failed permanently, newest first.',
     auth: 'token',
-    query: z.object({ roomId: idSchema.optional().meta({ description: 'Only those of this room.' }), limit }),
+    query: z.object({ roomId: idSchema.optional().meta({ description: 'Only dead letters of this room.' }), limit }),
     answers: { 200: { description: 'The dead letters.', schema: answerOf(z.array(nodeDeadLetterSchema)) } },
     errors: [],
     handle: async ({ query }, { webhooks }) => {
@@ -55,7 +55,7 @@ export const webhookRoutes: readonly Route[] = [
     summary: 'Send dead letters of all nodes again, with the same webhook-id.',
     auth: 'token',
     body: { schema: replaySchema, required: false },
-    answers: { 202: { description: 'How many are sent again.', schema: answerOf(z.object({ replayed: z.number().int() })) } },
+    answers: { 202: { description: 'How many deliveries are sent again.', schema: answerOf(z.object({ replayed: z.number().int() })) } },
     errors: [],
     handle: async ({ body }, { webhooks }) => {
       const { replayed, incomplete } = await webhooks.replay(body ?? {});

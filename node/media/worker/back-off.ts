@@ -1,15 +1,15 @@
-// How long to wait before a worker is started again.
+// Backoff: delay before a media worker is restarted.
 
 const first = 250;
 const maxBackoffMs = 30_000;
-/** A worker that lived this long, in milliseconds, is thought sound: the next death waits as the first did. */
+/** Lifetime in milliseconds after which a worker counts as healthy: the delay is reset. */
 const soundLifetime = 60_000;
 
-/** Delays of restarts in milliseconds: 250, doubling up to 30 s. */
+/** Restart delays in milliseconds: 250, doubling up to 30 s. */
 export class BackOff {
   #next = first;
 
-  /** `lifetime`: how long the worker that died had lived; 0 for one that did not start. */
+  /** `lifetime`: uptime of the dead worker; 0 if it did not start. */
   delayAfter(lifetime: number): number {
     if (lifetime >= soundLifetime) this.#next = first;
     const delay = this.#next;

@@ -1,15 +1,15 @@
-// Finds ports for workers: as many in a row as there are workers, each free for UDP and TCP.
+// Free ports: finds consecutive ports for the media workers, free for UDP and TCP.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Where the search for a free block begins. */
+/** Start of the search for a free block. */
 export const firstPort = 50_000;
 export const lastPort = 65_535;
 
 type Probe = (ip: string, port: number) => Promise<boolean>;
 
-/** The first block of `count` free ports from `from`; undefined where there is none up to the last port. */
+/** The first block of `count` free ports starting at `from`; undefined if there is none up to the last port. */
 export async function findFreePortRange(ip: string, count: number, from: number, probe: Probe = isPortFree): Promise<number | undefined> {
   let base = from;
   for (let port = from; port <= lastPort; port += 1) {
@@ -19,7 +19,7 @@ export async function findFreePortRange(ip: string, count: number, from: number,
   return undefined;
 }
 
-/** Whether both UDP and TCP of a port can be bound now. Somebody else may take it a moment later. */
+/** True if UDP and TCP of a port can be bound now. Another process may bind it a moment later. */
 export async function isPortFree(ip: string, port: number): Promise<boolean> {
   return (await canBindUdp(ip, port)) && (await canBindTcp(ip, port));
 }
@@ -50,7 +50,7 @@ async function canBindTcp(ip: string, port: number): Promise<boolean> {
   }
 }
 
-/** A port that is taken or forbidden is one to pass by; any other fault (no such address) concerns all ports. */
+/** A port that is in use or forbidden is skipped; any other error (for example, no such address) affects all ports. */
 function refuseUnlessTaken(error: unknown): false {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE' || code === 'EACCES') return false;

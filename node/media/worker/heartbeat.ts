@@ -1,22 +1,22 @@
-// Whether a worker still does anything: asked every 2 s, given up 6 s after the first question that stays without any answer.
+// Heartbeat of a media worker: probed every 2 s, declared dead after 6 s without a response.
 
-/** Milliseconds between looks. */
+/** Interval between two checks in milliseconds. */
 export const beatInterval = 2000;
-/** Looks in a row that show no sign of life. */
+/** Consecutive checks without a response until the worker is dead. */
 export const maxMissed = 3;
 
-/** What to do now. `ask`: a question is to be sent; `late`: the first look in vain; `dead`: it shows no sign of life any more. */
+/** Result of a check. `ask`: send a probe; `late`: first check without a response; `dead`: the worker is unresponsive. */
 export type Beat = 'ask' | 'wait' | 'late' | 'dead';
 
 /**
- * Counts looks, not time: while this process is held up itself nobody looks, so a worker is never blamed for that. Any answer counts: a
- * worker that has much to do answers one question after the other.
+ * Counts checks, not time: if this process is blocked, no check runs, so the worker is not blamed. Any response counts: a busy worker
+ * answers its requests one after the other.
  */
 export class Heartbeat {
   #asked = false;
   #missed = 0;
 
-  /** To be called every beatInterval, once what waits in the pipe was read. */
+  /** Call it every beatInterval, after reading pending input of the pipe. */
   look(): Beat {
     if (!this.#asked) {
       this.#asked = true;
@@ -27,13 +27,13 @@ export class Heartbeat {
     return this.#missed === 1 ? 'late' : 'wait';
   }
 
-  /** The question was answered. */
+  /** The probe was answered. */
   answered(): void {
     this.#asked = false;
     this.#missed = 0;
   }
 
-  /** Something else was answered. */
+  /** Another request was answered. */
   heard(): void {
     this.#missed = 0;
   }

@@ -1,15 +1,15 @@
-// What workers that died of a fault said at last on stderr: which transport got the last packet (tools/worker/patches).
+// Last packet of a crashed media worker: parses the transport id from its stderr (tools/worker/patches).
 
 import type { LastPacket } from './worker-death.ts';
 
 const line = /last packet: transport ([\w-]{1,64}) (handling|handled)$/;
-/** Of workers whose end nobody waits for. */
+/** Bound for entries of workers whose death is not awaited. */
 const maxKept = 64;
 
-/** By transport. mediasoup hands on what workers say for the whole process, without saying which: ids of transports are unique. */
+/** By transport id. mediasoup merges the output of all workers without naming them; transport ids are unique. */
 const spoken = new Map<string, { handling: boolean }>();
 
-/** To be given what mediasoup logs. */
+/** Handles a log line of mediasoup. */
 export function hear(text: string): void {
   const [, transportId, state] = line.exec(text) ?? [];
   if (transportId === undefined) return;
@@ -20,7 +20,7 @@ export function hear(text: string): void {
   }
 }
 
-/** What was said of one of these transports, given with the router of each; told once. */
+/** The last packet of one of these transports (a map to router ids); each entry is returned once. */
 export function lastWordsOf(transports: ReadonlyMap<string, string>): LastPacket | undefined {
   for (const [transportId, words] of spoken) {
     const routerId = transports.get(transportId);

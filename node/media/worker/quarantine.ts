@@ -1,4 +1,4 @@
-// Workers beside the node's own for rooms that are suspects: started when there are suspects, ended when there are none.
+// Quarantine: additional media workers for suspect rooms, started while there are suspects and stopped afterwards.
 import type { Log } from '../../common/log.ts';
 import { withoutRequestContext } from '../../common/request-id.ts';
 import { Timer } from '../../common/timer.ts';
@@ -6,18 +6,18 @@ import { findFreePortRange } from './free-ports.ts';
 import type { Suspects } from './suspects.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
-/** More suspects than this share. */
+/** Maximum number of workers; more suspects share them. */
 export const maxExtraWorkers = 4;
 
 export type QuarantineOptions = {
   log: Log;
   suspects: Suspects;
   listenIp: string;
-  /** Ports before are the node's own, also while the worker that has one is dead. */
+  /** Lower ports are reserved for the regular workers, also while one of them is dead. */
   firstPort: number;
-  /** 0: the node's ports are given, and there are no more. */
+  /** Maximum number of workers; 0 if the ports are configured, because there are no spare ports. */
   most: number;
-  /** Makes a slot that was not started, the n-th. */
+  /** Creates the n-th slot, not yet started. */
   slot: (index: number) => WorkerSlot;
 };
 
@@ -27,7 +27,7 @@ export class Quarantine {
   readonly #ending = new Set<Promise<void>>();
   #wanted = 0;
   #growing: Promise<void> | undefined;
-  /** One could not be started: others are not waited for until there are other suspects. */
+  /** A worker could not be started: rooms do not wait for another one until there are new suspects. */
   #failed = false;
   #crashed = false;
   #timer: Timer | undefined;
@@ -37,21 +37,21 @@ export class Quarantine {
     this.#options = options;
   }
 
-  /** Those that were started, the oldest first. */
+  /** Started workers, oldest first. */
   get slots(): readonly WorkerSlot[] {
     return this.#slots;
   }
 
-  /** Whether one more is on its way or can be had by wantMore(). */
+  /** True if another worker is starting or can be requested with wantMore(). */
   get canGrow(): boolean {
     return this.#growing !== undefined || (this.#slots.length < this.#options.most && !this.#failed);
   }
 
-  /** There may be new suspects of this node, who are soon back: workers are started for them. */
+  /** Rooms crashed: starts workers for new suspects, which will soon be recreated. */
   roomsCrashed(): void {
     if (this.#crashed) return;
     this.#crashed = true;
-    // Once for all rooms of a worker.
+    // Once for all rooms of a worker, which crash in the same turn.
     queueMicrotask(() => {
       this.#crashed = false;
       this.#failed = false;
@@ -60,13 +60,13 @@ export class Quarantine {
     });
   }
 
-  /** A suspect found no worker. */
+  /** No worker was available for a suspect. */
   wantMore(): void {
     this.#wanted = Math.max(this.#wanted, this.#slots.length + 1);
     this.settle();
   }
 
-  /** Starts what suspects need and ends what nobody needs. To be called when rooms left. */
+  /** Starts required workers and stops unused ones. Call it after rooms have ended. */
   settle(): void {
     if (this.#closed) return;
     const { count, over } = this.#options.suspects.view();
@@ -85,7 +85,7 @@ export class Quarantine {
     }
   }
 
-  /** Resolves when no process is left. */
+  /** Resolves when all processes have ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.stop();
@@ -100,13 +100,13 @@ export class Quarantine {
       await slot.start();
       const from = Math.max(firstPort, ...this.#slots.map(({ port = 0 }) => port + 1));
       const port = await findFreePortRange(listenIp, 1, from);
-      if (port === undefined) throw new Error('No port is free.');
+      if (port === undefined) throw new Error('No free port');
       await slot.listen(port);
       this.#slots.push(slot);
-      log.warn({ port }, 'media worker started for rooms whose worker died again and again');
+      log.warn({ port }, 'quarantine worker started');
     } catch (error) {
       this.#failed = true;
-      log.error({ err: error }, 'no media worker could be started for rooms whose worker died again and again');
+      log.error({ err: error }, 'could not start quarantine worker');
       await slot.close();
     }
     this.#growing = undefined;

@@ -1,16 +1,16 @@
-// Rooms whose media worker died again and again: what it dies of may come from them.
+// Suspects: rooms whose media workers died repeatedly, so that the room may be the cause.
 import { isSuspicious } from './worker-death.ts';
 
-/** Deaths within so many milliseconds count. */
+/** Time window of counted deaths, in milliseconds. */
 export const suspicionWindow = 10 * 60_000;
-/** As many make a room a suspect. */
+/** Number of deaths that make a room a suspect. */
 const suspiciousDeaths = 2;
-/** Rooms that are remembered, while their last death counts; the one that crashed longest ago is forgotten first. */
+/** Maximum number of tracked rooms; the one that crashed longest ago is dropped first. */
 const maxRooms = 10_000;
 
-/** Known by id, so that a room which is made again is the same one. Kept in memory: whoever starts later knows nothing of it. */
+/** Tracked by id, so that a recreated room is recognized. In memory only: a restarted node starts with no suspects. */
 export class Suspects {
-  /** When their workers died last, in milliseconds, the oldest first. */
+  /** Times of the last deaths in milliseconds, oldest first. */
   readonly #deaths = new Map<string, number[]>();
   readonly #now: () => number;
 
@@ -18,7 +18,7 @@ export class Suspects {
     this.#now = now;
   }
 
-  /** A room crashed, of this node or of another one. `reason`: as in `RoomCrashed`. */
+  /** A room of this node or another node crashed. `reason`: as in `RoomCrashed`. */
   note(roomId: string, reason: string): void {
     if (!isSuspicious(reason)) return;
     const deaths = [...(this.#deaths.get(roomId) ?? []), this.#now()].slice(-suspiciousDeaths);
@@ -35,13 +35,13 @@ export class Suspects {
     return this.#suspectedFor(this.#deaths.get(roomId)) > 0;
   }
 
-  /** How many there are, and the milliseconds until there are none any more. */
+  /** Number of suspects, and the milliseconds until the last of them expires. */
   view(): { count: number; over: number } {
     const left = [...this.#deaths.values()].map((deaths) => this.#suspectedFor(deaths)).filter((time) => time > 0);
     return { count: left.length, over: left.reduce((most, time) => Math.max(most, time), 0) };
   }
 
-  /** Milliseconds; 0: it is none. */
+  /** Remaining milliseconds; 0 if the room is no suspect. */
   #suspectedFor(deaths: readonly number[] | undefined): number {
     const [oldest] = deaths ?? [];
     if (oldest === undefined || deaths?.length !== suspiciousDeaths) return 0;

@@ -1,11 +1,11 @@
-// How a worker came to its end, and what its rooms are told of it.
+// Death of a media worker: its cause, and the reason that its rooms report.
 
-/** The last packet of a worker: of the room with this router; `handling`: the worker died while it handled it. */
+/** The last packet that a worker processed: the router of its room; `handling`: the worker died while processing it. */
 export type LastPacket = { routerId: string; handling: boolean };
 
 /**
- * `orderly`: it ended itself because it got SIGINT or SIGTERM, as all processes of a terminal do. `hung`: it did not answer and was
- * killed. `lastPacket`: where its last words say so.
+ * `orderly`: it exited because of SIGINT or SIGTERM, which a terminal sends to all processes. `hung`: it was unresponsive and was killed.
+ * `lastPacket`: if its output contains it.
  */
 export type WorkerDeath = { orderly: boolean; hung: boolean; lastPacket: LastPacket | undefined };
 
@@ -13,7 +13,7 @@ const died = 'media worker died';
 const hung = 'media worker hung';
 const atForeign = ' at a packet of another room';
 
-/** Reason of `RoomCrashed`. It names no other room: whoever hears it may have nothing to do with that one. */
+/** Reason of `RoomCrashed`. It does not name other rooms, because its receiver may have no access to them. */
 export function crashReason({ hung: isHung, lastPacket }: WorkerDeath, routerId: string | undefined): string {
   const end = isHung ? hung : died;
   if (!lastPacket) return end;
@@ -21,7 +21,7 @@ export function crashReason({ hung: isHung, lastPacket }: WorkerDeath, routerId:
   return `${end}${lastPacket.handling ? atForeign : ' after a packet of another room'}`;
 }
 
-/** Whether a room that crashed for this reason may itself be what its worker died of. */
+/** True if a room that crashed for this reason may itself have caused the death. */
 export function isSuspicious(reason: string): boolean {
   return (reason.startsWith(died) || reason.startsWith(hung)) && !reason.endsWith(atForeign);
 }

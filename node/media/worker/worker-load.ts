@@ -1,17 +1,17 @@
-// Decisions about workers: which one takes a room, and whether a port was somebody else's.
+// Worker selection: the media worker for a room, and port conflict detection.
 
 export type WorkerLoad = { forwardedTracks: number; rooms: number };
 
-/** `extra`: it was started for suspects alone. `quarantined`: suspects are on it. */
+/** `extra`: a quarantine worker. `quarantined`: it has suspects. */
 export type WorkerChoice = WorkerLoad & { isRunning: boolean; extra: boolean; quarantined: boolean };
 
-/** `more`: one more worker for suspects starts or can be started. `elsewhere`: other nodes take rooms. */
+/** `more`: another quarantine worker is starting or can be started. `elsewhere`: other nodes accept rooms. */
 export type PlacementContext = { more: boolean; elsewhere: boolean };
 
 /**
- * The worker that takes a room; undefined where it had better go elsewhere or wait. A suspect gets a worker of its own, else it is with
- * other suspects. One of the node's own workers is left to the others where there are two, and where there is one only and no more can
- * be started, suspects get it while nobody else is on it. The others go to suspects only where there is nothing else at all.
+ * The worker for a room; undefined if the room should be created on another node or wait. A suspect gets a separate worker, else it shares
+ * one with other suspects. At least one of two or more regular workers is reserved for other rooms. A single regular worker accepts
+ * suspects only if it is empty and no more workers can be started. Other rooms share a worker with suspects only as the last resort.
  */
 export function workerFor<Worker extends WorkerChoice>(
   suspect: boolean,
@@ -31,7 +31,7 @@ export function workerFor<Worker extends WorkerChoice>(
   return leastLoaded(running.filter(({ quarantined }) => quarantined)) ?? empty[0];
 }
 
-/** The worker that forwards the fewest tracks, among those with as many the one with the fewest rooms, else the first. */
+/** The worker that forwards the fewest tracks, then the one with the fewest rooms, then the first. */
 export function leastLoaded<Worker extends WorkerLoad>(workers: readonly Worker[]): Worker | undefined {
   return workers.reduce<Worker | undefined>((best, worker) => (best === undefined || isLess(worker, best) ? worker : best), undefined);
 }
@@ -40,7 +40,7 @@ function isLess(one: WorkerLoad, other: WorkerLoad): boolean {
   return one.forwardedTracks === other.forwardedTracks ? one.rooms < other.rooms : one.forwardedTracks < other.forwardedTracks;
 }
 
-/** Whether a worker could not listen because the port is in use or not ours to use. The worker tells it in libuv's words only. */
+/** True if a worker could not listen because the port is in use or privileged. The worker reports it as a libuv message only. */
 export function isPortInUse(error: unknown): boolean {
   return error instanceof Error && /address already in use|permission denied/i.test(error.message);
 }

@@ -1,4 +1,4 @@
-// Which of the patches that this node counts on its media worker lacks.
+// Worker patches: finds required patches that are missing in the media worker.
 import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const folder = join(import.meta.dirname, '../../../tools/worker/patches');
-/** Milliseconds that the binary may take to name its patches. One without any says that it was started by hand, and ends. */
+/** Timeout for the binary to list its patches, in milliseconds. A binary without patches exits with a usage error. */
 const probeTimeoutMs = 10_000;
 
-/** Names of the patches that the binary was not built with, e.g. `0003-rtp-header-extensions`; all where it cannot be asked. */
+/** Names of missing patches, for example `0003-rtp-header-extensions`; all of them if the binary does not respond. */
 export async function missingPatches(workerBin: string): Promise<string[]> {
   const [wanted, there] = await Promise.all([patchNames(), patchesOf(workerBin)]);
   return wanted.filter((name) => !there.includes(name));

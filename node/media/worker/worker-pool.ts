@@ -1,4 +1,4 @@
-// The media of a node: a worker per core, rooms spread over them.
+// Media worker pool: one worker per core, with rooms distributed over them.
 import { workerBin as mediasoupWorkerBin, setLogEventListeners } from 'mediasoup';
 import { ServiceError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
@@ -18,32 +18,32 @@ import { warn } from './worker-warnings.ts';
 
 export type MediaWorkerPoolOptions = {
   log: Log;
-  /** Address that media listens at; IPv4 or IPv6, may be a wildcard. */
+  /** Listen address of media; IPv4 or IPv6, may be a wildcard. */
   listenIp: string;
-  /** Addresses that clients are told, the preferred first; read for every transport. Empty: the one that is listened at. */
+  /** Addresses for clients, the preferred first; read for every transport. Empty: the listen address. */
   announced: () => readonly string[];
-  /** Worker i uses UDP and TCP of port base + i. Undefined: the first free block from 50000. */
+  /** Worker i uses UDP and TCP of port base + i. Undefined: the first free block starting at 50000. */
   basePort: number | undefined;
   workers: number;
-  /** Bit/s that a peer may send at most; read for every transport. */
+  /** Maximum bit/s that a peer may send; read for every transport. */
   maxIncomingBitrate: () => number | undefined;
-  /** Where the TURN server of this node sends from, as media sees it. Undefined: there is none, or it cannot be told from others. */
+  /** Source address of the TURN server of this node, as media sees it. Undefined if there is none, or if it is not distinguishable. */
   relayIp?: string | undefined;
-  /** Path of the worker's binary; undefined: what mediasoup finds (MEDIASOUP_WORKER_BIN). */
+  /** Path of the worker binary; undefined: as mediasoup finds it (MEDIASOUP_WORKER_BIN). */
   workerBin?: string | undefined;
-  /** Whether other nodes take rooms. */
+  /** True if other nodes accept rooms. */
   elsewhere?: () => boolean;
 };
 
 /**
- * Starts the workers. Resolves when all listen.
- * @throws Error with one sentence where workers cannot be started or the ports cannot be had; no process is left then.
+ * Starts the workers. Resolves when all of them listen.
+ * @throws Error with one sentence if workers cannot be started or ports are in use; all processes have ended then.
  */
 export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Promise<MediaWorkerPool> {
   logMediasoup(options.log);
   const { log, listenIp, workerBin } = options;
   const missing = await missingPatches(workerBin ?? mediasoupWorkerBin);
-  if (missing.length > 0) log.warn({ missing }, 'media worker lacks patches: packets of a guest may end it');
+  if (missing.length > 0) log.warn({ missing }, 'media worker has missing patches, peers can crash it');
   await tellSmallBuffers(log);
   const traffic = new TrafficMeter();
   const slot = (index: number, extra = false) => new WorkerSlot({ index, log, listenIp, workerBin, traffic, extra });
@@ -51,7 +51,7 @@ export async function startMediaWorkerPool(options: MediaWorkerPoolOptions): Pro
   try {
     await startAll(slots);
     const base = await listenAll(slots, options);
-    log.info({ workers: slots.length, listenIp, ports: `${base}-${base + slots.length - 1}` }, 'media workers listen');
+    log.info({ workers: slots.length, listenIp, ports: `${base}-${base + slots.length - 1}` }, 'media workers listening');
     const suspects = new Suspects();
     const most = options.basePort === undefined ? maxExtraWorkers : 0;
     const quarantine = new Quarantine({
@@ -112,17 +112,17 @@ export class MediaWorkerPool implements MediaEngine {
     return room;
   }
 
-  /** A room of another node crashed: it may be made here again. `reason`: as in `RoomCrashed`. */
+  /** A room of another node crashed and may be recreated here. `reason`: as in `RoomCrashed`. */
   roomCrashedElsewhere(roomId: string, reason: string): void {
     this.#parts.suspects.note(roomId, reason);
   }
 
   /** @throws ServiceError `unavailable` */
   #slotFor(roomId: string): WorkerSlot {
-    if (this.#closed) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
+    if (this.#closed) throw new ServiceError('unavailable', 'No media worker is running', { retryAfter: 1 });
     const { suspects, quarantine } = this.#parts;
     const suspect = suspects.has(roomId);
-    // Nearly always there are none, and a worker may have thousands of rooms.
+    // Usually there are no suspects, and a worker may have thousands of rooms.
     const some = suspects.view().count > 0;
     const workers = this.#slots.map((slot) => {
       const { isRunning, extra, forwardedTracks, rooms } = slot;
@@ -131,34 +131,34 @@ export class MediaWorkerPool implements MediaEngine {
     const surroundings = { more: quarantine.canGrow, elsewhere: this.#options.elsewhere?.() ?? false };
     const choice = workerFor(suspect, workers, surroundings);
     if (choice) return choice.slot;
-    if (!suspect) throw new ServiceError('unavailable', 'No media worker runs at the moment', { retryAfter: 1 });
+    if (!suspect) throw new ServiceError('unavailable', 'No media worker is running', { retryAfter: 1 });
     quarantine.wantMore();
-    const message = 'No media worker is free at the moment for a room whose worker died twice within ten minutes';
+    const message = 'No media worker is available for a room whose worker died twice within ten minutes';
     throw new ServiceError('unavailable', message, { retryAfter: 1 });
   }
 
-  /** `forwardedTracks`: subscriptions alive on all workers. */
+  /** `forwardedTracks`: active subscriptions on all workers. */
   load(): { forwardedTracks: number } {
     return { forwardedTracks: this.#slots.reduce((sum, slot) => sum + slot.forwardedTracks, 0) };
   }
 
-  /** One entry per core, and behind these one for each worker that suspects have; for health and metrics. */
+  /** One entry per core, followed by the quarantine workers; for health and metrics. */
   workers(): SlotView[] {
     return this.#slots.map((slot) => slot.view());
   }
 
-  /** Bytes over WebRTC since the start, as the workers count them now. Never rejects, and takes 2 s at most. */
+  /** Bytes over WebRTC since the start, as counted by the workers. Never rejects; takes at most 2 s. */
   traffic(): Promise<MediaTraffic> {
     return this.#parts.traffic.read();
   }
 
-  /** Rooms with media on all workers as these count them: to find leaks. */
+  /** Number of routers on all workers, for leak detection. */
   async countRouters(): Promise<number> {
     const counts = await Promise.all(this.#slots.map((slot) => slot.countRouters()));
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Ends all rooms and workers; resolves when no process is left. Idempotent. */
+  /** Ends all rooms and workers; resolves when all processes have ended. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -174,7 +174,7 @@ export class MediaWorkerPool implements MediaEngine {
 async function startAll(slots: readonly WorkerSlot[]): Promise<void> {
   const results = await Promise.allSettled(slots.map((slot) => slot.start()));
   const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw new Error(`The media worker cannot be started: ${reasonOf(failed.reason)}`, { cause: failed.reason });
+  if (failed) throw new Error(`The media worker could not be started: ${reasonOf(failed.reason)}`, { cause: failed.reason });
 }
 
 /** Binds worker i to base + i and returns the base. */
@@ -186,21 +186,21 @@ async function listenAll(slots: readonly WorkerSlot[], { basePort, listenIp }: M
     const taken = await listenFrom(slots, basePort);
     if (taken === undefined) return basePort;
     throw new Error(
-      `Port ${taken} (UDP and TCP) at ${listenIp} is taken, but ${count} media workers need ports ${basePort} to ${basePort + count - 1}.`,
+      `Port ${taken} (UDP and TCP) at ${listenIp} is in use, but ${count} media workers need ports ${basePort} to ${basePort + count - 1}.`,
     );
   }
   for (let from = firstPort; ; ) {
     const base = await findFreePortRange(listenIp, count, from).catch((error: unknown) => {
       throw new Error(`Media cannot listen at ${listenIp}: ${reasonOf(error)}`, { cause: error });
     });
-    if (base === undefined) throw new Error(`No ${count} ports in a row are free at ${listenIp} from ${firstPort} on.`);
+    if (base === undefined) throw new Error(`No ${count} consecutive ports are free at ${listenIp} from ${firstPort} on.`);
     const taken = await listenFrom(slots, base);
     if (taken === undefined) return base;
     from = taken + 1;
   }
 }
 
-/** Undefined when all listen, else the port that somebody else has; none listens then. */
+/** Undefined if all workers listen, else the port that is in use; no worker listens then. */
 async function listenFrom(slots: readonly WorkerSlot[], base: number): Promise<number | undefined> {
   for (const [index, slot] of slots.entries()) {
     try {
@@ -218,7 +218,7 @@ function reasonOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.?$/, '.');
 }
 
-/** mediasoup logs for the whole process: to the engine that started last. */
+/** mediasoup logs per process: its lines go to the pool that started last. */
 function logMediasoup(log: Log): void {
   setLogEventListeners({
     ondebug: undefined,
@@ -228,7 +228,7 @@ function logMediasoup(log: Log): void {
     onerror: (namespace, text, error) => {
       hear(text);
       if (warn(text)) return;
-      // The slot of the worker tells of its death, unless the node ended it or ends with it.
+      // The worker slot logs an unexpected death itself.
       const level = /^worker process died unexpectedly/.test(text) ? 'debug' : 'warn';
       log[level]({ namespace, err: error }, text);
     },

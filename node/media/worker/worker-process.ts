@@ -1,4 +1,4 @@
-// One worker process with its server port: started, asked with a deadline, ended for certain.
+// Media worker process with its server port: starts it, sends requests with a timeout, and always terminates it.
 import { once } from 'node:events';
 import { createWorker } from 'mediasoup';
 import type {
@@ -20,26 +20,26 @@ import { beatInterval, Heartbeat } from './heartbeat.ts';
 import { lastWordsOf } from './last-words.ts';
 import type { WorkerDeath } from './worker-death.ts';
 
-/** Milliseconds that a worker may take to start, and to end before it is killed. */
+/** Timeouts in milliseconds: for the start of a worker, and for its exit before it is killed. */
 const startTimeoutMs = 10_000;
 const endTimeoutMs = 2000;
-/** Milliseconds that a worker which hangs gets for its last words. */
+/** Time for an unresponsive worker to report its last packet, in milliseconds. */
 const lastWordsTimeoutMs = 500;
 
-/** Of which it warns; errors are always told. */
+/** Tags of warnings; errors are always logged. */
 const logTags: WorkerLogTag[] = ['dtls', 'srtp', 'rtp', 'rtcp', 'sctp'];
 
-/** `traffic` counts what goes over WebRTC transports. */
+/** `traffic` counts bytes over WebRTC transports. */
 export type WorkerProcessOptions = { log: Log; workerBin: string | undefined; traffic: TrafficMeter };
 
-/** A running worker process. It listens once listen() succeeded. */
+/** A running worker process. It listens after listen(). */
 export class WorkerProcess {
   readonly #worker: Worker;
   readonly #log: Log;
   readonly #traffic: TrafficMeter;
   readonly #heartbeat = new Heartbeat();
   readonly #beats: NodeJS.Timeout;
-  /** Of transports that live, or lived when the worker died: the router of each. */
+  /** Router id by transport id, of open transports and of those open when the worker died. */
   readonly #transports = new Map<string, string>();
   #server: WebRtcServer | undefined;
   #hung = false;
@@ -49,12 +49,12 @@ export class WorkerProcess {
     this.#worker = worker;
     this.#log = log;
     this.#traffic = traffic;
-    // What the worker said while this process was held up is read before it is looked at.
+    // Pending output of the worker is read before the check.
     this.#beats = setInterval(() => setImmediate(() => setImmediate(() => this.#beat())), beatInterval).unref();
     worker.observer.once('close', () => clearInterval(this.#beats));
   }
 
-  /** @throws Error where the process cannot be started or does not answer within 10 s. */
+  /** @throws Error if the process cannot be started or does not respond within 10 s. */
   static async start(options: WorkerProcessOptions): Promise<WorkerProcess> {
     const { created, abandon } = spawnWorker(options.workerBin);
     try {
@@ -70,19 +70,19 @@ export class WorkerProcess {
     return this.#worker.pid;
   }
 
-  /** Calls back when the process died, not when it was ended by end(). The promise waits for its last words and never rejects. */
+  /** Calls back when the process died, not after end(). The promise waits for its last output and never rejects. */
   onDied(listener: (death: Promise<WorkerDeath>) => void): void {
     this.#worker.on('died', (error) => listener(this.#howItDied(/\bcode:0\b/.test(error.message))));
   }
 
-  /** Binds UDP and TCP of the port. @throws Error where it is taken. */
+  /** Binds UDP and TCP of the port. @throws Error if it is in use. */
   async listen(ip: string, port: number): Promise<void> {
     this.#server = await this.call('listen', this.#worker.createWebRtcServer({ listenInfos: listenInfos(ip, port) }), (late) =>
       late.close(),
     );
   }
 
-  /** Gives the port back. */
+  /** Releases the port. */
   unlisten(): void {
     this.#server?.close();
     this.#server = undefined;
@@ -111,32 +111,32 @@ export class WorkerProcess {
     return transport;
   }
 
-  /** Closes a transport of createTransport(), with its traffic counted to the end. Idempotent. */
+  /** Closes a transport of createTransport() after counting its traffic. Idempotent. */
   closeTransport(transport: WebRtcTransport): void {
     this.#traffic.leave(transport);
     transport.close();
   }
 
-  /** Closes a router with all its transports, their traffic counted to the end. Idempotent. */
+  /** Closes a router with all its transports after counting their traffic. Idempotent. */
   closeRouter(router: Router): void {
     this.#traffic.leaveAll(router);
     router.close();
   }
 
-  /** How many routers the worker itself counts. */
+  /** Number of routers as counted by the worker. */
   async countRouters(): Promise<number> {
     const { routerIds } = await this.call('dump', this.#worker.dump());
     return routerIds.length;
   }
 
-  /** Waits for an answer of the worker. @throws WorkerTimeoutError */
+  /** Waits for a response of the worker. @throws WorkerTimeoutError */
   async call<Value>(what: string, call: Promise<Value>, discard?: (value: Value) => void): Promise<Value> {
     const value = await withTimeout(call, what, discard);
     this.#heartbeat.heard();
     return value;
   }
 
-  /** Ends the process; resolves when it is gone. Idempotent. */
+  /** Ends the process; resolves when it has exited. Idempotent. */
   end(): Promise<void> {
     this.#ended ??= this.#end();
     return this.#ended;
@@ -148,21 +148,21 @@ export class WorkerProcess {
     if (beat === 'ask') {
       const answered = () => this.#heartbeat.answered();
       this.#worker.getResourceUsage().then(answered, answered);
-    } else if (beat === 'late') this.#log.warn({ pid: this.pid }, 'media worker does not answer');
+    } else if (beat === 'late') this.#log.warn({ pid: this.pid }, 'media worker not responding');
     else if (beat === 'dead') this.#kill();
   }
 
-  /** First as a fault would end it: one that is busy with a packet for ever still says whose. */
+  /** SIGABRT first: a worker stuck on a packet then still reports its transport. */
   #kill(): void {
     this.#hung = true;
-    this.#log.error({ pid: this.pid }, 'media worker hangs: killed');
+    this.#log.error({ pid: this.pid }, 'killed unresponsive media worker');
     kill(this.pid, 'SIGABRT');
     const killer = setTimeout(() => kill(this.pid), lastWordsTimeoutMs);
     this.#worker.observer.once('close', () => clearTimeout(killer));
   }
 
   async #howItDied(orderly: boolean): Promise<WorkerDeath> {
-    // Its last words are in the pipe by now: two turns of the event loop read them.
+    // Its last output is in the pipe: two turns of the event loop read it.
     for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     return { orderly, hung: this.#hung, lastPacket: lastWordsOf(this.#transports) };
   }
@@ -178,14 +178,13 @@ export class WorkerProcess {
 }
 
 /**
- * mediasoup closes a worker as soon as the process gets SIGINT or SIGTERM, but rooms may go on until they are drained: whoever owns
- * the worker closes it, so those listeners are taken off again. Called, such a listener is the one way to give up a worker that
- * has not answered yet.
+ * mediasoup closes a worker when this process gets SIGINT or SIGTERM, but rooms must continue until they are drained. The owner closes the
+ * worker, so these listeners are removed. Calling such a listener is the only way to abort a worker that has not started yet.
  */
 function spawnWorker(workerBin: string | undefined): { created: Promise<Worker>; abandon: () => void } {
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const before = signals.map((signal) => new Set(process.listeners(signal)));
-  // mediasoup starts the process before it returns, and hands all of the environment on.
+  // mediasoup spawns the process before it returns, and passes the whole environment.
   const created = withoutSettings(() => createWorker({ logLevel: 'warn', logTags, ...(workerBin === undefined ? {} : { workerBin }) }));
   const added = signals.map((signal, index) => process.listeners(signal).filter((listener) => !before[index]?.has(listener)));
   signals.forEach((signal, index) => {
@@ -198,6 +197,6 @@ function kill(pid: number, signal: 'SIGABRT' | 'SIGKILL' = 'SIGKILL'): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone already.
+    // Already exited.
   }
 }

@@ -1,14 +1,14 @@
-// A place for a worker: keeps one running on its port, knows the rooms on it, and replaces it when it dies.
+// Worker slot: keeps one media worker running on its port, tracks its rooms, and replaces it when it dies.
 import type { Log } from '../../common/log.ts';
 import type { TrafficMeter } from '../traffic-meter.ts';
 import { BackOff } from './back-off.ts';
 import { crashReason, type WorkerDeath } from './worker-death.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Milliseconds between Ctrl-C, which reaches workers as well, and the close() that it leads to. */
+/** Maximum time between Ctrl-C, which also reaches workers, and the resulting close(), in milliseconds. */
 const orderlyGrace = 500;
 
-/** `extra`: for suspects alone. `traffic` counts what goes over its workers. */
+/** `extra`: a quarantine worker. `traffic` counts bytes over its workers. */
 export type SlotOptions = {
   index: number;
   log: Log;
@@ -18,7 +18,7 @@ export type SlotOptions = {
   extra?: boolean;
 };
 export type SlotState = 'starting' | 'running' | 'restarting' | 'closed';
-/** `restarts`: how often a worker that died was replaced. `hangs`: how often one was killed because it did not answer. */
+/** `restarts`: number of replaced dead workers. `hangs`: number of workers killed because they were unresponsive. */
 export type SlotView = {
   pid: number | undefined;
   port: number | undefined;
@@ -29,21 +29,21 @@ export type SlotView = {
   state: SlotState;
 };
 
-/** A room as its worker knows it. */
+/** A room as seen by its worker. */
 export type SlotRoom = {
   roomId: string;
-  /** Undefined while it has none. */
+  /** Undefined if it has no router. */
   routerId: () => string | undefined;
   /** The worker died. */
   crash: (reason: string) => void;
 };
 
-/** What a room holds of the worker that it is on. */
+/** A room's access to its worker. */
 export type WorkerAssignment = {
   worker: WorkerProcess;
   /** Counts tracks that the worker forwards for the room. */
   countForwarded: (change: 1 | -1) => void;
-  /** Gives the place back. Idempotent. */
+  /** Releases the assignment. Idempotent. */
   release: () => void;
 };
 
@@ -51,7 +51,7 @@ export class WorkerSlot {
   readonly #options: SlotOptions;
   readonly #log: Log;
   readonly #backOff = new BackOff();
-  /** Rooms on the worker that runs now. */
+  /** Rooms on the current worker. */
   readonly #rooms = new Set<SlotRoom>();
   readonly extra: boolean;
   #forwarded = 0;
@@ -75,7 +75,7 @@ export class WorkerSlot {
     return this.#state === 'running';
   }
 
-  /** Its own, also while its worker is dead. */
+  /** Port of the slot, also while its worker is dead. */
   get port(): number | undefined {
     return this.#port;
   }
@@ -104,12 +104,12 @@ export class WorkerSlot {
     };
   }
 
-  /** Rooms with media as the worker itself counts them; 0 while none runs. */
+  /** Number of routers as counted by the worker; 0 while none is running. */
   async countRouters(): Promise<number> {
     return (await this.#worker?.countRouters()) ?? 0;
   }
 
-  /** Starts the process; it takes rooms once it listens. @throws Error */
+  /** Starts the process; it accepts rooms after listen(). @throws Error */
   async start(): Promise<void> {
     const { workerBin, traffic } = this.#options;
     const worker = await WorkerProcess.start({ log: this.#log, workerBin, traffic });
@@ -121,28 +121,31 @@ export class WorkerSlot {
     worker.onDied((death) => this.#died(worker, death));
   }
 
-  /** Binds the port, from now on this slot's own. @throws Error where it is taken. */
+  /** Binds the port, which belongs to this slot from now on. @throws Error if it is in use. */
   async listen(port: number): Promise<void> {
-    if (!this.#worker) throw new Error('The media worker does not run.');
+    if (!this.#worker) throw new Error('The media worker is not running');
     await this.#worker.listen(this.#options.listenIp, port);
     if (this.#state === 'closed') return;
     this.#port = port;
     this.#startedAt = Date.now();
     this.#state = 'running';
-    this.#log.debug({ pid: this.#worker.pid, port }, 'media worker listens');
+    this.#log.debug({ pid: this.#worker.pid, port }, 'media worker listening');
   }
 
-  /** Gives the port back: another block is tried. */
+  /** Releases the port: the caller tries another block. */
   unlisten(): void {
     this.#worker?.unlisten();
     this.#port = undefined;
     if (this.#state === 'running') this.#state = 'starting';
   }
 
-  /** A place on the running worker. `crash` is called at most once, and not after leave(). @throws Error where none runs. */
+  /**
+   * Assigns a room to the running worker. `crash` is called at most once, and never after release().
+   * @throws Error if no worker is running
+   */
   take(room: SlotRoom): WorkerAssignment {
     const worker = this.#worker;
-    if (!worker || !this.isRunning) throw new Error('The media worker does not run.');
+    if (!worker || !this.isRunning) throw new Error('The media worker is not running');
     this.#rooms.add(room);
     const isHere = () => this.#worker === worker;
     return {
@@ -156,7 +159,7 @@ export class WorkerSlot {
     };
   }
 
-  /** Ends the worker for good, also one that is being restarted. Resolves when no process is left. Idempotent. */
+  /** Ends the worker permanently, also one that is being restarted. Resolves when all processes have ended. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -173,7 +176,7 @@ export class WorkerSlot {
   #died(worker: WorkerProcess, dying: Promise<WorkerDeath>): void {
     if (this.#worker !== worker || this.#state === 'closed') return;
     this.#worker = undefined;
-    // Before it listened: whoever waits for that gets the error and deals with it.
+    // The worker never listened: the caller of listen() gets the error.
     const port = this.#port;
     if (this.#state !== 'running' || port === undefined) return;
     const lifetime = Date.now() - this.#startedAt;
@@ -182,13 +185,13 @@ export class WorkerSlot {
     void dying.then((death) => {
       if (this.#state === 'closed') return;
       const lose = () => this.#lose(worker, death, { port, lifetime });
-      // Whoever stopped the worker along with us closes us next: then its rooms did not crash.
+      // If the same signal stopped this process, close() follows: then the rooms did not crash.
       if (death.orderly) this.#timer = setTimeout(lose, orderlyGrace);
       else lose();
     });
   }
 
-  /** Tells the rooms of a worker that died, and gets another one. */
+  /** Crashes the rooms of a dead worker and schedules a restart. */
   #lose(worker: WorkerProcess, death: WorkerDeath, { port, lifetime }: { port: number; lifetime: number }): void {
     const rooms = [...this.#rooms];
     this.#rooms.clear();
@@ -203,7 +206,7 @@ export class WorkerSlot {
       try {
         room.crash(crashReason(death, room.routerId()));
       } catch (error) {
-        this.#log.error({ err: error }, 'a room failed to handle the death of its media worker');
+        this.#log.error({ err: error }, 'could not crash room of dead media worker');
       }
     }
     this.#restartAfter(this.#backOff.delayAfter(lifetime), port);
@@ -222,14 +225,14 @@ export class WorkerSlot {
       if (this.#state === 'closed') return;
       await this.listen(port);
       this.#restarts += 1;
-      this.#log.info({ pid: this.#worker?.pid, port }, 'media worker is back');
+      this.#log.info({ pid: this.#worker?.pid, port }, 'media worker restarted');
     } catch (error) {
       const failed = this.#worker;
       this.#worker = undefined;
       await failed?.end();
       if (this.#state === 'closed') return;
       const delay = this.#backOff.delayAfter(0);
-      this.#log.error({ err: error, port, delay }, 'media worker could not be started again');
+      this.#log.error({ err: error, port, delay }, 'could not restart media worker');
       this.#restartAfter(delay, port);
     }
   }

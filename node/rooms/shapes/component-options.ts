@@ -1,4 +1,4 @@
-// Options of each kind of component as callers send them: they validate, give the types, and make the document and the console's forms.
+// Component options: one zod schema per component type. They validate requests and are the source of types, API document and console forms.
 import { z } from 'zod';
 import { ServiceError } from '../../common/errors.ts';
 import { externalIdSchema, idSchema } from './views.ts';
@@ -6,7 +6,7 @@ import { externalIdSchema, idSchema } from './views.ts';
 export const layouts = ['grid', 'speaker', 'single'] as const;
 export type Layout = (typeof layouts)[number];
 
-/** What holds where nothing, or null, is said. Seconds. */
+/** Defaults for options that are omitted or null. Times in seconds. */
 export const hlsDefaults = {
   lowLatency: true,
   persistent: false,
@@ -23,17 +23,17 @@ export const recordingDefaults = { subscribeMode: 'auto' } as const;
 /** Seconds. */
 export const sipDefaults = { answerIncoming: false, ringTimeout: 60 } as const;
 
-/** Peers and components that one in manual mode receives at most. */
+/** Maximum number of origins of a component in manual mode. */
 export const maxOrigins = 1000;
 
-/** What a prefix of object keys has to be: no tool that takes keys for paths is led elsewhere by it. */
+/** Rule for prefixes of object keys. Without it, a tool that treats keys as paths could be led out of its directory. */
 export const objectPrefixRule = 'to be a prefix of object keys without .. and a leading /';
 export function isObjectPrefix(text: string): boolean {
   return /^[^/\p{Cc}]\P{Cc}{0,511}$/u.test(text) && !text.split('/').includes('..');
 }
 
 const text = z.string().min(1).max(1024);
-/** An S3 storage with its keys: a secret as a whole. */
+/** An S3 target with credentials. The whole object is a secret. */
 export const s3TargetSchema = z
   .strictObject({
     bucket: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/, 'to be the name of a bucket'),
@@ -43,19 +43,19 @@ export const s3TargetSchema = z
       .max(2048)
       .refine((url) => URL.parse(url)?.username === '', 'to be a URL without a user')
       .optional()
-      .meta({ description: "URL, where it is not Amazon's." }),
+      .meta({ description: 'URL; default: Amazon S3.' }),
     accessKeyId: text,
     secretAccessKey: text.meta({ format: 'password' }),
     pathPrefix: z
       .string()
       .refine((prefix) => prefix === '' || isObjectPrefix(prefix), objectPrefixRule)
       .optional()
-      .meta({ description: 'Put before every key as it is given, with a slash between: no .. in it, no / at its beginning.' }),
+      .meta({ description: 'Prepended to every key verbatim, followed by a slash; no `..`, no leading `/`.' }),
   })
-  .meta({ id: 'S3Place', description: 'An S3 storage with its keys; only where the node has none of its own.' });
+  .meta({ id: 'S3Place', description: 'An S3 target with credentials; allowed only if the node has no S3 target configured.' });
 export type S3Target = z.infer<typeof s3TargetSchema>;
 
-/** As callers see it: without the keys. */
+/** The public view: without credentials. */
 export function shownPlace(place: S3Target) {
   const { bucket, region = null, endpoint = null, pathPrefix = null } = place;
   return { bucket, region, endpoint, pathPrefix };
@@ -74,20 +74,20 @@ const origins = z
   .nullable()
   .optional()
   .meta({
-    description: 'With subscribeMode manual: ids of peers and components that it receives from the beginning, there already or later.',
+    description: 'With subscribeMode manual: ids of peers and components to receive from the start; they may join later.',
   });
 const subscribeMode = z.enum(['auto', 'manual'], { error: 'to be auto or manual' }).nullable().optional();
 
 export const hlsOptionsSchema = z
   .strictObject({
-    lowLatency: trueOrFalse.meta({ description: 'Low-latency HLS: viewers are about 1.5 s behind.', default: hlsDefaults.lowLatency }),
-    persistent: trueOrFalse.meta({ description: 'Keep the stream as video on demand after its end.', default: hlsDefaults.persistent }),
+    lowLatency: trueOrFalse.meta({ description: 'Low-latency HLS: viewers lag about 1.5 s.', default: hlsDefaults.lowLatency }),
+    persistent: trueOrFalse.meta({ description: 'Keep the stream as video on demand after it ends.', default: hlsDefaults.persistent }),
     targetWindowDuration: integer(1, 86_400)
       .nullable()
       .optional()
-      .meta({ description: 'Seconds that viewers may go back; all where left out.' }),
+      .meta({ description: 'Seconds that viewers can seek back; default: the whole stream.' }),
     subscribeMode: subscribeMode.meta({
-      description: 'auto: everybody is in the picture. manual: origins, and those that are subscribed.',
+      description: 'auto: the layout contains all peers and components. manual: only origins and later subscriptions.',
       default: hlsDefaults.subscribeMode,
     }),
     origins,
@@ -95,44 +95,44 @@ export const hlsOptionsSchema = z
       .refine(even, 'to be even')
       .nullable()
       .optional()
-      .meta({ description: 'Of the picture, in pixels; even.', default: hlsDefaults.width }),
+      .meta({ description: 'Of the composed video, in pixels; even.', default: hlsDefaults.width }),
     height: integer(16, 2160)
       .refine(even, 'to be even')
       .nullable()
       .optional()
-      .meta({ description: 'Of the picture, in pixels; even.', default: hlsDefaults.height }),
-    framerate: integer(1, 60).nullable().optional().meta({ description: 'Pictures a second.', default: hlsDefaults.framerate }),
+      .meta({ description: 'Of the composed video, in pixels; even.', default: hlsDefaults.height }),
+    framerate: integer(1, 60).nullable().optional().meta({ description: 'Frames per second.', default: hlsDefaults.framerate }),
     segmentDuration: integer(1, 30).nullable().optional().meta({ description: 'Seconds.', default: hlsDefaults.segmentDuration }),
     layout: z
       .enum(layouts, { error: `to be ${layouts.slice(0, -1).join(', ')} or ${layouts.at(-1)}` })
       .nullable()
       .optional()
       .meta({
-        description: 'grid: all pictures. speaker: the loudest large. single: the loudest alone.',
+        description: 'grid: all participants. speaker: the dominant speaker large. single: the dominant speaker alone.',
         default: hlsDefaults.layout,
       }),
-    names: trueOrFalse.meta({ description: 'Write the name of peers below their pictures.', default: hlsDefaults.names }),
+    names: trueOrFalse.meta({ description: 'Show the names of peers below their videos.', default: hlsDefaults.names }),
     s3: s3TargetSchema.nullable().optional(),
   })
-  .meta({ id: 'HlsOptions', description: 'One composed stream of the room, for any number of viewers.' });
+  .meta({ id: 'HlsOptions', description: 'One composed stream of the room for any number of viewers.' });
 
 export const recordingOptionsSchema = z
   .strictObject({
     subscribeMode: subscribeMode.meta({
-      description: 'auto: every track is recorded. manual: those of origins, and of those that are subscribed.',
+      description: 'auto: every track is recorded. manual: only tracks of origins and of later subscriptions.',
       default: recordingDefaults.subscribeMode,
     }),
     origins,
-    pathPrefix: s3TargetSchema.shape.pathPrefix.nullable().meta({ description: 'Put before every key in S3; only with credentials.' }),
+    pathPrefix: s3TargetSchema.shape.pathPrefix.nullable().meta({ description: 'Prepended to every key in S3; requires credentials.' }),
     credentials: s3TargetSchema.nullable().optional(),
   })
-  .meta({ id: 'RecordingOptions', description: 'Every track as it is, in a file of its own.' });
+  .meta({ id: 'RecordingOptions', description: 'Records every track unchanged into a separate file.' });
 
 const ringTime = 'to be a whole number of seconds from 5 to 300';
 export const sipOptionsSchema = z
   .strictObject({
     registrarCredentials: z.strictObject({
-      address: z.string().max(512).meta({ description: 'Of the registrar: [sip:|sips:]host[:port][;transport=udp|tcp|tls]' }),
+      address: z.string().max(512).meta({ description: 'Address of the registrar: [sip:|sips:]host[:port][;transport=udp|tcp|tls]' }),
       username: z.string().regex(/^[A-Za-z0-9\-_.!~*'()&=+$,%]{1,128}$/, 'to be the name of a user: letters, digits and -_.!~*()&=+$,%'),
       password: z.string().min(1).max(1024).meta({ format: 'password' }),
     }),
@@ -140,45 +140,45 @@ export const sipOptionsSchema = z
       .boolean({ error: 'to be true or false' })
       .nullable()
       .optional()
-      .meta({ description: 'Take calls that come in; else they are refused.', default: sipDefaults.answerIncoming }),
+      .meta({ description: 'Accept incoming calls; otherwise they are rejected.', default: sipDefaults.answerIncoming }),
     ringTimeout: z
       .int({ error: ringTime })
       .min(5, { error: ringTime })
       .max(300, { error: ringTime })
       .nullable()
       .optional()
-      .meta({ description: 'Seconds that a call rings.', default: sipDefaults.ringTimeout }),
+      .meta({ description: 'Maximum ringing time in seconds.', default: sipDefaults.ringTimeout }),
     caCertificate: z
       .string()
       .max(32_768)
       .nullable()
       .optional()
-      .meta({ description: 'The PEM of an own authority, for TLS.', contentMediaType: 'application/x-pem-file' }),
+      .meta({ description: 'PEM certificate of a private certificate authority, for TLS.', contentMediaType: 'application/x-pem-file' }),
   })
-  .meta({ id: 'SipOptions', description: 'A telephone: it registers, calls and is called, and is heard in the room.' });
+  .meta({ id: 'SipOptions', description: 'A SIP user agent: registers, makes and accepts calls, and connects their audio to the room.' });
 
 const rate = 'to be an integer from 1 to 120';
 export const fileOptionsSchema = z
   .strictObject({
-    filePath: z.string().max(1024).meta({ description: 'An .ogg (Opus) or .h264 file, on the server below file_component_sources.' }),
+    filePath: z.string().max(1024).meta({ description: 'An .ogg (Opus) or .h264 file on the server, below file_component_sources.' }),
     framerate: z
       .int({ error: rate })
       .min(1, rate)
       .max(120, rate)
       .nullable()
       .optional()
-      .meta({ description: 'Pictures a second; of video only.', default: fileDefaults.framerate }),
+      .meta({ description: 'Frames per second; video only.', default: fileDefaults.framerate }),
   })
-  .meta({ id: 'FileOptions', description: 'Plays a file into the room, once.' });
+  .meta({ id: 'FileOptions', description: 'Plays a media file into the room once.' });
 
-/** @throws ServiceError where it would receive all anyway */
+/** @throws ServiceError `bad_request` if the component receives all tracks anyway */
 export function originsOf({ origins, subscribeMode }: Pick<z.infer<typeof recordingOptionsSchema>, 'origins' | 'subscribeMode'>): string[] {
   if (origins && origins.length > 0 && subscribeMode !== 'manual')
-    throw new ServiceError('bad_request', 'Option origins is for subscribeMode manual only: else all are received');
+    throw new ServiceError('bad_request', 'Option origins requires subscribeMode manual: otherwise all tracks are received');
   return origins ?? [];
 }
 
-/** What a request to add a component is documented to be. Each kind reads its options itself, so that its own sentences say what is wrong. */
+/** Documented request body for adding a component. Each component type parses its options itself, so that error messages are specific. */
 export const documentedComponentOptions = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.literal('hls'), options: hlsOptionsSchema.optional(), externalId: externalIdSchema.optional() }),
@@ -186,4 +186,4 @@ export const documentedComponentOptions = z
     z.strictObject({ type: z.literal('sip'), options: sipOptionsSchema, externalId: externalIdSchema.optional() }),
     z.strictObject({ type: z.literal('file'), options: fileOptionsSchema, externalId: externalIdSchema.optional() }),
   ])
-  .meta({ id: 'ComponentOptions', description: 'A new component: its kind, and the options of that kind.' });
+  .meta({ id: 'ComponentOptions', description: 'A new component: its type and the options of that type.' });

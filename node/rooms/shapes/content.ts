@@ -1,4 +1,4 @@
-// Files that rooms leave for viewers (HLS) and for later (recordings): the same interface for one node and for a cluster.
+// Content service: files of HLS streams and recordings, with one interface for a single node and for a cluster.
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 
@@ -11,64 +11,64 @@ export type ContentName = { kind: ContentKind; folder: string; file: string };
 /** Recordings are named `<room>-<start time>`. */
 export const recordingIdSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$/);
 
-/** Id of what is made of a room from this time (ISO 8601) on. */
+/** Id of a recording or stream of a room that started at this time (ISO 8601). */
 export function recordingIdOf(roomId: string, startTime: string): string {
   return `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`;
 }
 
-/** The room that a recording is of; undefined where its id is none of ours. */
+/** The room of a recording; undefined if the id does not match the pattern. */
 export function roomOfRecording(recordingId: string): string | undefined {
   return /^(.+)-\d{8}T\d{9}Z$/.exec(recordingId)?.[1];
 }
 
 export const fileNameSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
 
-/** What requests for playlists say beside their names (RFC 8216bis, section 6.2.5). */
+/** Parameters of a playlist request in addition to its file name (RFC 8216bis, section 6.2.5). */
 export type PlaylistRequest = {
-  /** Media sequence number, and part in it, from which on the playlist is wanted: the answer waits for it. */
+  /** Media sequence number, and part within it, that the playlist must contain: the response waits for it. */
   msn: number | undefined;
   part: number | undefined;
-  /** Whether old segments may be left out (a delta update). */
+  /** True if old segments may be skipped (delta update). */
   skip: boolean;
-  /** The viewer's token, which every URI in it is to carry. */
+  /** Token of the viewer; it is added to every URI of the playlist. */
   token: string | undefined;
-  /** Whether it may come gzip-encoded. */
+  /** True if the response may be gzip-encoded. */
   gzip: boolean;
 };
 
 export type ContentRequest = ContentName & {
-  /** Of requests to `hls`. */
+  /** Requests to `hls` only. */
   playlist?: PlaylistRequest | undefined;
   method: 'GET' | 'HEAD';
-  /** The Range and If-Range headers (RFC 9110, sections 14.2 and 13.1.5) as they came. */
+  /** The Range and If-Range headers (RFC 9110, sections 14.2 and 13.1.5), verbatim. */
   range: string | undefined;
   ifRange: string | undefined;
   /** IP address of the client. */
   client: string;
-  /** Another node asks: it is answered with what is here. */
+  /** Request of another node: answered with local content only. */
   forwarded: boolean;
-  /** The client is gone. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
 };
 
 /**
- * Whoever gets it reads the body to its end or destroys it; `bytes` is one that is there as a whole. `cache-control` says for how long it may
- * be kept by anybody at all.
+ * The receiver must read `body` to its end or destroy it; `bytes` is a complete body. `cache-control` is the time that any cache may keep
+ * the response.
  */
 export type ContentResponse = { status: number; headers: Record<string, string>; body: Readable | undefined; bytes?: Buffer | undefined };
 
-/** Streams that are made on this node, and those that ended a moment ago. */
+/** Streams that run on this node or ended recently. */
 export interface LiveStreams {
   has(roomId: string): boolean;
-  /** @throws ServiceError `not_found`, `bad_request` for parts that are far ahead, `unavailable` where they do not come in time. */
+  /** @throws ServiceError `not_found`, `bad_request` for parts too far ahead, `unavailable` if the part is not ready in time. */
   open(request: ContentRequest): Promise<ContentResponse>;
 }
 
 export interface ContentService {
-  /** @throws ServiceError `not_found`, `bad_request` for a name that leads elsewhere, `node_unreachable`, `unavailable`. */
+  /** @throws ServiceError `not_found`, `bad_request` for a name outside the folder, `node_unreachable`, `unavailable`. */
   open(request: ContentRequest): Promise<ContentResponse>;
-  /** Ids, sorted. `incomplete` names nodes that did not answer. */
+  /** Ids, sorted. `incomplete` lists nodes that did not respond. */
   listRecordings(): Promise<{ ids: string[]; incomplete: string[] }>;
-  /** @throws ServiceError `not_found`, `conflict` while it is being made, `node_unreachable`. */
+  /** @throws ServiceError `not_found`, `conflict` while the recording is running, `node_unreachable`. */
   deleteRecording(id: string): Promise<void>;
 }

@@ -1,9 +1,9 @@
-// Which fields each kind of event has beyond those of all events; clients' types and docs/reference/events.md are made of this.
+// Fields of each event type in addition to the common fields; source of the SDK types and of docs/reference/events.md.
 
 /** `origin`: `peerId` or `componentId`. */
 type Field = 'origin' | 'peerId' | 'componentId' | 'recordingId' | 'track' | 'call' | 'digit' | 'metadata' | 'reason';
 
-/** What is listed is always there, the rest never. The compiler holds rooms to it. */
+/** Listed fields are always present, others never. The compiler enforces it for all emitters. */
 export const eventFields = {
   RoomCreated: [],
   RoomDeleted: ['reason'],
@@ -32,7 +32,7 @@ export const eventFields = {
   SipDigitReceived: ['componentId', 'call', 'digit'],
 } as const satisfies Record<string, readonly Field[]>;
 
-/** Kinds whose events may come without `seq`: they outlive the room, or another node tells them. */
+/** Event types whose events may have no `seq`: they outlive the room, or another node emits them. */
 export const unsequencedEventTypes = [
   'RoomCrashed',
   'PeerDisconnected',

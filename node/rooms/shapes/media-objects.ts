@@ -1,5 +1,5 @@
-// What clients and the server say of media on the wire: RTP, DTLS, ICE and SCTP. The media engine checks with them what clients send
-// (media/parameters.ts); the messages of the peer websocket take any object there, and their document says these schemas.
+// Schemas of media parameters on the wire: RTP, DTLS, ICE and SCTP. The media engine validates client input with them
+// (media/parameters.ts). Messages of the peer WebSocket accept any object there; only their document refers to these schemas.
 import { z } from 'zod';
 
 const uint32 = z.number().int().min(1).max(0xffff_ffff);
@@ -11,7 +11,7 @@ const token = (max: number) =>
     .min(1)
     .max(max)
     .regex(/^[\x21-\x7e]+$/, 'may contain only visible ASCII characters');
-/** Values of format parameters: what mediasoup puts on the wire, so integers of 32 bits. */
+/** Values of format parameters; mediasoup encodes integers as 32 bits. */
 const parameterValue = z.union([z.string().max(256), z.number().int().min(-0x8000_0000).max(0x7fff_ffff), z.number().min(-1e9).max(1e9)]);
 const parameters = z
   .record(z.string().min(1).max(64), parameterValue)
@@ -133,7 +133,7 @@ export const sctpStreamParametersSchema = z
   )
   .refine(
     (value) => value.ordered !== true || (value.maxPacketLifeTime === undefined && value.maxRetransmits === undefined),
-    'must not be ordered where maxPacketLifeTime or maxRetransmits is given',
+    'must not be ordered if maxPacketLifeTime or maxRetransmits is given',
   );
 
 const iceParametersSchema = z.object({
@@ -144,7 +144,7 @@ const iceParametersSchema = z.object({
 const iceCandidateSchema = z.object({
   foundation: z.string(),
   priority: uint32,
-  ip: z.string().meta({ description: 'The same as address, for clients that know this name.' }),
+  ip: z.string().meta({ description: 'Same as address, for clients that use this name.' }),
   address: z.string(),
   protocol: z.enum(['udp', 'tcp']),
   port: uint16,
@@ -164,16 +164,16 @@ const transportOptionsSchema = z.object({
   sctpParameters: z
     .object({
       port: uint16,
-      OS: uint16.meta({ description: 'Outgoing streams at first.' }),
-      MIS: uint16.meta({ description: 'Incoming streams at most.' }),
+      OS: uint16.meta({ description: 'Initial number of outgoing streams.' }),
+      MIS: uint16.meta({ description: 'Maximum number of incoming streams.' }),
       maxMessageSize: z.int().min(0).meta({ description: 'Bytes.' }),
     })
     .optional()
-    .meta({ description: 'If data channels were asked for and are allowed (RFC 8841).' }),
+    .meta({ description: 'Present if data channels were requested and are allowed (RFC 8841).' }),
 });
 const streamStatsSchema = z.looseObject({
   type: z.enum(['inbound-rtp', 'outbound-rtp']),
-  timestamp: z.number().meta({ description: 'Milliseconds of the media worker.' }),
+  timestamp: z.number().meta({ description: 'Clock of the media worker, in milliseconds.' }),
   ssrc: uint32,
   rid: z.string().optional(),
   kind: z.enum(['audio', 'video']),
@@ -182,15 +182,15 @@ const streamStatsSchema = z.looseObject({
   byteCount: z.int().min(0),
   bitrate: z.number().min(0).meta({ description: 'Bits per second.' }),
   packetsLost: z.int(),
-  fractionLost: z.int().min(0).max(255).meta({ description: 'Of 256, since the last report (RFC 3550, section 6.4.1).' }),
+  fractionLost: z.int().min(0).max(255).meta({ description: 'Fraction of 256, since the last report (RFC 3550, section 6.4.1).' }),
   roundTripTime: z.number().optional().meta({ description: 'Milliseconds.' }),
-  jitter: z.number().optional().meta({ description: 'Of streams that arrive, in units of the clock rate.' }),
+  jitter: z.number().optional().meta({ description: 'Inbound streams only, in units of the clock rate.' }),
   score: z.number().min(0).max(10),
 });
 const transportStatsSchema = z.looseObject({
   type: z.literal('webrtc-transport'),
   transportId: z.string(),
-  timestamp: z.number().meta({ description: 'Milliseconds of the media worker.' }),
+  timestamp: z.number().meta({ description: 'Clock of the media worker, in milliseconds.' }),
   iceState: z.enum(['new', 'connected', 'completed', 'disconnected', 'closed']),
   dtlsState: z.enum(['new', 'connecting', 'connected', 'failed', 'closed']),
   bytesReceived: z.int().min(0),
@@ -200,21 +200,21 @@ const transportStatsSchema = z.looseObject({
   availableOutgoingBitrate: z.number().optional().meta({ description: 'Bits per second.' }),
 });
 
-/** Any object here, which somebody else checks or makes; the document says `schema` of it. */
+/** Accepts any object, because another module validates it; the document contains `schema` instead. */
 function described(id: string, description: string, schema: z.ZodType) {
   return z.record(z.string(), z.unknown()).meta({ id, description, described: schema });
 }
 
-/** By their names in the documents. */
+/** By name in the documents. */
 export const mediaObjects = {
   rtpParameters: described(
     'RtpParameters',
-    "How a track is sent (RFC 3550, RFC 8285, RFC 8852), in the form of ORTC's RTCRtpParameters. One codec, and its rtx (RFC 4588) if there is one.",
+    "Send parameters of a track (RFC 3550, RFC 8285, RFC 8852), in the form of ORTC's RTCRtpParameters. One codec, and optionally its rtx (RFC 4588).",
     rtpParametersSchema,
   ),
   rtpCapabilities: described(
     'RtpCapabilities',
-    "What a side can send or receive, in the form of ORTC's RTCRtpCapabilities.",
+    "Send or receive capabilities of an endpoint, in the form of ORTC's RTCRtpCapabilities.",
     rtpCapabilitiesSchema,
   ),
   dtlsParameters: described(
@@ -222,7 +222,7 @@ export const mediaObjects = {
     'Role and fingerprints of a certificate (RFC 8122), in upper or lower case.',
     dtlsParametersSchema,
   ),
-  iceParameters: described('IceParameters', 'What a client checks the paths to a transport with (RFC 8839).', iceParametersSchema),
+  iceParameters: described('IceParameters', 'ICE credentials of a transport, for connectivity checks (RFC 8839).', iceParametersSchema),
   iceServer: described('IceServer', 'A STUN or TURN server, as RTCIceServer of WebRTC.', iceServerSchema),
   transportOptions: described(
     'TransportOptions',
@@ -231,17 +231,17 @@ export const mediaObjects = {
   ),
   sctpStreamParameters: described(
     'SctpStreamParameters',
-    'A data channel (RFC 8831, RFC 8832): maxPacketLifeTime in milliseconds or maxRetransmits, and neither if ordered.',
+    'A data channel (RFC 8831, RFC 8832): maxPacketLifeTime in milliseconds or maxRetransmits; neither if ordered.',
     sctpStreamParametersSchema,
   ),
   streamStats: described(
     'StreamStats',
-    'One RTP stream of a track, as the media worker counts it; further fields may be there.',
+    'One RTP stream of a track, as counted by the media worker; further fields are possible.',
     streamStatsSchema,
   ),
   transportStats: described(
     'TransportStats',
-    'A transport, as the media worker counts it; further fields may be there.',
+    'A transport, as counted by the media worker; further fields are possible.',
     transportStatsSchema,
   ),
 };

@@ -1,4 +1,4 @@
-// What a peer is told over its connection: one zod union, from which the wire, the types and AsyncAPI come.
+// Peer events: messages of the server to a peer. One zod union is the source of the wire format, the types and AsyncAPI.
 import { z } from 'zod';
 import { mediaObjects } from './media-objects.ts';
 import { componentTypeSchema, jsonSchema, kindSchema, metadataSchema, permissionsSchema, trackViewSchema } from './views.ts';
@@ -10,7 +10,7 @@ export const remotePeerSchema = z
 export type RemotePeer = z.infer<typeof remotePeerSchema>;
 
 export const componentStateSchema = z.enum(['starting', 'running']).meta({ id: 'ComponentState' });
-/** A component as peers see it: never its options, which name files, phone numbers and storage. */
+/** A component as peers see it, without its options: they contain file names, phone numbers and storage targets. */
 export const remoteComponentSchema = z
   .object({ id: z.string(), type: componentTypeSchema, state: componentStateSchema, tracks: z.array(trackViewSchema) })
   .meta({ id: 'RemoteComponent', description: 'A component as peers see it; the metadata of its tracks is `{source: <type>}`.' });
@@ -43,8 +43,7 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     rtpParameters: mediaObjects.rtpParameters,
     paused: z.boolean(),
     following: z.int().min(0).meta({
-      description:
-        'How many more trackSubscribed follow directly: what came together is best received with one negotiation at 0. Nodes before 0.8 leave it out.',
+      description: 'Number of trackSubscribed events that follow directly: negotiate once, when it is 0. Omitted by nodes before 0.8.',
     }),
   }),
   event('trackUnsubscribed', { ...track }),
@@ -68,16 +67,16 @@ export const peerEventSchema = z.discriminatedUnion('event', [
     payload: jsonSchema,
   }),
   event('dataDropped', {
-    messages: z.number().int().positive().meta({ description: 'How many `data` were lost, since this socket did not take them in time.' }),
+    messages: z.number().int().positive().meta({ description: 'Number of `data` messages dropped because this socket was too slow.' }),
   }),
   event('iceServersUpdated', { iceServers: z.array(mediaObjects.iceServer) }),
   event('permissionsUpdated', { permissions: permissionsSchema }),
   event('tokenUpdated', { token: z.string() }),
   event('draining', {
-    deadline: z.iso.datetime().nullable().meta({ description: 'When rooms of this node end at the latest; null: draining was cancelled.' }),
+    deadline: z.iso.datetime().nullable().meta({ description: 'Latest end of rooms of this node; null: the drain was cancelled.' }),
   }),
 ]);
 export type PeerEvent = z.infer<typeof peerEventSchema>;
 
-/** Whom a broadcast is for: all connected peers of the room; `to` limits, `except` leaves out. */
+/** Receivers of a broadcast; default: all connected peers of the room. `to` selects peers, `except` excludes one. */
 export type Target = { to?: readonly string[]; except?: string };

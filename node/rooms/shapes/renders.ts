@@ -1,9 +1,9 @@
-// Rendering recordings to one MP4 each, as callers ask for it and see it: the same interface for one node and for a cluster.
+// Rendering: renders a recording to one MP4, with one interface for a single node and for a cluster.
 import { z } from 'zod';
 import { hlsDefaults, layouts } from './component-options.ts';
 import type { RecordingArchive } from './recordings.ts';
 
-/** What is made, beside the files of the recording. */
+/** Name of the rendered file in the folder of the recording. */
 export const renderedName = 'rendered.mp4';
 
 const pixels = (most: number) => {
@@ -20,49 +20,52 @@ export const renderOptionsSchema = z
     layout: z
       .enum(layouts, { error: `to be one of ${layouts.join(', ')}` })
       .default('grid')
-      .meta({ description: 'grid: all pictures. speaker: the loudest large. single: the loudest alone.' }),
+      .meta({ description: 'grid: all participants. speaker: the dominant speaker large. single: the dominant speaker alone.' }),
   })
-  .meta({ id: 'RenderOptions', description: 'The picture that is rendered.' });
+  .meta({ id: 'RenderOptions', description: 'Size, frame rate and layout of the rendered video.' });
 export type RenderOptions = z.output<typeof renderOptionsSchema>;
 
 export const renderViewSchema = z
   .object({
     state: z.enum(['none', 'queued', 'running', 'done', 'failed']).meta({
-      description: `none: nobody asked, or it was cancelled. queued: one recording is rendered at a time on each node. done: the recording has the file ${renderedName}.`,
+      description: `none: not requested, or cancelled. queued: each node renders one recording at a time. done: the recording has the file ${renderedName}.`,
     }),
-    progress: z.number().min(0).max(1).meta({ description: '0 while nobody knows how long the recording is.' }),
-    reason: z.string().max(500).optional().meta({ description: 'Why it failed, or what it waits for.' }),
-    problems: z.array(z.string()).max(100).optional().meta({ description: 'What of the recording is not in the file, a sentence each.' }),
+    progress: z.number().min(0).max(1).meta({ description: '0 while the duration of the recording is unknown.' }),
+    reason: z.string().max(500).optional().meta({ description: 'Why rendering failed, or what it waits for.' }),
+    problems: z.array(z.string()).max(100).optional().meta({ description: 'Missing parts of the recording, one sentence each.' }),
   })
-  .meta({ id: 'Render', description: 'What has become of rendering a recording.' });
+  .meta({ id: 'Render', description: 'State of rendering a recording.' });
 export type RenderView = z.infer<typeof renderViewSchema>;
 
 export interface RenderControl {
   /**
-   * Renders it when its turn comes, where it is or, if only S3 has it, here; where it is queued or running already, that goes on.
-   * @throws ServiceError `not_found`, `bad_request` for a stream, `conflict` while the recording is being made, `unavailable` where the queue is
-   * full or the disk refuses
+   * Queues rendering on the node that stores the recording, or on this node if only S3 has it. If it is queued or running, nothing changes.
+   * @throws ServiceError `not_found`, `bad_request` for a stream, `conflict` while the recording is running, `unavailable` if the queue is
+   * full or the disk cannot be written
    */
   render(recordingId: string, options: RenderOptions): Promise<RenderView>;
   /** @throws ServiceError `not_found` */
   getRender(recordingId: string): Promise<RenderView>;
-  /** Nothing half-made is left. What was rendered before stays. @throws ServiceError `not_found` */
+  /** Removes partial output; an earlier rendered file stays. @throws ServiceError `not_found` */
   cancelRender(recordingId: string): Promise<void>;
 }
 
-/** Recordings in the S3 storage of all nodes, as rendering needs them. All fail with ServiceError `unavailable` where it cannot be asked. */
+/**
+ * Recordings in the S3 target shared by all nodes, as rendering uses them. All methods fail with ServiceError `unavailable` if it is
+ * unreachable.
+ */
 export interface RenderSource extends Pick<RecordingArchive, 'open'> {
-  /** Whether there is such a storage. */
+  /** True if an S3 target is configured. */
   isThere(): boolean;
   /**
-   * Puts a file of the disk beside those of a recording, under its own name, then the report as it is with it.
-   * @throws ServiceError also `not_found` where the report is gone; what the disk throws
+   * Uploads a local file next to the files of a recording under the same name, then updates the report.
+   * @throws ServiceError also `not_found` if the report does not exist; errors of the file system
    */
   add(id: string, path: string, changeReport: (report: object) => object, signal: AbortSignal): Promise<void>;
 }
 
-/** Of one node, as the cluster uses it. */
+/** The renders of one node, as the cluster uses them. */
 export interface LocalRenderService extends RenderControl {
-  /** Whether a recording that only S3 has is worked on here, or failed here a while ago. Never fails. */
+  /** True if a recording that only S3 has is being rendered here, or failed here recently. Never fails. */
   holds(recordingId: string): Promise<boolean>;
 }

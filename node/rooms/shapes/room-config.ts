@@ -1,4 +1,4 @@
-// What callers may say of a room, a peer and data: options as they come in, checked field by field.
+// Request bodies for rooms, peers and data, validated field by field.
 import { z } from 'zod';
 import {
   componentTypeSchema,
@@ -10,10 +10,10 @@ import {
   videoCodecSchema,
 } from './views.ts';
 
-/** Longest time in seconds that a room's timeouts may have: 10 years, so that no timer overflows unnoticed. */
+/** Maximum of room timeouts in seconds: 10 years, so that no timer overflows. */
 export const maxTimeout = 315_360_000;
 
-/** 0, as in a Room of Kubernetes, and null are the same: never. */
+/** 0 (as in a Room resource of Kubernetes) and null both mean never. */
 const timeout = z
   .number({ error: 'to be a positive integer' })
   .int('to be a positive integer')
@@ -51,7 +51,7 @@ export const roomOptionsSchema = z
   })
   .meta({
     id: 'RoomOptions',
-    description: 'Options of a new room. Timeouts are in seconds; 0 or null means never; what is left out gets the default of the node.',
+    description: 'Options of a new room. Timeouts are in seconds; 0 or null means never; omitted options get the default of the node.',
   });
 export type RoomOptions = z.infer<typeof roomOptionsSchema>;
 
@@ -64,7 +64,7 @@ export const roomPatchSchema = z
   })
   .meta({
     id: 'RoomPatch',
-    description: 'What can change while a room lives. Timeouts are as those of a new room. A field that is left out stays as it is.',
+    description: 'Changes to a room. Timeouts as in RoomOptions. Omitted fields stay unchanged.',
   });
 export type RoomPatch = z.infer<typeof roomPatchSchema>;
 
@@ -81,19 +81,19 @@ export type PeerOptions = z.infer<typeof peerOptionsSchema>;
 
 export const peerPatchSchema = z
   .strictObject({
-    // Not permissionsSchema.partial(): that keeps the defaults, so what is left out would be granted.
+    // Not permissionsSchema.partial(): it would keep the defaults, so omitted permissions would be granted.
     permissions: z.strictObject({
       publish: permissionsSchema.shape.publish.unwrap().optional(),
       subscribe: permissionsSchema.shape.subscribe.unwrap().optional(),
       data: permissionsSchema.shape.data.unwrap().optional(),
     }),
   })
-  .meta({ id: 'PeerPatch', description: 'New permissions of a peer, in force at once; a permission that is left out stays as it is.' });
+  .meta({ id: 'PeerPatch', description: 'New permissions of a peer, effective at once; omitted permissions stay unchanged.' });
 export type PeerPatch = z.infer<typeof peerPatchSchema>;
 
 export const componentOptionsSchema = z.strictObject({
   type: componentTypeSchema,
-  /** Read by the kind itself: component-options.ts. */
+  /** Parsed by the component type: component-options.ts. */
   options: z.record(z.string().max(128), jsonSchema).optional(),
   externalId: externalIdSchema.optional(),
 });
@@ -101,15 +101,15 @@ export type ComponentOptions = z.infer<typeof componentOptionsSchema>;
 
 export const componentSubscriptionSchema = z
   .strictObject({
-    origins: z.array(idSchema).max(1000).meta({ description: 'Ids of peers and components whose tracks it receives from here.' }),
+    origins: z.array(idSchema).max(1000).meta({ description: 'Ids of peers and components to receive tracks from.' }),
   })
-  .meta({ id: 'ComponentSubscription', description: 'What a component in manual mode receives beside what it does already.' });
+  .meta({ id: 'ComponentSubscription', description: 'Additional origins of a component in manual mode.' });
 
 export const roomDataSchema = z
   .strictObject({
     label: z.string().min(1).max(128),
     payload: jsonSchema,
-    to: z.array(z.string().max(128)).max(1000).optional().meta({ description: 'Ids of the peers that get it; all where left out.' }),
+    to: z.array(z.string().max(128)).max(1000).optional().meta({ description: 'Ids of the receiving peers; default: all.' }),
   })
-  .meta({ id: 'RoomData', description: 'A message of the application to peers.' });
+  .meta({ id: 'RoomData', description: 'An application message to peers.' });
 export type RoomData = z.infer<typeof roomDataSchema>;

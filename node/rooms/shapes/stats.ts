@@ -1,30 +1,25 @@
-// What is measured of the media of a room: of each way of a peer and of each track, and one word for people.
+// Media stats of a room: per transport and per track, and a quality rating per peer.
 import { z } from 'zod';
 import { componentTypeSchema, kindSchema } from './views.ts';
 
-const loss = z
-  .number()
-  .min(0)
-  .max(1)
-  .nullable()
-  .meta({ description: 'Share of packets that were lost lately, 0 to 1; null where unknown.' });
-const jitter = z.number().nonnegative().nullable().meta({ description: 'Milliseconds (RFC 3550, section 6.4.1); null where unknown.' });
-const roundTrip = z.number().nonnegative().nullable().meta({ description: 'Milliseconds; null where unknown.' });
+const loss = z.number().min(0).max(1).nullable().meta({ description: 'Recent packet loss, 0 to 1; null if unknown.' });
+const jitter = z.number().nonnegative().nullable().meta({ description: 'Milliseconds (RFC 3550, section 6.4.1); null if unknown.' });
+const roundTrip = z.number().nonnegative().nullable().meta({ description: 'Milliseconds; null if unknown.' });
 const bitrate = z.number().int().nonnegative().meta({ description: 'Bit/s.' });
 
 export const transportStatsSchema = z
   .object({
     state: z.enum(['new', 'connecting', 'connected', 'disconnected', 'failed']),
     protocol: z.enum(['udp', 'tcp', 'relay']).nullable().meta({
-      description: "relay: over this node's TURN; one of others cannot be told from its own protocol. null before ICE is through.",
+      description: 'relay: over the TURN server of this node; other relays appear as udp or tcp. null until ICE is connected.',
     }),
     bitrate,
-    available: z.number().int().nonnegative().nullable().meta({ description: 'Bit/s that are thought to fit; null where unknown.' }),
+    available: z.number().int().nonnegative().nullable().meta({ description: 'Estimated available bandwidth in bit/s; null if unknown.' }),
     loss,
     roundTrip,
     jitter,
   })
-  .meta({ id: 'LinkFigures', description: 'One way of the media of a peer; loss, round trip and jitter are those of its tracks.' });
+  .meta({ id: 'LinkFigures', description: 'One direction of the media of a peer; loss, round trip and jitter are those of its tracks.' });
 export type TransportStats = z.infer<typeof transportStatsSchema>;
 
 const track = { trackId: z.string(), kind: kindSchema, bitrate, loss, roundTrip, jitter };
@@ -33,9 +28,9 @@ export const publishedTrackStatsSchema = z
     ...track,
     encodings: z
       .array(z.object({ rid: z.string().nullable(), bitrate, loss }))
-      .meta({ description: 'What the publisher sends of it: with simulcast one for each layer that flows.' }),
+      .meta({ description: 'Encodings that the publisher sends; with simulcast one per active layer.' }),
   })
-  .meta({ id: 'PublishedFigures', description: 'A track as it comes in.' });
+  .meta({ id: 'PublishedFigures', description: 'A track as received from its publisher.' });
 export type PublishedTrackStats = z.infer<typeof publishedTrackStatsSchema>;
 
 export const receivedTrackStatsSchema = z
@@ -44,25 +39,25 @@ export const receivedTrackStatsSchema = z
     layers: z
       .object({ spatialLayer: z.number().int(), temporalLayer: z.number().int().nullable() })
       .nullable()
-      .meta({ description: 'Layers that are sent now, 0 the smallest; null for tracks without layers and where none is sent.' }),
+      .meta({ description: 'Layers that are sent now, 0 the smallest; null for tracks without layers and if none is sent.' }),
   })
-  .meta({ id: 'ReceivedFigures', description: 'A track as it goes out to one peer.' });
+  .meta({ id: 'ReceivedFigures', description: 'A track as sent to one peer.' });
 export type ReceivedTrackStats = z.infer<typeof receivedTrackStatsSchema>;
 
-/** What media knows of one peer. */
+/** Media stats of one peer. */
 export type PeerMediaStats = {
   up: TransportStats | null;
   down: TransportStats | null;
   published: PublishedTrackStats[];
   received: ReceivedTrackStats[];
-  /** Received tracks that were not measured. */
+  /** Number of received tracks that were not measured. */
   receivedOmitted: number;
 };
 
 export const qualities = ['excellent', 'good', 'poor', 'bad', 'lost', 'unknown'] as const;
 export type Quality = (typeof qualities)[number];
 
-/** The worst that each word still stands for: loss 0 to 1, round trip and jitter in milliseconds. What is worse than all of them is bad. */
+/** Upper bounds of each rating: loss 0 to 1, round trip and jitter in milliseconds. Worse than all of them is bad. */
 export const qualityLimits = [
   { quality: 'excellent', loss: 0.01, roundTrip: 150, jitter: 30 },
   { quality: 'good', loss: 0.03, roundTrip: 300, jitter: 60 },
@@ -74,10 +69,10 @@ const told = qualityLimits.map(
 );
 export const qualitySchema = z.enum(qualities).meta({
   id: 'Quality',
-  description: `Of the worse way of a peer. ${told.join('; ')}; bad: worse than that; lost: media does not get through any more; unknown: nothing is measured yet.`,
+  description: `Quality of the worse direction of a peer. ${told.join('; ')}; bad: worse than that; lost: media is interrupted; unknown: no stats yet.`,
 });
 
-/** One word for the media of a peer. */
+/** Quality rating of a peer. */
 export function connectionQuality({ up, down }: Pick<PeerMediaStats, 'up' | 'down'>): Quality {
   const links = [up, down].filter((link) => link !== null);
   if (links.some(({ state }) => state === 'disconnected' || state === 'failed')) return 'lost';
@@ -91,13 +86,13 @@ export function connectionQuality({ up, down }: Pick<PeerMediaStats, 'up' | 'dow
 
 type Measured = { loss: number | null; roundTrip: number | null; jitter: number | null };
 
-/** The largest that is known. */
+/** The maximum of the known values. */
 export function worstQuality(figures: readonly Measured[], name: keyof Measured): number | null {
   const known = figures.map((each) => each[name]).filter((value) => value !== null);
   return known.length === 0 ? null : Math.max(...known);
 }
 
-/** Loss of several streams together: each counts by its bitrate, and one that does not flow not at all. */
+/** Loss of several streams, weighted by bitrate; inactive streams do not count. */
 export function packetLoss(streams: readonly { bitrate: number; loss: number | null }[]): number | null {
   let lost = 0;
   let all = 0;
@@ -115,15 +110,15 @@ const peerStatsSchema = z
     id: z.string(),
     status: z.enum(['connected', 'disconnected']),
     quality: qualitySchema,
-    up: transportStatsSchema.nullable().meta({ description: 'From the peer; null where it has no transport to send over.' }),
-    down: transportStatsSchema.nullable().meta({ description: 'To the peer; null where it has no transport to receive over.' }),
+    up: transportStatsSchema.nullable().meta({ description: 'From the peer; null without a send transport.' }),
+    down: transportStatsSchema.nullable().meta({ description: 'To the peer; null without a receive transport.' }),
     ...publisher,
     received: z.array(receivedTrackStatsSchema),
     receivedOmitted: z
       .number()
       .int()
       .nonnegative()
-      .meta({ description: 'Received tracks that were left out: those of a large room are not all measured.' }),
+      .meta({ description: 'Number of received tracks that were not measured; large rooms are measured partially.' }),
   })
   .meta({ id: 'PeerStats' });
 export type PeerStats = z.infer<typeof peerStatsSchema>;
@@ -131,9 +126,9 @@ export type PeerStats = z.infer<typeof peerStatsSchema>;
 export const roomStatsSchema = z
   .object({
     roomId: z.string(),
-    time: z.iso.datetime().meta({ description: 'When it was measured: once a second at most, however many ask.' }),
+    time: z.iso.datetime().meta({ description: 'Time of the measurement; measured at most once per second.' }),
     peers: z.array(peerStatsSchema),
     components: z.array(z.object({ id: z.string(), type: componentTypeSchema, ...publisher })),
   })
-  .meta({ id: 'RoomStats', description: 'How the media of a room goes.' });
+  .meta({ id: 'RoomStats', description: 'Media stats of a room.' });
 export type RoomStats = z.infer<typeof roomStatsSchema>;

@@ -1,19 +1,19 @@
-// Rooms and what is in them as callers see them: one zod schema per shape, for REST, for other nodes and for the documents.
+// Views of rooms and their contents: one zod schema per shape, for REST, RPC between nodes and the documents.
 import { z } from 'zod';
 import { idPattern } from '../ids.ts';
 
-export const kindSchema = z.enum(['audio', 'video']).meta({ id: 'Kind', description: 'Kind of media of a track.' });
+export const kindSchema = z.enum(['audio', 'video']).meta({ id: 'Kind', description: 'Media kind of a track.' });
 export type Kind = z.infer<typeof kindSchema>;
 
 export const idSchema = z.string().regex(idPattern, 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)');
 
-/** Any value that JSON has. Whoever uses it has parsed JSON: to walk through a quarter of a megabyte of it once more takes 150 ms. */
+/** Any JSON value. The input must be parsed JSON: validating a quarter of a megabyte again would take 150 ms. */
 export const jsonSchema = z
   .any()
   .refine((value) => value !== undefined, { abort: true })
   .meta({ id: 'Json', description: 'Any JSON value.' }) as unknown as z.ZodType<z.core.util.JSONType, z.core.util.JSONType>;
 
-/** Largest metadata that a peer or track may carry, in bytes of its JSON text. */
+/** Maximum size of the metadata of a peer or track, in bytes of JSON. */
 export const maxMetadataBytes = 16 * 1024;
 export const metadataSchema = jsonSchema
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes, `may be at most ${maxMetadataBytes} bytes of JSON`)
@@ -24,18 +24,18 @@ export const externalIdSchema = z
   .string()
   .min(1)
   .refine((value) => Buffer.byteLength(value) <= 256, 'may be at most 256 bytes')
-  .meta({ description: "The caller's own key: a request that repeats it gets what the first one made." });
+  .meta({ description: 'Idempotency key chosen by the client: a repeated request returns the existing object.' });
 
 export const permissionsSchema = z
   .strictObject({
-    publish: z.array(kindSchema).max(2).default(['audio', 'video']).meta({ description: 'Kinds of tracks that the peer may publish.' }),
-    subscribe: z.boolean().default(true).meta({ description: 'Whether the peer may receive tracks.' }),
+    publish: z.array(kindSchema).max(2).default(['audio', 'video']).meta({ description: 'Media kinds that the peer may publish.' }),
+    subscribe: z.boolean().default(true).meta({ description: 'True if the peer may receive tracks.' }),
     data: z
       .boolean()
       .default(true)
-      .meta({ description: 'Whether the peer may send data and have data channels (SCTP), those of others included.' }),
+      .meta({ description: 'True if the peer may send data and use data channels (SCTP) in both directions.' }),
   })
-  .meta({ id: 'Permissions', description: 'What a peer may do; enforced by the server on every request.' });
+  .meta({ id: 'Permissions', description: 'Permissions of a peer; enforced by the server on every request.' });
 export type Permissions = z.infer<typeof permissionsSchema>;
 
 export const trackViewSchema = z
@@ -43,7 +43,7 @@ export const trackViewSchema = z
     id: z.string(),
     type: kindSchema,
     metadata: metadataSchema.nullable(),
-    encoding: z.string().nullable().meta({ description: 'Codec of the track, e.g. opus, vp8, h264.' }),
+    encoding: z.string().nullable().meta({ description: 'Codec of the track, for example opus, vp8, h264.' }),
     simulcast: z.boolean(),
     paused: z.boolean().meta({ description: 'Paused by its publisher.' }),
     muted: z.boolean().meta({ description: 'Muted by the server.' }),
@@ -74,7 +74,7 @@ export const componentViewSchema = z
     externalId: z.string().nullable(),
     properties: z.record(z.string(), jsonSchema).meta({
       description:
-        'Its options without secrets, and how it is. `uploadProblem`: why nothing of it goes to S3 (refused twice in a row, or no success for 15 s); null or missing where all is well.',
+        'Options without secrets, and state. `uploadProblem`: why uploads to S3 fail (two rejections in a row, or no success for 15 s); null or missing if they succeed.',
     }),
     tracks: z.array(trackViewSchema),
   })
@@ -96,13 +96,13 @@ export const roomConfigViewSchema = z
       description: 'Seconds after the loss of its connection that a peer is removed; null = never.',
     }),
   })
-  .meta({ id: 'RoomConfig', description: 'Configuration of a room in force; null where unset.' });
+  .meta({ id: 'RoomConfig', description: 'Effective configuration of a room; null if unset.' });
 export type RoomConfigView = z.infer<typeof roomConfigViewSchema>;
 
 export const roomViewSchema = z
   .object({
     id: z.string(),
-    incarnation: z.string().meta({ description: 'A ULID that no other room ever has.' }),
+    incarnation: z.string().meta({ description: 'ULID of this incarnation, unique among all rooms.' }),
     externalId: z.string().nullable(),
     config: roomConfigViewSchema,
     components: z.array(componentViewSchema),

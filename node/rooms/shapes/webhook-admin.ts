@@ -1,19 +1,19 @@
-// Webhooks as an operator sees them: who is behind, and what was given up.
+// Webhook administration: pending deliveries per receiver, and dead letters.
 import { z } from 'zod';
 import { roomEventSchema } from './events.ts';
 import { idSchema } from './views.ts';
 
 export const webhookReceiverSchema = z
   .object({
-    receiver: z.string().meta({ description: 'Scheme, host and port; what follows them may hold a key and is not shown.' }),
-    pending: z.number().int().meta({ description: 'Deliveries that wait.' }),
-    rooms: z.number().int().meta({ description: 'Rooms whose events wait.' }),
-    failing: z.boolean().meta({ description: 'Whether the last try got no answer at all.' }),
+    receiver: z.string().meta({ description: 'Scheme, host and port; the rest of the URL is hidden because it may contain a key.' }),
+    pending: z.number().int().meta({ description: 'Number of pending deliveries.' }),
+    rooms: z.number().int().meta({ description: 'Number of rooms with pending events.' }),
+    failing: z.boolean().meta({ description: 'True if the last attempt got no response.' }),
     problem: z
       .string()
       .max(500)
       .optional()
-      .meta({ description: 'Why the last try of something that waits failed, or why nothing more is sent of a room.' }),
+      .meta({ description: 'Error of the last failed attempt of a pending delivery, or why no more events of a room are sent.' }),
   })
   .meta({ id: 'WebhookReceiver' });
 export type WebhookReceiverView = z.infer<typeof webhookReceiverSchema>;
@@ -21,21 +21,21 @@ export type WebhookReceiverView = z.infer<typeof webhookReceiverSchema>;
 export const webhookStatusSchema = z
   .object({
     delivered: z.number().int(),
-    retries: z.number().int().meta({ description: 'Tries that failed and were or will be repeated.' }),
-    dead: z.number().int().meta({ description: 'Deliveries that were given up.' }),
+    retries: z.number().int().meta({ description: 'Failed attempts that were or will be retried.' }),
+    dead: z.number().int().meta({ description: 'Deliveries that failed permanently.' }),
     pending: z.number().int(),
     pendingBytes: z.number().int(),
-    spoolErrors: z.number().int().meta({ description: 'Writes to the spool that failed.' }),
-    spoolBytes: z.number().int().meta({ description: 'Bytes of the spool on disk.' }),
+    spoolErrors: z.number().int().meta({ description: 'Failed writes to the spool.' }),
+    spoolBytes: z.number().int().meta({ description: 'Size of the spool on disk, in bytes.' }),
     receivers: z.array(webhookReceiverSchema),
   })
-  .meta({ description: 'Webhooks of one node; counts are since its start.' });
+  .meta({ description: 'Webhooks of one node; counts since its start.' });
 export type WebhookStatus = z.infer<typeof webhookStatusSchema>;
 
-const nodeSchema = z.string().meta({ description: 'Node that has it.' });
+const nodeSchema = z.string().meta({ description: 'Node that stores it.' });
 export const nodeWebhookStatusSchema = webhookStatusSchema
   .extend({ node: nodeSchema })
-  .meta({ id: 'WebhookStatus', description: 'Webhooks of one node; counts are since its start.' });
+  .meta({ id: 'WebhookStatus', description: 'Webhooks of one node; counts since its start.' });
 export type NodeWebhookStatus = z.infer<typeof nodeWebhookStatusSchema>;
 
 export const deadLetterSchema = z
@@ -46,12 +46,12 @@ export const deadLetterSchema = z
     attempts: z.number().int(),
     event: roomEventSchema,
   })
-  .meta({ description: 'A delivery that was given up.' });
+  .meta({ description: 'A delivery that failed permanently.' });
 export type DeadLetterView = z.infer<typeof deadLetterSchema>;
 
 export const nodeDeadLetterSchema = deadLetterSchema
   .extend({ node: nodeSchema })
-  .meta({ id: 'DeadLetter', description: 'A delivery that was given up.' });
+  .meta({ id: 'DeadLetter', description: 'A delivery that failed permanently.' });
 export type NodeDeadLetter = z.infer<typeof nodeDeadLetterSchema>;
 
 export const replaySchema = z
@@ -61,20 +61,20 @@ export const replaySchema = z
   })
   .meta({
     id: 'WebhookReplay',
-    description: 'Which dead letters are sent again: those that match everything given; without anything, all.',
+    description: 'Selects dead letters to deliver again: those that match all fields; an empty object selects all.',
   });
 export type WebhookReplay = z.infer<typeof replaySchema>;
 
-/** Of this node. */
+/** Webhooks of this node. */
 export interface LocalWebhookService {
   status(): WebhookStatus;
   /** The newest `limit`, newest first. */
   deadLetters(filter: WebhookReplay, limit: number): DeadLetterView[];
-  /** @returns how many are sent again. */
+  /** @returns the number of deliveries that are retried */
   replay(filter: WebhookReplay): number;
 }
 
-/** Of all connected nodes and this one. `incomplete` names those that did not answer. */
+/** Webhooks of this node and all connected nodes. `incomplete` lists nodes that did not respond. */
 export interface WebhookAdmin {
   status(): Promise<{ nodes: NodeWebhookStatus[]; incomplete: string[] }>;
   deadLetters(filter: WebhookReplay, limit: number): Promise<{ letters: NodeDeadLetter[]; incomplete: string[] }>;

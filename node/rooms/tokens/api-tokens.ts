@@ -1,17 +1,17 @@
-// Tokens of the REST API: which of several a given one is, in constant time, and how often a client may guess.
+// API tokens: finds the token that matches a request in constant time, and limits failed attempts per client.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../common/errors.ts';
 import { networkOf, RateLimit } from '../../common/rate-limit.ts';
 
-/** Who may call the REST API. `read` may only look. */
+/** A credential of the REST API. Scope `read` allows reading only. */
 export type ApiToken = { name: string; token: string; scope: 'admin' | 'read' };
 
 type Entry = { token: ApiToken; hash: Buffer };
 
-/** Wrong tokens of one client that are answered as such at once, and as many a minute from then on. */
+/** Burst of failed attempts allowed per client, and their refill per minute. */
 const maxFailures = 20;
 
-/** The tokens in force, hashed once for each list. */
+/** The effective tokens, hashed once per list. */
 export class ApiTokens {
   readonly #tokens: () => readonly ApiToken[];
   readonly #failures: RateLimit;
@@ -24,9 +24,9 @@ export class ApiTokens {
   }
 
   /**
-   * As find(), for a client that may be wrong only so often. A right token always passes, or whoever guesses would lock out others at
-   * the same address.
-   * @param address its IP address
+   * Like find(), but limits failed attempts. A correct token always passes: otherwise a client that guesses could lock out others at the
+   * same address.
+   * @param address IP address of the client
    * @throws ServiceError `invalid_token`, `too_many_requests`
    */
   authenticate(given: string, address: string): ApiToken {
@@ -35,7 +35,7 @@ export class ApiTokens {
     throw this.refusal(address, 'Invalid token');
   }
 
-  /** What a client is answered that did not show a right token. */
+  /** The error for a request without a correct token. */
   refusal(address: string, sentence: string): ServiceError {
     const wait = this.#failures.take(networkOf(address));
     if (wait > 0) return new ServiceError('too_many_requests', 'Too many requests with a wrong token', { retryAfter: wait });
@@ -43,15 +43,15 @@ export class ApiTokens {
   }
 
   /**
-   * The token that equals the given text. Both sides are hashed, so that lengths do not show, and every token is
-   * compared, so that its place in the list does not.
+   * The token that equals the given text. Both sides are hashed, so that timing does not reveal lengths. Every token is compared, so that
+   * timing does not reveal its position in the list.
    */
   find(given: string): ApiToken | undefined {
     const hash = sha256(given);
     return this.#first((entry) => timingSafeEqual(entry.hash, hash));
   }
 
-  /** As find(), by a code of 32 bytes that was made with the token. */
+  /** Like find(), by a 32-byte code that was computed with the token. */
   findBy(code: Uint8Array, make: (token: string) => Uint8Array): ApiToken | undefined {
     return this.#first(({ token }) => timingSafeEqual(make(token.token), code));
   }
@@ -69,7 +69,7 @@ export class ApiTokens {
     const source = this.#tokens();
     if (source !== this.#source) {
       this.#source = source;
-      // Config refuses an empty token, and so do we.
+      // The configuration rejects empty tokens; this is the second check.
       this.#entries = source.filter(({ token }) => token !== '').map((token) => ({ token, hash: sha256(token.token) }));
     }
     return this.#entries;

@@ -1,4 +1,4 @@
-// Tokens of peers: who may enter a room as whom.
+// Peer tokens: JWTs that authorize a peer to join a room.
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import { isValidId } from '../ids.ts';
@@ -19,17 +19,17 @@ export class PeerTokens {
     this.#keys = new SigningKeys('peer', secrets);
   }
 
-  /** Takes other secrets from now on. */
+  /** Replaces the secrets. */
   replace(secrets: readonly string[]): void {
     this.#keys.replace(secrets);
   }
 
-  /** A token for the peer, good for `lifetime` seconds on every node with the same secret. */
+  /** A token for the peer, valid for `lifetime` seconds on every node with the same secret. */
   sign({ roomId, peerId }: { roomId: string; peerId: string }, lifetime: number = peerTokenTtl): Promise<string> {
     return this.#keys.sign({ room: roomId, peer: peerId }, lifetime);
   }
 
-  /** What a good token says; undefined for every other text. `expiresAt` in milliseconds since 1970. */
+  /** The claims of a valid token, else undefined. `expiresAt` in milliseconds since 1970. */
   async verify(token: string): Promise<PeerClaims | undefined> {
     try {
       const { room, peer, exp } = claimsSchema.parse(await this.#keys.verify(token));
@@ -41,8 +41,8 @@ export class PeerTokens {
 }
 
 /**
- * The room that a token names, unproven: enough to find the node that owns the room, which verifies it. Without a common
- * SVC_SECRET_KEY_BASE no other node can.
+ * The room of a token, without verification: used to find the owning node, which verifies the token. No other node can verify it without a
+ * common SVC_SECRET_KEY_BASE.
  */
 export function unverifiedRoomId(token: string): string | undefined {
   try {

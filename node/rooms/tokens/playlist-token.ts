@@ -1,4 +1,4 @@
-// Playlists that carry a viewer's token: players that cannot send headers take it from the addresses in them.
+// Playlist tokens: adds the viewer's token to every URI, for players that cannot send headers.
 
 /** The playlist with the token in every URI (RFC 8216bis, section 4.1): lines without `#`, and attributes URI. */
 export function withToken(playlist: string, token: string): string {

@@ -1,10 +1,10 @@
-// JSON Web Tokens (RFC 7519) of one purpose, signed with HS256 by keys that HKDF (RFC 5869) makes of the secret key base.
+// Signing keys: JSON Web Tokens (RFC 7519) of one purpose, signed with HS256 by keys derived from the secret key base with HKDF (RFC 5869).
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 
 type Key = { id: string; secret: Uint8Array };
 
-/** Signs with the first secret, verifies with all. A secret is one of SVC_SECRET_KEY_BASE, for one purpose, e.g. `peer`. */
+/** Signs with the first secret, verifies with all. Each secret of SVC_SECRET_KEY_BASE gives one key per purpose, for example `peer`. */
 export class SigningKeys {
   readonly #purpose: string;
   #keys: Key[] = [];
@@ -14,13 +14,13 @@ export class SigningKeys {
     this.replace(secrets);
   }
 
-  /** Takes other secrets from now on; without any, one that nobody else has. */
+  /** Replaces the secrets; an empty list keeps the current keys, or initially creates a random one. */
   replace(secrets: readonly string[]): void {
     const sources = secrets.length > 0 ? secrets : this.#keys.length > 0 ? undefined : [randomBytes(48).toString('base64')];
     if (sources) this.#keys = sources.map((secret) => deriveKey(secret, this.#purpose));
   }
 
-  /** A token that says this, good for `lifetime` seconds on every node with the same secret. */
+  /** A token with these claims, valid for `lifetime` seconds on every node with the same secret. */
   async sign(claims: Record<string, string>, lifetime: number): Promise<string> {
     const key = this.#keys[0];
     if (!key) throw new Error('no signing key');
@@ -33,7 +33,7 @@ export class SigningKeys {
       .sign(key.secret);
   }
 
-  /** What a good token says. @throws Error for every other text */
+  /** The claims of a valid token. @throws Error for any other text */
   async verify(token: string): Promise<unknown> {
     const { payload } = await jwtVerify(token, ({ kid }) => this.#find(kid), { algorithms: ['HS256'], typ: this.#purpose });
     return payload;
@@ -46,7 +46,7 @@ export class SigningKeys {
   }
 }
 
-/** The key of one purpose and its public name (the start of its own hash). */
+/** The key of one purpose and its public id (the start of its hash). */
 export function deriveKey(secret: string, purpose: string): Key {
   const bytes = new Uint8Array(hkdfSync('sha256', secret, 'mediarooms', purpose, 32));
   return { id: createHash('sha256').update(bytes).digest('base64url').slice(0, 11), secret: bytes };

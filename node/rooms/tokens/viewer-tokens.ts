@@ -1,4 +1,4 @@
-// Tokens of viewers: whoever has one may play what a room streams and what was kept of its streams, until it expires.
+// Viewer tokens: authorize playback of the streams of a room, live and stored, until they expire.
 import { z } from 'zod';
 import { SigningKeys } from './signing-keys.ts';
 
@@ -6,19 +6,19 @@ import { SigningKeys } from './signing-keys.ts';
 export type ViewerClaims = { roomId: string; expiresAt: number };
 
 const claimsSchema = z.object({ room: z.string(), exp: z.number() });
-/** Tokens that are known to be good: a player shows its own several times a second. */
+/** Maximum number of cached valid tokens: a player sends its token several times per second. */
 const maxKnown = 10_000;
 
 export class ViewerTokens {
   readonly #keys: SigningKeys;
   readonly #known = new Map<string, ViewerClaims>();
 
-  /** SVC_SECRET_KEY_BASE: the first signs, all verify; without one, tokens are good on this node alone. */
+  /** SVC_SECRET_KEY_BASE: the first signs, all verify; without one, tokens are valid on this node only. */
   constructor(secrets: readonly string[]) {
     this.#keys = new SigningKeys('viewer', secrets);
   }
 
-  /** Takes other secrets from now on. */
+  /** Replaces the secrets. */
   replace(secrets: readonly string[]): void {
     this.#keys.replace(secrets);
     this.#known.clear();
@@ -29,7 +29,7 @@ export class ViewerTokens {
     return this.#keys.sign({ room: roomId }, lifetime);
   }
 
-  /** @returns undefined for everything but a good token */
+  /** @returns undefined if the token is not valid */
   async verify(token: string): Promise<ViewerClaims | undefined> {
     const claims = this.#known.get(token) ?? (await this.#read(token));
     return claims && claims.expiresAt > Date.now() ? claims : undefined;

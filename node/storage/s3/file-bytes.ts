@@ -1,8 +1,8 @@
-// Some bytes of an open file as a stream, which leaves the file open.
+// File bytes: a range of an open file as a stream that leaves the file open.
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 
-/** Bytes that are read at once. */
+/** Bytes per read. */
 const readAhead = 256 * 1024;
 
 export function readBytes(file: FileHandle, start: number, length: number): Readable {

@@ -1,4 +1,4 @@
-// Large files to S3 in parts: what a try that failed has put there already is not sent again, not even after a restart.
+// Multipart upload of large files. Parts of a failed attempt are reused, even after a restart.
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import {
@@ -12,10 +12,10 @@ import {
 import { readBytes } from './file-bytes.ts';
 import type { S3Connection } from './s3-connection.ts';
 
-/** Bytes of a part: S3 takes from 5 MiB and up to 10,000 parts. */
+/** Part size in bytes: S3 accepts 5 MiB and more, and up to 10,000 parts. */
 const smallestPart = 8 * 1024 * 1024;
 const maxParts = 9000;
-/** Pages of uploads and parts that are looked at. */
+/** Maximum pages of uploads and parts. */
 const maxPages = 50;
 
 type Part = { PartNumber: number; ETag: string };
@@ -25,7 +25,7 @@ export function partSizeOf(size: number): number {
   return Math.max(smallestPart, Math.ceil(size / maxParts));
 }
 
-/** @throws StorageError, or what the own disk throws */
+/** @throws StorageError, or an error of the local disk */
 export async function multipartUpload(connection: S3Connection, large: LargeFile): Promise<void> {
   const { key, file, size, contentType, signal, onSent } = large;
   const Bucket = connection.bucket;
@@ -54,12 +54,12 @@ export async function multipartUpload(connection: S3Connection, large: LargeFile
   await connection.call(
     (client, options) =>
       client.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId: uploadId, MultipartUpload: { Parts } }), options),
-    // Some put the parts together before they answer.
+    // Some servers assemble the parts before they respond.
     { signal, size },
   );
 }
 
-/** Ends what is being uploaded in parts below a name, so that nobody pays for it. */
+/** Aborts multipart uploads below a name, because incomplete parts are billed. */
 export async function abortUploads(connection: S3Connection, below: string, signal: AbortSignal): Promise<void> {
   for (const { key, uploadId } of await uploadsBelow(connection, connection.keyOf(below), signal))
     await abort(connection, key, uploadId, signal);
@@ -67,7 +67,7 @@ export async function abortUploads(connection: S3Connection, below: string, sign
 
 type Wanted = { file: FileHandle; size: number; partSize: number; contentType: string; signal: AbortSignal };
 
-/** An upload of this key that an earlier try left, with those of its parts that hold what the file holds, or a new one. */
+/** Resumes an upload of this key with those of its parts that match the file, or starts a new one. */
 async function takeUp(
   connection: S3Connection,
   Key: string,
@@ -81,7 +81,7 @@ async function takeUp(
     if (parts.length > 0 && parts.every(({ number, length }) => length === lengthOf(number))) {
       const whole = new Map<number, string>();
       for (const { number, length, etag } of parts) {
-        // A part that arrived in half may be listed in full. Where an ETag is no MD5 (encrypted with a key of the customer's), it is sent again.
+        // A truncated part may be listed as complete. If an ETag is not an MD5 (customer-managed encryption key), the part is sent again.
         const digest = await digestOf(file, (number - 1) * partSize, length);
         if (etag.replaceAll('"', '') === digest.toString('hex')) whole.set(number, etag);
       }
@@ -96,7 +96,7 @@ async function takeUp(
   return { uploadId: UploadId ?? '', parts: new Map() };
 }
 
-/** MD5, as S3 has it in Content-MD5 and in the ETag of a part. */
+/** MD5, as in Content-MD5 and in the ETag of a part. */
 async function digestOf(file: FileHandle, start: number, length: number): Promise<Buffer> {
   const hash = createHash('md5');
   for await (const chunk of readBytes(file, start, length)) hash.update(chunk as Buffer);
@@ -121,7 +121,7 @@ async function uploadsBelow(connection: S3Connection, Prefix: string, signal: Ab
       ...(answer.NextUploadIdMarker !== undefined && { UploadIdMarker: answer.NextUploadIdMarker }),
     };
   }
-  // Some take a prefix for no more than a hint.
+  // Some servers treat the prefix as a hint only.
   return found.filter(({ key }) => key.startsWith(Prefix));
 }
 

@@ -1,4 +1,4 @@
-// The node's own S3 storage: another one as soon as its configuration changes.
+// S3 store of the node: recreated when its configuration changes.
 import { isDeepStrictEqual } from 'node:util';
 import type { S3Target } from '../../rooms/shapes/component-options.ts';
 import { S3Store, type S3StoreOptions } from './s3-store.ts';
@@ -8,17 +8,17 @@ export class NodeS3Store {
   readonly #options: S3StoreOptions;
   #made: { place: S3Target; store: S3Store } | undefined;
 
-  /** `place`: as it is configured now. */
+  /** `place`: returns the current configuration. */
   constructor(place: () => S3Target | null, options: S3StoreOptions) {
     this.#place = place;
     this.#options = options;
   }
 
-  /** @returns undefined where none is configured. */
+  /** @returns undefined if no storage is configured. */
   current(): S3Store | undefined {
     const place = this.#place();
     if (place === null) return undefined;
-    // Calls under way end with what they began with; sockets that rest go by themselves.
+    // Requests in progress use the old store. Its idle sockets close automatically.
     if (!this.#made || !isDeepStrictEqual(this.#made.place, place)) this.#made = { place, store: new S3Store(place, this.#options) };
     return this.#made.store;
   }

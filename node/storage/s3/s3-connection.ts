@@ -1,14 +1,14 @@
-// The calls to one S3 storage: with its keys, each with a deadline, its errors as sentences.
+// S3 connection: requests to one S3 storage with its keys, timeouts, and readable errors.
 import { S3Client } from '@aws-sdk/client-s3';
 import { guardedAgents } from '../../common/guarded-agents.ts';
 import { Timer } from '../../common/timer.ts';
 import type { S3Target } from '../../rooms/shapes/component-options.ts';
 import { isConnectionReset, storageError } from './s3-errors.ts';
 
-/** Milliseconds to connect, and without a byte either way. */
+/** Milliseconds to connect, and without any transfer. */
 const connectTimeoutMs = 10_000;
 const idleTimeoutMs = 60_000;
-/** Milliseconds of a call without a body; one with a body may take longer by its size at this rate. */
+/** Milliseconds for a request without a body; a body adds time by its size at this rate. */
 const requestTimeoutMs = 60_000;
 const slowestBytesPerMillisecond = 16;
 
@@ -17,19 +17,19 @@ const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 export type CallOptions = {
   signal: AbortSignal;
-  /** Bytes of the body that goes with it. */
+  /** Bytes of the request body. */
   size?: number;
-  /** Milliseconds, in place of what the size gives. */
+  /** Timeout in milliseconds instead of the one by size. */
   deadline?: number;
-  /** It only reads: asked once more where the connection ends without an answer. */
+  /** A read-only request: repeated once if the connection closes without a response. */
   reads?: boolean;
 };
 
 export type ConnectionOptions = {
-  /** Milliseconds that a body may rest, e.g. because whoever reads it does. */
+  /** Milliseconds that a body may stall, for example because its reader is slow. */
   idle?: number;
   maxSockets?: number;
-  /** Whether it may be at a private address; left out: it may, since the node's own configuration names it. */
+  /** True if the storage may have a private address; default: true, because the configuration of the node names it. */
   allowPrivate?: () => boolean;
 };
 
@@ -44,15 +44,15 @@ export class S3Connection {
     const agent = { keepAlive: true, maxSockets: options.maxSockets ?? 50 };
     const agents = guardedAgents({ allowPrivate: options.allowPrivate ?? (() => true) }, agent);
     this.#client = new S3Client({
-      // S3's own default, which others take too.
+      // The default of S3, which other servers accept too.
       region: region ?? 'us-east-1',
       credentials: { accessKeyId, secretAccessKey },
       ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
-      // Bodies come from disk and cannot be read again: whoever calls tries again.
+      // Bodies are read from disk once, so the caller repeats the request.
       maxAttempts: 1,
-      // Without one it writes to the console.
+      // Without a logger it writes to the console.
       logger: silent,
-      // Checksums in trailers are Amazon's own; others refuse them.
+      // Checksums in trailers are specific to Amazon; other servers reject them.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
@@ -64,17 +64,17 @@ export class S3Connection {
     });
   }
 
-  /** The whole key of an object: the prefix as it was given, and this. */
+  /** The key of an object: the prefix, unchanged, and the name. */
   keyOf(name: string): string {
     return this.#prefix + name;
   }
 
-  /** @returns the name of an object with this key, without the prefix. */
+  /** @returns the name of the object with this key, without the prefix. */
   nameOf(key: string): string {
     return key.slice(this.#prefix.length);
   }
 
-  /** @throws StorageError, or what the own disk throws */
+  /** @throws StorageError, or an error of the local disk */
   async call<Answer>(
     run: (client: S3Client, options: { abortSignal: AbortSignal }) => Promise<Answer>,
     options: CallOptions,
@@ -82,12 +82,12 @@ export class S3Connection {
     const { signal, size = 0, deadline = requestTimeoutMs + size / slowestBytesPerMillisecond, reads = false } = options;
     signal.throwIfAborted();
     const late = new AbortController();
-    // AbortSignal.timeout() would stay until its time, however soon the answer is there.
+    // AbortSignal.timeout() would stay alive after an early response.
     const timer = new Timer(deadline, () => late.abort());
     const attempt = () => run(this.#client, { abortSignal: AbortSignal.any([signal, late.signal]) });
     try {
       return await attempt().catch((error: unknown) => {
-        // Kept connections are closed by the other side at any time, also while a call goes out.
+        // The server may close idle connections at any time, even while a request is sent.
         if (reads && isConnectionReset(error)) return attempt();
         throw error;
       });

@@ -1,7 +1,7 @@
-// What S3 says when it fails, as one sentence without keys, and whether the same call may succeed later.
+// S3 errors: converts errors of S3 to messages without keys, and classifies whether a retry may succeed.
 import { ForbiddenAddressError } from '../../common/guarded-agents.ts';
 
-/** `refused`: the same again would be refused again, unless somebody changes something there. `missing`: there is no such object. */
+/** `refused`: a retry fails too unless the configuration changes. `missing`: the object does not exist. */
 export type StorageErrorKind = 'refused' | 'missing' | 'failed';
 
 export class StorageError extends Error {
@@ -16,7 +16,7 @@ export class StorageError extends Error {
 
 type Raw = { name?: unknown; code?: unknown; syscall?: unknown; path?: unknown; $metadata?: { httpStatusCode?: unknown } };
 
-/** The last one is how versitygw says that nobody has this access key, with 404. */
+/** The last one is the code of versitygw for an unknown access key, with 404. */
 const badKeys = new Set([
   'AccessDenied',
   'InvalidAccessKeyId',
@@ -28,10 +28,10 @@ const badKeys = new Set([
 ]);
 const otherRegion = new Set(['PermanentRedirect', 'AuthorizationHeaderMalformed', 'IllegalLocationConstraintException']);
 const timeouts = new Set(['TimeoutError', 'AbortError', 'RequestTimeout', 'ETIMEDOUT', 'ESOCKETTIMEDOUT']);
-/** Statuses below 500 that pass. */
+/** Temporary errors with a status below 500. */
 const passing = new Set([408, 425, 429]);
 
-/** Anything that a call to S3 threw. What comes from the own disk stays as it is. */
+/** Converts any error of an S3 request. Errors of the local disk are returned unchanged. */
 export function storageError(error: unknown, bucket: string): unknown {
   if (error instanceof StorageError || isOwnDisk(error)) return error;
   if (error instanceof ForbiddenAddressError) return new StorageError('refused', error.message);
@@ -41,20 +41,20 @@ export function storageError(error: unknown, bucket: string): unknown {
     | string
     | undefined;
   if (word === 'NoSuchBucket') return new StorageError('refused', `S3 has no bucket ${bucket}`);
-  if (word !== undefined && badKeys.has(word)) return new StorageError('refused', `S3 refuses the keys (${word})`);
+  if (word !== undefined && badKeys.has(word)) return new StorageError('refused', `S3 rejected the access key (${word})`);
   if (word === 'NoSuchKey' || word === 'NotFound' || word === 'NoSuchUpload' || status === 404) {
     return new StorageError('missing', 'S3 has no such object');
   }
   if (word !== undefined && otherRegion.has(word)) return new StorageError('refused', `The bucket ${bucket} is in another region`);
-  // The SDK calls this a TimeoutError, which it is not.
-  if (isConnectionReset(error)) return new StorageError('failed', 'The connection to S3 was cut');
-  if (word !== undefined && timeouts.has(word)) return new StorageError('failed', 'S3 did not answer in time');
+  // The SDK reports this as a TimeoutError.
+  if (isConnectionReset(error)) return new StorageError('failed', 'The connection to S3 was lost');
+  if (word !== undefined && timeouts.has(word)) return new StorageError('failed', 'S3 did not respond in time');
   if (status === undefined) return new StorageError('failed', `S3 cannot be reached${word === undefined ? '' : ` (${word})`}`);
-  const sentence = `S3 answered ${status}${word === undefined ? '' : ` (${word})`}`;
+  const sentence = `S3 responded with ${status}${word === undefined ? '' : ` (${word})`}`;
   return new StorageError(status >= 300 && status < 500 && !passing.has(status) ? 'refused' : 'failed', sentence);
 }
 
-/** Whether the connection ended before an answer had begun: what was asked may have been done or not. */
+/** True if the connection closed before a response: the request may have been executed or not. */
 export function isConnectionReset(error: unknown): boolean {
   const { code, $metadata } = (error ?? {}) as Raw;
   return (code === 'ECONNRESET' || code === 'EPIPE') && $metadata?.httpStatusCode === undefined;

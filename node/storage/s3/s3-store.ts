@@ -1,4 +1,4 @@
-// Objects in one S3 storage, by name below its prefix: put from disk, read, listed, removed.
+// S3 store: uploads, reads, lists and deletes objects below the prefix of one S3 storage.
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, Readable } from 'node:stream';
 import {
@@ -16,20 +16,20 @@ import { abortUploads, multipartUpload, partSizeOf } from './multipart.ts';
 import { type ConnectionOptions, S3Connection } from './s3-connection.ts';
 import { StorageError } from './s3-errors.ts';
 
-/** `name`: without the prefix of the place. `modified`: milliseconds since 1970. */
+/** `name`: without the prefix of the storage. `modified`: milliseconds since 1970. */
 export type StoredObject = { name: string; size: number; modified: number; etag: string };
 
-/** Objects that are removed by one call, as many as S3 takes. */
+/** Objects deleted per request, the maximum of S3. */
 const removedAtOnce = 1000;
-/** Calls at once where objects are removed one by one. */
+/** Concurrent requests if objects are deleted one by one. */
 const singleRemovals = 8;
-/** Pages of a thousand objects that are listed. */
+/** Maximum pages of a thousand listed objects. */
 const maxPages = 200;
 
-/** `onSent` hears of bytes that arrived. */
+/** `onSent` is called with the number of uploaded bytes. */
 export type S3StoreOptions = ConnectionOptions & { onSent?: (bytes: number) => void };
 
-/** All fail with StorageError, or with what the own disk throws. */
+/** All methods fail with StorageError, or with an error of the local disk. */
 export class S3Store {
   readonly #connection: S3Connection;
   readonly #onSent: (bytes: number) => void;
@@ -39,7 +39,7 @@ export class S3Store {
     this.#onSent = options.onSent ?? (() => {});
   }
 
-  /** Puts a file as it is now, in parts where it is large. @returns its size */
+  /** Uploads a file in its current state, in parts if it is large. @returns its size */
   async putFile(name: string, path: string, signal: AbortSignal): Promise<number> {
     const file = await open(path, 'r');
     try {
@@ -53,7 +53,7 @@ export class S3Store {
     }
   }
 
-  /** Puts some bytes of a file. */
+  /** Uploads a range of a file. */
   async putPart(name: string, path: string, range: { start: number; length: number }, signal: AbortSignal): Promise<void> {
     const file = await open(path, 'r');
     try {
@@ -73,7 +73,7 @@ export class S3Store {
     this.#onSent(body.length);
   }
 
-  /** @returns undefined where there is none. */
+  /** @returns undefined if it does not exist. */
   async look(name: string, signal: AbortSignal, deadline?: number): Promise<StoredObject | undefined> {
     try {
       const { ContentLength, LastModified, ETag } = await this.#connection.call(
@@ -87,18 +87,21 @@ export class S3Store {
     }
   }
 
-  /** Bytes of an object, until `signal` ends them. Whoever gets it reads it to its end or destroys it. `deadline`: milliseconds until it begins. */
+  /**
+   * Reads a range of an object until `signal` is aborted. The caller must read the stream to its end or destroy it. `deadline`: timeout of
+   * the first byte in milliseconds.
+   */
   async read(name: string, range: { start: number; end: number } | undefined, signal: AbortSignal, deadline: number): Promise<Readable> {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const { Body } = await this.#connection.call(
       (client, options) => client.send(new GetObjectCommand({ ...this.#address(name), ...(Range !== undefined && { Range }) }), options),
       { signal, deadline, reads: true },
     );
-    if (!(Body instanceof Readable)) throw new StorageError('failed', 'S3 answered without a body');
+    if (!(Body instanceof Readable)) throw new StorageError('failed', 'S3 responded without a body');
     return addAbortSignal(signal, Body);
   }
 
-  /** All objects whose names begin so, at most 200,000, by name. */
+  /** Objects whose names have this prefix, at most 200,000, sorted by name. */
   async list(below: string, signal: AbortSignal, deadline?: number): Promise<StoredObject[]> {
     const found: StoredObject[] = [];
     for await (const { Contents = [] } of this.#pages(below, undefined, signal, deadline)) {
@@ -110,7 +113,7 @@ export class S3Store {
     return found;
   }
 
-  /** The folders right below the prefix of the place. */
+  /** Top-level folders below the prefix of the storage. */
   async folders(signal: AbortSignal, deadline: number): Promise<string[]> {
     const found: string[] = [];
     for await (const { CommonPrefixes = [] } of this.#pages('', '/', signal, deadline)) {
@@ -125,14 +128,14 @@ export class S3Store {
       try {
         await this.#removeTogether(some, signal);
       } catch (error) {
-        // Not every S3 has this call, or takes its checksum.
+        // Not every server supports this request or its checksum.
         if (!(error instanceof StorageError) || error.fault !== 'refused') throw error;
         await this.#removeSingly(some, signal);
       }
     }
   }
 
-  /** Ends what is being uploaded in parts below a name. */
+  /** Aborts multipart uploads below a name. */
   abortUploads(below: string, signal: AbortSignal): Promise<void> {
     return abortUploads(this.#connection, below, signal);
   }
@@ -189,7 +192,7 @@ export class S3Store {
       { signal },
     );
     const error = Errors.find(({ Code }) => Code !== 'NoSuchKey');
-    if (error) throw new StorageError('failed', 'S3 did not remove all objects');
+    if (error) throw new StorageError('failed', 'S3 did not delete all objects');
   }
 
   async #removeSingly(names: readonly string[], signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-// The node's own S3 storage as its configuration says it, as a place to upload to.
+// S3 target of the node: its configured storage as an upload target.
 import type { S3Target } from '../../rooms/shapes/component-options.ts';
 
 type Configured = { [Name in keyof S3Target]-?: undefined extends S3Target[Name] ? string | null : string };

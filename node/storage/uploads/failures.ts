@@ -1,11 +1,14 @@
-// The failures of one upload in a row: how long to wait, what they are called, and whether the storage refuses it for good.
+// Upload failures: counts consecutive failures of one upload and decides about delay, message, and rejection by the storage.
 import { StorageError } from '../s3/s3-errors.ts';
 import { retryDelay, type UploadSettings } from './settings.ts';
 
-/** The storage may answer otherwise once: a second refusal in a row is one that somebody must mend. */
+/** A single rejection may be temporary. The second one in a row needs a change by the operator. */
 const refusalsForGood = 2;
 
-/** `delay`: milliseconds until the next try. `isNews`: the last failure had another sentence. `toShow`: whoever looks at the component is to know. */
+/**
+ * `delay`: milliseconds until the next attempt. `isNews`: the message differs from the last one. `toShow`: the component reports the
+ * problem.
+ */
 export type Failure = { problem: string; delay: number; isNews: boolean; isRefused: boolean; toShow: boolean };
 
 export class Failures {
@@ -23,7 +26,7 @@ export class Failures {
     return this.#count;
   }
 
-  /** `now`: milliseconds of a clock that only goes on. */
+  /** `now`: monotonic clock in milliseconds. */
   add(error: unknown, now: number): Failure {
     this.#count += 1;
     this.#since ??= now;
@@ -32,7 +35,7 @@ export class Failures {
     const isNews = problem !== this.#problem;
     this.#problem = problem;
     const isRefused = this.#refusals >= refusalsForGood;
-    // However long the way to the storage was broken before: the second refusal comes soon after the first.
+    // After a first rejection the delay is short, even after a long outage of the storage.
     const delay = retryDelay(this.#refusals === 1 ? 1 : this.#count, this.#settings, Math.random());
     return { problem, delay, isNews, isRefused, toShow: isRefused || now - this.#since >= this.#settings.problemAfter };
   }

@@ -1,4 +1,4 @@
-// One folder on its way to S3: pieces of files that grow, whole files, at the end all that is missing; again after each failure.
+// Folder upload: uploads chunks of growing files, then whole files, finally all missing ones, with retries.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../common/log.ts';
@@ -32,50 +32,50 @@ export type FolderUploadOptions = {
   job: Job;
   /** Absolute path. */
   folder: string;
-  /** Whether an earlier process has begun it. */
+  /** True if a previous process started it. */
   resumed: boolean;
-  /** The storage as it is now. @throws StorageError where the node has none any more */
+  /** The current storage. @throws StorageError if the node has none any more */
   store: () => S3Store;
   slots: Semaphore;
   settings: UploadSettings;
-  /** The job has changed: it is to be on disk. */
+  /** The job changed and must be written to disk. */
   save: (folder: string) => Promise<void>;
   onFailure: () => void;
-  /** As in UploadPlan. */
+  /** See UploadPlan. */
   onProblem: (problem: string | null) => void;
-  /** The storage refuses it for good, unless somebody mends something; called at most once for a job. It is tried again all the same. */
+  /** The storage rejects the upload until the operator changes something; called at most once per job. Attempts continue anyway. */
   onRefused: (problem: string) => void;
-  /** It is over, and said in its report; called at most once. */
+  /** The upload has ended and its report is updated; called at most once. */
   onOver: (outcome: Outcome) => void;
 };
 
 type Whole = { dueAt: number };
 type Growing = { sent: number; dueAt: number };
 type Version = { size: number; mtimeMs: number };
-/** `run` says whether the storage took something. */
+/** `run` returns true if data was uploaded. */
 type Step = { dueAt: number; run: () => Promise<boolean> };
 
-/** Bytes of a piece, at most. */
+/** Maximum bytes of a chunk. */
 const chunkSize = 8 * 1024 * 1024;
-/** Files whose content changes while their size may stay. */
+/** Files whose content may change while the size stays the same. */
 const isChanging = (file: string) => file === renderedName || /\.(json|m3u8)$/.test(file);
 
 export class FolderUpload implements Upload {
   readonly #options: FolderUploadOptions;
   readonly #whole = new Map<string, Whole>();
   readonly #growing = new Map<string, Growing>();
-  /** As they were when they arrived. */
+  /** Size and time of uploaded versions. */
   readonly #up = new Map<string, Version>();
   readonly #chunked = new Set<string>();
   readonly #stop = new AbortController();
-  /** Of what is being sent. */
+  /** Aborts the current transfer. */
   #current = new AbortController();
   #folder: string;
   readonly #failures: Failures;
   #toldProblem: string | null = null;
   #marked: string | undefined;
   #claimed = false;
-  /** Files have come, or changed, since it was looked what is missing. */
+  /** Files were added or changed after the last check for missing files. */
   #more = false;
   #wake: (() => void) | undefined;
   readonly #over: Promise<void>;
@@ -87,7 +87,7 @@ export class FolderUpload implements Upload {
     this.#over = this.#run();
   }
 
-  /** Whether it gets on, as far as is known. */
+  /** True if the last attempt succeeded. */
   get retryable(): boolean {
     return this.#failures.count === 0;
   }
@@ -122,7 +122,7 @@ export class FolderUpload implements Upload {
     this.#wake?.();
   }
 
-  /** After finish(): there is one more file, or another. It is not over, nor said to be, before that is up as well. @throws Error where the disk refuses */
+  /** After finish(): a file was added or changed. The upload ends only after it is uploaded too. @throws Error of the disk */
   async more(): Promise<void> {
     this.#more = true;
     await updateReportFile(this.#folder, markUploadPending);
@@ -139,7 +139,7 @@ export class FolderUpload implements Upload {
     this.#wake?.();
   }
 
-  /** Ends the work on it; it stays to be done. */
+  /** Stops. The job stays on disk for the next process. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#current.abort();
@@ -169,7 +169,7 @@ export class FolderUpload implements Upload {
     }
   }
 
-  /** Before anything else is there, since others may share the bucket of the node. */
+  /** The marker must be the first object, because the bucket of the node may be shared. */
   async #claim(): Promise<void> {
     const { job, slots, store } = this.#options;
     if (this.#claimed || job.discarded || job.place !== null) return;
@@ -177,7 +177,7 @@ export class FolderUpload implements Upload {
     this.#claimed = true;
   }
 
-  /** What is to be done next, and when at the earliest. */
+  /** The next step and its earliest time. */
   #next(): Step | undefined {
     const { job } = this.#options;
     if (job.discarded) return { dueAt: 0, run: () => this.#remove() };
@@ -189,7 +189,7 @@ export class FolderUpload implements Upload {
     return steps.reduce<Step | undefined>((first, step) => (first && first.dueAt <= step.dueAt ? first : step), undefined);
   }
 
-  /** Until there may be something to do. `evenSo`: new files do not end it. */
+  /** Waits until a step may be due. `evenSo`: new files do not end the wait. */
   async #rest(time: number, evenSo = false): Promise<void> {
     if (this.#stop.signal.aborted) return;
     const before = this.#options.job.discarded;
@@ -206,14 +206,14 @@ export class FolderUpload implements Upload {
 
   async #putDue(file: string): Promise<boolean> {
     const due = this.#whole.get(file);
-    // What changes from now on is sent again.
+    // Later changes must be uploaded again.
     this.#whole.delete(file);
     try {
       await this.#put(file);
       await this.#dropChunks(file);
       return true;
     } catch (error) {
-      // It is no longer wanted.
+      // The file was deleted.
       if (isMissing(error)) return false;
       if (due && !this.#whole.has(file)) this.#whole.set(file, due);
       throw error;
@@ -234,7 +234,7 @@ export class FolderUpload implements Upload {
     const size = await stat(path).then(
       (found) => found.size,
       (error: unknown) => {
-        // It comes with its first frame.
+        // The file appears with its first frame.
         if (isMissing(error)) return 0;
         throw error;
       },
@@ -250,7 +250,7 @@ export class FolderUpload implements Upload {
     return length > 0;
   }
 
-  /** The whole file is there. What cannot be removed now is so at the end. */
+  /** The whole file is uploaded. Chunks that cannot be deleted now are deleted at the end. */
   async #dropChunks(file: string): Promise<void> {
     const { job, slots, store } = this.#options;
     if (!this.#chunked.delete(file)) return;
@@ -259,13 +259,13 @@ export class FolderUpload implements Upload {
     await slots.use(() => store().remove(names, signal));
   }
 
-  /** Everything that is missing, the report last. */
+  /** Uploads all missing files, the report last. */
   async #complete(): Promise<boolean> {
     const { job, slots, store, resumed, onOver, log } = this.#options;
     const { signal } = this.#current;
     if (this.#marked === undefined) await this.#mark({ state: 'pending' });
     this.#more = false;
-    // Before its files: whatever it speaks of is among them.
+    // Read before the files are listed, so that they include all files of the report.
     const report = await readReportFile(this.#folder);
     const files = await this.#files();
     const there = new Map((await store().list(`${job.id}/`, signal)).map(({ name, size }) => [name, size]));
@@ -273,7 +273,7 @@ export class FolderUpload implements Upload {
       if (file === reportName) continue;
       const up = this.#up.get(file);
       if (up && up.size === version.size && up.mtimeMs === version.mtimeMs) continue;
-      // By an earlier process.
+      // Uploaded by a previous process.
       if (resumed && !isChanging(file) && there.get(`${job.id}/${file}`) === version.size) continue;
       await this.#put(file);
     }
@@ -300,10 +300,10 @@ export class FolderUpload implements Upload {
     await updateReportFile(this.#folder, (now) => (this.#more ? now : { ...now, upload }));
   }
 
-  /** By name, in order; the folder has no other folders. @throws StorageError where the folder is gone */
+  /** Files by name, sorted; the folder has no subfolders. @throws StorageError if the folder does not exist any more */
   async #files(): Promise<Map<string, Version>> {
     const names = await readdir(this.#folder).catch((error: unknown) => {
-      throw isMissing(error) ? new StorageError('missing', 'Its files are gone') : error;
+      throw isMissing(error) ? new StorageError('missing', 'Its files were deleted') : error;
     });
     const files = new Map<string, Version>();
     for (const name of names.filter((each) => fileNameSchema.safeParse(each).success).sort()) {
@@ -318,30 +318,30 @@ export class FolderUpload implements Upload {
     const { signal } = this.#current;
     await store().abortUploads(`${job.id}/`, signal);
     const names = (await store().list(`${job.id}/`, signal)).map(({ name }) => name);
-    // What was told to be in a storage that is not the node's belongs to whoever was told.
+    // Reported files in a storage other than that of the node belong to its owner.
     const own = job.told && job.place !== null ? names.filter((name) => name === `${job.id}/${renderedName}`) : names;
     await slots.use(() => store().remove(job.place === null ? [...own, markerOf(job.id)] : own, signal));
-    log.info({ recording: job.id, objects: own.length }, 'what was uploaded is removed');
+    log.info({ recording: job.id, objects: own.length }, 'deleted uploaded files');
     this.#stop.abort();
     onOver('discarded');
     return true;
   }
 
-  /** @returns whether it is over */
+  /** @returns true if the upload has ended */
   async #giveUp(error: unknown, reason: string): Promise<boolean> {
     const { job, settings, onOver, log, store } = this.#options;
     if (job.finishedAt === null) return false;
     const age = Date.now() - job.finishedAt;
-    const gone = error instanceof StorageError && error.message === 'Its files are gone';
+    const gone = error instanceof StorageError && error.message === 'Its files were deleted';
     if (!gone && age < settings.maxAge) return false;
-    log.error({ recording: job.id, reason, failures: this.#failures.count, discarded: job.discarded }, 'an upload is given up');
+    log.error({ recording: job.id, reason, failures: this.#failures.count, discarded: job.discarded }, 'upload failed permanently');
     this.#stop.abort();
     if (job.discarded) {
       onOver('discarded');
       return true;
     }
     await this.#mark({ state: 'failed', time: new Date().toISOString(), problem: reason });
-    // Nobody is to pay for what will never be whole.
+    // Incomplete multipart uploads are billed.
     const brief = AbortSignal.timeout(settings.maxDelay);
     await Promise.resolve()
       .then(() => store().abortUploads(`${job.id}/`, brief))
@@ -366,17 +366,17 @@ export class FolderUpload implements Upload {
     onFailure();
     if (toShow) this.#show(problem);
     const facts = { recording: job.id, problem, failures: this.#failures.count, delay: Math.round(delay) };
-    if (isNews) log.warn(facts, 'an upload failed, tried again later');
-    else log.debug(facts, 'an upload failed again');
+    if (isNews) log.warn(facts, 'upload failed, will retry');
+    else log.debug(facts, 'upload failed again');
     if (job.finishedAt !== null) await this.#mark({ state: 'pending', problem });
     if (!isRefused || job.refused || job.discarded) return;
-    // Told before it is remembered: twice, with the same id, rather than never.
+    // Reported before it is saved: rather twice with the same id than never.
     onRefused(problem);
     job.refused = true;
     this.#save();
   }
 
-  /** Says in the report how it stands. The report is nobody else's after finish(). */
+  /** Writes the upload state to the report. After finish() no other code writes the report. */
   async #mark(upload: UploadState): Promise<void> {
     const text = `${upload.state} ${upload.problem ?? ''}`;
     if (text === this.#marked || this.#options.job.discarded) return;
@@ -384,13 +384,13 @@ export class FolderUpload implements Upload {
       await writeUploadState(this.#folder, upload);
       this.#marked = text;
     } catch (error) {
-      this.#options.log.warn({ err: error, recording: this.#options.job.id }, 'the report of an upload cannot be written');
+      this.#options.log.warn({ err: error, recording: this.#options.job.id }, 'could not write report of upload');
     }
   }
 
   #save(): void {
     const { log, job, save } = this.#options;
-    save(this.#folder).catch((error: unknown) => log.error({ err: error, recording: job.id }, 'an upload cannot be remembered on disk'));
+    save(this.#folder).catch((error: unknown) => log.error({ err: error, recording: job.id }, 'could not write upload job'));
   }
 }
 

@@ -1,4 +1,4 @@
-// What is to be uploaded, on disk, so that it goes on after a restart: one file per folder, with the keys of its storage in it.
+// Upload jobs on disk, so that uploads continue after a restart: one file per folder, including the keys of its storage.
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,31 +16,31 @@ export const jobSchema = z.strictObject({
   incarnation: z.string().max(256),
   componentId: z.string().max(256),
   webhookUrl: z.string().max(4096).nullable(),
-  // A prefix that is not taken any more leaves no upload behind.
+  // Tolerates prefixes that are not valid any more, so that no upload is lost.
   place: s3TargetSchema.extend({ pathPrefix: z.string().max(512).optional() }).nullable(),
-  /** Names below the resources directory. */
+  /** Path segments below the resources directory. */
   folder: z.array(plainName).min(1).max(8),
-  /** The process that works on it. */
+  /** The process that owns the job. */
   owner: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
-  /** When its files were as they are to be; null before. */
+  /** When its files were complete; null before. */
   finishedAt: time.nullable(),
-  /** Nothing of it is to be kept in S3. */
+  /** All its objects in S3 must be deleted. */
   discarded: z.boolean(),
-  /** Its end was told before; since then files have come. */
+  /** Its end was reported before; files were added since. */
   told: z.literal(true).optional(),
-  /** It was told that the storage refuses it. */
+  /** The rejection by the storage was reported. */
   refused: z.literal(true).optional(),
 });
 export type Job = z.infer<typeof jobSchema>;
 
-/** Milliseconds between two signs of life of a process, and after which it counts as gone. */
+/** Heartbeat interval of a process in milliseconds, and timeout after which it counts as lost. */
 const signInterval = 2000;
 const goneAfter = 10_000;
-/** Signs of life of processes that are long gone. */
+/** Age after which heartbeats of lost processes are deleted. */
 const oldSign = 24 * 3600_000;
 
 export class JobFiles {
-  /** Of this process alone. */
+  /** Unique per process. */
   readonly owner = randomBytes(9).toString('base64url');
   readonly #folder: string;
   readonly #kept: string;
@@ -51,7 +51,7 @@ export class JobFiles {
     this.#kept = join(this.#folder, 'kept');
   }
 
-  /** @throws Error where the disk refuses */
+  /** @throws Error of the disk */
   async save(job: Job): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await this.heartbeat();
@@ -70,7 +70,7 @@ export class JobFiles {
     await rm(this.#path(id), { force: true });
   }
 
-  /** Remembers the storage of one that is over, with its keys, as long as its folder is there. @throws Error where the disk refuses */
+  /** Keeps the storage and keys of a finished upload while its folder exists. @throws Error of the disk */
   async keep(job: Job): Promise<void> {
     await mkdir(this.#kept, { recursive: true, mode: 0o700 });
     const temporary = join(this.#kept, `.${job.id}.${this.owner}`);
@@ -83,17 +83,17 @@ export class JobFiles {
     return job === 'unreadable' ? undefined : job;
   }
 
-  /** Forgets what is remembered of folders that are gone. `isThere`: by the id. */
+  /** Deletes kept jobs of deleted folders. `isThere`: true if the folder of the id exists. */
   async forget(isThere: (id: string) => Promise<boolean>): Promise<void> {
     for (const name of await readdir(this.#kept).catch(() => [])) {
       const path = join(this.#kept, name);
-      // Written just now, or half.
+      // Temporary files may be just being written.
       const goes = name.startsWith('.') ? await isOlder(path, goneAfter) : !(await isThere(name.slice(0, -'.json'.length)));
       if (goes) await rm(path, { force: true });
     }
   }
 
-  /** Says that this process is there, as far as it has not just said so. */
+  /** Writes the heartbeat, unless one was written just before. */
   async heartbeat(): Promise<void> {
     if (performance.now() - this.#signedAt < signInterval) return;
     this.#signedAt = performance.now();
@@ -102,12 +102,12 @@ export class JobFiles {
     await utimes(path, now, now).catch(() => writeFile(path, '', { mode: 0o600 }));
   }
 
-  /** What this process worked on is free for others. */
+  /** Releases the jobs of this process for other processes. */
   async leave(): Promise<void> {
     await rm(this.#sign(this.owner), { force: true });
   }
 
-  /** Jobs of processes that are gone. `unreadable`: files that are none of ours. */
+  /** Jobs of lost processes. `unreadable`: files with invalid content. */
   async abandoned(): Promise<{ jobs: Job[]; unreadable: string[] }> {
     const names: string[] = await readdir(this.#folder).catch(() => []);
     const alive = await this.#alive(names);
@@ -122,10 +122,10 @@ export class JobFiles {
     return { jobs, unreadable };
   }
 
-  /** Makes a job of a process that is gone this one's. @returns undefined where another was faster */
+  /** Takes over a job of a lost process. @returns undefined if another process was faster */
   async claim(id: string): Promise<Job | undefined> {
     const held = join(this.#folder, `.claim-${id}.${this.owner}`);
-    // One of those who try gets it.
+    // Exactly one of the competing processes succeeds.
     const got = await rename(this.#path(id), held).then(
       () => true,
       () => false,
@@ -143,7 +143,7 @@ export class JobFiles {
     return mine;
   }
 
-  /** Puts back what a process held that ended meanwhile, and clears its traces. */
+  /** Returns jobs that a lost process was claiming, and deletes its temporary files. */
   async tidy(): Promise<void> {
     const names: string[] = await readdir(this.#folder).catch(() => []);
     const alive = await this.#alive(names);
@@ -153,7 +153,7 @@ export class JobFiles {
         if (!names.includes(`${id}.json`)) await rename(join(this.#folder, name), this.#path(id)).catch(() => {});
         else await rm(join(this.#folder, name), { force: true });
       }
-      // Written half.
+      // Incomplete file.
       const [, writer] = /^\.(?!claim-).+\.([A-Za-z0-9_-]+)$/.exec(name) ?? [];
       if (writer !== undefined && writer !== 'alive' && !alive.has(writer)) await rm(join(this.#folder, name), { force: true });
       if (!name.endsWith('.alive')) continue;
@@ -181,7 +181,7 @@ export class JobFiles {
   }
 }
 
-/** `age`: milliseconds since it was changed. What is not there is not old. */
+/** `age`: milliseconds since the last change. False for a missing file. */
 async function isOlder(path: string, age: number): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found !== undefined && Date.now() - found.mtimeMs > age;

@@ -1,4 +1,4 @@
-// The uploads of a node: those of its components, those that an earlier process left, and who hears of their end.
+// S3 uploads of a node: uploads of its components, orphaned uploads of earlier processes, and events about their results.
 import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Log } from '../../common/log.ts';
@@ -21,24 +21,24 @@ export type S3UploadsOptions = {
   resources: string;
   /** Name of this node. */
   node: () => string;
-  /** The storage of the node, as configured now. */
+  /** The current storage of the node. */
   place: () => S3Target | null;
-  /** Whether storages that requests name may be at private addresses, now. */
+  /** True if storages from requests may currently have private addresses. */
   allowPrivate: () => boolean;
-  /** An upload is done, refused or given up; `webhookUrl`: the receiver that its room had. */
+  /** An upload is done, rejected or failed permanently; `webhookUrl`: the receiver of its room. */
   onEvent: (event: RoomEvent, webhookUrl: string | null) => void;
   settings?: Partial<UploadSettings>;
 };
 
-/** `failures`: tries that failed and are repeated. */
+/** `failures`: failed attempts that are retried. */
 export type UploadCounters = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
 
 type Begun = Pick<UploadPlan, 'onProblem'> & { webhookUrl: () => string | null };
 type Entry = { job: Job; upload: FolderUpload; store: S3Store | undefined; saving: Promise<void> };
 
-/** Transfers at once. */
+/** Maximum concurrent transfers. */
 const maxTransfers = 4;
-/** Milliseconds between two signs of life. */
+/** Heartbeat interval in milliseconds. */
 const signInterval = 2000;
 
 export class S3Uploads implements Uploads {
@@ -47,16 +47,16 @@ export class S3Uploads implements Uploads {
   readonly #files: JobFiles;
   readonly #semaphore = new Semaphore(maxTransfers);
   readonly #entries = new Map<string, Entry>();
-  /** Those that are over and not forgotten yet. */
+  /** Ended uploads whose job file is not deleted yet. */
   readonly #ending = new Map<string, Promise<void>>();
   readonly #figures = { bytes: 0, done: 0, failures: 0, givenUp: 0 };
   readonly #unreadable = new Set<string>();
   readonly #shared: NodeS3Store;
   #scan: Timer | undefined;
   #sign: Timer | undefined;
-  /** When jobs of processes that are gone were first seen. */
+  /** When jobs of lost processes were first seen. */
   readonly #seen = new Map<string, number>();
-  /** What writes to the disk by itself. */
+  /** Background work that writes to the disk. */
   #scanning: Promise<void> | undefined;
   #signing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -73,7 +73,7 @@ export class S3Uploads implements Uploads {
     return { pending: this.#entries.size, ...this.#figures };
   }
 
-  /** Goes on with what was left. Never fails. */
+  /** Resumes orphaned uploads. Never fails. */
   async start(): Promise<void> {
     this.#keepSigning();
     await this.#takeUp();
@@ -126,7 +126,7 @@ export class S3Uploads implements Uploads {
     if (report?.upload === undefined || this.#closed) return;
     const job = (await this.#files.kept(id)) ?? (this.hasPlace() ? this.#jobOfNode(id, report.roomId) : undefined);
     if (!job) {
-      const problem = 'What was rendered cannot be uploaded: the keys of its storage are not known any more';
+      const problem = 'The rendered file cannot be uploaded: the keys of its storage are not stored any more';
       return writeUploadState(folder, { state: 'failed', time: new Date().toISOString(), problem });
     }
     const more: Job = {
@@ -142,11 +142,11 @@ export class S3Uploads implements Uploads {
     this.#work(more, { resumed: true });
   }
 
-  /** What is rendered of a recording goes to where it went. */
+  /** A rendered file is uploaded to the storage of its recording. */
   async #remember(job: Job): Promise<void> {
     if (job.kind !== 'recording' || job.place === null) return;
     await this.#files.keep(job).catch((error: unknown) => {
-      this.#options.log.warn({ err: error, recording: job.id }, 'where a recording goes cannot be remembered');
+      this.#options.log.warn({ err: error, recording: job.id }, 'could not write upload target');
     });
   }
 
@@ -154,15 +154,15 @@ export class S3Uploads implements Uploads {
     return { id, kind: 'recording', roomId: String(roomId), incarnation: '', componentId: '', webhookUrl: null, place: null };
   }
 
-  /** A folder that is as it was to be is removed: so is what is up of it, and nothing more of it goes up. */
+  /** A finished folder was deleted: deletes its objects and cancels pending uploads. */
   discard(id: string): void {
     const upload = this.#entries.get(id)?.upload;
     if (upload?.finished) upload.discard();
   }
 
   /**
-   * Ends the work; what is not up stays to be done by the next process. Idempotent.
-   * @param timeoutMs milliseconds for what is ready to go up, as long as it gets on
+   * Stops. Pending uploads are left for the next process. Idempotent.
+   * @param timeoutMs timeout in milliseconds for finished folders, while uploads make progress
    */
   close(timeoutMs: number): Promise<void> {
     this.#closing ??= this.#close(timeoutMs);
@@ -176,17 +176,17 @@ export class S3Uploads implements Uploads {
     this.#scan?.stop();
     this.#sign?.stop();
     const left = [...this.#entries.values()];
-    if (left.length > 0) this.#options.log.warn({ uploads: left.length }, 'uploads are left for the next start');
+    if (left.length > 0) this.#options.log.warn({ uploads: left.length }, 'uploads postponed to next start');
     await Promise.all(left.map(({ upload }) => upload.close()));
     await Promise.all(left.map(({ saving }) => saving));
     for (const { store } of left) store?.close();
     this.#shared.close();
-    // What is over and not forgotten would be done, and told, once more by the next process; a sign of life that is late keeps it waiting.
+    // A job that ended but was not deleted would be repeated and reported again by the next process. A late heartbeat would delay it.
     await Promise.all([...this.#ending.values(), this.#scanning, this.#signing]);
     await this.#files.leave().catch(() => {});
   }
 
-  /** What an earlier process began has no component that could show a problem. */
+  /** A resumed upload has no component that could show a problem. */
   #work(job: Job, { resumed, webhookUrl = () => job.webhookUrl, onProblem = () => {} }: Partial<Begun> & { resumed: boolean }): Upload {
     const { log, resources, allowPrivate } = this.#options;
     const onSent = (bytes: number) => (this.#figures.bytes += bytes);
@@ -215,7 +215,7 @@ export class S3Uploads implements Uploads {
     return upload;
   }
 
-  /** One after the other: each writes what is the case then. */
+  /** Sequential: each save writes the state at its time. */
   #save(id: string, folder: string, webhookUrl: string | null): Promise<void> {
     const entry = this.#entries.get(id);
     if (!entry) return Promise.resolve();
@@ -233,13 +233,13 @@ export class S3Uploads implements Uploads {
     entry?.store?.close();
     if (outcome === 'done') this.#figures.done += 1;
     else if (outcome !== 'discarded') this.#figures.givenUp += 1;
-    // Told before it is forgotten: twice, with the same id, rather than never.
+    // Reported before the job is deleted: rather twice with the same id than never.
     const isTold = job.told || (outcome !== 'done' && job.refused);
     if (outcome !== 'discarded' && !isTold) this.#tell(job, outcome);
     await entry?.saving;
     await this.#files
       .remove(job.id)
-      .catch((error: unknown) => log.error({ err: error, recording: job.id }, 'an upload that is over cannot be forgotten'));
+      .catch((error: unknown) => log.error({ err: error, recording: job.id }, 'could not delete finished upload job'));
   }
 
   #tell({ id, kind, roomId, incarnation, componentId, webhookUrl }: Job, outcome: Exclude<Outcome, 'discarded'>): void {
@@ -266,7 +266,7 @@ export class S3Uploads implements Uploads {
     return store;
   }
 
-  /** What processes left that are gone. Never fails. */
+  /** Resumes uploads of lost processes. Never fails. */
   async #takeUp(): Promise<void> {
     const { log } = this.#options;
     try {
@@ -280,7 +280,7 @@ export class S3Uploads implements Uploads {
       const { jobs, unreadable } = await this.#files.abandoned();
       for (const file of unreadable.filter((name) => !this.#unreadable.has(name))) {
         this.#unreadable.add(file);
-        log.error({ file }, 'what is to be uploaded cannot be read');
+        log.error({ file }, 'could not read upload queue');
       }
       for (const { id, finishedAt } of jobs) {
         if (this.#closed || this.#entries.has(id)) continue;
@@ -288,12 +288,12 @@ export class S3Uploads implements Uploads {
         this.#seen.set(id, since);
         const orphaned = performance.now() - since > this.#settings.orphanedAfter;
         if (finishedAt === null && !orphaned) continue;
-        log.info({ recording: id }, 'an upload that was left is taken up');
+        log.info({ recording: id }, 'resumed orphaned upload');
         (await this.resume(id))?.finish();
         this.#seen.delete(id);
       }
     } catch (error) {
-      log.error({ err: error }, 'what is to be uploaded cannot be looked for');
+      log.error({ err: error }, 'could not scan upload queue');
     }
   }
 
@@ -308,7 +308,7 @@ export class S3Uploads implements Uploads {
     if (this.#closed) return;
     this.#sign = new Timer(signInterval, () => {
       const signed = this.#entries.size > 0 ? this.#files.heartbeat() : Promise.resolve();
-      // Where the disk does not even take this, recordings fail themselves.
+      // If even this write fails, recordings fail too and report it.
       this.#signing = signed.catch(() => {}).then(() => this.#keepSigning());
     });
   }

@@ -1,4 +1,4 @@
-// How many transfers run at once, first come, first served.
+// Semaphore: limits concurrent transfers, first come, first served.
 
 export class Semaphore {
   readonly #waiting: (() => void)[] = [];

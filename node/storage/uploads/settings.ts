@@ -1,21 +1,21 @@
-// How patient uploads are.
+// Upload settings: intervals, delays and timeouts.
 
 /** Milliseconds. */
 export type UploadSettings = {
-  /** Between two looks at what a growing file has more. */
+  /** Interval at which a growing file is checked for new data. */
   growth: number;
-  /** Between two uploads of a file that changes again and again. */
+  /** Minimum interval between uploads of a file that changes repeatedly. */
   again: number;
-  /** Until the first try after a failure, doubled with each more, and the longest. A part of it is left to chance. */
+  /** Delay after the first failure, doubled after each further one, and the maximum. A part of it is random. */
   firstDelay: number;
   maxDelay: number;
-  /** Without a success after which a failure that is no refusal is more than a passing one: whoever looks at the component is told. */
+  /** Time without a success after which a failure other than a rejection is reported by the component. */
   problemAfter: number;
-  /** After its files were as they are to be, an upload is given up. */
+  /** Time after the end of a recording after which its upload fails permanently. */
   maxAge: number;
-  /** Between two looks for what processes left that are gone. */
+  /** Interval of scans for orphaned uploads. */
   scan: number;
-  /** An upload that was left before its end, and that nobody takes up, is taken for ended. */
+  /** Time after which an orphaned upload that no component resumes counts as finished. */
   orphanedAfter: number;
 };
 
@@ -30,7 +30,7 @@ export const uploadSettings: UploadSettings = {
   orphanedAfter: 3600_000,
 };
 
-/** Milliseconds until the next try; `failures`: how many in a row, from 1. `chance`: from 0 to 1. */
+/** Milliseconds until the next attempt; `failures`: number of consecutive ones, from 1. `chance`: from 0 to 1. */
 export function retryDelay(failures: number, { firstDelay, maxDelay }: UploadSettings, chance: number): number {
   return Math.min(maxDelay, firstDelay * 2 ** Math.min(failures - 1, 30)) * (0.5 + chance / 2);
 }

@@ -1,29 +1,29 @@
-// Which address a pod announces to clients for media, and why it may not be known yet.
+// Media address that a pod announces to clients, or the reason why it is not known yet.
 import { isIP } from 'node:net';
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ConditionProblem } from '../cluster-context.ts';
 import { exposureOf } from './ports.ts';
 
-/** What is known of the place of a pod. */
+/** Observed addresses of a pod. */
 export type PodLocation = {
-  /** Of the Pod's status. */
+  /** From the status of the Pod. */
   podIP?: string;
   hostIP?: string;
-  /** `status.addresses` of its Node, where that was read. */
+  /** `status.addresses` of its Node, if that could be read. */
   hostAddresses?: readonly { type: string; address: string }[];
-  /** Whether the operator may read Nodes. Where not, external addresses are unknown for ever and the internal one is taken. */
+  /** Whether the operator may read Nodes. If not, the internal address is used, because the external one stays unknown. */
   mayReadHosts: boolean;
   /** `status.loadBalancer.ingress` of its media Service. */
   loadBalancer?: readonly { ip?: string; hostname?: string }[];
 };
 
-/** What SVC_WEBRTC_TURN_IP_FILE is to hold, or what is waited for. */
+/** Content of SVC_WEBRTC_TURN_IP_FILE, or the reason why it is pending. */
 export type Announced = { address: string } | ConditionProblem;
 
-// As many as a node takes.
+// Maximum that a node accepts.
 const maxAddresses = 8;
 
-/** The addresses that clients get for the media of a pod: IP addresses or host names, separated by spaces. */
+/** Media addresses of a pod for clients: IP addresses or host names, separated by spaces. */
 export function announcedAddress(spec: MediaClusterSpec, place: PodLocation): Announced {
   const exposure = exposureOf(spec);
   const wanted = spec.media?.announcedAddress?.trim() ?? byDefault[exposure];
@@ -52,14 +52,17 @@ const byDefault = {
   loadBalancer: 'loadBalancer',
 } as const;
 
-const podPending: ConditionProblem = { reason: 'PodPending', message: 'the pod has no host yet, so the address of its media is not known' };
-const hostPending: ConditionProblem = { reason: 'HostUnknown', message: 'the addresses of the host of the pod are not known yet' };
+const podPending: ConditionProblem = { reason: 'PodPending', message: 'the pod is not scheduled yet, so its media address is not known' };
+const hostPending: ConditionProblem = {
+  reason: 'HostUnknown',
+  message: 'the addresses of the Kubernetes node of the pod are not known yet',
+};
 const loadBalancerPending: ConditionProblem = {
   reason: 'LoadBalancerPending',
-  message: 'the Service of the media of the pod has no load balancer yet',
+  message: 'the media Service of the pod has no load balancer address yet',
 };
 
-/** External addresses of the host of the family that pods use; else its internal one. */
+/** External addresses of the Kubernetes node, of the family that pods use; otherwise its internal address. */
 function ofHost(place: PodLocation): Announced {
   if (place.hostIP === undefined) return podPending;
   if (place.hostAddresses === undefined) return place.mayReadHosts ? hostPending : { address: place.hostIP };

@@ -1,14 +1,14 @@
-// The routes of a MediaCluster at a Gateway: what ingress.ts says of an Ingress, in the words of the Gateway API (gateway-api.sigs.k8s.io).
+// HTTPRoutes of a MediaCluster (gateway-api.sigs.k8s.io): same paths as ingress.ts.
 import type { ClusterContext } from '../cluster-context.ts';
 import type { HttpRoute, HttpRouteRule } from '../manifests.ts';
 import { indexCount, namesOf, nodePorts } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 import { nodePath } from './ingress.ts';
 
-/** As many as a route may have. */
+/** Maximum rules of a route. */
 const maxRules = 16;
 
-/** None where none is wanted or the API server does not know the kind. The longest path that fits wins, in whichever route it stands. */
+/** Empty if disabled or not supported by the API server. The longest matching path wins, across all routes. */
 export function httpRoutes(cluster: StoredCluster, facts: Pick<ClusterContext, 'httpRoutes'>): HttpRoute[] {
   const wanted = cluster.spec.gateway;
   if (wanted === undefined || facts.httpRoutes !== true) return [];

@@ -1,10 +1,10 @@
-// The Ingress of a MediaCluster, and the addresses that clients use because of it, or of a Gateway.
+// Ingress of a MediaCluster, and the public URLs that follow from an Ingress or a Gateway.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { Ingress, IngressPath } from '../manifests.ts';
 import { indexCount, namesOf } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 
-/** What clients put in front of the API's paths (`api`: `https://host[:port]`); undefined without both. */
+/** Base URL of the API for clients (`api`: `https://host[:port]`); undefined without Ingress and Gateway. */
 export function publicUrls(spec: MediaClusterSpec): { api: string; secure: boolean } | undefined {
   const host = publicHost(spec);
   if (host === undefined) return undefined;
@@ -12,13 +12,13 @@ export function publicUrls(spec: MediaClusterSpec): { api: string; secure: boole
   return { api: `${secure ? 'https' : 'http'}://${host}`, secure };
 }
 
-/** SVC_HOST of a node behind them: `host[:port]/n/<index>`; undefined without both. */
+/** SVC_HOST of a node: `host[:port]/n/<index>`; undefined without Ingress and Gateway. */
 export function nodeHost(spec: MediaClusterSpec, index: number): string | undefined {
   const host = publicHost(spec);
   return host === undefined ? undefined : `${host}${nodePath(index)}`;
 }
 
-/** One path for the API and one for each index that a pod may ever get, so that nothing changes here when the cluster scales. */
+/** One path for the API and one for each possible pod index, so that scaling does not change the Ingress. */
 export function ingress(cluster: StoredCluster): Ingress | undefined {
   const wanted = cluster.spec.ingress;
   if (wanted === undefined) return undefined;
@@ -42,7 +42,7 @@ function path(prefix: string, service: string): IngressPath {
   return { path: prefix, pathType: 'Prefix', backend: { service: { name: service, port: { name: 'http' } } } };
 }
 
-/** Whether clients come through an Ingress or a Gateway. */
+/** Whether clients connect through an Ingress or a Gateway. */
 export function isBehindProxy(spec: MediaClusterSpec): boolean {
   return spec.ingress !== undefined || spec.gateway !== undefined;
 }

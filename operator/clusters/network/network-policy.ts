@@ -1,11 +1,11 @@
-// The NetworkPolicy of a MediaCluster: the table of traffic in Kubernetes' words. Only for what comes in: nodes call out to DNS, S3, webhooks and clients.
+// NetworkPolicy of a MediaCluster, from the traffic table. Only ingress is limited: nodes connect to DNS, S3, webhooks and clients.
 import type { ClusterContext } from '../cluster-context.ts';
 import type { NetworkPolicy, PolicyPort, RawObject } from '../manifests.ts';
 import { namesOf, podSelector } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 import { type NetworkRule, networkRules, type TrafficSource } from './network-rules.ts';
 
-/** Undefined where the cluster wants none. */
+/** Undefined if disabled. */
 export function networkPolicy(
   cluster: StoredCluster,
   facts: Pick<ClusterContext, 'nodePortRange' | 'livePorts'>,
@@ -17,7 +17,7 @@ export function networkPolicy(
     anyone: undefined,
     cluster: everywhere,
     nodes: [{ podSelector: { matchLabels: podSelector(name) } }],
-    // An empty list would mean everybody.
+    // An empty list would allow all sources.
     monitoring: wanted?.monitoringFrom?.length ? wanted.monitoringFrom : everywhere,
   };
   return {

@@ -1,11 +1,11 @@
-// The table of traffic of a MediaCluster's pods: each port, who may use it, and for what. The NetworkPolicy is made from it.
+// Traffic table of the pods of a MediaCluster: each port, its allowed sources and purpose. The NetworkPolicy is derived from it.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ClusterContext, PortRange } from '../cluster-context.ts';
 import { nodePorts } from '../names.ts';
 import { isBehindProxy } from './ingress.ts';
 import { exposureOf, mediaRange, sipPorts } from './ports.ts';
 
-/** `anyone`: also from outside; `cluster`: pods of the Kubernetes cluster; `nodes`: nodes of the same MediaCluster; `monitoring`: as given. */
+/** `anyone`: also from outside; `cluster`: pods of the Kubernetes cluster; `nodes`: of the same MediaCluster; `monitoring`: configured. */
 export type TrafficSource = 'anyone' | 'cluster' | 'nodes' | 'monitoring';
 export type NetworkRule = {
   name: string;
@@ -15,19 +15,19 @@ export type NetworkRule = {
   purpose: string;
 };
 
-/** What may reach a pod of the cluster. All that is not in here is refused. */
+/** Allowed ingress of a pod; everything else is denied. */
 export function networkRules(spec: MediaClusterSpec, facts: Pick<ClusterContext, 'nodePortRange' | 'livePorts'>): NetworkRule[] {
   return [
     row('http', ['TCP'], nodePorts.http, httpFrom(spec), 'REST API, sockets, content and console, of every pod'),
     ...mediaRows(spec, mediaRange(spec, facts)),
-    ...livePorts(spec, facts).map((ports) => row('media-before', ['UDP', 'TCP'], ports, 'anyone', 'The same of pods of an older spec')),
+    ...livePorts(spec, facts).map((ports) => row('media-before', ['UDP', 'TCP'], ports, 'anyone', 'Media ports of pods of an older spec')),
     row('epmd', ['TCP'], nodePorts.epmd, 'nodes', 'Names of nodes (plain text: must stay in the cluster)'),
     row('dist', ['TCP'], nodePorts.dist, 'nodes', 'Erlang distribution (plain text without `distributionTls`: must stay in the cluster)'),
     row('metrics', ['TCP'], nodePorts.metrics, 'monitoring', 'Prometheus'),
   ];
 }
 
-/** Blocks of living pods that are not in the range of the spec, each once: a changed spec must not cut off who is in their rooms. */
+/** Port blocks of existing pods outside the range of the spec: a changed spec must not interrupt live rooms. */
 function livePorts(spec: MediaClusterSpec, facts: Pick<ClusterContext, 'nodePortRange' | 'livePorts'>): PortRange[] {
   const { from, to } = mediaRange(spec, facts);
   const outside = (facts.livePorts ?? []).filter((ports) => ports.from < from || ports.to > to);
@@ -35,7 +35,7 @@ function livePorts(spec: MediaClusterSpec, facts: Pick<ClusterContext, 'nodePort
   return [...byText.values()].sort((one, other) => one.from - other.from || one.to - other.to);
 }
 
-/** Where all pods have the same block, what is spoken at each port of it is known. */
+/** The protocol of each port is known only if all pods have the same block. */
 function mediaRows(spec: MediaClusterSpec, { from, to }: PortRange): NetworkRule[] {
   const exposure = exposureOf(spec);
   const sip = exposure === 'podIP' || exposure === 'loadBalancer' ? sipPorts(spec, from) : undefined;
@@ -47,7 +47,7 @@ function mediaRows(spec: MediaClusterSpec, { from, to }: PortRange): NetworkRule
   ];
 }
 
-/** Where clients are told the address of the pod itself, they come from everywhere. */
+/** If clients use the address of the pod, requests may have any source. */
 function httpFrom(spec: MediaClusterSpec): TrafficSource {
   const direct = exposureOf(spec) === 'podIP' || exposureOf(spec) === 'hostNetwork';
   return direct && !isBehindProxy(spec) ? 'anyone' : 'cluster';

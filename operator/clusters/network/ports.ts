@@ -1,4 +1,4 @@
-// Which ports a pod takes: consecutive free blocks, and what a refused node port teaches.
+// Ports of a pod: allocates consecutive free blocks and parses rejections of node ports.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ClusterContext, PortRange } from '../cluster-context.ts';
 
@@ -12,7 +12,7 @@ export function exposureOf(spec: MediaClusterSpec): Exposure {
   return spec.media?.exposure ?? 'nodePort';
 }
 
-/** Ports of a pod: one for each worker, behind these one of TURN and one of TURN over TLS, and behind these those of SIP. */
+/** Ports of a pod: one for each worker, then one for TURN and one for TURN over TLS, then those of SIP. */
 export function portBlockSize(spec: MediaClusterSpec): number {
   return sipOffset(spec) + (spec.sip ? spec.sip.components + spec.sip.calls : 0);
 }
@@ -21,7 +21,7 @@ function sipOffset(spec: MediaClusterSpec): number {
   return spec.workersPerNode + turnPorts(spec);
 }
 
-/** Ports of SIP and of the sound of its calls in the block, all of UDP; undefined where there is no SIP. */
+/** UDP ports of SIP and of the audio of its calls in the block; undefined without SIP. */
 export function sipPorts(spec: MediaClusterSpec, basePort: number): { signalling: PortRange; calls: PortRange } | undefined {
   if (!spec.sip) return undefined;
   const from = basePort + sipOffset(spec);
@@ -34,17 +34,17 @@ function turnPorts({ turn }: MediaClusterSpec): 0 | 1 | 2 {
   return turn.tlsSecretName === undefined ? 1 : 2;
 }
 
-/** Port of TURN in the block; undefined where TURN is off. */
+/** Port of TURN in the block; undefined if TURN is off. */
 export function turnPort(spec: MediaClusterSpec, basePort: number): number | undefined {
   return turnPorts(spec) > 0 ? basePort + spec.workersPerNode : undefined;
 }
 
-/** Port of TURN over TLS in the block; undefined where there is no certificate for it. */
+/** Port of TURN over TLS in the block; undefined without a certificate. */
 export function turnTlsPort(spec: MediaClusterSpec, basePort: number): number | undefined {
   return turnPorts(spec) > 1 ? basePort + spec.workersPerNode + 1 : undefined;
 }
 
-/** All ports of the block that begins at `basePort`, and what is spoken there. */
+/** All ports of the block that begins at `basePort`, with their protocols. */
 export function portsOf(spec: MediaClusterSpec, basePort: number): BlockPort[] {
   const both = sipOffset(spec);
   return Array.from({ length: portBlockSize(spec) }, (_, offset) => ({
@@ -53,19 +53,19 @@ export function portsOf(spec: MediaClusterSpec, basePort: number): BlockPort[] {
   }));
 }
 
-/** The range that blocks of a cluster are taken from. */
+/** The range from which blocks of a cluster are allocated. */
 export function mediaRange(spec: MediaClusterSpec, facts: Pick<ClusterContext, 'nodePortRange'>): PortRange {
   const exposure = exposureOf(spec);
   if (exposure === 'nodePort') return spec.media?.ports ?? facts.nodePortRange ?? nodePortRange;
   const { from, to } = spec.media?.ports ?? { from: firstMediaPort, to: undefined };
-  // Pods with addresses of their own all use the same ports; where they share that of a host, each index has its own.
+  // Pods with separate addresses use the same ports; pods that share a host address need one block per index.
   const blocks = exposure === 'hostPort' || exposure === 'hostNetwork' ? spec.maxReplicas + 1 : 1;
   return { from, to: to ?? Math.min(65_535, from + blocks * portBlockSize(spec) - 1) };
 }
 
 /**
- * First port of the lowest block of `size` consecutive ports in the range of which none is used; undefined where there is none.
- * Ports that were refused as allocated count as used.
+ * First port of the lowest block of `size` consecutive unused ports in the range; undefined if none exists. Ports rejected as allocated
+ * count as used.
  */
 export function allocatePortBlock(range: PortRange, size: number, used: ReadonlySet<number>): number | undefined {
   let base = range.from;
@@ -77,8 +77,8 @@ export function allocatePortBlock(range: PortRange, size: number, used: Readonly
 }
 
 /**
- * First port of the pod of an index, where it needs no allocation (every exposure but nodePort). Undefined where the range has no block for
- * that index.
+ * First port of the pod of an index, for exposures without allocation (all but nodePort). Undefined if the range has no block for that
+ * index.
  */
 export function fixedPortBlock(spec: MediaClusterSpec, index: number): number | undefined {
   const { from, to } = mediaRange(spec, {});
@@ -89,20 +89,20 @@ export function fixedPortBlock(spec: MediaClusterSpec, index: number): number | 
 
 type WithPorts = { spec?: { containers?: readonly { ports?: readonly { name?: string; containerPort: number }[] }[] } };
 
-/** The block that a pod was made with, whatever its cluster says by now. */
+/** The block with which a pod was created, independent of the current spec. */
 export function mediaPortsOf(pod: WithPorts): PortRange | undefined {
   const ports = (pod.spec?.containers ?? []).flatMap((container) => container.ports ?? []);
   const media = ports.filter(({ name }) => /^(udp|tcp)-\d+$/.test(name ?? '')).map(({ containerPort }) => containerPort);
   return media.length === 0 ? undefined : { from: Math.min(...media), to: Math.max(...media) };
 }
 
-/** Node ports that an API server refused since somebody has them: the ports of its sentence (`provided port is already allocated`). */
+/** Node ports that the API server rejected as in use, parsed from its message (`provided port is already allocated`). */
 export function allocatedPorts(message: string): number[] {
   const found = message.matchAll(/nodePort: Invalid value: "?(\d{1,5})"?: provided port is already allocated/g);
   return [...new Set([...found].map((match) => Number(match[1])))];
 }
 
-/** The range of node ports of an API server that refused one outside of it; undefined where the message says nothing of it. */
+/** Node port range from a rejection by the API server; undefined if the message does not contain it. */
 export function portRangeOf(message: string): PortRange | undefined {
   const match = /The range of valid ports is (\d{1,5})-(\d{1,5})/i.exec(message);
   return match ? { from: Number(match[1]), to: Number(match[2]) } : undefined;

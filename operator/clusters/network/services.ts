@@ -1,16 +1,16 @@
-// The Services of a MediaCluster: one under which nodes find each other, one for the API, and for each pod one for HTTP and one for media.
+// Services of a MediaCluster: headless for discovery, one for the API, and per pod one for HTTP and one for media.
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
 import type { Selector, Service, ServicePort } from '../manifests.ts';
 import { label, namesOf, nodePorts, podSelector } from '../names.ts';
 import { namespaceOf, ownedMeta, type StoredCluster } from '../owned.ts';
 import { exposureOf, portsOf } from './ports.ts';
 
-/** The host name that answers with the addresses of all pods. */
+/** Host name that resolves to the addresses of all pods. */
 export function headlessServiceHost(cluster: StoredCluster, facts: Pick<ClusterContext, 'clusterDomain'>): string {
   return `${namesOf(cluster.metadata.name).nodes}.${namespaceOf(cluster)}.svc.${facts.clusterDomain}`;
 }
 
-/** Headless: its name is what nodes ask DNS for. Pods are in it before they are ready, since they need each other to become so. */
+/** Headless, for DNS discovery. It includes pods that are not ready, because they need each other to become ready. */
 export function nodesService(cluster: StoredCluster): Service {
   return service(cluster, {
     name: namesOf(cluster.metadata.name).nodes,
@@ -24,13 +24,13 @@ export function nodesService(cluster: StoredCluster): Service {
   });
 }
 
-/** The API: any node that is ready. */
+/** The API: any ready node. */
 export function apiService(cluster: StoredCluster): Service {
   const name = namesOf(cluster.metadata.name).api;
   return service(cluster, { name, role: 'api', spec: { type: 'ClusterIP', ports: [httpPort] } });
 }
 
-/** HTTP of one pod, which its Ingress path leads to; also while it is not ready, since its rooms live. */
+/** HTTP of one pod, the backend of its Ingress path. It includes a pod that is not ready, because its rooms live. */
 export function nodeService(cluster: StoredCluster, index: number): Service {
   const names = namesOf(cluster.metadata.name);
   return service(cluster, {
@@ -42,8 +42,8 @@ export function nodeService(cluster: StoredCluster, index: number): Service {
 }
 
 /**
- * Media of one pod, for the exposures nodePort and loadBalancer. The number that clients use is the one that the container listens on, as
- * mediasoup announces that. Packets go to the pod on the host that they arrive at, with the address of the client.
+ * Media of one pod, for the exposures nodePort and loadBalancer. Port and container port are equal, because mediasoup announces the port
+ * on which it listens. Local traffic policy keeps the client address.
  */
 export function mediaService(cluster: StoredCluster, podSlot: PodSlot): Service | undefined {
   const exposure = exposureOf(cluster.spec);

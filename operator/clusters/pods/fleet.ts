@@ -1,4 +1,4 @@
-// The pods of a cluster as a whole: what is seen of them, how many there are to be, and the steps that lead there.
+// Pods of a cluster: observes them, computes the desired number and performs the steps of the rollout plan.
 import type { Stored } from '../../kube/objects.ts';
 import type { ClusterContext, ConditionProblem } from '../cluster-context.ts';
 import type { ConfigFiles } from '../config-files.ts';
@@ -20,7 +20,7 @@ import { isReady, podSnapshot } from './observe-pod.ts';
 import { templateHash } from './pod.ts';
 import type { PodOperations, Pods, ReconcileContext } from './pod-operations.ts';
 
-/** How long no pod is made after one failed, doubled each time, and after how long without a failure all is forgiven; milliseconds. */
+/** Pause before a pod is created after a failure, doubled each time, and the time without failures that resets it; milliseconds. */
 const firstFailurePause = 1_000;
 const maxFailurePauseMs = 60_000;
 const failureMemory = 300_000;
@@ -30,7 +30,7 @@ export type FleetOptions = { keeper: PodOperations; poll: NodePoll; hosts: HostM
 export type FleetState = {
   seen: PodReport[];
   desired: number;
-  /** What is under way. */
+  /** Changes in progress. */
   progress: ConditionProblem[];
   problems: ConditionProblem[];
 };
@@ -44,7 +44,7 @@ export class Fleet {
     this.#options = options;
   }
 
-  /** The pods, whose nodes are asked from now on. */
+  /** Observes the pods and polls their nodes from now on. */
   watch(key: string, cluster: StoredCluster, quick: boolean): Pods {
     const pods = this.#options.keeper.pods(cluster);
     const targets = [...pods.values()].flatMap((pod): PollTarget[] => {
@@ -57,12 +57,12 @@ export class Fleet {
     return pods;
   }
 
-  /** Asks their nodes now, beside the usual rounds. */
+  /** Polls their nodes now, in addition to the interval. */
   ask(key: string): Promise<void> {
     return this.#options.poll.round(key);
   }
 
-  /** Pods whose nodes run, with what these said lately: who is to have the configuration in force. */
+  /** Pods with running nodes and their latest reports, which must have loaded the configuration. */
   holders(key: string, pods: Pods, ending: boolean): ConfigHolder[] {
     return [...pods.values()].flatMap((pod): ConfigHolder[] => {
       const runs = pod.status?.phase === 'Running' && pod.status.containerStatuses?.some(({ state }) => state?.running);
@@ -71,12 +71,12 @@ export class Fleet {
     });
   }
 
-  /** Whether every node that runs, also one that is ending, knows the keys of these files. */
+  /** Whether every running node, also one that is terminating, has loaded the keys of these files. */
   knowsKeys(key: string, pods: Pods, files: ConfigFiles): boolean {
     return this.holders(key, pods, true).every(({ health }) => health !== undefined && hasSecrets(health.config, files));
   }
 
-  /** One step of all pods. @throws KubeError where the API server cannot be asked */
+  /** Performs one step for all pods. @throws KubeError if the API server is unavailable */
   async step(reconcileContext: ReconcileContext, pods: Pods, files: Files): Promise<FleetState> {
     const { key, cluster, facts } = reconcileContext;
     const seen = this.#see(key, pods, facts, cluster);
@@ -98,7 +98,7 @@ export class Fleet {
     return state;
   }
 
-  /** Milliseconds until a host that says nothing counts as lost; undefined where none is unwell. */
+  /** Milliseconds until an unresponsive Kubernetes node counts as lost; undefined if none is unhealthy. */
   nextLoss(pods: Pods): number | undefined {
     const hosts = new Set([...pods.values()].flatMap((pod) => pod.spec?.nodeName ?? []));
     const waits = [...hosts].flatMap((host) => this.#options.hosts.timeUntilLost(host) ?? []).filter((ms) => ms > 0);
@@ -142,7 +142,7 @@ export class Fleet {
     const now = this.#options.now();
     const serving = seen.filter(({ facts }) => facts.ready && !facts.lost && !facts.drain);
     let samples = this.#samples.get(key) ?? [];
-    // Whoever says nothing may be the fullest: nothing is concluded then.
+    // A node without a report may be the fullest, so no sample is taken.
     if (serving.length > 0 && serving.every(({ facts }) => facts.report)) {
       const tracks = serving.reduce((sum, { facts }) => sum + (facts.report?.forwardedTracks ?? 0), 0);
       samples = appendSample(autoscaling, samples, { at: now, nodes: nodesFor(autoscaling, tracks) });
@@ -155,11 +155,12 @@ export class Fleet {
     const problems: ConditionProblem[] = plan.blocked === undefined ? [] : [{ reason: 'NoFreeIndex', message: plan.blocked }];
     const hosts = new Set(seen.filter(({ facts }) => facts.lost).map(({ facts }) => pods.get(facts.uid)?.spec?.nodeName));
     for (const host of hosts)
-      problems.push({ reason: 'HostLost', message: `the host "${host}" is not heard of; its pods are replaced by others` });
+      problems.push({ reason: 'HostLost', message: `Kubernetes node "${host}" is unreachable; its pods are being replaced` });
     if (!this.#options.hosts.known)
       problems.push({
         reason: 'NodesNotReadable',
-        message: 'the operator may not read Nodes: external addresses are unknown, and cordons and lost hosts are not noticed',
+        message:
+          'the operator has no permission to read Nodes; external addresses are unknown, and cordoned and lost Kubernetes nodes are not detected',
       });
     return problems;
   }
@@ -173,21 +174,21 @@ export class Fleet {
     const { keeper } = this.#options;
     for (const pod of plan.remove) {
       await keeper.remove(reconcileContext, pod, 'it failed');
-      progress.push({ reason: 'Replacing', message: `Pod ${pod.name} failed and is replaced.` });
+      progress.push({ reason: 'Replacing', message: `Pod ${pod.name} failed and is being replaced.` });
     }
     const pause = this.#pauseAfterFailures(reconcileContext.key, plan.remove.length > 0);
     if (pause > 0 && plan.create.length > 0) {
-      progress.push({ reason: 'Replacing', message: 'The next pod is made a little later, since another one failed.' });
+      progress.push({ reason: 'Replacing', message: 'The next pod is created after a pause, because a pod failed.' });
       return;
     }
     for (const index of plan.create) {
       const conditionProblem = await keeper.create(reconcileContext, index, 'problems' in files ? undefined : files.hash);
       if (conditionProblem) problems.push(conditionProblem);
-      else progress.push({ reason: 'Creating', message: `A pod of index ${index} is made.` });
+      else progress.push({ reason: 'Creating', message: `Creating a pod with index ${index}.` });
     }
   }
 
-  /** Pods that fail as soon as they are placed must not be made as fast as the API server can. @returns milliseconds to wait */
+  /** Limits the rate of pods that fail as soon as they are scheduled. @returns milliseconds to wait */
   #pauseAfterFailures(key: string, failed: boolean): number {
     const now = this.#options.now();
     const known = this.#failures.get(key);
@@ -212,11 +213,14 @@ export class Fleet {
       if (message) progress.push({ reason: 'CallingBack', message });
       else if (!pod.ready) progress.push({ reason: 'Starting', message: `Pod ${pod.name} is not ready yet.` });
       else if (!pod.current)
-        progress.push({ reason: 'RollingOut', message: `Pod ${pod.name} is to be replaced by one of the new template.` });
+        progress.push({ reason: 'RollingOut', message: `Pod ${pod.name} will be replaced by a pod of the new template.` });
       else if (pod.leaving)
-        progress.push({ reason: 'HostLeaving', message: `Pod ${pod.name} leaves its host as soon as another one is ready.` });
+        progress.push({
+          reason: 'HostLeaving',
+          message: `Pod ${pod.name} will be removed from its Kubernetes node when a replacement is ready.`,
+        });
     }
-    for (const { facts } of seen) if (facts.ending) progress.push({ reason: 'Ending', message: `Pod ${facts.name} is ending.` });
+    for (const { facts } of seen) if (facts.ending) progress.push({ reason: 'Ending', message: `Pod ${facts.name} is terminating.` });
   }
 
   async #mark(reconcileContext: ReconcileContext, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {
@@ -234,7 +238,7 @@ export class Fleet {
     }
   }
 
-  /** Services and claims of living pods of the wanted template, which somebody may have changed or removed. */
+  /** Restores Services and claims of current pods, which a user may have changed or deleted. */
   async #repair({ client, cluster }: ReconcileContext, pods: Pods, { seen, problems }: FleetState): Promise<void> {
     for (const { facts } of seen) {
       const pod = pods.get(facts.uid);
@@ -249,7 +253,7 @@ export class Fleet {
   }
 }
 
-/** Where a pod's REST API is; undefined while it has no address. */
+/** URL of the REST API of a pod; undefined while it has no address. */
 export function urlOf({ status }: ObservedPod): string | undefined {
   const ip = status?.podIP;
   if (!ip) return undefined;
@@ -258,14 +262,14 @@ export function urlOf({ status }: ObservedPod): string | undefined {
 
 type WithEnv = { spec?: { containers?: { name: string; env?: { name: string; value?: string }[] }[] } };
 
-/** The first media port that a pod was made with. */
+/** First media port with which a pod was created. */
 export function basePortOf(pod: ObservedPod): number | undefined {
   const env = (pod as WithEnv).spec?.containers?.find(({ name }) => name === container)?.env;
   const text = env?.find(({ name }) => name === 'SVC_WEBRTC_BASE_PORT')?.value ?? '';
   return /^\d{1,5}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Indexes whose Services must stay: a pod of an older template may still need one that the spec does not ask for any more. */
+/** Indexes whose Services must stay: a pod of an older template may need a Service that the spec no longer contains. */
 export function retainedIndexes(pods: Pods): Set<number> {
   return new Set([...pods.values()].map((pod) => indexOf(pod) ?? -1));
 }

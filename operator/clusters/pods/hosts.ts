@@ -1,4 +1,4 @@
-// The machines that pods run on (Nodes, in Kubernetes' word): which are lost, which are about to go.
+// Kubernetes nodes of the pods: which are lost, and which are cordoned or about to be removed.
 import type { KubeObject, Stored } from '../../kube/objects.ts';
 
 export type Host = KubeObject & {
@@ -6,15 +6,15 @@ export type Host = KubeObject & {
   status?: { conditions?: { type: string; status: string }[]; addresses?: { type: string; address: string }[] };
 };
 
-/** How long a host, and the media nodes on it, may say nothing before its pods are replaced, in milliseconds. */
+/** Milliseconds without a sign from a Kubernetes node and from media nodes on it, before its pods are replaced. */
 export const lostTimeoutMs = 10_000;
-/** How long pods of a host that goes away wait for their replacement before their rooms are told to end. */
+/** How long pods of a cordoned Kubernetes node wait for their replacement before they are drained, in milliseconds. */
 export const replacementTimeoutMs = 60_000;
 
-/** So many hosts are remembered at most. */
+/** Maximum number of tracked Kubernetes nodes. */
 const maxHosts = 10_000;
 
-/** Whoever puts one of these on a host is about to take it away. */
+/** Taints that announce the removal of a Kubernetes node. */
 const leavingTaints = new Set(['node.kubernetes.io/unschedulable', 'ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted']);
 
 export function isUnschedulable(host: Host): boolean {
@@ -25,7 +25,7 @@ export function isHostReady(host: Host): boolean {
   return host.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
-/** Whether a change of a host can mean anything to the pods on it; most changes are heartbeats. */
+/** Whether a change of a Kubernetes node affects its pods; most changes are heartbeats. */
 export function hostChanged(host: Host, before: Host | undefined): boolean {
   return (
     before === undefined ||
@@ -37,7 +37,7 @@ export function hostChanged(host: Host, before: Host | undefined): boolean {
 
 type Store = { get: (name: string) => Stored<Host> | undefined; list: () => Stored<Host>[]; readonly synced: boolean };
 
-/** Remembers since when hosts are unwell, by the operator's own clock: that of a host may be wrong. */
+/** Tracks since when Kubernetes nodes are unhealthy, by the local clock, because remote clocks may be wrong. */
 export class HostMonitor {
   readonly #store: Store | undefined;
   readonly #now: () => number;
@@ -46,8 +46,8 @@ export class HostMonitor {
   readonly #leaving = new Map<string, number>();
 
   /**
-   * Without a store (no permission to read Nodes) nothing is known, and no host is ever lost or leaving. `now`: monotonic milliseconds;
-   * `heardAt`: when a media node of that host answered last.
+   * Without a store (no permission to read Nodes) no Kubernetes node is ever lost or leaving. `now`: monotonic milliseconds;
+   * `heardAt`: time of the last response of a media node on it.
    */
   constructor(store: Store | undefined, now: () => number, heardAt: (host: string) => number | undefined = () => undefined) {
     this.#store = store;
@@ -63,19 +63,19 @@ export class HostMonitor {
     return this.#store?.get(name)?.status?.addresses;
   }
 
-  /** Milliseconds until the host counts as lost: 0 when it is; undefined while it is well. */
+  /** Milliseconds until the Kubernetes node counts as lost: 0 if it is lost; undefined while it is healthy. */
   timeUntilLost(name: string): number | undefined {
     const host = this.#store?.get(name);
     const unwell = this.#store?.synced === true && (host === undefined || !isHostReady(host));
-    // Where none is well it is the API server that hears nothing: no host is lost then, and no other could take its pods.
+    // If no Kubernetes node is ready, the API server is isolated: none is lost then, and no other could run the pods.
     const since = this.#since(this.#unready, name, unwell && this.#store?.list().some(isHostReady) === true);
     if (since === undefined) return undefined;
-    // A kubelet may be silent where rooms live on: as long as a media node answers, nothing of it is lost.
+    // The kubelet may be down while rooms live: as long as a media node responds, its pods are not lost.
     const heard = Math.max(since, this.#heardAt(name) ?? since);
     return Math.max(0, heard + lostTimeoutMs - this.#now());
   }
 
-  /** How long the host has been leaving, in milliseconds; undefined where it is not. */
+  /** Milliseconds since the Kubernetes node became unschedulable; undefined if it is schedulable. */
   unschedulableSince(name: string): number | undefined {
     const host = this.#store?.get(name);
     const since = this.#since(this.#leaving, name, host !== undefined && isUnschedulable(host));

@@ -1,4 +1,4 @@
-// The environment of a media node in a pod: what is fixed while it runs. What may change is in the files (config-files.ts).
+// Environment of a media node: static settings. Reloadable settings are in the files of config-files.ts.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
 import type { EnvVariable } from '../manifests.ts';
@@ -9,7 +9,7 @@ import { headlessServiceHost } from '../network/services.ts';
 import type { StoredCluster } from '../owned.ts';
 import { hasCertificates, secretsOf } from '../secrets/secret-values.ts';
 
-/** Seconds that live rooms have at most when their node is to go. */
+/** Maximum seconds that live rooms have when their node is drained. */
 export function drainSeconds(cluster: StoredCluster): number {
   return cluster.spec.drain?.timeoutSeconds ?? 3600;
 }
@@ -18,15 +18,15 @@ export function drainSeconds(cluster: StoredCluster): number {
 const privateNetworks = '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7';
 
 /**
- * One proxy: nothing tells the addresses of an Ingress controller, but it is who connects. Where clients can connect too, since the port
- * is that of the host or of an address that is routed to, and no NetworkPolicy need hold there, at least a public one is no proxy.
+ * Trusts one proxy: the address of an Ingress controller is unknown, but it is the direct client. If clients can connect too (host port,
+ * routed address, NetworkPolicy not enforced), only private addresses are trusted.
  */
 function trustedProxy(spec: MediaClusterSpec): string {
   const direct = exposureOf(spec) === 'podIP' || exposureOf(spec) === 'hostNetwork';
   return direct ? `1 ${privateNetworks}` : '1';
 }
 
-/** In the order of the pod, since `$(POD_IP)` means what stands before. `extraEnv` wins. */
+/** In the order of the pod, because `$(POD_IP)` must be defined before its use. `extraEnv` takes precedence. */
 export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): EnvVariable[] {
   const { spec } = cluster;
   const ipv6 = facts.ipFamily === 'IPv6';
@@ -46,9 +46,9 @@ export function nodeEnv(cluster: StoredCluster, facts: ClusterContext, podSlot: 
     { name: 'SVC_DIST_QUERY', value: headlessServiceHost(cluster, facts) },
     { name: 'SVC_DIST_COOKIE', valueFrom: { secretKeyRef: { name: secretsOf(cluster).cookie, key: 'cookie' } } },
     { name: 'SVC_DRAIN_TIMEOUT', value: String(drainSeconds(cluster)) },
-    // Empty is unset: the image sets it, and what the environment sets no file can change.
+    // Empty means unset: the image sets a default, and a file cannot override the environment.
     { name: 'SVC_WEBHOOK_ALLOW_PRIVATE' },
-    // Where the file says nothing the image's word stays.
+    // Keeps the default of the image if the file does not set it.
     ...(spec.config?.allowPrivateAddresses === undefined ? [] : [{ name: 'SVC_ALLOW_PRIVATE_ADDRESSES' }]),
     ...(isBehindProxy(spec) ? [{ name: 'SVC_TRUST_PROXY', value: trustedProxy(spec) }] : []),
     ...(ipv6 ? listenOnIpv6 : []),
@@ -95,7 +95,7 @@ function sipEnv({ spec }: StoredCluster, { basePort }: PodSlot): EnvVariable[] {
   ];
 }
 
-/** The image's 0.0.0.0 listens on no IPv6 address; `::` listens on all of both families. */
+/** The default 0.0.0.0 of the image does not listen on IPv6; `::` listens on both families. */
 const listenOnIpv6: EnvVariable[] = ['SVC_IP', 'SVC_METRICS_IP', 'SVC_WEBRTC_TURN_LISTEN_IP'].map((name) => ({ name, value: '::' }));
 
 function withOthers(variables: readonly EnvVariable[], others: readonly OtherVariable[]): EnvVariable[] {
@@ -107,7 +107,7 @@ function withOthers(variables: readonly EnvVariable[], others: readonly OtherVar
 
 type OtherVariable = { name: string; value?: string | undefined; valueFrom?: Record<string, unknown> | undefined };
 
-/** An empty text is left out, as the API server does. */
+/** Omits an empty text, as the API server does. */
 function variable(name: string, value: string | undefined, valueFrom: Record<string, unknown> | undefined): EnvVariable {
   return { name, ...(value ? { value } : {}), ...(valueFrom === undefined ? {} : { valueFrom }) };
 }

@@ -1,7 +1,7 @@
-// What the nodes of each cluster say of themselves: their health, asked for again and again, quicker while something is under way.
+// Polls the health of the nodes of each cluster, with a shorter interval while changes are in progress.
 import type { NodeSnapshot } from './pod-snapshot.ts';
 
-/** The answer of GET /health, as far as it is used. */
+/** Response of GET /health, limited to the used fields. */
 export type NodeHealth = {
   state: NodeSnapshot['state'];
   load: { rooms: number; connectedPeers: number; forwardedTracks: number };
@@ -9,7 +9,7 @@ export type NodeHealth = {
   config: { files: readonly { name: string; sha256: string }[]; error: string | null };
 };
 
-/** A node's REST API; `forgive` ends the pause that it takes after failures. */
+/** Client of the REST API of a node; `forgive` resets its backoff. */
 export type NodeApi = {
   health: (signal?: AbortSignal) => Promise<NodeHealth>;
   drain: (node: string, seconds?: number, signal?: AbortSignal) => Promise<void>;
@@ -18,23 +18,23 @@ export type NodeApi = {
 };
 export type NodeApiFactory = (target: { url: string; signed: boolean; token: () => string | undefined }) => NodeApi;
 
-/** `signed`: whether calls to it are; `ready`: whether its pod is. */
+/** `signed`: whether requests to it are signed; `ready`: whether its pod is ready. */
 export type PollTarget = { uid: string; url: string; signed: boolean; ready?: boolean };
 export type NodeReport = {
-  /** When the node answered last, in monotonic milliseconds. */
+  /** Time of the last response, in monotonic milliseconds. */
   at: number;
   health: NodeHealth;
 };
 
-/** Milliseconds between two rounds: usually, and while something is under way or a node did not answer. */
+/** Poll interval in milliseconds: normally, and while changes are in progress or a node did not respond. */
 const periods = { usual: 5_000, quick: 1_000 };
-/** What a node said is believed for so long: three rounds. */
+/** TTL of a report: three rounds. */
 export const reportTtlMs = 15_000;
 
 export type NodePollOptions = {
   calls: NodeApiFactory;
   token: (key: string) => string | undefined;
-  /** Something is different that decisions depend on. */
+  /** Called when a value changes that decisions depend on. */
   changed: (key: string) => void;
   now: () => number;
   periods?: { usual: number; quick: number };
@@ -51,7 +51,7 @@ export class NodePoll {
     this.#options = options;
   }
 
-  /** From now on these nodes of the cluster are asked. */
+  /** Polls these nodes of the cluster from now on. */
   watch(key: string, targets: readonly PollTarget[], quick: boolean): void {
     const round = this.#clusters.get(key) ?? this.#begin(key);
     const wanted = new Map(targets.map((target) => [target.uid, target]));
@@ -71,25 +71,25 @@ export class NodePoll {
     if (pollSoon && !round.running) this.#schedule(key, round, 0);
   }
 
-  /** What the node of the pod said lately. */
+  /** The latest report of the node of the pod. */
   report(key: string, uid: string): NodeReport | undefined {
     const report = this.#clusters.get(key)?.nodes.get(uid)?.report;
     return report && this.#options.now() - report.at < reportTtlMs ? report : undefined;
   }
 
-  /** When the node of the pod answered last, in monotonic milliseconds, whichever cluster it is of; undefined where it never did, or is not asked. */
+  /** Time of the last response of the node of the pod, in monotonic milliseconds; undefined if it never responded or is not polled. */
   answeredAt(uid: string): number | undefined {
     for (const { nodes } of this.#clusters.values()) if (nodes.has(uid)) return nodes.get(uid)?.report?.at;
     return undefined;
   }
 
-  /** Whether the node is about to be asked for the first time. */
+  /** Whether the node has not been polled yet. */
   neverPolled(key: string, uid: string): boolean {
     const node = this.#clusters.get(key)?.nodes.get(uid);
     return node !== undefined && node.report === undefined && node.error === undefined;
   }
 
-  /** Why the node did not answer when it was asked last. */
+  /** Error of the last poll of the node. */
   error(key: string, uid: string): string | undefined {
     return this.#clusters.get(key)?.nodes.get(uid)?.error;
   }
@@ -98,13 +98,13 @@ export class NodePoll {
     return this.#clusters.get(key)?.nodes.get(uid)?.calls;
   }
 
-  /** Asks again at once: something was told to a node. */
+  /** Polls again immediately, after a request that changed a node. */
   pollSoon(key: string): void {
     const round = this.#clusters.get(key);
     if (round && !round.running) this.#schedule(key, round, 0);
   }
 
-  /** Asks all nodes of the cluster now, and resolves when each has answered or failed. */
+  /** Polls all nodes of the cluster now, and resolves when each has responded or failed. */
   async round(key: string): Promise<void> {
     const round = this.#clusters.get(key);
     if (!round || round.running) return;
@@ -142,7 +142,7 @@ export class NodePoll {
     round.running = false;
     if (round.ended.signal.aborted) return;
     const { usual, quick } = this.#options.periods ?? periods;
-    // One answer that comes late must not be all that a node said for so long that its host counts as lost.
+    // After a failed poll the next round is soon, so that one late response does not make the Kubernetes node count as lost.
     const silent = [...round.nodes.values()].some(({ error }) => error !== undefined);
     const neverPolled = [...round.nodes.keys()].some((uid) => this.neverPolled(key, uid));
     this.#schedule(key, round, neverPolled ? 0 : round.quick || silent ? quick : usual);
@@ -160,14 +160,14 @@ export class NodePoll {
   }
 }
 
-/** One that did not answer before it was ready has said nothing yet: once it is, it counts as one that is about to be asked. */
+/** A node that failed before it was ready has not been polled: once it is ready, it counts as unpolled. */
 function isSame(node: Polled, target: PollTarget | undefined): boolean {
   if (target?.url !== node.url || target.signed !== node.signed) return false;
   const woke = target.ready === true && !node.ready;
   return !woke || node.report !== undefined;
 }
 
-/** What decisions depend on; mere numbers can wait for the next look. */
+/** Values that decisions depend on; counters can wait for the next reconcile. */
 function meaningOf({ report, error }: Polled): string {
   if (!report) return `${error !== undefined}`;
   const { state, load, config, distribution } = report.health;

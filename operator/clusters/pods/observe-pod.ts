@@ -1,4 +1,4 @@
-// From stored pods, hosts and the words of nodes to the facts that decisions need; pure.
+// Builds the snapshot of a pod from the stored Pod, its Kubernetes node and the report of its media node. Pure.
 import type { Stored } from '../../kube/objects.ts';
 import { annotation, container, indexOf, label } from '../names.ts';
 import type { ObservedPod } from '../observed-objects.ts';
@@ -6,7 +6,7 @@ import { drainOf } from '../scaling/drain.ts';
 import type { NodeSnapshot, PodSnapshot } from './pod-snapshot.ts';
 
 export type PodContext = {
-  /** Of the template that is wanted. */
+  /** Hash of the desired template. */
   templateHash: string;
   lost: (host: string) => boolean;
   leaving: (host: string) => boolean;
@@ -26,7 +26,7 @@ export function podSnapshot(pod: Stored<ObservedPod>, podContext: PodContext): P
     name,
     uid,
     index,
-    // One beyond maxReplicas, where that was lowered, has no path of the Ingress.
+    // An index beyond a lowered maxReplicas has no Ingress path.
     current: annotations[annotation.templateHash] === podContext.templateHash && index < podContext.indexes,
     ready: !ending && !failed && isReady(pod),
     ending,
@@ -45,7 +45,7 @@ export function isReady({ status }: ObservedPod): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 }
 
-/** Whether no process of the node runs: it was not started yet, or it ended and waits for the next try. */
+/** Whether no process of the node runs: not started yet, or terminated and waiting for its restart. */
 function isIdle({ status }: ObservedPod): boolean {
   if (status?.phase === undefined || status.phase === 'Pending') return true;
   if (status.phase === 'Unknown') return false;
@@ -53,7 +53,7 @@ function isIdle({ status }: ObservedPod): boolean {
   return state !== undefined && state.running === undefined;
 }
 
-/** Why a pod is not ready, in a sentence out of the API server's own words; undefined where it says nothing. */
+/** Why a pod is not ready, as a message built from its status; undefined if it is ready. */
 export function notReadyReason({ metadata, status }: ObservedPod): string | undefined {
   const about = (what: string, reason: string | undefined, message: string | undefined) =>
     `Pod ${metadata.name} ${what}${[reason, message]
@@ -64,7 +64,7 @@ export function notReadyReason({ metadata, status }: ObservedPod): string | unde
   if (state?.waiting && state.waiting.reason !== 'ContainerCreating') return about('waits', state.waiting.reason, state.waiting.message);
   if (state?.terminated) return about('ended', state.terminated.reason, state.terminated.message);
   const unscheduled = status?.conditions?.find(({ type, status: value }) => type === 'PodScheduled' && value === 'False');
-  if (unscheduled) return about('has no host', unscheduled.reason, unscheduled.message);
+  if (unscheduled) return about('is not scheduled', unscheduled.reason, unscheduled.message);
   if (status?.phase === 'Failed') return about('failed', status.reason, status.message);
   return isReady({ metadata, status } as ObservedPod) ? undefined : about('is not ready yet', undefined, undefined);
 }

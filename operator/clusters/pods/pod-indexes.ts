@@ -1,4 +1,4 @@
-// Making room for a pod: its block of ports, its Services and its claim, before the pod itself.
+// Prepares a pod: allocates its port block, and creates its Services and its claim before the pod.
 import type { KubeClient } from '../../kube/client.ts';
 import type { Stored } from '../../kube/objects.ts';
 import { isControlledBy, keyOf } from '../../kube/objects.ts';
@@ -11,9 +11,9 @@ import type { ClusterStores, ObservedService } from '../observed-objects.ts';
 import { namespaceOf, type StoredCluster } from '../owned.ts';
 import type { OwnedObjects } from '../owned-objects.ts';
 
-/** How many blocks are tried in one go when others have taken node ports that we cannot see. */
+/** How many blocks are tried per reconcile if invisible Services hold node ports. */
 const maxTries = 50;
-/** How long ports that were refused count as taken, in milliseconds. */
+/** How long rejected ports count as used, in milliseconds. */
 const refusedFor = 600_000;
 
 type Client = Pick<KubeClient, 'apply' | 'delete' | 'find'>;
@@ -22,9 +22,9 @@ export class PodIndexes {
   readonly #stores: ClusterStores;
   readonly #objects: OwnedObjects;
   readonly #now: () => number;
-  /** Ports that the API server refused, and until when they are not tried again. */
+  /** Rejected ports, and the time until which they are not tried again. */
   readonly #refused = new Map<number, number>();
-  /** Blocks that were given out and are not in the copies of Services yet. */
+  /** Allocated blocks that are not in the cache of Services yet. */
   readonly #given = new Map<string, { base: number; size: number; at: number }>();
   #range: PortRange | undefined;
 
@@ -34,18 +34,18 @@ export class PodIndexes {
     this.#now = now;
   }
 
-  /** The range of node ports, where a refusal told it. */
+  /** Node port range, if a rejection contained it. */
   get nodePortRange(): PortRange | undefined {
     return this.#range;
   }
 
-  /** Everything that the pod of that index needs before it. @throws KubeError where the API server cannot be asked */
+  /** Creates all objects that the pod of that index needs. @throws KubeError if the API server is unavailable */
   async make(client: Client, cluster: StoredCluster, index: number): Promise<{ slot: PodSlot } | { problem: ConditionProblem }> {
     const slot = await this.#withPorts(client, cluster, index);
     if ('problem' in slot) return slot;
     for (const object of slotObjects(cluster, slot.slot).others) {
       const applied = await this.#objects.apply(client, cluster, object);
-      // A claim that lets nobody change it serves its pod as it is; what was refused is told once the pod is there.
+      // An existing claim that rejects changes still serves its pod; the problem is reported once the pod exists.
       if ('problem' in applied && !(object.kind === 'PersistentVolumeClaim' && this.#hasClaim(cluster, object))) return applied;
     }
     return slot;
@@ -81,7 +81,7 @@ export class PodIndexes {
     return { problem: noPorts(cluster) };
   }
 
-  /** Of the Service that is there already, else the next free block. */
+  /** Base port of the existing Service, otherwise the next free block. */
   #basePort(cluster: StoredCluster, index: number): number | undefined {
     const { spec } = cluster;
     if (exposureOf(spec) !== 'nodePort') return fixedPortBlock(spec, index);
@@ -108,7 +108,7 @@ export class PodIndexes {
   }
 }
 
-/** The block of node ports of a media Service; undefined where it has none. */
+/** Node port block of a media Service; undefined if it has none. */
 function blockOf(service: Stored<ObservedService>): { base: number; size: number } | undefined {
   const ports = [...new Set((service.spec?.ports ?? []).map(({ nodePort }) => nodePort ?? 0))].sort((one, other) => one - other);
   const [base] = ports;
@@ -118,5 +118,8 @@ function blockOf(service: Stored<ObservedService>): { base: number; size: number
 
 function noPorts({ spec }: StoredCluster): ConditionProblem {
   const { from, to } = mediaRange(spec, {});
-  return { reason: 'NoPorts', message: `no ${portBlockSize(spec)} consecutive ports are free among ${from}-${to} for another pod` };
+  return {
+    reason: 'NoPorts',
+    message: `the port range ${from}-${to} has no ${portBlockSize(spec)} consecutive free ports for another pod`,
+  };
 }

@@ -1,4 +1,4 @@
-// Acts on the pods of a cluster as the plan says: makes, empties, calls back and removes them, and keeps what is written on them.
+// Pod operations of the rollout plan: creates, drains and removes pods, cancels drains, and updates annotations and labels.
 
 import type { KubeClient } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';
@@ -18,14 +18,14 @@ import { pod as podOf } from './pod.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import type { DrainReason, PodSnapshot } from './pod-snapshot.ts';
 
-/** How long our own answer counts for more than the copies, in milliseconds. */
+/** How long the response to a write takes precedence over the caches, in milliseconds. */
 const cacheLagMs = 5_000;
-/** After what time the kubelet is told again of files that a node does not have in force, in milliseconds: twice as long each time, since a node may refuse them. */
+/** Delay before the kubelet is notified again of files that a node has not loaded, in milliseconds. Doubles: nodes may reject them. */
 const retouchAfter = 5_000;
 const maxRetouchMs = 60_000;
-/** How long a name that was found taken is passed over, in milliseconds. */
+/** How long a name in use is skipped, in milliseconds. */
 const takenFor = 60_000;
-/** What a pod gets whose rooms had all their time already, in seconds: its end must not begin that time anew. */
+/** Grace period of a pod whose drain timed out, in seconds: its termination must not restart the drain timeout. */
 const lastSeconds = 30;
 
 export type PodOperationsOptions = {
@@ -40,10 +40,10 @@ export type PodOperationsOptions = {
   clock: () => Date;
 };
 
-/** Which hash was written, when, and how often again. */
+/** Written hash, its time and number of repetitions. */
 type Touch = { hash: string; at: number; times: number };
 
-/** One look at one cluster. */
+/** Context of one reconcile of one cluster. */
 export type ReconcileContext = { key: string; client: KubeClient; cluster: StoredCluster; facts: ClusterContext; signal: AbortSignal };
 export type Pods = ReadonlyMap<string, Stored<ObservedPod>>;
 
@@ -58,7 +58,7 @@ export class PodOperations {
     this.#options = options;
   }
 
-  /** The pods that the cluster owns, by uid; also those made just now that the copies do not have yet. */
+  /** Owned pods by uid, including those just created that are not in the cache yet. */
   pods(cluster: StoredCluster): Map<string, Stored<ObservedPod>> {
     const { stores, now } = this.#options;
     const mine = (pod: Stored<ObservedPod>) =>
@@ -76,14 +76,14 @@ export class PodOperations {
     return found;
   }
 
-  /** Indexes whose names are taken by pods that the cluster does not have. */
+  /** Indexes whose names foreign pods use. */
   takenIndexes(cluster: StoredCluster): Set<number> {
     const now = this.#options.now();
     for (const [key, { until }] of this.#taken) if (until <= now) this.#taken.delete(key);
     return new Set([...this.#taken.values()].filter((each) => each.cluster === cluster.metadata.uid).map(({ index }) => index));
   }
 
-  /** @returns what is in the way, where something is */
+  /** @returns the problem, if the pod could not be created */
   async create(reconcileContext: ReconcileContext, index: number, configHash: string | undefined): Promise<ConditionProblem | undefined> {
     const { client, cluster, facts } = reconcileContext;
     const slot = await this.#options.slots.make(client, cluster, index);
@@ -99,8 +99,8 @@ export class PodOperations {
     } catch (error) {
       if (isAlreadyExists(error)) return await this.#whoIs(reconcileContext, index, name);
       if (!(error instanceof KubeError) || error.status === 0 || isUnavailable(error)) throw error;
-      this.#tell(reconcileContext, 'Warning', 'PodRefused', 'Create', `Pod ${name} was refused: ${error.message}`);
-      return { reason: 'PodRefused', message: `the pod "${name}" was refused: ${error.message}` };
+      this.#tell(reconcileContext, 'Warning', 'PodRefused', 'Create', `Pod ${name} was rejected: ${error.message}`);
+      return { reason: 'PodRefused', message: `pod "${name}" was rejected: ${error.message}` };
     }
   }
 
@@ -110,7 +110,7 @@ export class PodOperations {
       this.#tell({ ...look, client, cluster }, 'Normal', 'PodRemoved', 'Remove', `Removed pod ${pod.name}: ${why}.`);
   }
 
-  /** One step of emptying a pod. @returns what is waited for */
+  /** Performs one step of a drain. @returns what it waits for */
   async drain(
     reconcileContext: ReconcileContext,
     pods: Pods,
@@ -136,27 +136,27 @@ export class PodOperations {
       case 'remove': {
         const late = pod.drain !== undefined && now >= pod.drain.deadline;
         await this.remove(reconcileContext, pod, causes[reason], late && !pod.idle ? lastSeconds : undefined);
-        return `Pod ${pod.name} ends.`;
+        return `Pod ${pod.name} is terminating.`;
       }
       case 'wait':
         return `Pod ${pod.name} is being drained: ${step.message}`;
     }
   }
 
-  /** One step of calling a pod back that is to stay after all. */
+  /** Performs one step of cancelling the drain of a pod that stays. */
   async cancelDrain(reconcileContext: ReconcileContext, pods: Pods, pod: PodSnapshot): Promise<string | undefined> {
     const step = cancelStep(pod);
     if (step === 'callBack') {
       const failure = await this.#ask(reconcileContext, pods, pod, (calls, node) => calls.cancelDrain(node, reconcileContext.signal));
       if (failure !== undefined) return failure;
     }
-    if (step === 'nothing') return pod.drain ? `Pod ${pod.name} is called back as soon as its node answers.` : undefined;
+    if (step === 'nothing') return pod.drain ? `The drain of pod ${pod.name} will be cancelled when its node responds.` : undefined;
     await this.#annotate(reconcileContext, pod, { [annotation.drain]: null });
-    this.#tell(reconcileContext, 'Normal', 'DrainCancelled', 'CallBack', `Pod ${pod.name} takes rooms again.`);
+    this.#tell(reconcileContext, 'Normal', 'DrainCancelled', 'CallBack', `Pod ${pod.name} accepts rooms again.`);
     return undefined;
   }
 
-  /** Address, configuration hash and busy label, written where they differ, all in one patch. @returns why the address is not known yet */
+  /** Patches address, configuration hash and busy label if they differ. @returns why the address is not known yet */
   async mark(
     reconcileContext: ReconcileContext,
     pod: Stored<ObservedPod>,
@@ -180,14 +180,14 @@ export class PodOperations {
     return 'address' in announced ? undefined : announced;
   }
 
-  /** Nothing is remembered of other pods of the cluster than these. */
+  /** Drops the state of all other pods of the cluster. */
   retain(key: string, pods: Pods): void {
     const touched = this.#touched.get(key);
     for (const uid of touched?.keys() ?? []) if (!pods.has(uid)) touched?.delete(uid);
     if (touched?.size === 0) this.#touched.delete(key);
   }
 
-  /** What the annotation shall be: the hash, and a count where the kubelet must be told again. */
+  /** Value of the annotation: the hash, with a counter if the kubelet must be notified again. */
   #touch(key: string, pod: Stored<ObservedPod>, facts: PodSnapshot, { hash, inForce }: { hash: string; inForce: boolean }): string {
     const { uid } = pod.metadata;
     const now = this.#options.now();
@@ -218,7 +218,7 @@ export class PodOperations {
     });
   }
 
-  /** Tells the node of a pod something. @returns why it could not be told */
+  /** Sends a drain request to the node of a pod. @returns why it failed */
   async #ask(
     reconcileContext: ReconcileContext,
     pods: Pods,
@@ -234,8 +234,8 @@ export class PodOperations {
       return undefined;
     } catch (error) {
       reconcileContext.signal.throwIfAborted();
-      this.#options.log.info({ pod: facts.name, err: error }, 'a node could not be told to drain or to go on');
-      return `The node of pod ${facts.name} could not be told: ${error instanceof Error ? error.message : String(error)}`;
+      this.#options.log.info({ pod: facts.name, err: error }, 'could not start or cancel drain');
+      return `The node of pod ${facts.name} could not be drained: ${error instanceof Error ? error.message : String(error)}`;
     } finally {
       this.#options.poll.pollSoon(reconcileContext.key);
     }
@@ -250,18 +250,18 @@ export class PodOperations {
     try {
       await client.patch(resources.pods, ref, { metadata: { uid: pod.uid, ...metadata } });
     } catch (error) {
-      // Another pod has the name by now: the next look sees it.
+      // Another pod uses the name now; the next reconcile sees it.
       if (!(error instanceof KubeError && error.status === 409)) throw error;
     }
   }
 
-  /** One of ours that the copies do not have yet is no obstacle; any other keeps its name, and ours gets another index. */
+  /** A pod of ours that is missing in the cache is no conflict; a foreign pod keeps its name, and ours gets another index. */
   async #whoIs({ client, cluster }: ReconcileContext, index: number, name: string): Promise<ConditionProblem | undefined> {
     const namespace = namespaceOf(cluster);
     const there = await client.find<ObservedPod>(resources.pods, { namespace, name });
     if (!there || (isControlledBy(there, cluster.metadata.uid) && hasOurLabels(there))) return undefined;
     this.#taken.set(`${namespace}/${name}`, { cluster: cluster.metadata.uid, index, until: this.#options.now() + takenFor });
-    return { reason: 'NotOurs', message: `the pod "${name}" exists already and is not the operator's: another name is taken` };
+    return { reason: 'NotOurs', message: `pod "${name}" already exists and is not managed by the operator; another name is used` };
   }
 
   #tell({ cluster }: ReconcileContext, type: 'Normal' | 'Warning', reason: string, action: string, note: string): void {
@@ -274,7 +274,7 @@ function hasOurLabels(pod: Stored<ObservedPod>): boolean {
 }
 
 const causes: Record<DrainReason, string> = {
-  HostDrained: 'its host goes away',
+  HostDrained: 'its Kubernetes node is being drained',
   Rollout: 'a pod of the new template replaces it',
-  ScaleDown: 'fewer nodes are wanted',
+  ScaleDown: 'the number of nodes is reduced',
 };

@@ -1,31 +1,31 @@
-// What decisions need to know of a pod: the API server's truth, its host's and its node's own words, in one flat record.
+// Snapshot of a pod for decisions: state from the API server, its Kubernetes node and its media node in one flat record.
 
-/** Why a pod is being emptied. */
+/** Why a pod is being drained. */
 export type DrainReason = 'HostDrained' | 'Rollout' | 'ScaleDown';
 
 export type PodSnapshot = {
   name: string;
   uid: string;
   index: number;
-  /** Made from the template that is wanted now. */
+  /** Created from the desired template. */
   current: boolean;
   ready: boolean;
-  /** Being deleted: what lives on it ends by itself. */
+  /** Being deleted; its rooms end on their own. */
   ending: boolean;
-  /** Ended, or evicted: it will never run again. */
+  /** Terminated or evicted; it never runs again. */
   failed: boolean;
-  /** Its host has not been heard of for long enough. */
+  /** Its Kubernetes node is lost. */
   lost: boolean;
-  /** Its host is cordoned, or about to be taken away. */
+  /** Its Kubernetes node is cordoned or about to be removed. */
   leaving: boolean;
-  /** Nothing of it runs, so nothing can live on it. */
+  /** No process of it runs, so it has no rooms. */
   idle: boolean;
   busyLabel: boolean;
-  /** What was written on the pod when its draining began; `deadline` in milliseconds since 1970. */
+  /** Annotation written when its drain began; `deadline` in milliseconds since 1970. */
   drain: { reason: DrainReason; deadline: number } | undefined;
-  /** The node's own words; `undefined` where it did not answer lately. */
+  /** Latest report of its node; `undefined` if it did not respond recently. */
   report: NodeSnapshot | undefined;
-  /** Its node is about to be asked for the first time: what it will say is not known yet. */
+  /** Its node has not been polled yet, so its state is unknown. */
   unasked: boolean;
 };
 
@@ -36,7 +36,7 @@ export type NodeSnapshot = {
   forwardedTracks: number;
 };
 
-/** Fewest connected peers first, then rooms, then forwarded tracks, then the highest index; who says nothing counts as the fullest. */
+/** Order: fewest connected peers, rooms, forwarded tracks, then highest index. A pod without a report counts as the fullest. */
 export function compareByLoad(one: PodSnapshot, other: PodSnapshot): number {
   const [a, b] = [fullness(one), fullness(other)];
   for (const [place, value] of a.entries()) {

@@ -1,4 +1,4 @@
-// The pod of a media node. Almost nothing of a living pod can change: what differs from here needs a new one, which the hash tells.
+// Pod of a media node. Almost no field of a running pod can change, so differences require a new pod, detected by the template hash.
 import { createHash } from 'node:crypto';
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
@@ -11,28 +11,28 @@ import { callsAnnotation } from '../secrets/signed-calls.ts';
 import { stableJson } from '../stable-json.ts';
 import { drainSeconds, nodeEnv } from './node-env.ts';
 
-/** What a node may take to end beyond its drain: uploads, deliveries, the close of everything. */
+/** Shutdown time of a node after its drain, for uploads, deliveries and closing connections. */
 const endSeconds = 60;
 
-/** The pod of an index, to be *created*. Address and configuration hash are annotations that are patched while it lives. */
+/** The pod of an index, to be *created*. Address and configuration hash are annotations, patched while it runs. */
 export function pod(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod {
   const made = podWithoutHash(cluster, facts, podSlot);
-  // The hash leaves out who signs: a living pod is not replaced for that.
+  // The hash excludes this annotation: a running pod is not replaced because of request signing.
   const own = { [annotation.templateHash]: templateHash(cluster, facts), ...callsAnnotation(cluster) };
   made.metadata.annotations = { ...made.metadata.annotations, ...own };
   return made;
 }
 
 /**
- * Hash of everything that a pod of the cluster has, whichever its index and ports are: a pod with another one is to be replaced.
- * What reaches living nodes (config, secrets, the announced address) is not in it.
+ * Hash of all inputs of a pod of the cluster except index and ports: a pod with another hash is replaced. Inputs that reach running
+ * nodes (config, secrets, announced address) are excluded.
  */
 export function templateHash(cluster: StoredCluster, facts: ClusterContext): string {
   const { metadata, spec } = podWithoutHash(cluster, facts, { index: 0, basePort: 1 });
   const { labels, annotations } = metadata;
-  // Ports that were given are a choice; the range that is taken otherwise is not.
+  // Only configured ports are part of the hash, not the default range.
   const { ports, loadBalancer } = cluster.spec.media ?? {};
-  // A Service keeps the class of load balancers that it was made with.
+  // A Service keeps its load balancer class.
   const exposure = { exposure: exposureOf(cluster.spec), ports, className: loadBalancer?.className };
   return createHash('sha256').update(stableJson({ labels, annotations, spec, exposure })).digest('hex').slice(0, 16);
 }
@@ -61,7 +61,7 @@ function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot
     subdomain: namesOf(name).nodes,
     serviceAccountName: namesOf(name).serviceAccount,
     automountServiceAccountToken: false,
-    // A Service named svc would set SVC_PORT.
+    // Otherwise a Service named svc would set SVC_PORT.
     enableServiceLinks: false,
     terminationGracePeriodSeconds: drainSeconds(cluster) + endSeconds,
     ...(exposureOf(spec) === 'hostNetwork' ? { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' } : {}),
@@ -78,7 +78,7 @@ const podSecurity: RawObject = {
   runAsUser: nodeUser,
   runAsGroup: nodeUser,
   fsGroup: nodeUser,
-  // A claim with many recordings is not walked through at every start.
+  // Otherwise the kubelet would walk all recordings of a claim at every start.
   fsGroupChangePolicy: 'OnRootMismatch',
   seccompProfile: { type: 'RuntimeDefault' },
 };
@@ -111,7 +111,7 @@ function nodeContainer(cluster: StoredCluster, facts: ClusterContext, podSlot: P
     volumeMounts: [...ownMounts, ...turnMounts(spec), ...distMounts(cluster), ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
     securityContext: containerSecurity,
     startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 60 }),
-    // Lenient: a node that is slow for a while has people in its rooms.
+    // Lenient, because a temporarily slow node has live rooms.
     livenessProbe: probe('/livez', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
     readinessProbe: probe('/readyz', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 3 }),
   };
@@ -123,7 +123,7 @@ function probe(path: string, times: Omit<Probe, 'httpGet'>): Probe {
 
 function containerPorts(spec: MediaClusterSpec, podSlot: PodSlot): ContainerPort[] {
   const exposure = exposureOf(spec);
-  // In the network of the host every port is one of the host: naming them makes the scheduler keep two such pods apart.
+  // With the host network, declared ports let the scheduler place such pods on different Kubernetes nodes.
   const own = Object.entries(nodePorts).map(([name, port]) => portOf(name, 'TCP', port, exposure === 'hostNetwork'));
   const onHost = exposure === 'hostNetwork' || exposure === 'hostPort';
   const media = portsOf(spec, podSlot.basePort).flatMap(({ port, protocols }) =>
@@ -144,17 +144,17 @@ const ownMounts: VolumeMount[] = [
   { name: 'pod', mountPath: mounts.pod, readOnly: true },
 ];
 
-/** The certificate of TURN; read again by coturn when it is renewed. */
+/** TURN certificate; coturn reloads it when it is renewed. */
 function turnMounts({ turn }: MediaClusterSpec): VolumeMount[] {
   return turn?.tlsSecretName === undefined ? [] : [{ name: 'turn', mountPath: mounts.turn, readOnly: true }];
 }
 
-/** The authorities and the certificate of the nodes; read again by the node when they are renewed. */
+/** CAs and certificate of the nodes; the node reloads them when they are renewed. */
 function distMounts(cluster: StoredCluster): VolumeMount[] {
   return hasCertificates(cluster) ? [{ name: 'dist-tls', mountPath: mounts.dist, readOnly: true }] : [];
 }
 
-/** The key of the authority stays with the operator. */
+/** The key of the CA is not mounted. */
 function distVolume(cluster: StoredCluster): Volume[] {
   if (!hasCertificates(cluster)) return [];
   const { certificates: secretName } = namesOf(cluster.metadata.name);
@@ -175,7 +175,7 @@ function volumes(cluster: StoredCluster, podSlot: PodSlot): Volume[] {
     { name: 'tmp', emptyDir: {} },
     { name: 'resources', ...resources },
     { name: 'config', configMap: { name: config } },
-    // Readable by the group of the node, which fsGroup makes the files belong to.
+    // Readable by the group of the node, to which fsGroup assigns the files.
     { name: 'secrets', secret: { secretName: config, defaultMode: 0o440 } },
     { name: 'pod', downwardAPI: { items: [address] } },
     ...(turn?.tlsSecretName === undefined ? [] : [{ name: 'turn', secret: { secretName: turn.tlsSecretName, defaultMode: 0o440 } }]),
@@ -184,7 +184,7 @@ function volumes(cluster: StoredCluster, podSlot: PodSlot): Volume[] {
   ];
 }
 
-/** Without the fields that are undefined. */
+/** Drops undefined fields. */
 function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

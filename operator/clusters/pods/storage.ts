@@ -1,9 +1,9 @@
-// The claim of an index, where recordings, streams and undelivered events outlive a pod.
+// PersistentVolumeClaim of an index, which keeps recordings, streams and undelivered events longer than a pod.
 import type { PersistentVolumeClaim } from '../manifests.ts';
 import { namesOf } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 
-/** Undefined where the cluster keeps its files in emptyDirs. The claim belongs to the cluster and goes with it. */
+/** Undefined if the cluster uses emptyDirs. The claim is owned by the cluster and deleted with it. */
 export function persistentVolumeClaim(cluster: StoredCluster, index: number): PersistentVolumeClaim | undefined {
   const wanted = cluster.spec.storage?.persistentVolumeClaim;
   if (wanted === undefined) return undefined;

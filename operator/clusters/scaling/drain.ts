@@ -1,26 +1,26 @@
-// Emptying a pod: what to do next so that live rooms have their time and nothing is left behind; pure.
+// Drain of a pod: decides the next step, so that live rooms get their time. Pure.
 import type { DrainReason, PodSnapshot } from '../pods/pod-snapshot.ts';
 
-/** After the deadline a node ends its rooms itself; one that does not even say so is not waited for longer than this. */
+/** After the deadline the node ends its rooms itself. An unresponsive node is waited for no longer than this. */
 const drainRetryMs = 10_000;
 
 export type DrainStep =
-  /** Write reason and deadline on the pod, so that another operator goes on where this one stopped. */
+  /** Write reason and deadline on the pod, so that another operator process can continue the drain. */
   | { do: 'begin'; reason: DrainReason; deadline: number }
-  /** POST /cluster/nodes/{name}/drain with the seconds that are left. */
+  /** POST /cluster/nodes/{name}/drain with the remaining seconds. */
   | { do: 'ask'; seconds: number }
   | { do: 'remove' }
   | { do: 'wait'; message: string };
 
-/** The next step of a pod that is to go. `timeout` in milliseconds, for a drain that begins now. */
+/** Next step for a pod to be removed. `timeout` in milliseconds, for a drain that begins now. */
 export function drainStep(pod: PodSnapshot, reason: DrainReason, timeout: number, now: number): DrainStep {
   if (pod.idle) return { do: 'remove' };
-  // A drain that goes on for another reason keeps its deadline, or a cordon could give rooms for ever.
+  // A change of the reason keeps the deadline; otherwise repeated cordons would extend it forever.
   const deadline = pod.drain?.deadline ?? now + timeout;
   if (pod.drain?.reason !== reason) return { do: 'begin', reason, deadline };
   const { report } = pod;
   if (report === undefined)
-    return now > deadline + drainRetryMs ? { do: 'remove' } : { do: 'wait', message: 'Its node does not answer the operator.' };
+    return now > deadline + drainRetryMs ? { do: 'remove' } : { do: 'wait', message: 'Its node does not respond to the operator.' };
   if (report.state === 'accepting') return { do: 'ask', seconds: Math.max(0, Math.ceil((deadline - now) / 1000)) };
   if (report.rooms === 0 || now > deadline + drainRetryMs) return { do: 'remove' };
   return { do: 'wait', message: `${report.rooms} live ${report.rooms === 1 ? 'room has' : 'rooms have'} time until ${at(deadline)}.` };
@@ -29,17 +29,17 @@ export function drainStep(pod: PodSnapshot, reason: DrainReason, timeout: number
 export type CancelStep =
   /** DELETE /cluster/nodes/{name}/drain. */
   | 'callBack'
-  /** Take reason and deadline off the pod. */
+  /** Remove reason and deadline from the pod. */
   | 'forget'
   | 'nothing';
 
-/** The next step of a pod that is to stay. A node that somebody drains by hand is left to them: nothing was written on its pod. */
+/** Next step for a pod that stays. A drain started by a user is not cancelled: it has no annotation. */
 export function cancelStep(pod: PodSnapshot): CancelStep {
   if (pod.drain === undefined) return 'nothing';
   return pod.report?.state === 'draining' ? 'callBack' : pod.report?.state === 'accepting' || pod.idle ? 'forget' : 'nothing';
 }
 
-/** Whether the pod is to have the busy label; `undefined`: nobody knows, so it stays as it is. */
+/** Whether the pod gets the busy label; `undefined` if unknown, then the label stays unchanged. */
 export function isBusy(pod: PodSnapshot, now: number): boolean | undefined {
   if (pod.drain !== undefined && now >= pod.drain.deadline) return false;
   if (pod.idle || pod.failed) return false;
@@ -48,7 +48,7 @@ export function isBusy(pod: PodSnapshot, now: number): boolean | undefined {
 
 const at = (time: number): string => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** The drain that is written on a pod, as text and back. */
+/** Parses and formats the drain annotation of a pod. */
 export function drainText({ reason, deadline }: { reason: DrainReason; deadline: number }): string {
   return `${reason} ${new Date(deadline).toISOString()}`;
 }

@@ -1,4 +1,4 @@
-// Which pods are made, emptied and removed next: a pure decision, new before old.
+// Rollout plan: decides which pods are created, drained and removed next, new before old. Pure.
 import { compareByLoad, type DrainReason, type PodSnapshot } from '../pods/pod-snapshot.ts';
 
 export type RolloutInput = {
@@ -6,35 +6,34 @@ export type RolloutInput = {
   /** Indexes of pods are below this. */
   indexes: number;
   pods: readonly PodSnapshot[];
-  /** Indexes whose names pods have that are not the cluster's. */
+  /** Indexes whose names foreign pods use. */
   foreignIndexes: ReadonlySet<number>;
-  /** Whether a pod on a host that goes away has waited long enough for its replacement. */
+  /** Whether a pod on a cordoned Kubernetes node has waited long enough for its replacement. */
   replacementTimedOut: (pod: PodSnapshot) => boolean;
 };
 
 export type RolloutPlan = {
-  /** Indexes of pods to make, the lowest free ones. */
+  /** Indexes of pods to create, the lowest free ones. */
   create: number[];
   drain: { pod: PodSnapshot; reason: DrainReason }[];
-  /** To be deleted at once: nothing runs there. */
+  /** Pods to delete immediately, because no process runs in them. */
   remove: PodSnapshot[];
-  /** Those that stay; what drains of them is called back. */
+  /** Pods that stay; drains of these are cancelled. */
   keep: PodSnapshot[];
-  /** Why something that should be made cannot be. */
+  /** Why a desired pod cannot be created. */
   blocked: string | undefined;
 };
 
 /**
- * The next step towards `desired` pods of the wanted template. Pods that end, failed or were lost keep their index until they are gone
- * and are replaced under another; one more than desired is made while old ones are replaced, and an old one that works goes only when
- * enough others are ready.
+ * Next step towards `desired` pods of the desired template. Terminating, failed and lost pods keep their index until they are deleted,
+ * and are replaced under another index. A rollout has one extra pod, and a working old pod is removed only if enough other pods are ready.
  */
 export function planRollout({ desired, indexes, pods, foreignIndexes, replacementTimedOut }: RolloutInput): RolloutPlan {
   const living = pods.filter((pod) => !pod.ending && !pod.failed && !pod.lost);
   const remove = pods.filter((pod) => pod.failed && !pod.ending);
   const leaving = living.filter((pod) => pod.leaving);
   const staying = living.filter((pod) => !pod.leaving);
-  // A drain for the sake of a host that came back is void; others go on unless their pod is wanted after all.
+  // A drain because of a Kubernetes node that is schedulable again is void; others continue unless the pod is needed.
   const going = staying.filter((pod) => pod.drain !== undefined && pod.drain.reason !== 'HostDrained');
   const serving = staying.filter((pod) => !going.includes(pod));
 
@@ -54,7 +53,7 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, replacemen
   const create = free.slice(0, missing + surge);
   const blocked =
     create.length < missing + surge
-      ? `All ${indexes} indexes that maxReplicas allows are taken, also by pods that are ending or lost, so no further pod can be made now.`
+      ? `All ${indexes} indexes that maxReplicas allows are in use, also by terminating or lost pods, so no further pod can be created.`
       : undefined;
 
   const minReady = surge === 1 && create.length === 0 ? desired - 1 : desired;
@@ -73,17 +72,17 @@ export function planRollout({ desired, indexes, pods, foreignIndexes, replacemen
   return { create, drain, remove, keep: living.filter((pod) => !draining.has(pod)), blocked };
 }
 
-/** Of those that serve, so many that may go now: old before new, not ready before ready, the emptiest first. */
+/** Serving pods to remove now: old before new, not ready before ready, then by load. */
 function toGo(serving: readonly PodSnapshot[], surplus: number, minReady: number): PodSnapshot[] {
   const order = [...serving].sort(
     (one, other) => Number(one.current) - Number(other.current) || Number(one.ready) - Number(other.ready) || compareByLoad(one, other),
   );
   const chosen: PodSnapshot[] = [];
   let ready = serving.filter((pod) => pod.ready).length;
-  // An operator that just started would take the fullest for the emptiest.
+  // Without reports, an operator that just started would pick the fullest pod.
   const unknown = serving.some((pod) => pod.unasked);
   for (const pod of order.slice(0, surplus)) {
-    // An old pod that works waits for the new one; fewer are ready than wanted only where none of them is to be replaced.
+    // A working old pod waits for the new pod. Fewer pods than desired are ready only if none of them is replaced.
     if (!pod.current && pod.ready && ready - 1 < minReady) continue;
     if (pod.ready && unknown) continue;
     if (pod.ready) ready -= 1;

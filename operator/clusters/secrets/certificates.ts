@@ -1,4 +1,4 @@
-// The authority of a cluster and the certificate that its nodes share (`distributionTls`): what their Secret holds next.
+// CA of a cluster and the certificate shared by its nodes (`distributionTls`): computes the next content of their Secret. Pure.
 import { createPrivateKey, generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
@@ -15,14 +15,14 @@ import type { SecretData } from '../cluster-context.ts';
 import { certificateKeys } from '../names.ts';
 
 const day = 24 * 3_600_000;
-/** Another authority is added when the newest has half of this left. */
+/** A new CA is added when the newest one has half of this lifetime left. */
 const authorityLife = 730 * day;
 const certificateLife = 90 * day;
-/** The certificate is made anew when it has this left. */
+/** The certificate is renewed when it has this lifetime left. */
 const certificateRest = 30 * day;
-/** Time in which every node comes to know a new authority, before anything is signed by it. */
+/** Time for all nodes to load a new CA before it signs anything. */
 const spread = day;
-/** Clocks of hosts differ. */
+/** Tolerance for clock skew between Kubernetes nodes. */
 const skew = 3_600_000;
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
@@ -30,20 +30,20 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 export type CertificateStep = { data: SecretData; message: string };
 
 type Material = {
-  /** PEM, the newest first. Of an older one the key is gone: what it signed stays good. */
+  /** PEM, newest first. The keys of older CAs were dropped; the certificates that they signed stay valid. */
   authorities: string[];
   authorityKey: string;
   certificate: string;
   key: string;
 };
 
-/** What the Secret is to hold from now on; undefined where it may stay. What is there and cannot be used is made anew. */
+/** Next content of the Secret; undefined if nothing changes. Invalid content is replaced. */
 export async function certificateStep(data: SecretData | undefined, now: number): Promise<CertificateStep | undefined> {
   const there = data && materialIn(data);
   if (!there) {
     const authority = await newAuthority(now);
     const made = { ...(await newCertificate(authority, now)), authorities: [authority.certificate], authorityKey: authority.key };
-    return { data: dataOf(made), message: 'An authority of the cluster and a certificate of its nodes are made.' };
+    return { data: dataOf(made), message: 'Created the CA of the cluster and the certificate of its nodes.' };
   }
   const authorities = there.authorities.map((pem) => ({ pem, parsed: new X509Certificate(pem) }));
   const certificate = new X509Certificate(there.certificate);
@@ -53,16 +53,16 @@ export async function certificateStep(data: SecretData | undefined, now: number)
   if (due && (known || now >= certificate.validToDate.getTime())) {
     const signer = { certificate: newest.toString(), key: there.authorityKey };
     const made = { ...there, ...(await newCertificate(signer, now)) };
-    return { data: dataOf(made), message: 'The certificate of the nodes is made anew.' };
+    return { data: dataOf(made), message: 'Renewed the certificate of the nodes.' };
   }
   if (now < newest.validToDate.getTime() - authorityLife / 2) return undefined;
   const authority = await newAuthority(now);
   const living = authorities.filter(({ parsed }) => now < parsed.validToDate.getTime()).map(({ pem }) => pem);
   const made = { ...there, authorities: [authority.certificate, ...living], authorityKey: authority.key };
-  return { data: dataOf(made), message: 'A new authority of the cluster is made known to every node; it signs in a day.' };
+  return { data: dataOf(made), message: 'Distributing a new CA to all nodes; it will sign certificates in a day.' };
 }
 
-/** undefined where something is missing, is not PEM, or does not belong together. */
+/** undefined if a part is missing, is not PEM or does not match the others. */
 function materialIn(data: SecretData): Material | undefined {
   const {
     authorities = '',
@@ -89,14 +89,14 @@ function dataOf({ authorities, authorityKey, certificate, key }: Material): Secr
 
 type Pair = { certificate: string; key: string };
 
-/** Each has a name of its own, by which the issuer is found among several. */
+/** Every CA has a unique name, by which the issuer of a certificate is found. */
 function newAuthority(now: number): Promise<Pair> {
   const subject = `CN=mediarooms ${randomBytes(8).toString('hex')}`;
   const extensions = [new BasicConstraintsExtension(true, 0, true), new KeyUsagesExtension(KeyUsageFlags.keyCertSign, true)];
   return newPair({ subject, extensions, life: authorityLife, now });
 }
 
-/** It names no node: whoever has one of this authority is a node (node/cluster/erlang/dist-tls.ts). */
+/** The certificate names no node: every holder of a certificate of this CA is a node (node/cluster/erlang/dist-tls.ts). */
 function newCertificate(signer: Pair, now: number): Promise<Pair> {
   const extensions = [
     new BasicConstraintsExtension(false, undefined, true),
@@ -108,7 +108,7 @@ function newCertificate(signer: Pair, now: number): Promise<Pair> {
 
 type Order = { subject: string; extensions: Extension[]; life: number; now: number; signer?: Pair };
 
-/** A key and its certificate, signed by itself without a signer (RFC 5280). */
+/** A key and its certificate (RFC 5280), self-signed if no signer is given. */
 async function newPair({ subject, extensions, life, now, signer }: Order): Promise<Pair> {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: algorithm.namedCurve });
   const authority = signer && new X509Certificate(signer.certificate);

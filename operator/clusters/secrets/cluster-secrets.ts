@@ -1,4 +1,4 @@
-// The Secrets of a cluster: read from the copies, made once where the operator makes them, keys rotated, certificates renewed.
+// Secrets of a cluster: reads them from caches, creates missing ones once, rotates keys and renews certificates.
 import type { KubeClient } from '../../kube/client.ts';
 import { isAlreadyExists, isConflict } from '../../kube/http/kube-error.ts';
 import { isControlledBy, isOrphanOf, keyOf, resources, type Stored } from '../../kube/objects.ts';
@@ -14,9 +14,9 @@ import { decodeSecret, secretNames, secretsOf } from './secret-values.ts';
 
 type Client = Pick<KubeClient, 'create' | 'find' | 'patch'>;
 
-/** Peer tokens live for 24 hours (node: the REST API's peers), and clocks differ a little. */
+/** Peer tokens are valid for 24 hours (REST API of the node); the rest is tolerance for clock skew. */
 export const tokenLifetime = 25 * 3_600_000;
-/** How long our own answer counts for more than the copies, in milliseconds. */
+/** How long the response to a write takes precedence over the caches, in milliseconds. */
 const cacheLagMs = 5_000;
 
 export type ClusterSecretsOptions = {
@@ -29,13 +29,13 @@ export type ClusterSecretsOptions = {
 };
 
 export type RotationState = {
-  /** The rotation that is through. */
+  /** Generation of the last completed rotation. */
   generation: number;
   message: string | undefined;
   problem: ConditionProblem | undefined;
-  /** Whether keys were written just now, so that files are to be made again. */
+  /** Whether keys were just written, so that configuration files must be generated again. */
   changed: boolean;
-  /** Milliseconds until something is to be done though nothing changes; undefined where nothing is. */
+  /** Milliseconds until the next step if nothing changes; undefined if no step is pending. */
   dueIn: number | undefined;
 };
 
@@ -47,7 +47,7 @@ export class ClusterSecrets {
     this.#options = options;
   }
 
-  /** The Secrets that matter to the cluster and exist, by name. */
+  /** The existing Secrets that the cluster uses, by name. */
   read(cluster: StoredCluster): Map<string, SecretData> {
     const found = secretNames(cluster).flatMap((name) => {
       const secret = this.#get(cluster, name);
@@ -56,7 +56,7 @@ export class ClusterSecrets {
     return new Map(found);
   }
 
-  /** Makes those that the operator makes and that do not exist; says which. */
+  /** Creates missing Secrets that the operator generates. @returns their names */
   async make(client: Client, cluster: StoredCluster): Promise<string[]> {
     const made: string[] = [];
     for (const secret of missingSecrets(cluster, { secrets: this.read(cluster) }, this.#options.random))
@@ -64,12 +64,12 @@ export class ClusterSecrets {
     return made;
   }
 
-  /** The certificate of the nodes and its authority, where the operator makes them: now, or anew in time. @returns what was done, for people */
+  /** Creates or renews the certificate of the nodes and its CA, if the operator manages them. @returns a message about the change */
   async certify(client: Client, cluster: StoredCluster): Promise<string | undefined> {
     const { certificates } = secretsOf(cluster);
     if (certificates === undefined) return undefined;
     const there = this.#get(cluster, certificates);
-    // Whoever made it, e.g. cert-manager, renews it.
+    // Its creator, for example cert-manager, renews it.
     if (there && !isControlledBy(there, cluster.metadata.uid)) return undefined;
     const step = await certificateStep(there && decodeSecret(there), this.#options.clock().getTime());
     if (!step) return undefined;
@@ -79,7 +79,7 @@ export class ClusterSecrets {
     return done ? step.message : undefined;
   }
 
-  /** The next step of a rotation of keys. `confirmed`: every node has the keys in force as they are now. */
+  /** Performs the next step of a key rotation. `confirmed`: every node runs with the current keys. */
   async rotate(client: Client, cluster: StoredCluster, confirmed: boolean): Promise<RotationState> {
     const wanted = cluster.spec.keyRotation?.generation ?? 0;
     const before = cluster.status?.keyGeneration ?? wanted;
@@ -111,14 +111,14 @@ export class ClusterSecrets {
       return true;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // The copies are behind: what is there counts, whoever made it.
+      // The cache may be stale, so the API server is asked. The creator of an existing Secret does not matter.
       const there = await client.find<ObservedSecret>(resources.secrets, secret.metadata);
       if (there && !isOrphanOf(there, cluster)) this.#keep(there);
       return false;
     }
   }
 
-  /** Values that are undefined go. @returns false where somebody else wrote it meanwhile, or it is gone */
+  /** Removes keys whose value is undefined. @returns false if the Secret was changed concurrently or deleted */
   async #patch(
     client: Client,
     secret: Stored<ObservedSecret>,
@@ -135,7 +135,7 @@ export class ClusterSecrets {
       if (written) this.#keep(written);
       return written !== undefined;
     } catch (error) {
-      // What they wrote is looked at next.
+      // The next reconcile sees the other change.
       if (isConflict(error)) return false;
       throw error;
     }
@@ -162,6 +162,6 @@ export class ClusterSecrets {
 }
 
 function notOurs({ metadata }: Stored): ConditionProblem {
-  const message = `the Secret "${metadata.name}" of the keys was not made by the operator, which therefore does not rotate it`;
+  const message = `Secret "${metadata.name}" with the token keys was not created by the operator; its keys are not rotated`;
   return { reason: 'KeysNotOurs', message };
 }

@@ -1,20 +1,20 @@
-// The Secrets that the operator makes once where they do not exist: API tokens, the key of tokens, the cookie.
+// Secrets that the operator generates once if they do not exist: API tokens, token key and cookie.
 import type { ClusterContext, SecretData } from '../cluster-context.ts';
 import type { Secret } from '../manifests.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 import { secretsOf } from './secret-values.ts';
 
-/** Random bytes, e.g. of node:crypto. */
+/** Source of random bytes, e.g. node:crypto. */
 export type RandomBytes = (size: number) => Buffer;
 
 const tokenBytes = 32;
 const keyBytes = 48;
 
-/** Secrets that are still to be *created*; never applied over one that exists, which is the user's from then on. */
+/** Secrets to *create*. An existing Secret is never overwritten, because it belongs to the user. */
 export function missingSecrets(cluster: StoredCluster, facts: Pick<ClusterContext, 'secrets'>, random: RandomBytes): Secret[] {
   const names = secretsOf(cluster);
   const content: Record<string, () => Record<string, string>> = {};
-  // Several references may name one Secret: then it holds what all of them need.
+  // Several references may name the same Secret; it then contains the keys of all of them.
   const add = (name: string, data: () => Record<string, string>) => {
     const before = content[name];
     content[name] = before === undefined ? data : () => ({ ...before(), ...data() });
@@ -27,7 +27,7 @@ export function missingSecrets(cluster: StoredCluster, facts: Pick<ClusterContex
     .map(([name, data]) => secretOf(cluster, name, data()));
 }
 
-/** Text of that many random bytes that is good as a token, a key and a cookie. */
+/** Random text that is valid as a token, a key and a cookie. */
 export function newSecret(random: RandomBytes, size = keyBytes): string {
   return random(size).toString('base64url');
 }

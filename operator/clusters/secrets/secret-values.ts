@@ -1,9 +1,9 @@
-// What a cluster takes from Secrets, checked as the nodes check it, so that a wrong value is told in the status and no node has to refuse it.
+// Values read from Secrets, validated with the rules of the nodes, so that the status reports an error and no node has to reject it.
 import type { ClusterContext, ConditionProblem, SecretData } from '../cluster-context.ts';
 import { namesOf } from '../names.ts';
 import type { StoredCluster } from '../owned.ts';
 
-/** Names of the Secrets of a cluster: those that its spec names, else those that the operator makes. */
+/** Names of the Secrets of a cluster: those of its spec, otherwise the generated ones. */
 export function secretsOf(cluster: StoredCluster) {
   const { secrets = {}, config = {} } = cluster.spec;
   const made = namesOf(cluster.metadata.name);
@@ -18,25 +18,25 @@ export function secretsOf(cluster: StoredCluster) {
   };
 }
 
-/** Whether nodes speak TLS with an authority that the operator makes. */
+/** Whether nodes use TLS with a CA that the operator creates. */
 export function hasCertificates({ spec }: StoredCluster): boolean {
   return spec.distributionTls === 'optional' || spec.distributionTls === 'required';
 }
 
-/** Every Secret whose content matters to the cluster. */
+/** Every Secret whose content the cluster uses. */
 export function secretNames(cluster: StoredCluster): string[] {
   const { iceServers, ...others } = secretsOf(cluster);
   return [...new Set([...Object.values(others).filter((name) => name !== undefined), ...iceServers])];
 }
 
-/** Data of a stored Secret as text. Bytes that are not UTF-8 become U+FFFD and are refused where the value is used. */
+/** Data of a stored Secret as text. Invalid UTF-8 becomes U+FFFD, which the validation of the value rejects. */
 export function decodeSecret(secret: { data?: Readonly<Record<string, string>> }): SecretData {
   return Object.fromEntries(Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
 }
 
 export type Token = { name: string; token: string; scope: 'admin' | 'read' };
 
-/** The token with which the operator calls the nodes: that of the key `operator`, else the first that may do everything. */
+/** API token of the operator for the nodes: the key `operator`, otherwise the first token with full access. */
 export function operatorToken(cluster: StoredCluster, secrets: ClusterContext['secrets']): string | undefined {
   const tokens = tokensIn(secrets.get(secretsOf(cluster).apiTokens) ?? {}).filter(({ scope }) => scope === 'admin');
   return (tokens.find(({ name }) => name === 'operator') ?? tokens[0])?.token;
@@ -46,7 +46,10 @@ type Rule = { test: (text: string) => boolean; expected: string };
 const rules = {
   token: { test: (text) => /^[\x21-\x7e]{1,1024}$/.test(text), expected: 'visible ASCII characters without spaces, at most 1024' },
   secret: { test: (text) => /^[^\s\p{Cc}\ufffd]{1,4096}$/u.test(text), expected: 'text without spaces, at most 4096 characters' },
-  cookie: { test: (text) => /^[\x21-\x7e]{1,255}$/.test(text), expected: '1 to 255 visible ASCII characters without spaces and line ends' },
+  cookie: {
+    test: (text) => /^[\x21-\x7e]{1,255}$/.test(text),
+    expected: '1 to 255 visible ASCII characters without spaces and line breaks',
+  },
   webhook: { test: isWebhookKey, expected: 'whsec_ followed by the base64 of 24 to 64 bytes' },
   credential: { test: (text) => /^[^\p{Cc}\ufffd]{1,4096}$/u.test(text), expected: 'text of at most 4096 characters' },
 } as const satisfies Record<string, Rule>;
@@ -55,7 +58,7 @@ const maxTokens = 100;
 const maxTokenName = 64;
 const maxWebhookKeys = 4;
 
-/** Reads values of Secrets and collects what is wrong with them; a value is never in a message. */
+/** Reads values of Secrets and collects problems; a message never contains a value. */
 export class SecretValues {
   readonly #secrets: ClusterContext['secrets'];
   readonly problems: ConditionProblem[] = [];
@@ -69,26 +72,23 @@ export class SecretValues {
     for (const { name, token } of tokens) this.#check(secret, name, token, rules.token);
     if (!this.#secrets.has(secret)) return tokens;
     if (!tokens.some(({ scope }) => scope === 'admin'))
-      this.#problem(
-        'SecretKeyMissing',
-        `the Secret "${secret}" of the API tokens needs a key that does not end with ".read", for the operator`,
-      );
+      this.#problem('SecretKeyMissing', `Secret "${secret}" of the API tokens needs a key for the operator that does not end with ".read"`);
     if (tokens.length > maxTokens || tokens.some(({ name }) => name.length > maxTokenName))
       this.#problem(
         'SecretInvalid',
-        `the Secret "${secret}" must have at most ${maxTokens} API tokens with keys of at most ${maxTokenName} characters`,
+        `Secret "${secret}" must have at most ${maxTokens} API tokens with keys of at most ${maxTokenName} characters`,
       );
     return tokens;
   }
 
-  /** The first signs, all verify: `next` is known everywhere before it becomes `current`, which is known on as `previous`. */
+  /** The first key signs, all verify. All nodes load `next` before it becomes `current`, which stays valid as `previous`. */
   secretKeys(secret: string): string[] {
     const data = this.#data(secret, 'secrets.secretKeys');
     const keys = ['current', 'next', 'previous'].filter((key) => key === 'current' || data[key] !== undefined);
     return [...new Set(keys.flatMap((key) => this.#value(secret, key, 'secrets.secretKeys', rules.secret) ?? []))];
   }
 
-  /** Not for a file: the nodes get it as a variable, byte by byte. */
+  /** Not part of a file: nodes receive it verbatim as a variable. */
   checkCookie(secret: string): void {
     this.#value(secret, 'cookie', 'secrets.cookie', rules.cookie, false);
   }
@@ -101,7 +101,7 @@ export class SecretValues {
   webhookKeys(secret: string): string[] {
     const keys = Object.keys(this.#data(secret, 'secrets.webhooks')).sort();
     if (this.#secrets.has(secret) && (keys.length === 0 || keys.length > maxWebhookKeys))
-      this.#problem('SecretInvalid', `the Secret "${secret}" must have 1 to ${maxWebhookKeys} keys of webhook signatures`);
+      this.#problem('SecretInvalid', `Secret "${secret}" must have 1 to ${maxWebhookKeys} webhook signing keys`);
     return keys.flatMap((key) => this.#value(secret, key, 'secrets.webhooks', rules.webhook) ?? []);
   }
 
@@ -116,23 +116,23 @@ export class SecretValues {
   #value(secret: string, key: string, field: string, rule: Rule, trimmed = true): string | undefined {
     const raw = this.#data(secret, field)[key];
     if (raw === undefined) {
-      if (this.#secrets.has(secret)) this.#problem('SecretKeyMissing', `the Secret "${secret}" has no key "${key}", which ${field} needs`);
+      if (this.#secrets.has(secret)) this.#problem('SecretKeyMissing', `Secret "${secret}" has no key "${key}", which ${field} needs`);
       return undefined;
     }
-    // Files that became Secrets mostly end with a line end that nobody meant.
+    // Secrets created from files often end with an accidental line break.
     const value = trimmed ? raw.trim() : raw;
     return this.#check(secret, key, value, rule) ? value : undefined;
   }
 
   #check(secret: string, key: string, value: string, { test, expected }: Rule): boolean {
     if (test(value)) return true;
-    this.#problem('SecretInvalid', `the value of "${key}" in the Secret "${secret}" must be ${expected}`);
+    this.#problem('SecretInvalid', `the value of "${key}" in Secret "${secret}" must be ${expected}`);
     return false;
   }
 
   #data(secret: string, field: string): SecretData {
     const data = this.#secrets.get(secret);
-    if (data === undefined) this.#problem('SecretMissing', `the Secret "${secret}", which ${field} needs, does not exist`);
+    if (data === undefined) this.#problem('SecretMissing', `Secret "${secret}", which ${field} needs, does not exist`);
     return data ?? {};
   }
 
@@ -141,7 +141,7 @@ export class SecretValues {
   }
 }
 
-/** Whether the spec wants S3 but names no keys for it, and the like: what is wrong without a look at any Secret. */
+/** Missing references of the spec, such as S3 without keys, which need no Secret to be detected. */
 export function referenceProblems(cluster: StoredCluster): ConditionProblem[] {
   const { config = {}, secrets = {} } = cluster.spec;
   const own = secretsOf(cluster);
@@ -151,15 +151,15 @@ export function referenceProblems(cluster: StoredCluster): ConditionProblem[] {
       reason: 'SecretNotNamed',
       message: 'config.s3 needs secrets.s3, the name of a Secret with accessKeyId and secretAccessKey',
     });
-  // Whatever else they held would be a token or a key of signatures too.
+  // Any other key of these Secrets would be used as a token or signing key too.
   for (const [field, name] of [['apiTokens', own.apiTokens] as const, ['webhooks', own.webhooks] as const]) {
     const others = Object.entries(own).filter(([other]) => other !== field);
     if (name !== undefined && others.some(([, other]) => other === name || (Array.isArray(other) && other.includes(name))))
-      problems.push({ reason: 'SecretShared', message: `secrets.${field} must name a Secret of its own, since all of its keys are taken` });
+      problems.push({ reason: 'SecretShared', message: `secrets.${field} must name a separate Secret, because all of its keys are used` });
   }
   for (const { urls, username, credential } of config.iceServers ?? []) {
     if (urls.some((url) => url.startsWith('turn')) && (username === undefined || credential === undefined))
-      problems.push({ reason: 'CredentialNotNamed', message: `the ICE server ${urls[0]} needs a username and a credential` });
+      problems.push({ reason: 'CredentialNotNamed', message: `ICE server ${urls[0]} needs a username and a credential` });
   }
   return problems;
 }
@@ -170,7 +170,7 @@ function tokensIn(data: SecretData): Token[] {
     .map((name) => ({ name, token: (data[name] ?? '').trim(), scope: name.endsWith('.read') ? 'read' : 'admin' }));
 }
 
-/** Standard Webhooks' form of a symmetric secret. */
+/** Symmetric secret in the format of Standard Webhooks. */
 function isWebhookKey(text: string): boolean {
   const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
   if (base64 === undefined || base64.length % 4 !== 0) return false;

@@ -1,4 +1,4 @@
-// Whether the nodes run with the configuration files as they are now, by the hashes that they tell; pure.
+// Condition ConfigSynced: whether all nodes run with the current configuration files, by the hashes that they report. Pure.
 
 import type { ConditionProblem } from '../cluster-context.ts';
 import type { ConfigFiles } from '../config-files.ts';
@@ -8,7 +8,7 @@ import type { NodeHealth } from '../pods/node-poll.ts';
 /** A condition without its type. */
 export type ConfigState = { status: 'True' | 'False' | 'Unknown'; reason: string; message: string };
 
-/** A pod whose node runs, and what it said lately. */
+/** A pod with a running node, and the latest report of the node. */
 export type ConfigHolder = { name: string; health: NodeHealth | undefined };
 
 type Config = Pick<NodeHealth['config'], 'files'>;
@@ -27,19 +27,23 @@ function hasFile({ files }: Config, key: string, sha256: string): boolean {
 
 export function configState(files: ConfigFiles | { problems: readonly ConditionProblem[] }, holders: readonly ConfigHolder[]): ConfigState {
   if ('problems' in files) {
-    const message = `The configuration stays as it was, since ${files.problems.map((conditionProblem) => conditionProblem.message).join('; ')}.`;
+    const message = `The previous configuration stays effective: ${files.problems.map((conditionProblem) => conditionProblem.message).join('; ')}.`;
     return { status: 'False', reason: files.problems[0]?.reason ?? 'Invalid', message };
   }
   const behind = holders.filter(({ health }) => !health || !hasFiles(health.config, files));
   const refused = behind.find(({ health }) => health && health.config.error !== null);
   if (refused)
-    return { status: 'False', reason: 'Refused', message: `The node of pod ${refused.name} refuses: ${refused.health?.config.error}` };
-  if (holders.length === 0) return { status: 'Unknown', reason: 'NoNodes', message: 'No node runs that could tell.' };
+    return {
+      status: 'False',
+      reason: 'Refused',
+      message: `The node of pod ${refused.name} rejected the configuration: ${refused.health?.config.error}`,
+    };
+  if (holders.length === 0) return { status: 'Unknown', reason: 'NoNodes', message: 'No node is running.' };
   if (behind.length > 0) {
     const names = behind.map(({ name }) => name).join(', ');
-    return { status: 'False', reason: 'Waiting', message: `Waiting for the configuration to be in force on ${names}.` };
+    return { status: 'False', reason: 'Waiting', message: `Waiting for ${names} to load the configuration.` };
   }
-  return { status: 'True', reason: 'InForce', message: `The configuration is in force on ${plural(holders.length)}.` };
+  return { status: 'True', reason: 'InForce', message: `The configuration is effective on ${plural(holders.length)}.` };
 }
 
 const plural = (count: number): string => (count === 1 ? 'the node' : `all ${count} nodes`);

@@ -1,4 +1,4 @@
-// What a MediaCluster's status says of its pods; pure.
+// Status of a MediaCluster, computed from its pods. Pure.
 import type { MediaClusterStatus } from '../../../crds/types.ts';
 import { type Condition, setCondition } from '../../kube/conditions.ts';
 import type { Stored } from '../../kube/objects.ts';
@@ -12,7 +12,7 @@ import type { ConfigState } from './config-state.ts';
 
 export type PodReport = { pod: Stored<ObservedPod>; facts: PodSnapshot; message?: string | undefined };
 
-/** Of one condition. */
+/** Maximum of messages in one condition. */
 const maxMessages = 20;
 
 export type StatusInput = {
@@ -20,7 +20,7 @@ export type StatusInput = {
   pods: readonly PodReport[];
   desired: number;
   config: ConfigState;
-  /** What is under way; nothing: all is as it should be. */
+  /** Changes in progress; empty if the cluster matches the spec. */
   progress: readonly ConditionProblem[];
   problems: readonly ConditionProblem[];
   keyGeneration: number;
@@ -54,7 +54,7 @@ export function statusOf(input: StatusInput): MediaClusterStatus {
   };
 }
 
-/** The status with numbers that only count as they were stored: they alone are no reason to write. */
+/** Keeps the stored counters, so that their change alone causes no write. */
 export function withStableCounters(status: MediaClusterStatus, stored: MediaClusterStatus | undefined): MediaClusterStatus {
   const before = new Map(stored?.nodes?.map((node) => [node.name, node]));
   const nodes = status.nodes?.map((node) => {
@@ -87,7 +87,7 @@ function nodeStatus({ pod, facts, message }: PodReport): StatusNode {
   };
 }
 
-/** The name of a pod's node among media nodes, as its environment says. */
+/** Name of the node of a pod among media nodes, as in its environment. */
 export function nodeName(podIP: string): string {
   return `svc@${podIP}`;
 }
@@ -105,7 +105,7 @@ function available({ pods, desired }: StatusInput): Finding {
   const ready = readyPods(pods).length;
   const count = `${ready} of ${desired} ${desired === 1 ? 'node is' : 'nodes are'} ready.`;
   if (ready > 0) return { type: 'Available', status: 'True', reason: 'NodesReady', message: count };
-  if (desired === 0) return { type: 'Available', status: 'False', reason: 'ScaledToZero', message: 'No nodes are wanted.' };
+  if (desired === 0) return { type: 'Available', status: 'False', reason: 'ScaledToZero', message: 'Scaled to zero: spec.replicas is 0.' };
   const why = pods.map(({ pod, facts }) => (facts.ending ? undefined : notReadyReason(pod))).find((text) => text !== undefined);
   return { type: 'Available', status: 'False', reason: 'NoNodeReady', message: [count, why].filter((text) => text).join(' ') };
 }
@@ -115,10 +115,10 @@ function progressing({ pods, desired, progress }: StatusInput): Finding {
   if (first) return { type: 'Progressing', status: 'True', reason: first.reason, message: textOf(progress) };
   const missing = desired - readyPods(pods).length;
   if (missing > 0) {
-    const message = `Nothing is under way, though ${missing} ${missing === 1 ? 'node is' : 'nodes are'} missing.`;
+    const message = `${missing} ${missing === 1 ? 'node is' : 'nodes are'} missing and cannot be created; see condition Degraded.`;
     return { type: 'Progressing', status: 'False', reason: 'Stopped', message };
   }
-  return { type: 'Progressing', status: 'False', reason: 'Complete', message: 'All nodes are as they should be.' };
+  return { type: 'Progressing', status: 'False', reason: 'Complete', message: 'All nodes match the spec.' };
 }
 
 function configSynced({ config }: StatusInput): Finding {
@@ -127,7 +127,7 @@ function configSynced({ config }: StatusInput): Finding {
 
 function degraded({ problems }: StatusInput): Finding {
   const [first] = problems;
-  if (!first) return { type: 'Degraded', status: 'False', reason: 'AsExpected', message: 'Nothing is known to be wrong.' };
+  if (!first) return { type: 'Degraded', status: 'False', reason: 'AsExpected', message: 'The operator has found no problem.' };
   return { type: 'Degraded', status: 'True', reason: first.reason, message: textOf(problems) };
 }
 
@@ -138,7 +138,7 @@ function textOf(all: readonly ConditionProblem[]): string {
     .join(' ');
 }
 
-/** With a capital letter and an end. */
+/** Adds a capital letter and a full stop. */
 export function asConditionMessage(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`.replace(/[^.!?]$/, '$&.');
 }

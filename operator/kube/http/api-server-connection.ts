@@ -1,4 +1,4 @@
-// Where the API server is and how to get in: KubeConfig's authentication, but one dispatcher with lasting connections.
+// Connection to the API server: authentication of KubeConfig with one dispatcher that keeps connections alive.
 import { createHash } from 'node:crypto';
 import { type Cluster, HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
@@ -7,14 +7,14 @@ import { KubeError } from './kube-error.ts';
 export type ApiServerAccess = { dispatcher: Dispatcher; headers: Record<string, string> };
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
-/** How old a token or certificate may be before its file is read, its plugin asked again. */
+/** TTL of credentials, after which their file is read or their plugin is run again. */
 const defaultFreshMs = 10_000;
-/** Connections without work are kept so long: longer than the pause between two polls of an idle operator. */
+/** Idle timeout of connections: longer than the interval between two polls of an idle operator. */
 const keepAliveMs = 90_000;
-/** HTTP/1.1: a watch has a connection of its own then, and one that stalls holds up nobody else. */
+/** HTTP/1.1, so that each watch has a separate connection and a stalled watch does not block other requests. */
 const connections = { allowH2: false, keepAliveTimeout: keepAliveMs, bodyTimeout: 0, headersTimeout: 0 } as const;
 
-/** KubeConfig makes a dispatcher, hence a TLS connection, for each request: this one tells by what options it would. */
+/** KubeConfig creates a dispatcher, and so a TLS connection, for each request. This class captures its options instead. */
 class WatchedConfig extends KubeConfig {
   options: DispatcherOptions = { type: 'none' };
 
@@ -40,8 +40,8 @@ export class ApiServerConnection {
   }
 
   /**
-   * By a kubeconfig file, or without one by the service account of the Pod.
-   * @throws KubeError 'NoCredentials' with the sentence that says what is missing
+   * Loads a kubeconfig file, or without one the service account of the Pod.
+   * @throws KubeError 'NoCredentials' with a message about the missing part
    */
   static load(kubeconfig: string | undefined, freshMs = defaultFreshMs): ApiServerConnection {
     const config = new WatchedConfig();
@@ -49,12 +49,12 @@ export class ApiServerConnection {
       if (kubeconfig === undefined) config.loadFromCluster();
       else config.loadFromFile(kubeconfig);
     } catch (error) {
-      throw noCredentials(`The kubeconfig ${kubeconfig ?? ''} cannot be read${because(error)}.`);
+      throw noCredentials(`Could not read kubeconfig ${kubeconfig ?? ''}${because(error)}.`);
     }
     const cluster = config.getCurrentCluster();
     if (kubeconfig === undefined && (cluster?.server ?? '').includes('//undefined'))
-      throw noCredentials('No kubeconfig was given, and this process runs in no Pod of a cluster.');
-    if (!cluster || !URL.canParse(cluster.server)) throw noCredentials(`The kubeconfig ${kubeconfig ?? ''} names no current cluster.`);
+      throw noCredentials('No kubeconfig was given, and this process does not run in a Pod.');
+    if (!cluster || !URL.canParse(cluster.server)) throw noCredentials(`Kubeconfig ${kubeconfig ?? ''} has no current cluster.`);
     return new ApiServerConnection(config, cluster, freshMs);
   }
 
@@ -63,12 +63,12 @@ export class ApiServerConnection {
     return new URL(this.#cluster.server).origin;
   }
 
-  /** What comes before `/api`, as with a proxy in front; without a slash at its end. */
+  /** Path before `/api`, as with a proxy, without a trailing slash. */
   get prefix(): string {
     return new URL(this.#cluster.server).pathname.replace(/\/+$/, '');
   }
 
-  /** Headers and dispatcher of a request. One caller reads files and runs plugins, the others wait for it. */
+  /** Headers and dispatcher of a request. Concurrent callers share one refresh of the credentials. */
   access(): Promise<ApiServerAccess> {
     const now = performance.now();
     if (this.#access && now - this.#access.at < this.#freshMs) return this.#access.value;
@@ -80,7 +80,7 @@ export class ApiServerConnection {
     return access.value;
   }
 
-  /** Ends every connection, also those in use. */
+  /** Closes every connection, also those in use. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#dispatcher?.destroy();
@@ -91,13 +91,13 @@ export class ApiServerConnection {
     try {
       await this.#config.applySecurityAuthentication(context);
     } catch (error) {
-      // A plugin says on its stderr what it likes, a token for example: its text stays out.
-      throw noCredentials(`The credentials for the API server cannot be had${because(error)}.`);
+      // The stderr of a plugin may contain a token, so it is not part of the message.
+      throw noCredentials(`Could not load credentials for the API server${because(error)}.`);
     }
     const theirs = context.getDispatcher();
     const options = this.#config.options;
     const fingerprint = createHash('sha256').update(JSON.stringify(options)).digest('hex');
-    // Another CA or client certificate: new calls take new connections, those under way end in peace.
+    // After a change of CA or client certificate new requests use new connections; running requests finish.
     if (this.#dispatcher === undefined || fingerprint !== this.#fingerprint) {
       const old = this.#dispatcher;
       this.#fingerprint = fingerprint;
@@ -120,7 +120,7 @@ function noCredentials(message: string): KubeError {
   return new KubeError({ status: 0, reason: 'NoCredentials', message });
 }
 
-/** ` (ENOENT)`: the code of a system error says enough. */
+/** The code of a system error as ` (ENOENT)`. */
 function because(error: unknown): string {
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   return typeof code === 'string' ? ` (${code})` : '';

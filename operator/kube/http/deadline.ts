@@ -1,8 +1,8 @@
-// An end for whatever takes time: a deadline of its own and the signals of others, in one signal.
+// Deadline: combines a timeout and other signals into one signal.
 
 /**
- * One signal out of a time and other signals; `end()` lets go of both. Unlike AbortSignal.any with AbortSignal.timeout,
- * nothing of it stays with a signal that lives as long as the process.
+ * Combines a timeout with other signals; `end()` releases both. Unlike AbortSignal.any with AbortSignal.timeout it leaves no listener on a
+ * signal that lives as long as the process.
  */
 export class Deadline {
   readonly #controller = new AbortController();
@@ -11,7 +11,7 @@ export class Deadline {
   #at: number;
   readonly #timer: NodeJS.Timeout;
 
-  /** `reason` makes what the signal aborts with when the time is over; others pass on their own reason. */
+  /** `reason` creates the abort reason of the timeout; other signals pass on their reasons. */
   constructor(ms: number, reason: () => unknown, parents: readonly AbortSignal[] = []) {
     this.#ms = ms;
     this.#at = performance.now() + ms;
@@ -27,12 +27,12 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Milliseconds until the end. */
+  /** Remaining milliseconds. */
   get left(): number {
     return this.#at - performance.now();
   }
 
-  /** The whole time anew, from now on. */
+  /** Restarts the timeout. */
   refresh(): void {
     this.#at = performance.now() + this.#ms;
     this.#timer.refresh();
@@ -48,7 +48,7 @@ export class Deadline {
   };
 }
 
-/** Resolves after the time, or as soon as the signal aborts; says whether the whole time went by. */
+/** Resolves after the time or when the signal aborts. @returns whether the whole time passed */
 export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {

@@ -1,16 +1,16 @@
-// Lines of JSON out of a stream of bytes, none longer than allowed.
+// Parser of newline-delimited JSON with a limit of the line length.
 
 export class JsonLines {
   readonly #longest: number;
   #parts: Buffer[] = [];
   #held = 0;
 
-  /** `longest`: bytes of a line. */
+  /** `longest`: maximum bytes of a line. */
   constructor(longest: number) {
     this.#longest = longest;
   }
 
-  /** The values of the lines that are whole by now. @throws SyntaxError for what is no JSON, RangeError for a line that is too long */
+  /** Values of the lines completed by this chunk. @throws SyntaxError for invalid JSON, RangeError for a line that is too long */
   *take(chunk: Buffer): Generator<unknown> {
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
@@ -26,7 +26,7 @@ export class JsonLines {
 
   #hold(part: Buffer): void {
     this.#held += part.length;
-    if (this.#held > this.#longest) throw new RangeError(`a line is longer than ${this.#longest} bytes`);
+    if (this.#held > this.#longest) throw new RangeError(`A line is longer than ${this.#longest} bytes`);
     if (part.length > 0) this.#parts.push(part);
   }
 }

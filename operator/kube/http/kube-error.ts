@@ -1,30 +1,30 @@
-// What goes wrong with a call to the API server, as one kind of error.
+// KubeError: every failure of a request to the API server, and its classification.
 
-/** Reasons that the API server did not say itself: its status is 0. */
+/** Reasons of the client itself, with status 0. */
 export type ClientErrorReason =
-  /** No connection, or it broke before the answer was whole. */
+  /** No connection, or it broke before the response was complete. */
   | 'Unreachable'
-  /** The call's deadline passed. */
+  /** The request timed out. */
   | 'Timeout'
-  /** A watch that said nothing for too long. */
+  /** A watch was idle for too long. */
   | 'Stalled'
-  /** A write was asked for by one that does not lead any more. */
+  /** A write was requested after leadership was lost. */
   | 'NotLeader'
-  /** The credentials could not be had. */
+  /** The credentials could not be loaded. */
   | 'NoCredentials'
-  /** Too many calls wait already. */
+  /** Too many requests are queued. */
   | 'Overloaded'
-  /** What was answered is not what the API promises, or too long. */
+  /** The response is not valid for the API, or too long. */
   | 'BadAnswer';
 
-/** A call that failed. The message is the API server's own sentence; it never has a token or content of a Secret. */
+/** A failed request. The message is from the API server; it never contains a token or content of a Secret. */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
-  /** The HTTP status, or 0 where the API server gave none. */
+  /** HTTP status, or 0 without a response. */
   readonly status: number;
-  /** `reason` of the Status that was answered ('NotFound', 'Conflict', 'AlreadyExists', 'Forbidden'...), or one of ours. */
+  /** `reason` of the returned Status ('NotFound', 'Conflict', 'AlreadyExists', 'Forbidden'...), or one of the client. */
   readonly reason: ClientErrorReason | (string & {});
-  /** How long the API server asked to wait, in milliseconds. */
+  /** Retry-After of the API server in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(options: { status: number; reason: string; message: string; retryAfterMs?: number | undefined; cause?: unknown }) {
@@ -35,12 +35,12 @@ export class KubeError extends Error {
   }
 }
 
-/** As the API server says that somebody else was faster: the key is looked at again. */
+/** Like a conflict from the API server: the key is reconciled again. */
 export function conflict(message: string): KubeError {
   return new KubeError({ status: 409, reason: 'Conflict', message });
 }
 
-/** Whether somebody else changed the object first: read it again and decide again. */
+/** Whether the object was changed concurrently: read it again and decide again. */
 export function isConflict(error: unknown): boolean {
   return error instanceof KubeError && error.status === 409 && error.reason === 'Conflict';
 }
@@ -49,33 +49,33 @@ export function isAlreadyExists(error: unknown): boolean {
   return error instanceof KubeError && error.status === 409 && error.reason === 'AlreadyExists';
 }
 
-/** Whether the API server says that the object is not there; not that it does not know the kind. */
+/** Whether the object does not exist, as opposed to an unsupported kind. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof KubeError && error.status === 404 && error.reason === 'NotFound';
 }
 
-/** Whether it was refused for who asks. Not: by an API server that starts, whose admission has not read yet what it judges by. */
+/** Whether the account lacks permission. Excludes a starting API server whose admission is not ready. */
 export function isForbidden(error: unknown): boolean {
   return error instanceof KubeError && error.status === 403 && !isNotReady(error);
 }
 
-/** What the admission of an API server says that starts (`WaitForReady` in k8s.io/apiserver/pkg/admission): 403, though nothing is forbidden. */
+/** Admission of a starting API server (`WaitForReady` in k8s.io/apiserver/pkg/admission): 403 without a permission problem. */
 function isNotReady({ status, message }: KubeError): boolean {
   return status === 403 && message.endsWith('not yet ready to handle request');
 }
 
-/** Whether there was no API server to ask: none answers, or it says that it starts or stops. */
+/** Whether the API server is unreachable, starting or stopping. */
 export function isUnreachable(error: unknown): boolean {
   return error instanceof KubeError && (error.reason === 'Unreachable' || error.status === 503);
 }
 
-/** Whether the API server could not be asked, or not now: nothing is known of what the call was about. */
+/** Whether the API server did not process the request, so that the result is unknown. */
 export function isUnavailable(error: unknown): boolean {
   if (isUnreachable(error)) return true;
   return error instanceof KubeError && (error.reason === 'Timeout' || error.status === 429 || error.status >= 500 || isNotReady(error));
 }
 
-/** Failures before anything was sent: repeating what failed so can never do a thing twice. */
+/** Failures before anything was sent: a retry cannot repeat an effect. */
 const beforeSending = [
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -83,7 +83,7 @@ const beforeSending = [
   'ENOTFOUND',
   'EAI_AGAIN',
   'UND_ERR_CONNECT_TIMEOUT',
-  // Its certificates were replaced between asking for the connections and using them.
+  // The certificates were replaced between choosing and using the connection.
   'UND_ERR_CLOSED',
 ];
 

@@ -1,4 +1,4 @@
-// Addresses of the API: which path a kind and an object have.
+// Paths of kinds and objects in the API.
 import type { Resource } from '../objects.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -8,33 +8,33 @@ export function rootOf(resource: Resource): string {
   return resource.apiVersion.includes('/') ? `/apis/${resource.apiVersion}` : `/api/${resource.apiVersion}`;
 }
 
-/** The group of the kind; empty for the core. */
+/** API group of the kind; empty for the core group. */
 export function groupOf(resource: Resource): string {
   const [group = '', version] = resource.apiVersion.split('/');
   return version === undefined ? '' : group;
 }
 
-/** All objects of the kind, of one namespace where one is given. */
+/** Path of all objects of the kind, or of one namespace. */
 export function collectionPath(resource: Resource, namespace: string | undefined): string {
   const inside = resource.namespaced && namespace !== undefined ? `/namespaces/${segment(namespace)}` : '';
   return `${rootOf(resource)}${inside}/${resource.plural}`;
 }
 
-/** @throws TypeError where the object has no address: a kind of namespaces without one */
+/** @throws TypeError if a namespaced kind has no namespace */
 export function objectPath(resource: Resource, ref: { namespace?: string | undefined; name: string }, subresource?: string): string {
   if (resource.namespaced && ref.namespace === undefined) throw new TypeError(`${resource.kind} ${ref.name} needs a namespace`);
   const below = subresource === undefined ? '' : `/${subresource}`;
   return `${collectionPath(resource, ref.namespace)}/${segment(ref.name)}${below}`;
 }
 
-/** `?a=1&b=x`, without what is undefined. */
+/** `?a=1&b=x`, without undefined values. */
 export function queryText(query: Query): string {
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]]));
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
 
-/** One segment of a path: never empty, never a way up. */
+/** One path segment: never empty, never a parent folder. */
 function segment(name: string): string {
-  if (name === '' || name === '.' || name === '..') throw new TypeError(`'${name}' is no name of an object`);
+  if (name === '' || name === '.' || name === '..') throw new TypeError(`'${name}' is not a valid object name`);
   return encodeURIComponent(name);
 }

@@ -1,11 +1,11 @@
-// What the API server answers: objects, lists, discovery, and failures as errors with its own sentence.
+// Parses responses of the API server: objects, lists, discovery and errors.
 import { z } from 'zod';
 import type { KubeObject, Resource, Stored } from '../objects.ts';
 import { KubeError } from './kube-error.ts';
 
 const maxMessageLength = 2000;
 
-/** Of an object only what we rely on; the rest stays as it is, unread fields too. */
+/** Validates only used fields; all others are kept. */
 const storedSchema = z.object({
   metadata: z.object({ name: z.string(), namespace: z.string().optional(), uid: z.string(), resourceVersion: z.string() }),
 });
@@ -34,7 +34,7 @@ const statusSchema = z.object({
 export type RequestInfo = { verb: string; resource: Resource; name?: string | undefined; namespace?: string | undefined };
 export type WatchEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: KubeObject };
 
-/** What a dry run would have made has no version. @throws KubeError 'BadAnswer' */
+/** The result of a dry run has no resource version. @throws KubeError 'BadAnswer' */
 export function readDryRun<T extends KubeObject>(requestInfo: RequestInfo, json: unknown): Stored<T> {
   const { metadata } = (json ?? {}) as { metadata?: { resourceVersion?: string } };
   if (metadata) metadata.resourceVersion ??= '';
@@ -43,7 +43,7 @@ export function readDryRun<T extends KubeObject>(requestInfo: RequestInfo, json:
 
 /** @throws KubeError 'BadAnswer' */
 export function readObject<T extends KubeObject>(requestInfo: RequestInfo, json: unknown): Stored<T> {
-  if (!storedSchema.safeParse(json).success) throw invalidResponse(requestInfo, 'answered with something that is no stored object');
+  if (!storedSchema.safeParse(json).success) throw invalidResponse(requestInfo, 'returned an invalid object');
   return withKind<T>(requestInfo.resource, json as Stored<T>);
 }
 
@@ -53,16 +53,16 @@ export function readPage<T extends KubeObject>(
   json: unknown,
 ): { items: Stored<T>[]; resourceVersion: string; next: string | undefined } {
   const parsed = listSchema.safeParse(json);
-  if (!parsed.success) throw invalidResponse(requestInfo, 'answered with something that is no list of objects');
+  if (!parsed.success) throw invalidResponse(requestInfo, 'returned an invalid list');
   const { resourceVersion, continue: next } = parsed.data.metadata;
   const items = (json as { items: Stored<T>[] }).items.map((item) => withKind<T>(requestInfo.resource, item));
   return { items, resourceVersion, next: next || undefined };
 }
 
-/** One line of a watch. @throws KubeError what an ERROR event says, or 'BadAnswer' */
+/** One line of a watch. @throws KubeError of an ERROR event, or 'BadAnswer' */
 export function readWatchEvent(requestInfo: RequestInfo, json: unknown): WatchEvent {
   const parsed = watchSchema.safeParse(json);
-  if (!parsed.success) throw invalidResponse(requestInfo, 'sent something that is no watch event');
+  if (!parsed.success) throw invalidResponse(requestInfo, 'sent an invalid watch event');
   const { type } = parsed.data;
   const object: unknown = (json as { object: unknown }).object;
   if (type === 'ERROR') throw toStatusError(requestInfo, statusSchema.safeParse(object).data?.code ?? 500, object, undefined);
@@ -71,7 +71,7 @@ export function readWatchEvent(requestInfo: RequestInfo, json: unknown): WatchEv
   return { type, object: withKind(requestInfo.resource, object as Stored) };
 }
 
-/** Whether the discovery document of the group names the kind. */
+/** Whether the discovery document of the group contains the kind. */
 export function servesKind(resource: Resource, json: unknown): boolean {
   const parsed = z.object({ resources: z.array(z.object({ name: z.string() })) }).safeParse(json);
   return parsed.data?.resources.some(({ name }) => name === resource.plural) ?? false;
@@ -81,10 +81,10 @@ export function isAllowed(json: unknown): boolean {
   return z.object({ status: z.object({ allowed: z.boolean() }) }).safeParse(json).data?.status.allowed ?? false;
 }
 
-/** What a server-side apply that makes no sense is answered with: 500, without a reason, though asking again never helps. */
+/** Response to an invalid server-side apply: 500 without a reason, although a retry never succeeds. */
 const senseless = /^failed to create typed (patch|live) object/;
 
-/** An answer that is no success. `retryAfter`: the header. */
+/** Error of an unsuccessful response. `retryAfter`: the header. */
 export function toStatusError(requestInfo: RequestInfo, status: number, json: unknown, retryAfter: string | undefined): KubeError {
   const said = statusSchema.safeParse(json).data;
   if (status === 500 && !said?.reason && senseless.test(said?.message ?? ''))
@@ -92,7 +92,7 @@ export function toStatusError(requestInfo: RequestInfo, status: number, json: un
   const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : said?.details?.retryAfterSeconds;
   return new KubeError({
     status,
-    // What is not there is told by a Status; a path that is not known at all is not, and says nothing of the object.
+    // A missing object is reported by a Status, an unsupported path is not.
     reason: said?.reason || (status === 404 ? 'NotServed' : String(status)),
     message: sentence(requestInfo, status, said).slice(0, maxMessageLength),
     retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
@@ -103,22 +103,22 @@ export function invalidResponse(requestInfo: RequestInfo, what: string): KubeErr
   return new KubeError({ status: 0, reason: 'BadAnswer', message: `The API server ${what} (${describeRequest(requestInfo)}).` });
 }
 
-/** `get Room default/standup`: what was asked, in words. */
+/** A request as text: `get Room default/standup`. */
 export function describeRequest({ verb, resource, name, namespace }: RequestInfo): string {
   const where = [namespace, name].filter((part) => part !== undefined).join('/');
   return `${verb} ${resource.kind}${where && ` ${where}`}`;
 }
 
 function sentence(requestInfo: RequestInfo, status: number, said: z.infer<typeof statusSchema> | undefined): string {
-  // A refusal of a Secret may quote what is in it; of its fields the names are enough.
+  // A rejection of a Secret may quote its content, so only field names are included.
   if (requestInfo.resource.kind === 'Secret' && [400, 415, 422, 500].includes(status)) {
     const fields = said?.details?.causes?.flatMap(({ field }) => field ?? []) ?? [];
-    return `The API server refused to ${describeRequest(requestInfo)}: ${said?.reason ?? status}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}.`;
+    return `The API server rejected ${describeRequest(requestInfo)}: ${said?.reason ?? status}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}.`;
   }
-  return said?.message || `The API server answered ${status} to ${describeRequest(requestInfo)}.`;
+  return said?.message || `The API server returned ${status} for ${describeRequest(requestInfo)}.`;
 }
 
-/** Items of lists of built-in kinds say neither apiVersion nor kind. */
+/** Items in lists of built-in kinds contain neither apiVersion nor kind. */
 function withKind<T extends KubeObject>(resource: Resource, object: Stored<T>): Stored<T> {
   object.apiVersion ??= resource.apiVersion;
   object.kind ??= resource.kind;

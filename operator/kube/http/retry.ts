@@ -1,16 +1,16 @@
-// Whether a call that failed is made again, and after what time.
+// Retry policy: whether and when a failed request is sent again.
 import { KubeError, wasNeverSent } from './kube-error.ts';
 
 const maxAttempts = 5;
 const firstMs = 100;
 const maxBackoffMs = 5000;
 const maxRetryAfterMs = 30_000;
-/** Said by an API server that starts, stops or has lost etcd, and by proxies in front of it. */
+/** Status of an API server that starts, stops or lost etcd, and of proxies. */
 const passing = [502, 503, 504];
 
 /**
- * Milliseconds to wait before the next attempt, or `undefined`: no further one.
- * `attempt`: 0 after the first; `repeatable`: doing it twice is like doing it once.
+ * Milliseconds before the next attempt, or `undefined` for none.
+ * `attempt`: 0 after the first; `repeatable`: the request is idempotent.
  */
 export function retryDelay(error: unknown, options: { attempt: number; repeatable: boolean; random: () => number }): number | undefined {
   const { attempt, repeatable, random } = options;

@@ -1,4 +1,4 @@
-// So many at a time; the rest wait in line.
+// Semaphore: limits concurrency and queues further callers.
 import { KubeError } from './kube-error.ts';
 
 type Waiter = { go: () => void };
@@ -9,13 +9,13 @@ export class Semaphore {
   readonly #waiting = new Set<Waiter>();
   #inside = 0;
 
-  /** `longest`: how many may wait. */
+  /** `longest`: maximum length of the queue. */
   constructor(width: number, longest: number) {
     this.#width = width;
     this.#longest = longest;
   }
 
-  /** Runs `work` when its turn comes. @throws the signal's reason, KubeError 'Overloaded' where too many wait */
+  /** Runs `work` in turn. @throws the reason of the signal, KubeError 'Overloaded' if the queue is full */
   async through<R>(signal: AbortSignal, work: () => Promise<R>): Promise<R> {
     if (this.#inside < this.#width) this.#inside += 1;
     else await this.#turn(signal);
@@ -30,7 +30,7 @@ export class Semaphore {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#waiting.size >= this.#longest)
       return Promise.reject(
-        new KubeError({ status: 0, reason: 'Overloaded', message: `More than ${this.#longest} calls wait for the API server.` }),
+        new KubeError({ status: 0, reason: 'Overloaded', message: `More than ${this.#longest} requests wait for the API server.` }),
       );
     return new Promise((resolve, reject) => {
       const end = () => {
@@ -52,7 +52,7 @@ export class Semaphore {
     });
   }
 
-  /** The place goes to the next in line, so that nobody slips in between. */
+  /** The slot is passed to the next caller in the queue, so that a new caller cannot overtake it. */
   #leave(): void {
     const [next] = this.#waiting;
     if (next) next.go();

@@ -1,4 +1,4 @@
-// One HTTP request to the API server: JSON there and back, bounded in time and size, every failure a KubeError.
+// Transport: one HTTP request with JSON to the API server, bounded in time and size. Every failure is a KubeError.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { ApiServerConnection } from './api-server-connection.ts';
@@ -9,7 +9,7 @@ import { describeRequest, invalidResponse, type RequestInfo, toStatusError } fro
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export type Request = { call: RequestInfo; method: Method; path: string; query?: Query; body?: unknown; contentType?: string };
 
-/** A page of 500 Secrets of the greatest size is longer; those who have such ask for fewer. */
+/** A page of 500 Secrets of maximum size is longer; clusters with such Secrets need smaller pages. */
 const maxResponseBytes = 128 * 2 ** 20;
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Readable };
@@ -29,17 +29,17 @@ export class Transport {
     return new URL(this.#apiServerConnection.origin).host;
   }
 
-  /** The answer's JSON. @throws KubeError, or the signal's reason */
+  /** Response body as JSON. @throws KubeError, or the reason of the signal */
   async json(request: Request, signal: AbortSignal): Promise<unknown> {
     const { status, headers, body } = await this.#send(request, signal);
     const text = await this.#text(request.call, body, signal);
     const json = parse(text);
     if (status < 200 || status > 299) throw toStatusError(request.call, status, json, headers['retry-after']);
-    if (json === undefined) throw invalidResponse(request.call, 'answered with something that is no JSON');
+    if (json === undefined) throw invalidResponse(request.call, 'returned invalid JSON');
     return json;
   }
 
-  /** The bytes of a successful answer as they come. @throws KubeError, or the signal's reason */
+  /** Response body as a stream. @throws KubeError, or the reason of the signal */
   async stream(request: Request, signal: AbortSignal): Promise<Readable> {
     const { status, headers, body } = await this.#send(request, signal);
     if (status === 200) return body;
@@ -67,7 +67,7 @@ export class Transport {
         body: body === undefined ? null : JSON.stringify(body),
         signal,
       });
-      // Nobody may be reading it when the signal ends it.
+      // The body may have no reader when the signal destroys it.
       answer.body.on('error', () => {});
       return { status: answer.statusCode, headers: answer.headers, body: answer.body };
     } catch (error) {
@@ -87,16 +87,16 @@ export class Transport {
     } catch (error) {
       throw toConnectionError(requestInfo, error, signal);
     }
-    if (size > this.#longest) throw invalidResponse(requestInfo, `answered with more than ${this.#longest} bytes`);
+    if (size > this.#longest) throw invalidResponse(requestInfo, `returned more than ${this.#longest} bytes`);
     return Buffer.concat(chunks).toString();
   }
 }
 
-/** What a connection that broke is to the caller: the signal's own reason where that ended it. */
+/** Error for a broken connection: the reason of the signal if that aborted it. */
 export function toConnectionError(requestInfo: RequestInfo, error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const code = (error as NodeJS.ErrnoException).code;
-  const message = `The API server cannot be reached to ${describeRequest(requestInfo)}${code === undefined ? '' : ` (${code})`}.`;
+  const message = `Could not reach the API server for ${describeRequest(requestInfo)}${code === undefined ? '' : ` (${code})`}.`;
   return new KubeError({ status: 0, reason: 'Unreachable', message, cause: error });
 }
 
@@ -108,7 +108,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The promise's outcome, or the signal's reason where that comes first. */
+/** The result of the promise, or the reason of the signal if that aborts first. */
 async function until<V>(signal: AbortSignal, promise: Promise<V>): Promise<V> {
   signal.throwIfAborted();
   let stop = () => {};

@@ -1,32 +1,32 @@
-// Why it is over, and which endings are final: the server's close codes and refusals, as decisions.
+// Closing reasons: maps close codes and rejections of the server to reasons, and decides which are final.
 
 export type ClosedReason =
   /** leave() was called. */
   | 'left'
   | 'peerRemoved'
   | 'roomStopped'
-  /** The server failed and the peer with it. */
+  /** The server failed, and the session of the peer with it. */
   | 'serverError'
   /** The same peer connected elsewhere. */
   | 'takenOver'
-  /** The peer, or its room, does not exist (any more). */
+  /** The peer or its room does not exist (any more). */
   | 'notFound'
-  /** The same peer is connected already, and `takeover` was not asked for. */
+  /** The same peer is already connected, and `takeover` was not set. */
   | 'conflict'
-  /** The token is bad or has expired. */
+  /** The token is invalid or expired. */
   | 'unauthorized'
   /** No server was reached in time. */
   | 'unreachable'
-  /** This browser or program cannot do it. */
+  /** This browser or program does not support it. */
   | 'unsupported';
 
 export type Closing = {
   reason: ClosedReason;
-  /** Close code of the websocket where the server closed it, else null. */
+  /** Close code of the WebSocket if the server closed it, else null. */
   code: number | null;
-  /** One sentence. */
+  /** Message for people, one sentence. */
   message: string;
-  /** Whether joining again with the same token may work. */
+  /** True if joining again with the same token may succeed. */
   canRetry: boolean;
 };
 
@@ -41,8 +41,8 @@ const messages: Record<ClosedReason, string> = {
   serverError: 'The server had an internal error',
   takenOver: 'The same peer connected elsewhere',
   notFound: 'The room or the peer does not exist any more',
-  conflict: 'The same peer is connected already',
-  unauthorized: 'The token was not accepted',
+  conflict: 'The same peer is already connected',
+  unauthorized: 'The token was rejected',
   unreachable: 'The server could not be reached',
   unsupported: 'This environment does not support WebRTC',
 };
@@ -64,7 +64,7 @@ export function closing(reason: ClosedReason, code: number | null = null, messag
   return { reason, code, message, canRetry: retryable.has(reason) };
 }
 
-/** The ending that a lost socket means; undefined where the session may be taken up again. */
+/** The closing for a close code; undefined if the session may be resumed. */
 export function closingForCode(code: number, reason: string): Closing | undefined {
   if (code === 1000 && reason === 'Peer removed') return closing('peerRemoved', code);
   if (code === 1000 && reason === 'Room stopped') return closing('roomStopped', code);
@@ -74,21 +74,21 @@ export function closingForCode(code: number, reason: string): Closing | undefine
   return undefined;
 }
 
-/** The ending that a refused authentication means; undefined where it may be accepted later. */
+/** The closing for a rejected authentication; undefined if it may be accepted later. */
 export function closingForError(rejectedError: RejectedError, serverFailed: boolean): Closing | undefined {
   const reason = refusals[rejectedError.code];
   if (!reason) return undefined;
-  // The peer went because of the failure that closed the last socket.
+  // The failure that closed the last socket also removed the peer.
   if (reason === 'notFound' && serverFailed) return closing('serverError', 1011);
   return closing(reason, 4401, rejectedError.message);
 }
 
-/** Whether a room that was lost may be made again: nobody ended it, it is only not there. */
+/** True if a lost room may be recreated: it was not deleted, but is not available now. */
 export function isRecoverable(rejectedError: RejectedError): boolean {
   return rejectedError.code === 'room_not_found' || rejectedError.code === 'unavailable';
 }
 
-/** Whether a session can be taken up after this: what the server could not read would only be sent again. */
+/** True if the session can be resumed after this code: a frame that the server could not read would be sent again. */
 export function isResumable(code: number): boolean {
   return code !== 4400 && code !== 4413;
 }

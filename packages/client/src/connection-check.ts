@@ -1,26 +1,32 @@
-// Which ways lead to the media of a room, tried for real and without entering it: over UDP, over TCP, over each relay (ICE, RFC 8445).
+// Connection check: tests which network paths reach the media of a room (UDP, TCP, relay; ICE, RFC 8445), without joining it.
 import { iceRestartAnswer } from './media/ice-restart-answer.ts';
 import { pageAddress, type RoomClientOptions, socketUrls } from './options.ts';
 import type { RequestFrame, ResponseFrame, Responses, WireObject } from './protocol.ts';
 
-/** `udp`, `tcp`: straight to the media of the room. `relay`: over the TURN servers that the node names. */
+/** `udp`, `tcp`: directly to the media of the room. `relay`: over the TURN servers of the node. */
 export type Way = 'udp' | 'tcp' | 'relay';
 
-/** `none`: the server has no such way. `roundTrip`: milliseconds, where the browser measured it. `over`: how the relay is reached. */
+/**
+ * Result of one path. `open`: it works; `closed`: it does not; `none`: the server does not offer it. `roundTrip`: milliseconds, if the
+ * browser measured it. `over`: protocol to the relay.
+ */
 export type WayResult =
   | { way: Way; state: 'open'; roundTrip: number | undefined; over?: 'udp' | 'tcp' | 'tls' | undefined }
   | { way: Way; state: 'closed' }
   | { way: Way; state: 'none' };
 
-/** `refused`: the server answers, and does not let this token in: `message` says why. */
+/**
+ * Result of the server connection. `open`: `roundTrip` in milliseconds. `refused`: the server rejected the token, with error code and
+ * message. `closed`: no server responded.
+ */
 export type ServerResult = { state: 'open'; roundTrip: number } | { state: 'refused'; code: string; message: string } | { state: 'closed' };
 
 export type ConnectionReport = { server: ServerResult; ways: readonly WayResult[] };
 
 export type ConnectionCheckOptions = Pick<RoomClientOptions, 'url' | 'token' | 'fallbackUrls'> & {
-  /** Milliseconds that the server, and then each way, is given; 8,000 by default. */
+  /** Timeout in milliseconds for the server, and then for each path; default 8,000. */
   deadline?: number;
-  /** Told as each is known. */
+  /** Called as soon as each result is known. */
   onServer?: (result: ServerResult) => void;
   onWay?: (result: WayResult) => void;
   signal?: AbortSignal;
@@ -30,12 +36,16 @@ type Offer = Responses['checkConnection'];
 type Opened = { socket: WebSocket; roundTrip: number; offer: Offer };
 
 const defaultTimeoutMs = 8_000;
-/** How often statistics without a round trip are asked for again, and after how many milliseconds. */
+/** Maximum number of repeated readings of stats without a round trip, and the pause between them in milliseconds. */
 const measurements = 5;
 const measurePause = 100;
 const ways: readonly Way[] = ['udp', 'tcp', 'relay'];
 
-/** Needs a browser. Resolves with what was found; never rejects for a network that does not work. @throws the reason of `signal` */
+/**
+ * Tests the server connection and all network paths to the media of the room, without joining it. Browsers only. Network failures are part
+ * of the report and never reject.
+ * @throws the reason of `signal`
+ */
 export async function checkConnection(options: ConnectionCheckOptions): Promise<ConnectionReport> {
   const { deadline = defaultTimeoutMs, signal } = options;
   const opened = await reachServer(options, deadline);
@@ -62,7 +72,7 @@ export async function checkConnection(options: ConnectionCheckOptions): Promise<
   }
 }
 
-/** The first address that answers; a refusal ends the search, since all nodes ask the owner of the room. */
+/** Result of the first address that responds; a rejection is final, because all nodes ask the owning node. */
 async function reachServer(options: ConnectionCheckOptions, deadline: number): Promise<Opened | ServerResult> {
   const page = pageAddress();
   for (const url of socketUrls(options, page)) {
@@ -80,7 +90,7 @@ function ask(url: string, token: string, deadline: number, signal: AbortSignal |
   try {
     socket = new WebSocket(url);
   } catch {
-    // E.g. ws: in a page of https.
+    // For example ws: on an https page.
     return Promise.resolve(undefined);
   }
   return new Promise((resolve) => {
@@ -109,10 +119,10 @@ function ask(url: string, token: string, deadline: number, signal: AbortSignal |
   });
 }
 
-/** One connection that may go that way alone. It ends at the first packet that came back; DTLS is never spoken. */
+/** Tests one path with a connection restricted to it. Finishes with the first packet received; there is no DTLS handshake. */
 async function tryWay(way: Way, { transport, iceServers }: Offer, deadline: number, signal: AbortSignal | undefined): Promise<WayResult> {
   const all = transport.iceCandidates as WireObject[];
-  // A relay reaches the media of its own node over UDP.
+  // A relay reaches the media of its node over UDP.
   const candidates = all.filter(({ protocol }) => protocol === (way === 'relay' ? 'udp' : way));
   if (candidates.length === 0 || (way === 'relay' && !iceServers.some(isRelay))) return { way, state: 'none' };
   const connection = new RTCPeerConnection(
@@ -146,18 +156,18 @@ function connects(connection: RTCPeerConnection, deadline: number, signal: Abort
     const see = () => {
       const state = connection.iceConnectionState;
       if (state === 'connected' || state === 'completed') settle(true);
-      // `failed` is not the end: relays that are slow bring candidates later.
+      // `failed` is not final: slow relays add candidates later.
     };
     connection.oniceconnectionstatechange = see;
     see();
   });
 }
 
-/** What the statistics of the pair that worked say. */
+/** Round trip and relay protocol of the selected candidate pair. */
 async function measure(connection: RTCPeerConnection, way: Way): Promise<{ roundTrip: number | undefined; over?: 'udp' | 'tcp' | 'tls' }> {
   let stats = await connection.getStats();
   let pair = pairOf(stats);
-  // Browsers keep statistics for a while: those of now may be from before the answer.
+  // Browsers cache stats briefly: the first reading may be older than the response.
   for (let i = 0; i < measurements && pair?.currentRoundTripTime === undefined; i += 1) {
     await new Promise((resolve) => setTimeout(resolve, measurePause));
     stats = await connection.getStats();
@@ -176,7 +186,7 @@ function pairOf(stats: RTCStatsReport): any {
   return pairs.find(({ currentRoundTripTime }) => currentRoundTripTime !== undefined) ?? pairs[0];
 }
 
-/** STUN servers alone relay nothing. */
+/** STUN servers do not relay. */
 function isRelay({ urls }: WireObject): boolean {
   return [urls].flat().some((url) => typeof url === 'string' && /^turns?:/.test(url));
 }

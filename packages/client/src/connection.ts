@@ -1,4 +1,4 @@
-// The session with the server: over one websocket after another, with every frame and request exactly once.
+// Connection: one session with the server over successive WebSockets, in which every frame and request is processed exactly once.
 import { type Closing, closing, closingForCode, closingForError, isRecoverable, isResumable, type RejectedError } from './closing.ts';
 import { RoomClosedError } from './errors.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -13,28 +13,31 @@ export type ConnectionOptions = {
   takeover: boolean;
   webSocket: WebSocketConstructor;
   timing: Timing;
-  /** Milliseconds without a session until it ends as `unreachable`; undefined: never. */
+  /** Milliseconds without a session until it closes as `unreachable`; undefined: never. */
   giveUpAfter: () => number | undefined;
   logger: Logger;
   random?: () => number;
 };
 
-/** A connection that is lost. `keptUntil`: until then the server keeps the session, and the others see nobody go; null: it is gone. */
+/**
+ * A lost connection. `since`: start of the outage. `attempts`: number of reconnect attempts. `keptUntil`: until then the server keeps the
+ * session, and other peers do not see this one leave; null: the session is lost.
+ */
 export type Outage = { since: Date; attempts: number; keptUntil: Date | null };
 
 export type ConnectionListener = {
-  /** A fresh session was asked for; what is requested now goes out right behind, before the welcome. */
+  /** A new session was requested; requests from now on are sent directly after, before the welcome. */
   opening: () => void;
-  /** A fresh session is there; what belonged to an older one is gone. */
+  /** A new session exists; state of an older one is invalid. */
   welcome: (joinResponse: JoinResponse) => void;
-  /** The socket is lost; requests wait. */
+  /** The socket was lost; requests are queued. */
   lost: () => void;
-  /** Lost, and each time that another socket is tried from then on. */
+  /** Called on a loss and at each reconnect attempt. */
   outage: (outage: Outage) => void;
-  /** The same session goes on, and nothing was missed. */
+  /** The session was resumed without loss. */
   resumed: (joinResponse: JoinResponse) => void;
   event: (event: ServerEvent) => void;
-  /** It is over; nothing follows. */
+  /** Closed permanently; no events follow. */
   closed: (closing: Closing) => void;
 };
 
@@ -57,20 +60,20 @@ export class Connection {
   #session: string | undefined;
   /** The room of the last session. */
   #incarnation: string | undefined;
-  /** Frames of the session that came after its welcome. */
+  /** Number of frames of the session received after its welcome. */
   #received = 0;
   #sendable = false;
   #attempt = 0;
-  /** When the socket that does not open yet was begun; undefined once it is open. */
+  /** Start time of a socket that is opening; undefined once it is open. */
   #openingSince: number | undefined;
   #startedAt = 0;
   #stableAt = 0;
-  /** Milliseconds. */
+  /** In milliseconds. */
   #resumeWindow = 0;
   #unstable = 0;
   #asked = false;
   #serverFailed = false;
-  /** Whether the room was lost with its node, as far as the servers that answer know. */
+  /** True if the room was lost with its node, as far as the servers report. */
   #roomLost = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #heartbeat: Heartbeat | undefined;
@@ -86,7 +89,7 @@ export class Connection {
     this.#stopListening = onOnline(() => this.#networkChanged());
   }
 
-  /** Whether a welcomed socket is there. */
+  /** True if an authenticated socket exists. */
   get live(): boolean {
     return this.#heartbeat !== undefined;
   }
@@ -96,7 +99,7 @@ export class Connection {
     this.#open();
   }
 
-  /** Requests made while the socket is lost wait for the next one. `portable`: means the same in any session. */
+  /** Sends a request. Requests during an outage are queued for the next socket. `portable`: the request is valid in any session. */
   request<M extends Method>(method: M, data: Requests[M], portable = false): Promise<Responses[M]> {
     if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
     try {
@@ -108,7 +111,7 @@ export class Connection {
     }
   }
 
-  /** Says goodbye where there is somebody to hear it. Resolves when the socket is closed or a second has passed. */
+  /** Leaves, notifying the server if connected. Resolves when the socket is closed or after one second. */
   leave(): Promise<void> {
     const socket = this.#socket;
     const welcomed = this.#session !== undefined && this.#sendable;
@@ -130,7 +133,7 @@ export class Connection {
     });
   }
 
-  /** Ends it, without a word to the server. Idempotent. */
+  /** Closes without notifying the server. Idempotent. */
   close(why: Closing): void {
     if (this.#closing) return;
     this.#closing = why;
@@ -148,7 +151,7 @@ export class Connection {
     try {
       socket = new this.#options.webSocket(url);
     } catch (error) {
-      this.#options.logger.warn?.(`cannot open ${url}`, error);
+      this.#options.logger.warn?.(`could not open ${url}`, error);
       this.#lose(1006, '');
       return;
     }
@@ -194,7 +197,7 @@ export class Connection {
   #authenticate(id: number): void {
     const fresh = this.#session === undefined;
     const resume = fresh ? {} : { resume: this.#session, received: this.#received };
-    // Asked before without an answer: the socket that holds the peer now is most likely our own, lost on the way.
+    // An earlier authentication had no response: the connected socket of this peer is probably a lost one of this client.
     const takeover = this.#options.takeover || (fresh && this.#asked) ? { takeover: true } : {};
     const before = this.#incarnation === undefined ? {} : { incarnation: this.#incarnation };
     const data = { token: this.#token, ...resume, ...takeover, ...before };
@@ -252,7 +255,7 @@ export class Connection {
     this.#listener.event(frame);
   }
 
-  /** A socket that closes already takes nothing, and browsers complain: its close event follows, and requests go over the next one. */
+  /** A closing socket discards frames and browsers log an error: its close event follows, and requests use the next socket. */
   #send(text: string): void {
     if (this.#socket?.readyState === open) this.#socket.send(text);
   }
@@ -284,7 +287,7 @@ export class Connection {
       this.close(ending);
       return;
     }
-    this.#options.logger.debug?.('the websocket is lost', { code, reason, refusal });
+    this.#options.logger.debug?.('websocket lost', { code, reason, refusal });
     if (code === 1011) this.#serverFailed = true;
     if (this.#session === undefined || !isResumable(code)) {
       this.#session = undefined;
@@ -292,7 +295,7 @@ export class Connection {
     }
     if (hadSession) {
       this.#startedAt = performance.now();
-      // The first loss is mended at once; a session that is lost again and again is not.
+      // Reconnects at once after the first loss, but not after repeated losses of a session.
       this.#unstable = this.#startedAt < this.#stableAt ? this.#unstable + 1 : 0;
       this.#attempt = code === 4429 ? 3 : Math.max(0, this.#unstable - 1);
       this.#listener.lost();
@@ -310,7 +313,9 @@ export class Connection {
     return waited < this.#options.timing.lostRoom ? undefined : closing('notFound', 4401, rejectedError.message);
   }
 
-  /** @param spent milliseconds of the attempt before, which count: sockets that do not open are begun as often as those that fail at once */
+  /**
+   * @param spent milliseconds of the last attempt; they count, so that sockets that hang are retried as often as those that fail at once
+   */
   #retry(spent: number): void {
     if (this.#closing) return;
     const { giveUpAfter, timing, random = Math.random } = this.#options;
@@ -327,7 +332,7 @@ export class Connection {
     this.#listener.outage(outage);
   }
 
-  /** Lets the socket and its timers go. */
+  /** Closes the socket and stops its timers. */
   #drop(): void {
     clearTimeout(this.#timer);
     this.#heartbeat?.stop();
@@ -341,12 +346,12 @@ export class Connection {
   }
 }
 
-/** Nothing of this socket is listened to any more. */
+/** Removes all listeners of a socket. */
 function release(socket: WebSocketLike): void {
   socket.onopen = null;
   socket.onmessage = null;
   socket.onclose = null;
-  // `ws` throws errors that nobody listens to, e.g. of a socket that is closed while it is still connecting.
+  // The package `ws` throws errors without a listener, for example if a socket is closed while connecting.
   socket.onerror = () => {};
 }
 
@@ -360,7 +365,7 @@ function parse(data: unknown): ServerFrame | undefined {
   }
 }
 
-/** Calls back when the browser finds a network again; elsewhere never. */
+/** Calls back when the browser is online again; never outside browsers. */
 function onOnline(callback: () => void): () => void {
   const target = globalThis as { addEventListener?: typeof addEventListener; removeEventListener?: typeof removeEventListener };
   if (typeof target.addEventListener !== 'function') return () => {};

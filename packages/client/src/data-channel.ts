@@ -1,4 +1,4 @@
-// Data channels over SCTP: large or fast messages between peers, past the websocket.
+// Data channels over SCTP: large or frequent messages between peers, independent of the WebSocket.
 import type { types } from 'mediasoup-client';
 import { Emitter } from './emitter.ts';
 import { SessionLostError } from './errors.ts';
@@ -6,16 +6,17 @@ import type { MediaSession, Request } from './media/media-session.ts';
 import { type Deferred, deferred } from './pending.ts';
 
 export type DataChannelOptions = {
-  /** Default true. */
+  /** Deliver messages in order; default true. */
   ordered?: boolean;
-  /** Milliseconds that a message is tried to be delivered; then it is given up. */
+  /** Maximum delivery time of a message in milliseconds; then it is dropped. */
   maxPacketLifeTime?: number;
+  /** Maximum number of retransmissions of a message; then it is dropped. Excludes `maxPacketLifeTime`. */
   maxRetransmits?: number;
   protocol?: string;
 };
 export type DataChannelMessage = string | ArrayBuffer | Blob;
 
-/** A data channel that this client opened; it is opened again when a new session took the place of the old. */
+/** A data channel opened by this client. It is reopened automatically if a new session replaces the old one. */
 export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmountLow: null }> {
   readonly label: string;
   readonly #options: DataChannelOptions;
@@ -37,17 +38,17 @@ export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmo
     return this.#over ? 'closed' : (this.#producer?.readyState ?? 'connecting');
   }
 
-  /** Bytes that wait for the network. */
+  /** Number of bytes not sent yet. */
   get bufferedAmount(): number {
     return this.#producer?.bufferedAmount ?? 0;
   }
 
-  /** Resolves when messages can be sent for the first time. */
+  /** Resolves when the channel is open for the first time. */
   get opened(): Promise<void> {
     return this.#first.promise;
   }
 
-  /** @throws DOMException `InvalidStateError` while the channel is not open. */
+  /** Sends a message to all peers that receive the channel. @throws DOMException `InvalidStateError` if the channel is not open. */
   send(message: string | ArrayBuffer | ArrayBufferView | Blob): void {
     if (!this.#producer || this.readyState !== 'open') throw new DOMException('The data channel is not open', 'InvalidStateError');
     this.#producer.send(message);
@@ -62,7 +63,7 @@ export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmo
     if (dataTrackId !== undefined) this.#unpublish(dataTrackId);
   }
 
-  /** Opens it over this session. */
+  /** Opens the channel in this session. */
   async openOver(session: MediaSession): Promise<void> {
     try {
       const producer = await session.produceData({ ...this.#options, label: this.label });
@@ -86,7 +87,7 @@ export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmo
     this.#producer = undefined;
   }
 
-  /** It is over. `why` is told to those who wait for it to open. */
+  /** Closes the channel. `why` rejects `opened` if it is pending. */
   end(why: Error): void {
     if (this.#over) return;
     this.#over = true;
@@ -107,7 +108,7 @@ export class DataChannel extends Emitter<{ open: null; closed: null; bufferedAmo
   }
 }
 
-/** A data channel of another peer. */
+/** A data channel opened by another peer. */
 export class RemoteDataChannel extends Emitter<{ message: { data: DataChannelMessage }; closed: null }> {
   readonly id: string;
   readonly peerId: string;

@@ -1,11 +1,11 @@
-// Typed events: what happens is told to listeners, whose mistakes never reach the teller.
+// Typed event emitter: exceptions of listeners never reach the emitting code.
 
 export type Unsubscribe = () => void;
 
 export class Emitter<Events> {
   readonly #listeners = new Map<keyof Events, Set<(data: never) => void>>();
 
-  /** Calls the listener at each event of that name; the function returned ends that. */
+  /** Adds a listener. @returns a function that removes it */
   on<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): Unsubscribe {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
@@ -13,7 +13,7 @@ export class Emitter<Events> {
     return () => this.off(name, listener);
   }
 
-  /** As on(), for the next event only. */
+  /** Adds a listener for the next event only. @returns a function that removes it */
   once<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): Unsubscribe {
     const stop = this.on(name, (data) => {
       stop();
@@ -22,6 +22,7 @@ export class Emitter<Events> {
     return stop;
   }
 
+  /** Removes a listener. */
   off<Name extends keyof Events>(name: Name, listener: (data: Events[Name]) => void): void {
     this.#listeners.get(name)?.delete(listener);
   }
@@ -45,7 +46,7 @@ export class Emitter<Events> {
   }
 }
 
-/** As browsers do with a listener that throws: the page's `error` event; elsewhere an uncaught exception. */
+/** Reports like browsers do for throwing listeners: the `error` event of the page, elsewhere an uncaught exception. */
 function report(error: unknown): void {
   if (typeof reportError === 'function') reportError(error);
   else

@@ -1,7 +1,7 @@
-// What can go wrong, as classes that a caller can tell apart.
+// Errors of the client, as classes.
 import type { Closing } from './closing.ts';
 
-/** The server refused a request; `code` is from its catalogue of errors, e.g. `forbidden`, `track_not_found`. */
+/** The server rejected a request; `code` is from its error catalogue, for example `forbidden`, `track_not_found`. */
 export class RequestError extends Error {
   override readonly name: string = 'RequestError';
   readonly code: string;
@@ -12,16 +12,16 @@ export class RequestError extends Error {
   }
 }
 
-/** The session that a request belonged to is gone for good; whether the request was handled is not known. */
+/** The session of a request was lost; the server may have processed the request. */
 export class SessionLostError extends RequestError {
   override readonly name = 'SessionLostError';
 
   constructor() {
-    super('session_lost', 'The connection was lost before the answer came');
+    super('session_lost', 'The connection was lost before the response arrived');
   }
 }
 
-/** The room is closed for this client; `closing` says why. */
+/** The room is closed for this client; `closing` contains the reason. */
 export class RoomClosedError extends Error {
   override readonly name = 'RoomClosedError';
   readonly closing: Closing;

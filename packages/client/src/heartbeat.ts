@@ -1,15 +1,15 @@
-// Pings, and the watch over silence: browsers show neither pings of the websocket nor a connection that died quietly.
+// Heartbeat: detects dead sockets with application pings, because browsers expose neither WebSocket pings nor silently lost connections.
 
 export type HeartbeatOptions = {
-  /** Milliseconds between pings. */
+  /** Ping interval in milliseconds. */
   interval: number;
-  /** Milliseconds without any frame after which the socket counts as lost; longer than `interval`. */
+  /** Milliseconds without any frame after which the socket is lost; longer than `interval`. */
   silence: number;
   ping: () => void;
   lost: () => void;
 };
 
-/** Runs from its making to stop(). */
+/** Runs from construction to stop(). */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #interval: ReturnType<typeof setInterval>;
@@ -20,13 +20,13 @@ export class Heartbeat {
     this.#interval = setInterval(() => this.#ping(options.silence - options.interval), options.interval);
   }
 
-  /** A frame came. */
+  /** A frame was received. */
   heard(): void {
     clearTimeout(this.#watch);
     this.#watch = undefined;
   }
 
-  /** There is a reason for doubt: lost unless something is heard soon. */
+  /** Probes the connection: it is lost unless a frame arrives soon. */
   probe(): void {
     this.heard();
     this.#ping(this.#options.silence / 4);
@@ -45,7 +45,7 @@ export class Heartbeat {
   #expect(timeoutMs: number): void {
     const from = performance.now();
     this.#watch = setTimeout(() => {
-      // A machine that slept has its timers before the frames that came meanwhile: it asks once more.
+      // After sleep mode the timer fires before pending frames are read: probe once more.
       if (performance.now() - from > timeoutMs * 1.5 + 1000) {
         this.#watch = undefined;
         this.probe();

@@ -1,4 +1,4 @@
-// The entry of @mediarooms/client: all that an application imports.
+// Entry point of @mediarooms/client.
 /// <reference lib="dom" preserve="true" />
 export type { ClosedReason, Closing } from './closing.ts';
 export type { Outage } from './connection.ts';

@@ -1,14 +1,14 @@
-// How long a socket may take to open, judged by how long the last one took: behind a proxy one of several servers may be gone without a word.
+// Adaptive open timeout: limits the opening of a socket by the duration of the last one, because a proxy may route to a lost server.
 import type { Timing } from './options.ts';
 
-/** So many times as long as the last one is too long. */
+/** Multiple of the last duration that is too long. */
 const factor = 4;
-/** So many in a row may be the chance of a proxy; more are the network. */
+/** Consecutive failures that may be caused by a proxy; more indicate a slow network. */
 const byChance = 3;
 
 export class AdaptiveOpenTimeout {
   readonly #timing: Pick<Timing, 'openTimeout' | 'connectTimeout'>;
-  /** Milliseconds that the last one took; undefined where nothing is known of this network. */
+  /** Duration of the last successful opening in milliseconds; undefined if unknown for this network. */
   #usual: number | undefined;
   #failures = 0;
 
@@ -16,7 +16,7 @@ export class AdaptiveOpenTimeout {
     this.#timing = timing;
   }
 
-  /** Milliseconds for the next one; where none opens twice as many with each, so that a network that became slow has its time. */
+  /** Timeout of the next attempt in milliseconds; doubled per attempt after repeated failures, for networks that became slow. */
   get limit(): number {
     const { openTimeout, connectTimeout } = this.#timing;
     if (this.#usual === undefined) return connectTimeout;
@@ -33,7 +33,7 @@ export class AdaptiveOpenTimeout {
     this.#failures += 1;
   }
 
-  /** The network is another one. */
+  /** The network changed. */
   forget(): void {
     this.#usual = undefined;
     this.#failures = 0;

@@ -1,8 +1,8 @@
-// What a room client is given, and what it takes where nothing is said.
+// Options of a room client and their defaults.
 import type { types } from 'mediasoup-client';
 import { type Json, socketPath } from './protocol.ts';
 
-/** The part of the W3C WebSocket that is used: browsers', Node.js's and that of the package `ws` have it. */
+/** The required part of the W3C WebSocket: that of browsers, Node.js or the package `ws`. */
 export type WebSocketLike = {
   readonly readyState: number;
   onopen: ((event: never) => void) | null;
@@ -19,29 +19,30 @@ export type Logger = {
   warn?: (message: string, detail?: unknown) => void;
 };
 
-/** All in milliseconds. */
+/** Timing of a room client, in milliseconds. */
 export type Timing = {
+  /** Interval of pings to the server; default 5,000. */
   pingInterval: number;
-  /** Without any frame for so long the socket counts as lost. */
+  /** Time without any frame after which the socket is lost; default 10,000. */
   silence: number;
-  /** From opening a socket until the server's welcome. */
+  /** Timeout from opening a socket to the server's welcome; default 5,000. */
   connectTimeout: number;
   /**
-   * A socket that is not open by then is given up for the next one, where one opened before: this or four times as long as that took,
-   * whatever is longer. Doubled from the third in a row on that does not open, up to `connectTimeout`.
+   * Timeout for opening a socket after an earlier one was open; default 600, at least four times the duration of the last opening. Doubled
+   * from the third consecutive failure, up to `connectTimeout`.
    */
   openTimeout: number;
-  /** Between attempts; the last one repeats. Each is varied by a quarter. The time of an attempt that did not open counts. */
+  /** Delays between attempts, each varied by a quarter; the last one repeats. The duration of a failed opening counts towards the delay. */
   retryDelays: readonly number[];
-  /** Longest pause (beside its quarter) while the server still keeps the session: seconds later it would be gone. */
+  /** Maximum delay (plus a quarter) while the server keeps the session; default 1,000. */
   resumePause: number;
-  /** A transport that is disconnected for so long gets new ICE parameters (RFC 8445, section 9). */
+  /** Time after which a disconnected transport gets new ICE parameters (RFC 8445, section 9); default 2,000. */
   iceDisconnected: number;
-  /** Between two attempts to mend a transport. */
+  /** Delay between two ICE restarts; default 4,000. */
   iceRetry: number;
-  /** How long a room that was lost with its node is waited for, from the loss on. */
+  /** How long to retry joining a room that was lost with its node; default 60,000. */
   lostRoom: number;
-  /** Longest pause while it is waited for: it is made again within seconds. */
+  /** Maximum delay of these retries; default 400, because rooms are recreated within seconds. */
   lostRoomPause: number;
 };
 
@@ -63,51 +64,51 @@ export type RoomClientOptions = {
   url: string;
   /** The peer's token. */
   token: string;
-  /** Shown to the other peers: any JSON of at most 16 KiB. */
+  /** Metadata for other peers: any JSON of at most 16 KiB. */
   metadata?: Json;
-  /** `auto` (default): all tracks of the others come by themselves. `manual`: subscribe() asks for each. */
+  /** `auto` (default): receives all tracks of the others. `manual`: receives only tracks requested with subscribe(). */
   subscribe?: 'auto' | 'manual';
   /**
-   * Tried in turn with `url`: every node of a cluster forwards to the owner of the room. By default what leads to any node where `url` leads to one
-   * of them by its number (`/n/<index>/…`), and in a page its own origin.
+   * Alternatives to `url`: every node of a cluster proxies to the owning node. Default: the address of any node if `url` contains the
+   * number of a node (`/n/<index>/…`), and in a page its origin.
    */
   fallbackUrls?: readonly string[];
-  /** Ends another connection of the same peer instead of being refused. */
+  /** Replaces an existing connection of the same peer instead of being rejected; default false. */
   takeover?: boolean;
-  /** Milliseconds that join() tries before it rejects; 30,000 by default. */
+  /** Milliseconds after which join() rejects; default 30,000. */
   joinTimeout?: number;
-  /** Milliseconds that a lost connection is tried to mend before the room closes as `unreachable`; without end by default. */
+  /** Milliseconds of reconnect attempts before the room closes as `unreachable`; default: unlimited. */
   maxRetryTime?: number;
-  /** Leaves when the page goes away for good (default), so that the others need not wait for the time-out. */
+  /** Leaves when the page is closed, so that other peers see it at once instead of after a timeout; default true. */
   leaveOnPageHide?: boolean;
   /**
-   * Whether the transports of media are for data channels as well (SCTP). Left out: where there is a listener to `dataChannel`, or openDataChannel()
-   * was called, by the time that the connection to the server is opened.
+   * Negotiates data channels (SCTP) with the media transports. Default: true if there is a listener for `dataChannel`, or openDataChannel()
+   * was called, before the connection is opened.
    */
   dataChannels?: boolean;
-  /** Limits ICE to these protocols, e.g. `['tcp']` where UDP is known to be blocked. */
+  /** Restricts ICE to these protocols, for example `['tcp']` if UDP is blocked. */
   iceProtocols?: readonly ('udp' | 'tcp')[];
-  /** `relay`: over TURN only. */
+  /** `relay`: only over TURN. */
   iceTransportPolicy?: RTCIceTransportPolicy;
-  /** WebRTC for Node.js: a mediasoup-client handler. Without, a program gets events and data messages, but no media. */
+  /** WebRTC for Node.js: a mediasoup-client handler. Without it, a program gets events and data messages, but no media. */
   handlerFactory?: types.HandlerFactory;
-  /** Where there is no global WebSocket. */
+  /** WebSocket class for environments without a global one. */
   webSocket?: WebSocketConstructor;
   logger?: Logger;
   timing?: Partial<Timing>;
 };
 
-/** A websocket URL from what the API and people call one. @throws TypeError where it is none. */
+/** A WebSocket URL from a URL of the API or a user. @throws TypeError if it is invalid */
 export function socketUrl(url: string, pageProtocol: string | undefined): string {
   const scheme = pageProtocol === 'https:' ? 'wss:' : 'ws:';
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `${scheme}//${url}`;
   const parsed = new URL(whole.replace(/^http/i, 'ws'));
-  if (parsed.protocol !== 'ws:' && parsed.protocol !== 'wss:') throw new TypeError(`Not the URL of a websocket: ${url}`);
+  if (parsed.protocol !== 'ws:' && parsed.protocol !== 'wss:') throw new TypeError(`Expected a WebSocket URL, got: ${url}`);
   parsed.hash = '';
   return parsed.href;
 }
 
-/** All URLs that may lead to the room, the best first. */
+/** All candidate URLs of the room, the best first. */
 export function socketUrls(
   { url, fallbackUrls }: Pick<RoomClientOptions, 'url' | 'fallbackUrls'>,
   page: PageAddress | undefined,
@@ -119,7 +120,7 @@ export function socketUrls(
   return [...new Set([first, ...fallbacks.map(whole)])];
 }
 
-/** Behind an Ingress of a cluster each node has a path of its own, which leads nowhere for as long as the node is gone. */
+/** Behind an Ingress each node has a separate path, which fails while that node is lost. */
 function throughAnyNode(url: string): string {
   const parsed = new URL(url);
   parsed.pathname = parsed.pathname.replace(/^\/n\/\d+(?=\/)/, '');
@@ -128,13 +129,13 @@ function throughAnyNode(url: string): string {
 
 export type PageAddress = { protocol: string; origin: string };
 
-/** Where the page comes from that this runs in, if it runs in one. */
+/** The address of the current page, if any. */
 export function pageAddress(): PageAddress | undefined {
   const { location } = globalThis as { location?: PageAddress };
   return location && typeof location.origin === 'string' ? location : undefined;
 }
 
-/** Milliseconds before the attempt with this number, counted from 0; `random` is from 0 to 1. `longest`: where it is not to grow further. */
+/** Milliseconds before attempt number `attempt` (from 0); `random` from 0 to 1. `longest`: upper bound. */
 export function retryDelay(attempt: number, delays: readonly number[], random: number, longest = Number.POSITIVE_INFINITY): number {
   const delay = Math.min(delays[Math.min(attempt, delays.length - 1)] ?? 0, longest);
   return Math.round(delay * (0.75 + random / 2));

@@ -1,15 +1,15 @@
-// Requests without an answer: what is repeated when a session is taken up again, and what fails when it is gone.
+// Pending requests: those to repeat when a session is resumed, and those to reject when it is lost.
 import { RequestError, SessionLostError } from './errors.ts';
 import { type Method, maxMessageBytes, type RequestFrame, type ResponseFrame } from './protocol.ts';
 
-/** Requests that may wait at once. */
+/** Maximum number of pending requests. */
 const maxPending = 1_000;
 
 type Pending = {
   frame: RequestFrame;
   text: string;
   sent: boolean;
-  /** Means the same in any session: it may go out in the next one if it never did in this. */
+  /** Valid in any session: an unsent request may be sent in the next one. */
   portable: boolean;
   resolve: (data: never) => void;
   reject: (error: Error) => void;
@@ -19,20 +19,20 @@ export class PendingRequests {
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
 
-  /** A number for a frame that is not kept, e.g. a ping. */
+  /** An id for a frame that is not stored, for example a ping. */
   nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
   }
 
-  /** Keeps a request until it is answered. @throws RequestError where it is too large or too many wait. */
+  /** Stores a request until its response. @throws RequestError if it is too large or too many are pending */
   add<Answer>(method: Method, data: object, portable: boolean): { id: number; answer: Promise<Answer> } {
     const frame: RequestFrame = { id: this.nextId(), method, data: { ...data } };
     const text = JSON.stringify(frame);
     if (text.length * 3 > maxMessageBytes && new TextEncoder().encode(text).length > maxMessageBytes) {
       throw new RequestError('too_large', `A message may have at most ${maxMessageBytes} bytes`);
     }
-    if (this.#pending.size >= maxPending) throw new RequestError('too_many_requests', 'Too many requests wait for the server');
+    if (this.#pending.size >= maxPending) throw new RequestError('too_many_requests', 'Too many pending requests');
     const { promise, resolve, reject } = deferred<Answer>();
     this.#pending.set(frame.id, { frame, text, sent: false, portable, resolve, reject });
     return { id: frame.id, answer: promise };
@@ -53,12 +53,12 @@ export class PendingRequests {
     else request.reject(new RequestError(answer.error.code, answer.error.message));
   }
 
-  /** Sends what the server does not have, in order. */
+  /** Sends requests that the server has not received, in order. */
   repeat(lastRequest: number, send: (text: string) => void): void {
     for (const id of this.#ids()) if (id > lastRequest) this.send(id, send);
   }
 
-  /** The session is gone: only what never went out and fits any session stays. */
+  /** The session was lost: only unsent portable requests stay. */
   sessionLost(): void {
     for (const id of this.#ids()) {
       const request = this.#pending.get(id);
@@ -68,7 +68,7 @@ export class PendingRequests {
     }
   }
 
-  /** Nothing will be answered any more. */
+  /** No more responses will arrive. */
   fail(error: Error): void {
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();
@@ -81,7 +81,7 @@ export class PendingRequests {
 
 export type Deferred<T> = { promise: Promise<T>; resolve: (value: T) => void; reject: (error: Error) => void };
 
-/** Promise.withResolvers, which browsers of before 2024 lack. */
+/** Promise.withResolvers, for browsers before 2024. */
 export function deferred<T>(): Deferred<T> {
   let resolve: (value: T) => void = () => {};
   let reject: (error: Error) => void = () => {};

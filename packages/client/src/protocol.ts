@@ -1,8 +1,8 @@
-// The wire of the peer websocket as this library reads and writes it; a contract test compares it with the server's schemas.
+// Peer WebSocket protocol as this library reads and writes it; a contract test compares it with the server's schemas.
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type Kind = 'audio' | 'video';
-/** W3C and mediasoup objects that travel as they are. */
+/** W3C and mediasoup objects, passed through unchanged. */
 export type WireObject = Record<string, unknown>;
 type Empty = Record<string, never>;
 
@@ -28,7 +28,7 @@ export type ComponentView = {
   tracks: TrackView[];
 };
 
-/** Data of each request, and of its answer. */
+/** Data of each request and its response. */
 export type Requests = {
   authenticate: { token: string; resume?: string; received?: number; takeover?: boolean; incarnation?: string };
   checkConnection: { token: string };
@@ -60,22 +60,22 @@ export type Requests = {
 export type JoinResponse = {
   sessionId: string;
   resumed: boolean;
-  /** Highest id of a request of this session that the server has. */
+  /** Highest request id of this session that the server has received. */
   lastRequest: number;
   peerId: string;
   roomId: string;
-  /** The very room: another one of the same id has another. */
+  /** Incarnation of the room; a recreated room with the same id has another one. */
   incarnation: string;
   permissions: Permissions;
   rtpCapabilities: WireObject;
   iceServers: WireObject[];
   peers: PeerView[];
   components: ComponentView[];
-  /** Id of the peer who speaks just now; null: nobody. */
+  /** Id of the active speaker; null: none. */
   activeSpeaker: string | null;
   /** Address of the node that owns the room: host[:port][/path]. */
   svcAddress: string;
-  /** Seconds that a lost socket may be resumed in. */
+  /** Seconds within which a lost socket can be resumed. */
   resumeWindow: number;
 };
 
@@ -116,7 +116,7 @@ export type EventData = {
   trackPaused: By;
   trackResumed: By;
   trackSubscribed: Origin & { trackId: string; transportId: string; kind: Kind; rtpParameters: WireObject; paused: boolean } & {
-    /** How many more of the same batch follow directly. */
+    /** Number of further events of the same batch that follow directly. */
     following: number;
   };
   trackUnsubscribed: { trackId: string };
@@ -133,12 +133,12 @@ export type EventData = {
   activeSpeaker: { peerId: string | null };
   /** `from` is null for the server. */
   data: { from: string | null; label: string; payload: Json };
-  /** How many messages were lost, since this client did not read them in time. */
+  /** Number of messages dropped because this client read too slowly. */
   dataDropped: { messages: number };
   iceServersUpdated: { iceServers: WireObject[] };
   permissionsUpdated: { permissions: Permissions };
   tokenUpdated: { token: string };
-  /** When rooms of the node end at the latest (ISO 8601); null: draining was cancelled. */
+  /** Latest time at which rooms of the node end (ISO 8601); null: the drain was cancelled. */
   draining: { deadline: string | null };
 };
 export type ServerEvent = { [Name in keyof EventData]: { event: Name; data: EventData[Name] } }[keyof EventData];
@@ -149,6 +149,6 @@ export type ResponseFrame =
   | { id: number; ok: false; error: { code: string; message: string } };
 export type ServerFrame = ResponseFrame | ServerEvent;
 
-/** Largest message that the server takes, in bytes. */
+/** Maximum message size of the server, in bytes. */
 export const maxMessageBytes = 256 * 1024;
 export const socketPath = '/socket/peer/websocket';

@@ -1,4 +1,4 @@
-// A room as an application has it: join, publish, attach what arrives; connections come and go underneath.
+// Room client: joins a room, publishes tracks and attaches received ones; reconnects automatically.
 import { type Closing, closing } from './closing.ts';
 import { Connection, type Outage } from './connection.ts';
 import type { DataChannel, DataChannelOptions } from './data-channel.ts';
@@ -19,8 +19,8 @@ export type RoomStats = { server: ServerStats; send: RTCStatsReport | undefined;
 const defaultJoinTimeout = 30_000;
 
 /**
- * One peer in one room. Everything but the constructor, join() and leave() fails with RoomClosedError once the room is closed,
- * and with RequestError where the server refuses; while the connection is lost, calls wait until it is back.
+ * One peer in one room. Once the room is closed, all methods except join() and leave() reject with RoomClosedError. They reject with
+ * RequestError if the server rejects the request. During a connection outage, requests are queued until it ends.
  */
 export class RoomClient extends Emitter<RoomEvents> {
   readonly #options: RoomClientOptions;
@@ -43,11 +43,11 @@ export class RoomClient extends Emitter<RoomEvents> {
   #activeSpeaker: string | null = null;
   #outage: Outage | undefined;
 
-  /** @throws TypeError for a bad URL, or where there is no WebSocket. */
+  /** @throws TypeError if the URL is invalid or there is no WebSocket. */
   constructor(options: RoomClientOptions) {
     super();
     const webSocket = options.webSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
-    if (!webSocket) throw new TypeError('There is no WebSocket here: give one as the option webSocket');
+    if (!webSocket) throw new TypeError('This environment has no WebSocket: pass one as the option webSocket');
     const timing = { ...defaultTiming, ...options.timing };
     this.#options = options;
     this.#metadata = options.metadata;
@@ -98,7 +98,7 @@ export class RoomClient extends Emitter<RoomEvents> {
     this.#received = new ReceivedTracks({
       consumer: (trackId) => this.#media.consumer(trackId),
       setPreferredLayers: (trackId, layers) => {
-        request('setPreferredLayers', { trackId, ...layers }).catch((error) => options.logger?.debug?.('layers were not set', error));
+        request('setPreferredLayers', { trackId, ...layers }).catch((error) => options.logger?.debug?.('could not set layers', error));
       },
     });
   }
@@ -107,7 +107,7 @@ export class RoomClient extends Emitter<RoomEvents> {
     return this.#state;
   }
 
-  /** Id of this peer; empty before the first welcome. */
+  /** Id of this peer; empty before the first connection. */
   get peerId(): string {
     return this.#welcome?.peerId ?? '';
   }
@@ -120,7 +120,7 @@ export class RoomClient extends Emitter<RoomEvents> {
     return this.#permissions;
   }
 
-  /** Whether media is possible here; without, only events and messages come. */
+  /** True if media is supported; otherwise only events and messages are available. */
   get canReceiveMedia(): boolean {
     return this.#media.supported;
   }
@@ -142,17 +142,17 @@ export class RoomClient extends Emitter<RoomEvents> {
     return this.#activeSpeaker;
   }
 
-  /** Since when the connection to the server is lost; undefined while it is there. */
+  /** The current connection outage; undefined while connected. */
   get outage(): Outage | undefined {
     return this.#state === 'reconnecting' ? this.#outage : undefined;
   }
 
-  /** Whether sound and pictures have a way. */
+  /** State of the media path, independent of the connection to the server. */
   get mediaPath(): MediaPath {
     return this.#media.path;
   }
 
-  /** Why the room is closed; undefined while it is not. */
+  /** Why the room is closed; undefined while it is open. */
   get closing(): Closing | undefined {
     return this.#closing;
   }
@@ -161,17 +161,17 @@ export class RoomClient extends Emitter<RoomEvents> {
     return this.#roster.track(trackId);
   }
 
-  /** The media of a track that is received. */
+  /** The MediaStreamTrack of a received track. */
   mediaStreamTrack(trackId: string): MediaStreamTrack | undefined {
     return this.#media.consumer(trackId)?.track;
   }
 
-  /** Which layers of a received track arrive; undefined where it has one only. `layersChanged` says when that changes. */
+  /** Layers of a received track; undefined if it has only one. `layersChanged` reports changes. */
   receivedLayers(trackId: string): ReceivedLayers | undefined {
     return this.#received.layers(trackId);
   }
 
-  /** Enters the room. Resolves when media can flow. @throws RoomClosedError where that does not work. */
+  /** Joins the room. Resolves when media can flow. @throws RoomClosedError if joining fails */
   join(): Promise<void> {
     if (this.#state === 'new') {
       this.#setState('connecting');
@@ -182,14 +182,15 @@ export class RoomClient extends Emitter<RoomEvents> {
     return this.#joined.promise;
   }
 
-  /** Leaves for good: the others are told at once. Resolves when the connection is closed. */
+  /** Leaves permanently; other peers are notified at once. Resolves when the connection is closed. */
   leave(): Promise<void> {
     return this.#connection.leave();
   }
 
   /**
-   * Sends a track to the others, now and after every reconnect. Resolves when they can have it. It stays yours: stop() is up to you.
-   * Rejects with the code `ended` where its source ends meanwhile.
+   * Publishes a track, again after every reconnect. Resolves when other peers can receive it. The track is never stopped: call stop()
+   * yourself.
+   * @throws RoomClosedError; RequestError `forbidden`, `tracks_full`, `ended` if the source ends meanwhile
    */
   publish(track: MediaStreamTrack, options: PublishOptions = {}): Promise<LocalTrack> {
     if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
@@ -198,27 +199,30 @@ export class RoomClient extends Emitter<RoomEvents> {
   }
 
   /**
-   * Plays a track in a media element, also when it arrives anew under the same id, and asks for the layer that fits the size at
-   * which the element is shown. The function returned ends that.
+   * Plays a track in a media element, also after a resubscription under the same id, and requests the layer that fits the rendered size of
+   * the element.
+   * @returns a function that stops it
    */
   attach(trackId: string, element: HTMLMediaElement): Unsubscribe {
     return this.#received.attach(trackId, element);
   }
 
-  /** Only the layers of attach(), for elements that are fed otherwise. */
+  /** Only selects layers like attach(), for elements that get their media otherwise. @returns a function that stops it */
   observe(trackId: string, element: HTMLElement): Unsubscribe {
     return this.#received.observe(trackId, element);
   }
 
+  /** Receives a track; needed in manual mode only. @throws RequestError `track_not_found`, `forbidden` */
   async subscribe(trackId: string): Promise<void> {
     await this.#connection.request('subscribe', { trackId });
   }
 
+  /** Stops receiving a track, in auto mode too. @throws RequestError `track_not_found` */
   async unsubscribe(trackId: string): Promise<void> {
     await this.#connection.request('unsubscribe', { trackId });
   }
 
-  /** `auto`: all tracks come by themselves, except those unsubscribed. `manual`: those subscribed. */
+  /** `auto`: receives all tracks except unsubscribed ones. `manual`: receives only subscribed tracks. */
   async setSubscription(mode: 'auto' | 'manual'): Promise<void> {
     const before = this.#mode;
     this.#mode = mode;
@@ -227,17 +231,17 @@ export class RoomClient extends Emitter<RoomEvents> {
     });
   }
 
-  /** Layers of a simulcast track, 0 the smallest. attach() and observe() do that by themselves. */
+  /** Sets the preferred layers of a simulcast track, 0 the smallest. attach() and observe() do it automatically. */
   async setPreferredLayers(trackId: string, layers: Layers): Promise<void> {
     await this.#connection.request('setPreferredLayers', { trackId, ...layers });
   }
 
-  /** 1 (lowest, default) to 255: which tracks get bandwidth first. */
+  /** Sets the bandwidth priority of a received track: 1 (lowest, default) to 255. */
   async setPriority(trackId: string, priority: number): Promise<void> {
     await this.#connection.request('setPriority', { trackId, priority });
   }
 
-  /** Shows other metadata of this peer to the others. */
+  /** Sets the metadata of this peer for the others: any JSON of at most 16 KiB; sent at most once per second. */
   async setMetadata(metadata: Json): Promise<void> {
     const before = this.#metadata;
     this.#metadata = metadata;
@@ -246,19 +250,25 @@ export class RoomClient extends Emitter<RoomEvents> {
     });
   }
 
-  /** A small message to all other peers, or to those named in `to`. For large or fast ones there are data channels. */
+  /**
+   * Sends a JSON message to all other peers, or to those in `to`. For large or frequent messages use data channels.
+   * @throws RequestError `forbidden`, `too_large`, `too_many_requests`
+   */
   async sendData(label: string, payload: Json, to?: string[]): Promise<void> {
     await this.#connection.request('sendData', { label, payload, ...(to && { to }) }, true);
   }
 
-  /** Opens a data channel (SCTP, RFC 8831) to all other peers; they get `dataChannel`. Resolves when it is open; rejects where the option `dataChannels` was not set in time. */
+  /**
+   * Opens a data channel (SCTP, RFC 8831) to all other peers, which get `dataChannel`. Resolves when it is open; rejects if the option
+   * `dataChannels` was not set in time.
+   */
   openDataChannel(label: string, options: DataChannelOptions = {}): Promise<DataChannel> {
     if (this.#closing) return Promise.reject(new RoomClosedError(this.#closing));
     if (!this.#media.supported) return Promise.reject(new RoomClosedError(closing('unsupported')));
     return this.#media.openDataChannel(label, options);
   }
 
-  /** What server and browser measure now. */
+  /** Current stats of server and browser. */
   async getStats(): Promise<RoomStats> {
     const [server, own] = await Promise.all([this.#connection.request('getStats', {}, true), this.#media.stats()]);
     return { server, ...own };
@@ -270,13 +280,13 @@ export class RoomClient extends Emitter<RoomEvents> {
     this.#setPermissions(joinResponse.permissions);
     this.#media.lost();
     this.#roster.replace(joinResponse);
-    // A server that is older does not say it.
+    // Older servers do not send it.
     this.#setActiveSpeaker(joinResponse.activeSpeaker ?? null);
     try {
       await this.#media.enter(joinResponse, { metadata: this.#metadata, mode: this.#mode });
     } catch (error) {
       if (error instanceof SessionLostError || this.#welcome !== joinResponse || this.#closing) return;
-      this.#options.logger?.warn?.('the room could not be entered', error);
+      this.#options.logger?.warn?.('could not join room', error);
       this.#connection.close(closing('unsupported', null, error instanceof Error ? error.message : undefined));
       return;
     }
@@ -350,7 +360,10 @@ export class RoomClient extends Emitter<RoomEvents> {
     this.emit('stateChanged', { state, previous });
   }
 
-  /** What the next session is told anyway when it joins; `refused`: it is not to be, as that would be refused as well. */
+  /**
+   * Ignores a lost session, because the next join contains the state. `refused`: undoes the state, because the next join would be rejected
+   * too.
+   */
   async #stateful(request: Promise<unknown>, refused: () => void): Promise<void> {
     try {
       await request;

@@ -1,4 +1,4 @@
-// What a room tells its application: the name of each event and what comes with it.
+// Room events: the name of each event and its data.
 import type { Closing } from './closing.ts';
 import type { Outage } from './connection.ts';
 import type { RemoteDataChannel } from './data-channel.ts';
@@ -8,37 +8,37 @@ import type { Json, Kind, Layers, Origin, Permissions } from './protocol.ts';
 import type { RosterEvents } from './roster.ts';
 
 /**
- * new -> connecting -> joined -> (reconnecting -> joined)* -> closed. While reconnecting, media goes on as long as the
- * network lets it; when the state is joined again, everything is as it was.
+ * new -> connecting -> joined -> (reconnecting -> joined)* -> closed. While reconnecting, media continues if the network permits. When
+ * joined again, all state is restored.
  */
 export type RoomState = 'new' | 'connecting' | 'joined' | 'reconnecting' | 'closed';
 
 export type RoomEvents = RosterEvents & {
   stateChanged: { state: RoomState; previous: RoomState };
-  /** The connection to the server is lost, and each attempt to have it again. */
+  /** The connection to the server was lost; repeated at each reconnect attempt. */
   reconnecting: Outage;
-  /** Whether sound and pictures have a way, whatever the connection to the server does. */
+  /** The state of the media path changed, independent of the connection to the server. */
   mediaPathChanged: { path: MediaPath };
-  /** Media of a track arrives: show it with attach(). `peerId` or `componentId` says whose it is. */
+  /** A track is received: show it with attach(). Exactly one of `peerId` and `componentId` is set. */
   trackSubscribed: Origin & { track: MediaStreamTrack; trackId: string; kind: Kind };
   trackUnsubscribed: { trackId: string };
-  /** The layers of a simulcast track that arrive now; null: none. */
+  /** The received layers of a simulcast track changed; null: none. */
   layersChanged: { trackId: string; layers: Layers | null };
-  /** Who speaks; null: nobody. */
+  /** The active speaker changed; null: none. */
   activeSpeaker: { peerId: string | null };
-  /** A message of sendData(); `from` is the peer, or null for the server. */
+  /** A data message; `from` is the sending peer, or null for the server. */
   data: { from: string | null; label: string; payload: Json };
-  /** So many messages were lost, since this client did not read them in time. */
+  /** Number of messages dropped because this client read too slowly. */
   dataDropped: { messages: number };
   /** Another peer opened a data channel. */
   dataChannel: { channel: RemoteDataChannel };
-  /** A published track ended otherwise than by unpublish(). */
+  /** A published track ended other than by unpublish(). */
   localTrackEnded: { track: LocalTrack; reason: LocalTrackEnd };
-  /** The server muted or unmuted a published track; a new session that publishes it again may find that it did meanwhile. */
+  /** The server muted or unmuted a published track, possibly found only when it was published again. */
   localTrackMuted: { track: LocalTrack; muted: boolean };
   permissionsUpdated: { permissions: Permissions };
-  /** Rooms of the node end at this time at the latest; null: they do not, after all. */
+  /** Latest time at which rooms of the node end; null: the drain was cancelled. */
   draining: { deadline: Date | null };
-  /** It is over, for the reason given; nothing follows. */
+  /** The room is closed; no events follow. */
   closed: Closing;
 };

@@ -1,4 +1,4 @@
-// Who is in the room and what they publish, as this client knows it; each change is told once.
+// Roster: peers, components and their tracks as known to this client; each change is reported once.
 import type { ComponentView, EventData, JoinResponse, Json, Kind, Origin, PeerView, ServerEvent, TrackView } from './protocol.ts';
 
 /** A track of another peer or of a component. */
@@ -59,7 +59,7 @@ export class Roster {
     return this.#tracks.get(trackId);
   }
 
-  /** What a fresh session finds, told as the differences to what was known. */
+  /** Replaces the state with that of a new session, and reports the differences. */
   replace({ peers, components }: Pick<JoinResponse, 'peers' | 'components'>): void {
     const tracks = new Set([...peers, ...components].flatMap((each) => each.tracks.map(({ id }) => id)));
     for (const id of [...this.#tracks.keys()]) if (!tracks.has(id)) this.#removeTrack(id);
@@ -69,7 +69,7 @@ export class Roster {
     for (const component of components) this.#addComponent(component);
   }
 
-  /** @returns whether the event was about others and is dealt with. */
+  /** @returns true if the event concerned the roster and was handled */
   take({ event, data }: ServerEvent): boolean {
     switch (event) {
       case 'peerJoined':
@@ -193,7 +193,7 @@ export class Roster {
   }
 }
 
-/** The publisher of a track, without a key for what it is not. */
+/** The publisher of a track, with only the applicable key. */
 export function originOf({ peerId, componentId }: Origin): Origin {
   return { ...(peerId !== undefined && { peerId }), ...(componentId !== undefined && { componentId }) };
 }

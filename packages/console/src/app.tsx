@@ -1,4 +1,4 @@
-// Which page is shown: by the address, and by who is logged in.
+// Root component: selects the page by route and session.
 import { type ComponentType, Suspense, useEffect, useMemo, useRef } from 'react';
 import { AppHeader } from './components/app-header.tsx';
 import { ErrorBoundary } from './components/error-boundary.tsx';
@@ -25,7 +25,7 @@ function Console({ route }: { route: ConsoleRoute }) {
       <>
         <AppHeader home={false} />
         <p className="starting" role="status">
-          {session.unreachable ? 'The server does not answer, trying again…' : 'Starting…'}
+          {session.unreachable ? 'Cannot reach the server. Retrying…' : 'Starting…'}
         </p>
       </>
     );
@@ -38,10 +38,10 @@ function Console({ route }: { route: ConsoleRoute }) {
   );
 }
 
-/** Routes whose page is not there yet lead to the rooms. */
+/** Routes without a page show the rooms. */
 function Page({ route }: { route: ConsoleRoute }) {
   const there: ConsoleRoute = pages[route.page] ? route : { page: 'rooms' };
-  // The entry and the route are of one page by the line above, which types cannot tell.
+  // Entry and route belong to the same page, which the type system cannot prove.
   const entry = pages[there.page] as unknown as PageEntry<PageName> & { page: ComponentType<{ route: ConsoleRoute }> };
   const title = entry.title(there);
   useEffect(() => {

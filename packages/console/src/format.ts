@@ -1,9 +1,16 @@
-// Figures as people say them.
+// Formatting: numbers, plurals and durations of the console.
 export const formatNumber = (value: number): string => value.toLocaleString('en');
+
+const pluralRules = new Intl.PluralRules('en');
+
+/** The sentence for the plural form of the value, with the number in place of `#`. */
+export function plural(value: number, one: string, other: string): string {
+  return (pluralRules.select(value) === 'one' ? one : other).replace('#', formatNumber(value));
+}
 
 /** `1 room`, `1,200 rooms`. */
 export function pluralize(value: number, one: string, many = `${one}s`): string {
-  return `${formatNumber(value)} ${value === 1 ? one : many}`;
+  return plural(value, `# ${one}`, `# ${many}`);
 }
 
 const units = [

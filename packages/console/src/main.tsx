@@ -1,4 +1,4 @@
-// Starts the console in the page.
+// Entry point of the console.
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { applyStoredTheme } from './hooks/use-theme.ts';

@@ -1,8 +1,8 @@
-// The pages of the console and which of them stand in the navigation.
+// Page registry: the pages of the console and the entries of the navigation.
 //
-// To add a page that is real: one entry in `pages` (its route is in router.ts already). With `part` it stands in the navigation, in the order
-// below; without, it is reached by links. `frame: 'none'` for pages that fill the window by themselves. A page is a named export, gets its own
-// `route` as its only property, asks `useSessionContext()` for the rest, begins with <PageTitle>, and imports its own style sheet.
+// To add a page, add a route in router.ts and an entry in `pages`. With `part` it is listed in the navigation, in the order below; without
+// it is reached by links. `frame: 'none'` is for pages without the shell. A page is a named export, gets its `route` as its only property,
+// uses `useSessionContext()` for the rest, starts with <PageTitle> and imports its style sheet.
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 import { ClusterIcon, HealthIcon, RecordingIcon, RoomIcon, WebhookIcon } from './components/nav-icons.tsx';
 import { clusterHash, healthHash, type PageName, type RouteOf, recordingsHash, roomsHash, webhooksHash } from './router.ts';
@@ -10,10 +10,10 @@ import { clusterHash, healthHash, type PageName, type RouteOf, recordingsHash, r
 export type NavEntry = { title: string; hash: string; icon: ComponentType };
 export type PageEntry<Name extends PageName> = {
   page: LazyExoticComponent<ComponentType<{ route: RouteOf<Name> }>>;
-  /** In the title of the window, and in the navigation where `part` is there. */
+  /** Title of the window. */
   title: (route: RouteOf<Name>) => string;
   part?: NavEntry;
-  /** Which part of the navigation is marked; its own where left out. */
+  /** The entry of the navigation that is marked; by default that of the page. */
   under?: PageName;
   frame?: 'none';
 };

@@ -1,4 +1,4 @@
-// Which page the fragment of the address names. Tokens of guests live there since fragments are never sent to a server.
+// Router: maps the fragment of the URL to a page. Guest tokens are in the fragment, because it is never sent to a server.
 import { useEffect, useState } from 'react';
 
 export type GuestLink = { roomId: string; token: string; url: string | null };
@@ -17,7 +17,7 @@ export type RouteOf<Name extends PageName> = Extract<Route, { page: Name }>;
 
 const id = '[A-Za-z0-9_-]{1,128}';
 const oneRoom = new RegExp(`^(room|watch)/(${id})$`);
-/** Ids of recordings are names of folders: no slash, and never `.` or `..`. */
+/** Recording ids are folder names: no slash, and never `.` or `..`. */
 const oneRecording = /^recordings\/([^/?#]{1,512})$/;
 const plain = ['recordings', 'cluster', 'webhooks', 'health'] as const;
 
@@ -42,7 +42,7 @@ export const clusterHash = '#/cluster';
 export const webhooksHash = '#/webhooks';
 export const healthHash = '#/health';
 
-/** The address that lets one guest in. */
+/** Link for one guest. */
 export function guestAddress(link: GuestLink, base: string): string {
   const query = new URLSearchParams({ room: link.roomId, token: link.token });
   if (link.url) query.set('url', link.url);
@@ -63,7 +63,7 @@ function decode(text: string | undefined): string | undefined {
   }
 }
 
-/** The route of now; renders again when the fragment changes. */
+/** The current route; renders again when the fragment changes. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(() => window.location.hash);
   useEffect(() => {

@@ -1,6 +1,6 @@
-// Bodies are read up to a bound.
+// Bounded body: reads a response or request body up to a size limit.
 
-/** The bytes as UTF-8. @throws RangeError where there are more */
+/** The body as UTF-8 text. @throws RangeError if it is larger than `maxBytes` */
 export async function boundedText(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<string> {
   if (!body) return '';
   const reader = body.getReader();
@@ -13,7 +13,7 @@ export async function boundedText(body: ReadableStream<Uint8Array> | null, maxBy
     bytes += value.byteLength;
     if (bytes > maxBytes) {
       await reader.cancel().catch(() => {});
-      throw new RangeError(`The body has more than ${maxBytes} bytes`);
+      throw new RangeError(`The body exceeds ${maxBytes} bytes`);
     }
     text += decoder.decode(value, { stream: true });
   }

@@ -1,4 +1,4 @@
-// Recordings and streams.
+// Recordings and HLS streams.
 
 import { sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
@@ -7,9 +7,9 @@ import type { RequestOptions } from './options.ts';
 import { retryDelay } from './retry.ts';
 import type { Transport } from './transport.ts';
 
-/** Longest silence within a file. */
+/** Maximum time without data within a file, in milliseconds. */
 const silence = 30_000;
-/** How often a file is taken up again without a byte in between. */
+/** Maximum number of consecutive resumes without progress. */
 const takeUps = 5;
 
 export class Recordings {
@@ -19,38 +19,47 @@ export class Recordings {
     this.#transport = transport;
   }
 
-  /** Of the whole cluster; with `details` also what they are and how far their upload is. `incomplete` names nodes that did not answer. */
+  /**
+   * Recording ids of the whole cluster; with `details` also type, times and upload state. `incomplete` lists nodes that did not respond.
+   * @throws MediaroomsError
+   */
   async list({ details = false }: { details?: boolean } = {}, options?: RequestOptions): Promise<RecordingList> {
     return this.#transport.call('listRecordings', { query: details ? { details: 'true' } : {} }, options);
   }
 
-  /** The report: tracks, files, times. */
+  /** The report of a recording: its tracks, their files and times. @throws MediaroomsError `not_found`, `node_unreachable` */
   async report(recordingId: string, options?: RequestOptions): Promise<RecordingReport> {
     return this.#transport.call('getRecording', { path: { recordingId } }, options);
   }
 
+  /** Deletes a recording with all files, also in S3. @throws MediaroomsError `not_found`, `conflict` while it is running */
   async delete(recordingId: string, options?: RequestOptions): Promise<void> {
     await this.#transport.call('deleteRecording', { path: { recordingId } }, options);
   }
 
-  /** Renders one MP4 of a recording, on the node that has it, behind everything live; it is then its file `rendered.mp4`. */
+  /**
+   * Queues rendering of a recording to one MP4, its file `rendered.mp4`, on the node that stores it, at lower priority than live media.
+   * Returns the state.
+   * @throws MediaroomsError `not_found`, `bad_request` for a stream, `conflict` while recording, `unavailable`
+   */
   async render(recordingId: string, render: RenderOptions = {}, options?: RequestOptions): Promise<Render> {
     return (await this.#transport.call('renderRecording', { path: { recordingId }, body: render }, options)).data;
   }
 
-  /** How far it is. */
+  /** State and progress (0 to 1) of rendering. @throws MediaroomsError `not_found` */
   async getRender(recordingId: string, options?: RequestOptions): Promise<Render> {
     return (await this.#transport.call('getRender', { path: { recordingId } }, options)).data;
   }
 
-  /** Gives it up; what was rendered before stays. */
+  /** Cancels rendering; an earlier rendered file stays. @throws MediaroomsError `not_found` */
   async cancelRender(recordingId: string, options?: RequestOptions): Promise<void> {
     await this.#transport.call('cancelRender', { path: { recordingId } }, options);
   }
 
   /**
-   * The bytes of a file, as they come; where the connection is lost it goes on at the same byte. To disk in Node.js:
-   * `await pipeline(mediarooms.recordings.read(id, file), createWriteStream(path))`. @throws MediaroomsError
+   * Streams a file; after a connection loss it resumes at the same byte. To save it in Node.js: `await
+   * pipeline(mediarooms.recordings.read(id, file), createWriteStream(path))`.
+   * @throws MediaroomsError `not_found`, `connection_failed`, `invalid_answer` if the file changed meanwhile
    */
   async *read(recordingId: string, file: string, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     let position = 0;
@@ -81,7 +90,7 @@ export class Recordings {
 
   async #open(path: { recordingId: string; file: string }, headers: Record<string, string>, options: RequestOptions): Promise<Response> {
     const response = await this.#transport.request('getRecordingFile', { path, headers }, async (answer) => answer, options);
-    if (!response) throw new MediaroomsError({ code: 'invalid_answer', message: 'There was no file in the answer' });
+    if (!response) throw new MediaroomsError({ code: 'invalid_answer', message: 'The response has no body' });
     return response;
   }
 }
@@ -90,7 +99,7 @@ class LostConnection extends Error {}
 
 function errorOf(error: unknown): unknown {
   if (!(error instanceof LostConnection)) return error;
-  return new MediaroomsError({ code: 'connection_failed', message: 'The connection was lost within the file', cause: error.cause });
+  return new MediaroomsError({ code: 'connection_failed', message: 'The connection was lost while reading the file', cause: error.cause });
 }
 
 /** @throws LostConnection, MediaroomsError `aborted` */
@@ -106,25 +115,25 @@ async function* chunksOf(response: Response, signal: AbortSignal | undefined): A
       bytes += value.byteLength;
       yield value;
     }
-    if (bytes < length) throw new LostConnection('it ended early');
+    if (bytes < length) throw new LostConnection('response ended early');
   } finally {
     await reader.cancel().catch(() => {});
   }
 }
 
-/** What the promise gives, unless nothing comes for too long or the caller does not want it any more. */
+/** Resolves with the promise, unless no data arrives in time or the caller aborts. */
 async function within<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const stop = new AbortController();
   const end = () => stop.abort();
   signal?.addEventListener('abort', end, { once: true });
   if (signal?.aborted) end();
   const timer = sleep(silence, stop.signal).then(() => {
-    throw new LostConnection('it was silent');
+    throw new LostConnection('response stalled');
   });
   try {
     return await Promise.race([
       promise.catch((error: unknown) => {
-        throw new LostConnection('it broke off', { cause: error });
+        throw new LostConnection('response aborted', { cause: error });
       }),
       timer,
     ]);
@@ -142,7 +151,11 @@ export class Hls {
     this.#transport = transport;
   }
 
-  /** A link for players that cannot send headers; `expiresIn` is in seconds, an hour by default. The url has no scheme. */
+  /**
+   * Creates a viewer token and a URL that contains it, for players that cannot send headers. `expiresIn`: seconds, default one hour. `url`
+   * has no scheme.
+   * @throws MediaroomsError
+   */
   async createToken(roomId: string, viewer: { expiresIn?: number } = {}, options?: RequestOptions): Promise<ViewerToken> {
     return (await this.#transport.call('createViewerToken', { path: { roomId }, body: viewer }, options)).data;
   }

@@ -1,4 +1,4 @@
-// The time that a call or a pause has: it ends with the clock or with the caller's signal, and leaves nothing behind.
+// Deadline: aborts a request at its timeout or by the caller's signal, and removes its listeners.
 import { MediaroomsError } from './errors.ts';
 
 export class Deadline {
@@ -14,7 +14,7 @@ export class Deadline {
     else caller?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Its reason is a MediaroomsError. */
+  /** Aborted with a MediaroomsError as reason. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -46,9 +46,9 @@ export function sleep(milliseconds: number, signal: AbortSignal | undefined): Pr
 }
 
 export function aborted(signal: AbortSignal | undefined): MediaroomsError {
-  return new MediaroomsError({ code: 'aborted', message: 'The call was aborted', cause: signal?.reason });
+  return new MediaroomsError({ code: 'aborted', message: 'The request was aborted', cause: signal?.reason });
 }
 
 function timedOut(milliseconds: number): MediaroomsError {
-  return new MediaroomsError({ code: 'timed_out', message: `There was no answer within ${milliseconds} ms` });
+  return new MediaroomsError({ code: 'timed_out', message: `No response within ${milliseconds} ms` });
 }

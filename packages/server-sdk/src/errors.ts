@@ -1,10 +1,10 @@
-// The one error of the SDK: what was answered, or why there was no answer, with a code for programs and a sentence for people.
+// SDK error: the only error class, with a code for programs and a message for people.
 import type { Error as ErrorBody } from './generated/schemas.ts';
 
 /**
- * A code of the server's catalogue (docs/reference/errors.md), or one of the SDK:
- * `http_error` an answer that is not the server's own, e.g. of a proxy; `connection_failed` no answer; `timed_out` the deadline of the call has
- * passed; `aborted` by the caller's signal; `invalid_answer` an answer that cannot be read; `invalid_webhook` a webhook that is not to be trusted.
+ * A code of the server's catalogue (docs/reference/errors.md), or one of the SDK: `http_error`: a response without an error body of
+ * Mediarooms, for example of a proxy; `connection_failed`: no response; `timed_out`: the timeout passed; `aborted`: by the caller's signal;
+ * `invalid_answer`: an unreadable response; `invalid_webhook`: a webhook that failed verification.
  */
 export type ErrorCode =
   | ErrorBody['code']
@@ -22,7 +22,7 @@ export type MediaroomsErrorOptions = {
   /** One sentence. */
   message: string;
   status?: number | undefined;
-  /** Milliseconds. */
+  /** In milliseconds. */
   retryAfter?: number | undefined;
   requestId?: string | undefined;
   cause?: unknown;
@@ -31,11 +31,11 @@ export type MediaroomsErrorOptions = {
 export class MediaroomsError extends Error {
   override readonly name = 'MediaroomsError';
   readonly code: ErrorCode;
-  /** HTTP status of the answer; undefined where there was none. */
+  /** HTTP status of the response; undefined if there was none. */
   readonly status: number | undefined;
-  /** Milliseconds that the server asked to wait before the next try. */
+  /** Milliseconds to wait before the next attempt, if the server sent `Retry-After`. */
   readonly retryAfter: number | undefined;
-  /** The `x-request-id` of the answer: lines of the server's log have it, too. */
+  /** The `x-request-id` of the response; log lines of the server contain it. */
   readonly requestId: string | undefined;
 
   constructor({ code, message, status, retryAfter, requestId, cause }: MediaroomsErrorOptions) {

@@ -1,18 +1,18 @@
-// One connection to the notification socket: authenticates, subscribes, hands on what comes, watches that the server is there.
+// Event connection: one WebSocket to the notification endpoint. Authenticates, subscribes, delivers events and detects a lost server.
 import { MediaroomsError } from './errors.ts';
 import type { RoomEvent } from './generated/events.ts';
 import type { WebSocketConstructor, WebSocketLike } from './options.ts';
 
-/** By source: the index of the last event that was seen. Plain JSON, to be kept. */
+/** Index of the last seen event, by source. Plain JSON that can be stored. */
 export type EventCursor = Record<string, number>;
 
-/** Until it is subscribed, in milliseconds. */
+/** Timeout until the subscription, in milliseconds. */
 const startTimeout = 10_000;
 const pingInterval = 15_000;
 const pongTimeout = 10_000;
-/** Longest frame that is read, in UTF-16 units. */
+/** Maximum frame length, in UTF-16 units. */
 const maxFrame = 4 * 1024 * 1024;
-/** Refusals that pass by themselves. */
+/** Error codes of temporary rejections. */
 const passing: ReadonlySet<string> = new Set(['too_many_requests', 'unavailable', 'node_unreachable', 'conflict', 'internal']);
 
 const [authenticate, subscribe] = [1, 2];
@@ -22,11 +22,11 @@ export type ReceivedEvent = { event: RoomEvent; source: string; index: number } 
 
 export type DisconnectInfo = {
   error: MediaroomsError;
-  /** Trying again would not help. */
+  /** True if a retry would not help. */
   final: boolean;
-  /** It was closed since whoever takes had no room for more. */
+  /** Closed because the buffer of the reader was full. */
   full: boolean;
-  /** It had come so far. */
+  /** True if the subscription succeeded. */
   subscribed: boolean;
 };
 
@@ -37,7 +37,7 @@ export type EventConnectionOptions = {
   types: readonly string[] | undefined;
   rooms: readonly string[] | undefined;
   cursor: EventCursor | undefined;
-  /** @returns whether there is room for more */
+  /** @returns true if there is room for more */
   take: (item: ReceivedEvent) => boolean;
 };
 
@@ -61,24 +61,24 @@ export class EventConnection {
   #subscribed = false;
   #over = false;
 
-  /** @throws MediaroomsError where there is no WebSocket */
+  /** @throws MediaroomsError if this runtime has no WebSocket */
   constructor(options: EventConnectionOptions) {
     const WebSocket = options.webSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
     if (!WebSocket) {
-      const message = 'This runtime has no WebSocket: give one as the option webSocket';
+      const message = 'This runtime has no WebSocket: pass one as the option webSocket';
       throw new MediaroomsError({ code: 'connection_failed', message });
     }
     this.#options = options;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.#timer = setTimeout(() => this.#fail(`it did not subscribe within ${startTimeout} ms`), startTimeout);
+    this.#timer = setTimeout(() => this.#fail(`no subscription within ${startTimeout} ms`), startTimeout);
     const socket = new WebSocket(options.url);
     this.#socket = socket;
     socket.onopen = () => this.#send(authenticate, 'authenticate', { token: options.token });
     socket.onmessage = ({ data }: { data: unknown }) => this.#receive(data);
-    socket.onclose = ({ code }: { code?: number }) => this.#fail(`it was closed with ${code}`);
-    socket.onerror = () => this.#fail('it could not be reached or was lost');
+    socket.onclose = ({ code }: { code?: number }) => this.#fail(`closed with code ${code}`);
+    socket.onerror = () => this.#fail('connection failed');
   }
 
   /** Idempotent. */
@@ -90,19 +90,19 @@ export class EventConnection {
     if (this.#over) return;
     const frame = typeof text === 'string' && text.length <= maxFrame ? parse(text) : undefined;
     if (!frame) {
-      this.#fail('a frame was too long or no JSON');
+      this.#fail('invalid or too long frame');
       return;
     }
     const { id, event, source, index, data } = frame;
     if (event === 'roomEvent' && typeof source === 'string' && typeof index === 'number' && typeof data?.type === 'string') {
       this.#take({ event: data as unknown as RoomEvent, source, index });
     } else if (typeof id === 'number') this.#answered(id, frame);
-    // Frames of kinds that only later servers send are none of ours.
+    // Unknown frames of later servers are ignored.
   }
 
   #take(item: ReceivedEvent): void {
     if (this.#options.take(item)) return;
-    const error = new MediaroomsError({ code: 'aborted', message: 'Events are not read as fast as they come' });
+    const error = new MediaroomsError({ code: 'aborted', message: 'The reader is slower than the events' });
     this.#finish({ error, final: false, full: true });
   }
 
@@ -111,7 +111,7 @@ export class EventConnection {
     if (ok !== true) {
       const code = String(error?.code ?? 'internal');
       const final = !passing.has(code);
-      this.#finish({ error: new MediaroomsError({ code, message: String(error?.message ?? 'The server refused') }), final, full: false });
+      this.#finish({ error: new MediaroomsError({ code, message: String(error?.message ?? 'Request rejected') }), final, full: false });
       return;
     }
     if (id === authenticate) {
@@ -127,13 +127,13 @@ export class EventConnection {
     if (!this.#over) this.#pingLater();
   }
 
-  /** The next ping goes out after a while; no answer to it in time ends the connection. */
+  /** Sends the next ping after an interval; the connection ends without a timely response. */
   #pingLater(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#nextId += 1;
       this.#send(this.#nextId, 'ping', {});
-      this.#timer = setTimeout(() => this.#fail(`it was silent for ${pongTimeout} ms`), pongTimeout);
+      this.#timer = setTimeout(() => this.#fail(`no response to ping within ${pongTimeout} ms`), pongTimeout);
     }, pingInterval);
   }
 
@@ -143,7 +143,7 @@ export class EventConnection {
 
   #fail(why: string): void {
     this.#finish({
-      error: new MediaroomsError({ code: 'connection_failed', message: `The connection for events ended: ${why}` }),
+      error: new MediaroomsError({ code: 'connection_failed', message: `The event connection ended: ${why}` }),
       final: false,
       full: false,
     });
@@ -156,7 +156,7 @@ export class EventConnection {
     try {
       this.#socket.close();
     } catch {
-      // One that never opened.
+      // The socket was never open.
     }
     this.#end({ ...ending, subscribed: this.#subscribed });
   }

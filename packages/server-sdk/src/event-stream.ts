@@ -1,4 +1,4 @@
-// Events of the notification socket as an iterator: taken up at its cursor after every loss, in a buffer with a bound.
+// Event stream: room events as an async iterator that resumes at its cursor after a connection loss, with a bounded buffer.
 import { sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
 import { type DisconnectInfo, EventConnection, type EventCursor } from './event-connection.ts';
@@ -10,25 +10,31 @@ import type { Transport } from './transport.ts';
 const socketPath = '/socket/server/websocket';
 
 export type EventStreamOptions = {
-  /** Kinds of events; all by default. */
+  /** Event types; default: all. */
   types?: readonly RoomEventType[];
-  /** Ids of rooms; all by default. */
+  /** Room ids; default: all. */
   rooms?: readonly string[];
-  /** Where to take up: the `cursor` of an earlier stream. Without one events come from now on. */
+  /** Resume position: the `cursor` of an earlier stream. Default: events from now on. */
   cursor?: EventCursor;
-  /** Ends the stream, as `break` does. */
+  /** Ends the stream like `break`. */
   signal?: AbortSignal;
-  /** Events that may wait to be read; beyond, the server keeps them until there is room. 1,000 by default. */
+  /** Maximum number of buffered events; beyond it the server keeps them until there is room. Default: 1,000. */
   buffer?: number;
-  /** Events of these sources (starts of nodes) are gone for good, in part or all: look at the rooms themselves. Told in order, between events. */
+  /**
+   * Events of these sources (starts of nodes) are lost, in part or completely: reload the state of the rooms. Called in order, between
+   * events.
+   */
   onGap?: (sources: readonly string[]) => void;
-  /** The connection was lost, or could not be made; the next try is in so many milliseconds. */
+  /** The connection was lost or failed; the next attempt follows in `retryIn` milliseconds. */
   onDisconnect?: (error: MediaroomsError, retryIn: number) => void;
 };
 
 type Item = { event: RoomEvent; source: string; index: number } | { cursor: EventCursor } | { gap: string[] };
 
-/** Read once, by one reader. Ends quietly with the signal or close(); @throws MediaroomsError where the server refuses for good. */
+/**
+ * Room events of the cluster, for a single reader. Ends without error after `signal`, close() or `break`.
+ * @throws MediaroomsError if the server rejects the subscription permanently, for example `invalid_token`
+ */
 export class EventStream implements AsyncIterable<RoomEvent> {
   readonly #transport: Transport;
   readonly #webSocket: WebSocketConstructor | undefined;
@@ -36,9 +42,9 @@ export class EventStream implements AsyncIterable<RoomEvent> {
   readonly #maxItems: number;
   readonly #stop = new AbortController();
   readonly #items: Item[] = [];
-  /** After the last event that was read. */
+  /** Position after the last event that was read. */
   #cursor: EventCursor | undefined;
-  /** After the last event that came. */
+  /** Position after the last event that was received. */
   #received: EventCursor | undefined;
   #connection: EventConnection | undefined;
   #failure: MediaroomsError | undefined;
@@ -57,7 +63,7 @@ export class EventStream implements AsyncIterable<RoomEvent> {
     this.#received = this.#cursor && { ...this.#cursor };
   }
 
-  /** Where to take up after the last event that was read: keep it, and give it to the next stream. Undefined before the first connection. */
+  /** Position after the last event that was read: store it and pass it to the next stream. Undefined before the first connection. */
   get cursor(): EventCursor | undefined {
     return this.#cursor && { ...this.#cursor };
   }
@@ -71,7 +77,7 @@ export class EventStream implements AsyncIterable<RoomEvent> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<RoomEvent, void, undefined> {
-    if (this.#started) throw new TypeError('A stream of events is read once');
+    if (this.#started) throw new TypeError('An event stream can be iterated only once');
     this.#started = true;
     const { signal, onGap } = this.#options;
     const close = () => this.close();
@@ -88,7 +94,7 @@ export class EventStream implements AsyncIterable<RoomEvent> {
             this.#wake = resolve;
           });
         } else if ('event' in item) {
-          // What another node tells of a lost room has no place of its own.
+          // Events of a lost room that another node emits have no index of their source.
           this.#cursor = after(this.#cursor, item);
           yield item.event;
         } else if ('cursor' in item) this.#cursor = item.cursor;
@@ -100,7 +106,7 @@ export class EventStream implements AsyncIterable<RoomEvent> {
     }
   }
 
-  /** Until the stream is closed or refused for good. Never fails. */
+  /** Reconnects until the stream is closed or rejected permanently. Never fails. */
   async #keepConnected(): Promise<void> {
     const { signal } = this.#stop;
     for (let failures = 0; !signal.aborted; ) {
@@ -140,9 +146,9 @@ export class EventStream implements AsyncIterable<RoomEvent> {
       });
       return await this.#connection.ended;
     } catch (error) {
-      // The caller's own function that gives the token, or no WebSocket.
+      // The token function of the caller failed, or there is no WebSocket.
       const failure = error instanceof MediaroomsError ? error : undefined;
-      const message = 'No connection could be made for events';
+      const message = 'Could not open the event connection';
       return {
         error: failure ?? new MediaroomsError({ code: 'connection_failed', message, cause: error }),
         final: true,
@@ -152,7 +158,7 @@ export class EventStream implements AsyncIterable<RoomEvent> {
     }
   }
 
-  /** @returns whether there is room for more */
+  /** @returns true if there is room for more */
   #take(item: Item): boolean {
     if ('event' in item) this.#received = after(this.#received, item);
     else if ('cursor' in item) this.#received = { ...item.cursor };
@@ -173,7 +179,7 @@ function after(
   cursor: EventCursor | undefined,
   { event, source, index }: { event: RoomEvent; source: string; index: number },
 ): EventCursor {
-  // What another node tells of a lost room has no place of its own.
+  // Events of a lost room that another node emits have no index of their source.
   return event.id.startsWith(`${event.incarnation}-lost`) ? { ...cursor } : { ...cursor, [source]: index };
 }
 

@@ -1,4 +1,4 @@
-// What makes something carries a key of its own, so that a repeated request gets what the first one made.
+// Idempotency: adds a generated `externalId`, so that a retried request returns the object of the first one.
 
 export function withExternalId<Body extends { externalId?: string }>(body: Body): Body & { externalId: string } {
   return { ...body, externalId: body.externalId ?? `sdk-${crypto.randomUUID()}` };

@@ -1,4 +1,4 @@
-// The entry of @mediarooms/server: all that a backend imports.
+// Entry point of @mediarooms/server.
 
 export type { Cluster, Webhooks } from './cluster.ts';
 export type { Calls, Components } from './components.ts';

@@ -1,4 +1,4 @@
-// The client: one for a server, with the calls in groups and the events of all rooms.
+// Client of a Mediarooms server or cluster: REST calls by group, and the events of all rooms.
 
 import { Cluster, Webhooks } from './cluster.ts';
 import { Calls, Components } from './components.ts';
@@ -8,6 +8,7 @@ import type { MediaroomsOptions } from './options.ts';
 import { Peers, Rooms, Tracks } from './rooms.ts';
 import { Transport } from './transport.ts';
 
+/** Client of one server or cluster. Every method rejects with a MediaroomsError. */
 export class Mediarooms {
   readonly rooms: Rooms;
   readonly peers: Peers;
@@ -21,7 +22,7 @@ export class Mediarooms {
   readonly #options: MediaroomsOptions;
   readonly #transport: Transport;
 
-  /** @throws TypeError where an address is none */
+  /** @throws TypeError if a `url` is invalid */
   constructor(options: MediaroomsOptions) {
     const transport = new Transport(options);
     this.#options = options;
@@ -37,7 +38,7 @@ export class Mediarooms {
     this.webhooks = new Webhooks(transport);
   }
 
-  /** What happens in all rooms of the cluster: `for await (const event of mediarooms.events())`. Connects when it is first read. */
+  /** Events of all rooms of the cluster: `for await (const event of mediarooms.events())`. Connects on the first read. */
   events(options: EventStreamOptions = {}): EventStream {
     return new EventStream(this.#transport, this.#options.webSocket, options);
   }

@@ -1,6 +1,6 @@
-// What the SDK is given, and what it takes where nothing is said. All times are milliseconds.
+// Options of the SDK and their defaults. All times are in milliseconds.
 
-/** The part of the W3C WebSocket that is used: the global one of Node.js 22, Deno and Bun, and that of the package `ws` have it. */
+/** The required part of the W3C WebSocket: the global one of Node.js 22, Deno and Bun, or that of the package `ws`. */
 export type WebSocketLike = {
   readonly readyState: number;
   onopen: ((event: never) => void) | null;
@@ -13,23 +13,23 @@ export type WebSocketLike = {
 export type WebSocketConstructor = new (url: string) => WebSocketLike;
 
 export type MediaroomsOptions = {
-  /** Address of a node, or of what stands before nodes: `https://host[:port][/path]`. Of several the next is taken where one does not answer. */
+  /** Address of a node or load balancer: `https://host[:port][/path]`. If several are given and one does not respond, the next is used. */
   url: string | readonly string[];
-  /** The API token, or what gives the one that is good now. */
+  /** The API token, or a function that returns the current one; it is called for every attempt. */
   token: string | (() => string | Promise<string>);
-  /** From the call to its end, all tries included; 30,000 by default. */
+  /** Timeout of a request with all attempts, in milliseconds; default 30,000. */
   timeout?: number;
-  /** Of one try; 10,000 by default. */
+  /** Timeout of one attempt, in milliseconds; default 10,000. */
   tryTimeout?: number;
-  /** How often a call is repeated at most; 4 by default. */
+  /** Maximum number of retries; default 4. */
   retries?: number;
-  /** Where there is no global WebSocket (Node.js 20): that of the package `ws`, say. */
+  /** WebSocket class for runtimes without a global one (Node.js 20), for example of the package `ws`. */
   webSocket?: WebSocketConstructor;
-  /** In place of the global one. */
+  /** Replaces the global fetch(). */
   fetch?: typeof fetch;
 };
 
-/** Of one call; what is left out is that of the client. */
+/** Options of one request; default: those of the client. `timeout` in milliseconds. */
 export type RequestOptions = {
   timeout?: number;
   retries?: number;
@@ -38,7 +38,7 @@ export type RequestOptions = {
 
 export const defaults = { timeout: 30_000, tryTimeout: 10_000, retries: 4 } as const;
 
-/** Addresses without a slash at the end. @throws TypeError where one is none of http or https */
+/** URLs without a trailing slash. @throws TypeError if one is not http or https */
 export function baseUrls(url: MediaroomsOptions['url']): string[] {
   const urls = typeof url === 'string' ? [url] : [...url];
   if (urls.length === 0) throw new TypeError('Expected at least one url');

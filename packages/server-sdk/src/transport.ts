@@ -1,4 +1,4 @@
-// Calls of the REST API: each with a deadline, repeated where that is safe and may help, failed with one kind of error.
+// REST transport: sends requests with a timeout, retries where it is safe and useful, and converts all failures to MediaroomsError.
 import { boundedText } from './bounded-body.ts';
 import { aborted, Deadline, sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
@@ -12,7 +12,7 @@ const maxErrorBytes = 64 * 1024;
 type BodyOf<Id extends OperationId> = Operations[Id] extends { body: infer Body } ? Body : undefined;
 type QueryOf<Id extends OperationId> = Operations[Id] extends { query: infer Query extends object } ? Query : undefined;
 
-/** What an operation is given: `path` fills the names in its path. */
+/** Input of an operation: `path` fills the placeholders of its path. */
 export type Input<Id extends OperationId> = {
   path?: Record<string, string>;
   query?: QueryOf<Id>;
@@ -23,7 +23,7 @@ export type Input<Id extends OperationId> = {
 export class Transport {
   readonly urls: readonly string[];
   readonly #options: MediaroomsOptions;
-  /** Which of the addresses is asked. */
+  /** Index of the current address. */
   #current = 0;
 
   constructor(options: MediaroomsOptions) {
@@ -36,13 +36,13 @@ export class Transport {
     return typeof token === 'string' ? token : token();
   }
 
-  /** @returns what the answer's body holds. @throws MediaroomsError */
+  /** @returns the parsed response body. @throws MediaroomsError */
   async call<Id extends OperationId>(id: Id, input: Input<Id> = {}, options: RequestOptions = {}): Promise<Operations[Id]['answer']> {
     const read = async (response: Response) => (await readJson(response)) as Operations[Id]['answer'];
     return (await this.request(id, input, read, options)) as Operations[Id]['answer'];
   }
 
-  /** As call(), with a response that `read` reads within the deadline. */
+  /** Like call(), but `read` consumes the response within the timeout. */
   async request<Id extends OperationId, T>(
     id: Id,
     input: Input<Id>,
@@ -66,7 +66,7 @@ export class Transport {
         } catch (error) {
           if (deadline.signal.aborted) throw deadline.signal.reason;
           if (!(error instanceof MediaroomsError)) throw error;
-          // Gone already: an earlier try did it, and only its answer was lost.
+          // An earlier attempt deleted it, and only its response was lost.
           if (uncertain && method === 'DELETE' && error.status === 404) return undefined;
           uncertain ||= mayHaveSucceeded(error);
           const delay = retryDelay(attempt, error.retryAfter, Math.random());
@@ -97,7 +97,7 @@ export class Transport {
         method,
         headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        // The server sends nobody elsewhere, and the token goes nowhere else.
+        // The server never redirects, and the token must not be sent elsewhere.
         redirect: 'manual',
         signal,
       });
@@ -105,7 +105,7 @@ export class Transport {
       return await read(response);
     } catch (error) {
       const failure = asFailure(error, signal);
-      // The next try goes to the next address, unless another call has moved on already.
+      // The next attempt uses the next address, unless a concurrent request has switched already.
       if (mayHaveSucceeded(failure) && base === this.#current) this.#current = (base + 1) % this.urls.length;
       throw failure;
     } finally {
@@ -117,7 +117,7 @@ export class Transport {
 function pathOf(template: string, values: Record<string, string>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
-    if (value === undefined || value === '' || value === '.' || value === '..') throw new TypeError(`Expected ${name} to be given`);
+    if (value === undefined || value === '' || value === '.' || value === '..') throw new TypeError(`Expected ${name} to be non-empty`);
     return encodeURIComponent(value);
   });
 }
@@ -138,7 +138,7 @@ async function refusal(response: Response): Promise<MediaroomsError> {
   const facts = { status, retryAfter, requestId: headers.get('x-request-id') ?? undefined };
   const body = await readJsonQuietly(response);
   if (typeof body !== 'object' || body === null || !('errors' in body) || !('code' in body)) {
-    return new MediaroomsError({ ...facts, code: 'http_error', message: `The answer was ${status}` });
+    return new MediaroomsError({ ...facts, code: 'http_error', message: `Unexpected response with status ${status}` });
   }
   return new MediaroomsError({ ...facts, code: String(body.code), message: String(body.errors) });
 }
@@ -155,12 +155,12 @@ function asFailure(error: unknown, signal: AbortSignal): MediaroomsError {
   if (error instanceof MediaroomsError) return error;
   if (signal.aborted) return signal.reason instanceof MediaroomsError ? signal.reason : aborted(signal);
   if (error instanceof SyntaxError || error instanceof RangeError) {
-    return new MediaroomsError({ code: 'invalid_answer', message: 'The answer could not be read', cause: error });
+    return new MediaroomsError({ code: 'invalid_answer', message: 'The response could not be parsed', cause: error });
   }
   return new MediaroomsError({ code: 'connection_failed', message: `The server could not be reached${reasonOf(error)}`, cause: error });
 }
 
-/** The code of the system's error, e.g. ECONNREFUSED. */
+/** Code of the system error, for example ECONNREFUSED. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: { code?: unknown } };
   return typeof cause?.code === 'string' ? ` (${cause.code})` : '';

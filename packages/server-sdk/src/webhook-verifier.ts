@@ -1,4 +1,4 @@
-// Webhooks as they come in: trusted only with a good signature (Standard Webhooks) that was made lately.
+// Webhook verifier: accepts webhooks only with a valid and recent signature (Standard Webhooks).
 import { boundedText } from './bounded-body.ts';
 import { MediaroomsError } from './errors.ts';
 import type { RoomEvent } from './generated/events.ts';
@@ -10,16 +10,16 @@ const maxSignatures = 20;
 const defaultTolerance = 5 * 60_000;
 
 export type WebhookVerifierOptions = {
-  /** `whsec_…`, as SVC_WEBHOOK_SECRET has it. Several while a secret is changed: each of them is good. */
+  /** `whsec_…`, as in SVC_WEBHOOK_SECRET. During a rotation several secrets are valid. */
   secrets: string | readonly string[];
-  /** How far the time of a try may be from that of this machine, in milliseconds; five minutes by default. */
+  /** Maximum difference between the time of an attempt and the local clock, in milliseconds; default five minutes. */
   tolerance?: number;
 };
 
-/** Headers as runtimes give them: of the Fetch API, or an object with names in small letters (`request.headers` of Node.js). */
+/** Headers of the Fetch API, or an object with lower-case names (`request.headers` of Node.js). */
 export type WebhookHeaders = Headers | Record<string, string | readonly string[] | undefined>;
 
-/** A webhook that was verified. `id` is the same at every try: pass over what you have seen. */
+/** A verified webhook. `id` is the same for every attempt: ignore ids that were processed before. */
 export type Webhook = { id: string; sentAt: Date; event: RoomEvent };
 
 export class WebhookVerifier {
@@ -27,27 +27,27 @@ export class WebhookVerifier {
   readonly #tolerance: number;
   #keys: Promise<Key[]> | undefined;
 
-  /** @throws TypeError where a secret is none */
+  /** @throws TypeError if a secret is invalid */
   constructor({ secrets, tolerance = defaultTolerance }: WebhookVerifierOptions) {
     this.#secrets = (typeof secrets === 'string' ? secrets.trim().split(/\s+/) : [...secrets]).map(bytesOfSecret);
     if (this.#secrets.length === 0) throw new TypeError('Expected at least one secret');
     this.#tolerance = tolerance;
   }
 
-  /** `body`: exactly as it came, before anything parses it. @throws MediaroomsError `invalid_webhook` */
+  /** Verifies a webhook. `body`: the unchanged bytes, before parsing. @throws MediaroomsError `invalid_webhook` */
   async verify(body: string | Uint8Array, headers: WebhookHeaders): Promise<Webhook> {
     const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headerOf(headers, name));
-    if (!id || !timestamp || !signatures) throw invalid('A header of the webhook is missing');
-    if (!/^\d{1,12}$/.test(timestamp)) throw invalid('The time of the webhook is none');
+    if (!id || !timestamp || !signatures) throw invalid('A webhook header is missing');
+    if (!/^\d{1,12}$/.test(timestamp)) throw invalid('The webhook timestamp is invalid');
     const sentAt = Number(timestamp) * 1000;
-    if (Math.abs(Date.now() - sentAt) > this.#tolerance) throw invalid('The webhook is too old or too new');
+    if (Math.abs(Date.now() - sentAt) > this.#tolerance) throw invalid('The webhook timestamp is outside the tolerance');
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-    if (bytes.byteLength > maxBodyBytes) throw invalid(`The webhook has more than ${maxBodyBytes} bytes`);
-    if (!(await this.#isSigned(joined(`${id}.${timestamp}.`, bytes), signatures))) throw invalid('The signature of the webhook is wrong');
+    if (bytes.byteLength > maxBodyBytes) throw invalid(`The webhook exceeds ${maxBodyBytes} bytes`);
+    if (!(await this.#isSigned(joined(`${id}.${timestamp}.`, bytes), signatures))) throw invalid('The webhook signature is invalid');
     return { id, sentAt: new Date(sentAt), event: eventOf(bytes) };
   }
 
-  /** A request of the Fetch API, whose body nobody has read yet. @throws MediaroomsError `invalid_webhook` */
+  /** Verifies a Request of the Fetch API whose body was not read yet. @throws MediaroomsError `invalid_webhook` */
   async verifyRequest(request: Request): Promise<Webhook> {
     const body = await boundedText(request.body, maxBodyBytes).catch((error: unknown) => {
       throw invalid('The webhook could not be read', error);
@@ -74,9 +74,9 @@ function eventOf(bytes: Uint8Array): RoomEvent {
     const event: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     if (typeof event === 'object' && event !== null && 'type' in event && typeof event.type === 'string') return event as RoomEvent;
   } catch (error) {
-    throw invalid('The webhook is no JSON', error);
+    throw invalid('The webhook body is not JSON', error);
   }
-  throw invalid('The webhook is no event');
+  throw invalid('The webhook body is not an event');
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {
@@ -87,9 +87,9 @@ function headerOf(headers: WebhookHeaders, name: string): string | undefined {
 
 function bytesOfSecret(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = secret.startsWith('whsec_') ? fromBase64(secret.slice('whsec_'.length)) : undefined;
-  // What the server takes: 24 to 64 bytes.
+  // The server accepts 24 to 64 bytes.
   if (!bytes || bytes.byteLength < 24 || bytes.byteLength > 64)
-    throw new TypeError('Expected a secret to be whsec_ and the base64 of 24 to 64 bytes');
+    throw new TypeError('Expected secret to be whsec_ followed by the base64 of 24 to 64 bytes');
   return bytes;
 }
 

@@ -1,4 +1,4 @@
-// Every answer that nodes of this process give over HTTP, whoever asks, compared with the OpenAPI document.
+// Response check: compares every HTTP response of the nodes in this process with the OpenAPI document.
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -7,10 +7,10 @@ import { jsonOf, problemOfAnswer } from './openapi.ts';
 type Exchange = { request: IncomingMessage; response: ServerResponse & { locals?: { trace?: { route?: string } } } };
 type Problem = { port: number; sentence: string };
 
-/** Bytes of a body that is looked at; of a longer one only the status is. */
+/** Maximum size of a checked body in bytes; of a larger response only the status is checked. */
 const maxBodyBytes = 4 * 1024 * 1024;
-/** What a node in a process of its own prints before each problem (report-answers.ts). */
-export const problemMark = 'not as in openapi.json: ';
+/** Prefix of each problem that a node in a separate process prints (report-answers.ts). */
+export const problemMark = 'response violates openapi.json: ';
 
 const problems: Problem[] = [];
 let told: (problem: Problem) => void = (problem) => problems.push(problem);
@@ -40,7 +40,7 @@ subscribe('http.server.request.start', (message) => {
 subscribe('http.server.response.finish', (message) => {
   const { request, response } = message as Exchange;
   const trace = response.locals?.trace;
-  // A server that is no node's, or what is for browsers: the console.
+  // Not a server of a node, or a response for browsers: the console.
   if (trace === undefined || (trace.route === undefined && response.statusCode < 400)) return;
   const [path = ''] = (request.url ?? '').split('?', 1);
   const { method = '' } = request;
@@ -51,25 +51,25 @@ subscribe('http.server.response.finish', (message) => {
   if (sentence !== undefined) told({ port: request.socket.localPort ?? 0, sentence });
 });
 
-/** Sentences about the answers of the node at this port that are not as documented, since this was asked last. */
+/** Returns and clears the problems of responses of the node at this port. */
 function takeProblems(port: number): string[] {
   const found = problems.filter((problem) => problem.port === port);
   for (const problem of found) problems.splice(problems.indexOf(problem), 1);
   return found.map(({ sentence }) => sentence);
 }
 
-/** Fails where the node at this port gave an answer that is not as documented since this was asked last. */
+/** Fails if the node at this port sent an undocumented response since the last check. */
 export function assertDocumented(port: number): void {
-  assert.deepEqual(takeProblems(port), [], 'answers of the node are not as in openapi.json');
+  assert.deepEqual(takeProblems(port), [], 'responses of the node violate openapi.json');
 }
 
-/** Fails where a node printed that an answer of it is not as documented. */
+/** Fails if the output of a node reports an undocumented response. */
 export function assertNoneMarked(output: string): void {
   const lines = output.split('\n').filter((line) => line.startsWith(problemMark));
-  assert.deepEqual(lines, [], 'answers of the node are not as in openapi.json');
+  assert.deepEqual(lines, [], 'responses of the node violate openapi.json');
 }
 
-/** From now on each is printed. */
+/** Prints every problem from now on. */
 export function printProblems(): void {
   told = ({ sentence }) => void process.stderr.write(`${problemMark}${sentence}\n`);
 }
@@ -78,7 +78,7 @@ function isJson(response: ServerResponse): boolean {
   return String(response.getHeader('content-type')).startsWith('application/json') && !response.hasHeader('content-encoding');
 }
 
-/** As problemOfAnswer() takes it. */
+/** The body in the form that problemOfAnswer() accepts. */
 function bodyOf(response: ServerResponse, chunks: readonly Buffer[]): unknown {
   if (!isJson(response)) return Number(response.getHeader('content-length')) > 0 ? 'something' : undefined;
   return jsonOf(Buffer.concat(chunks).toString());

@@ -1,14 +1,14 @@
-// REST as tests call it: every answer is compared with the OpenAPI document.
+// REST client of the tests: compares every response with the OpenAPI document.
 import { checkResponse } from './openapi.ts';
 
-/** `body` is the parsed JSON, or the text of other types; undefined where there is none. Read it as the test expects it. */
-// biome-ignore lint/suspicious/noExplicitAny: what an answer holds is what tests assert.
+/** `body` is the parsed JSON, or the text of other types; undefined if empty. It has no static type, because tests assert its content. */
+// biome-ignore lint/suspicious/noExplicitAny: tests assert the content of a response.
 export type ApiAnswer = { status: number; headers: Headers; body: any };
 
 export type ApiRequest = {
   /** Sent as JSON. */
   json?: unknown;
-  /** Sent as it is, instead of `json`. */
+  /** Sent unchanged instead of `json`. */
   text?: string | Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
 };
@@ -21,7 +21,7 @@ export type ApiClient = {
   delete: (path: string) => Promise<ApiAnswer>;
 };
 
-/** `baseUrl`: e.g. `http://127.0.0.1:5002`, with the path of SVC_HOST where it is tested. Without a token none is sent. */
+/** `baseUrl`: for example `http://127.0.0.1:5002`, with the path of SVC_HOST if that is tested. Without `token` no token is sent. */
 export function apiClient(baseUrl: string, token?: string): ApiClient {
   const request: ApiClient['request'] = async (method, path, { json, text, headers } = {}) => {
     const response = await fetch(baseUrl + path, {

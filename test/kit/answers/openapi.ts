@@ -1,4 +1,4 @@
-// Compares answers of REST with the OpenAPI document.
+// OpenAPI validation of REST responses.
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -6,7 +6,7 @@ import type { JsonSchema } from '../../../node/common/json-schemas.ts';
 import { errorSchema, openApiDocument } from '../../../node/http/openapi.ts';
 import { routes } from '../../../node/http/routes/routes.ts';
 
-/** The document, with answers closed: a field that is not documented is a mistake here. */
+/** The document with closed response schemas: an undocumented field is an error here. */
 export const testedDocument = close(openApiDocument(routes, { version: 'test', path: '' }));
 
 const ajv = new Ajv2020({ strict: true, allErrors: true, strictTypes: false });
@@ -16,38 +16,38 @@ ajv.addVocabulary(['securitySchemes', 'components', 'schemas']);
 const validators = new Map<string, ValidateFunction>();
 
 /**
- * `template`: of the route that answered; left out, it is looked for by the path, which is as asked, without query. `body`: the parsed JSON, a
- * text of other types, undefined where there is none.
+ * `template`: the route of the response; if missing, it is found by the path, which is the requested one without query. `body`: the parsed
+ * JSON, a text of other types, undefined if there is no body.
  */
 export type TestedAnswer = { method: string; path: string; template?: string | undefined; status: number; body: unknown };
 
-/** What no route has must fail with the shape of all errors. @returns what is not as the document says, without anything of the body */
+/** Responses without a route must have the schema of errors. @returns the difference to the document, without content of the body */
 export function problemOfAnswer({ method, path, template = templateOf(path), status, body }: TestedAnswer): string | undefined {
   const call = `${method} ${path} -> ${status}`;
   const operation = template === undefined ? undefined : testedDocument.paths[template]?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   if (operation === undefined) {
     if (status < 400 && method !== 'OPTIONS') return `${call} is not documented`;
     const isError = method === 'HEAD' || status < 400 || errorSchema.safeParse(body).success;
-    return isError ? undefined : `${call} has not the shape of errors`;
+    return isError ? undefined : `${call} does not match the error schema`;
   }
   const response = operation.responses[status];
   if (!response) return `${call} is not documented, only ${Object.keys(operation.responses).join(', ')}`;
   const schema = response.content?.['application/json']?.schema;
   if (method === 'HEAD' || response.content === undefined) {
-    return body === undefined ? undefined : `${call} has a body where none is documented`;
+    return body === undefined ? undefined : `${call} has an undocumented body`;
   }
   if (!schema) return undefined;
   const validate = validatorOf(`${method} ${template} ${status}`, schema);
   return validate(body) ? undefined : `${call} is not as documented: ${ajv.errorsText(validate.errors)}`;
 }
 
-/** Fails where the answer is not as the document says. */
+/** Fails if the response differs from the document. */
 export function checkResponse(method: string, path: string, status: number, body: unknown): void {
   const problem = problemOfAnswer({ method, path, status, body });
   assert.ok(problem === undefined, `${problem}: ${JSON.stringify(body)}`);
 }
 
-/** The parsed JSON, the text where it is something else, undefined where there is none. */
+/** The parsed JSON, the text if it is not JSON, undefined if empty. */
 export function jsonOf(text: string): unknown {
   if (text === '') return undefined;
   try {
@@ -74,7 +74,7 @@ function validatorOf(key: string, schema: JsonSchema): ValidateFunction {
 function close<Node>(node: Node): Node {
   if (typeof node === 'object' && node !== null) {
     const schema = node as JsonSchema;
-    // Only what says itself that it is an object with fields; the refinement of `code` beside Error stays open.
+    // Close only explicit objects with fields; the refinement of `code` in an allOf with Error stays open.
     if (schema.type === 'object' && schema.properties && schema.required && schema.additionalProperties === undefined) {
       schema.additionalProperties = false;
     }

@@ -1,18 +1,18 @@
-// Answers of nodes as a client got them, compared with the OpenAPI document: for nodes in images, which no test can look into.
+// Response check for clients: compares responses of nodes in images, which tests cannot instrument, with the OpenAPI document.
 import { nothingHere } from '../../../node/http/responses.ts';
 import { jsonOf, problemOfAnswer } from './openapi.ts';
 
-/** `url`: as asked. `body`: as it came, text or nothing. */
+/** `url`: as requested. `body`: as received, a text or nothing. */
 export type ReceivedAnswer = { method: string; url: string; status: number; headers: Headers; body: string };
 
-/** The path of a node behind Ingress. */
+/** The path prefix of a node behind an Ingress. */
 const nodePath = /^\/n\/\d+(?=\/)/;
 
-/** @returns what is not as the document says; undefined where all is, and for what no node answered (a proxy) or is for browsers (the console) */
+/** @returns the difference to the document; undefined without one, for responses of a proxy, and for responses to browsers (console) */
 export function problemOfReceived({ method, url, status, headers, body }: ReceivedAnswer): string | undefined {
   const { pathname } = new URL(url);
   const path = pathname.replace(nodePath, '');
-  // Ingress leaves the path of a node as it is until it knows its route.
+  // An Ingress does not rewrite the path of a node before it has its route.
   if (path !== pathname && status === 404 && body.includes(nothingHere)) return undefined;
   const json = isJson(headers);
   const fromNode = headers.has('x-request-id');

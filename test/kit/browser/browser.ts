@@ -1,4 +1,4 @@
-// Chromium for tests: started with fake devices, ended with the test; what its pages complain of is shown when a test fails.
+// Chromium for tests: started with fake devices and closed with the test; console messages of its pages are shown if a test fails.
 import { existsSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -7,32 +7,32 @@ import { eventually } from '../eventually.ts';
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Media without hardware, WebRTC over loopback without names for it, and a browser that does nothing on its own. */
+/** Flags for media without hardware, WebRTC over loopback without mDNS names, and no background activity. */
 const flags = [
   '--headless=new',
   '--no-sandbox',
   '--disable-gpu',
-  // Half as many pictures as it makes by itself: enough to see that they move, and each costs an encoder and all decoders.
+  // Half of the default frame rate: enough to see motion, and each frame costs an encoder and all decoders.
   '--use-fake-device-for-media-stream=fps=10',
   '--use-fake-ui-for-media-stream',
   '--autoplay-policy=no-user-gesture-required',
   '--allow-loopback-in-peer-connection',
-  // This takes the place of Playwright's own list; what is made ahead of pages that never come costs each page of a test.
+  // Replaces Playwright's own list: preparing for pages that are never opened slows down each page of a test.
   '--disable-features=WebRtcHideLocalIpsWithMdns,PreloadTopChromeWebUI,SpareRendererForSitePerProcess,DestroyProfileOnBrowserClose,MediaRouter',
   '--disable-quic',
   '--no-first-run',
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Pages side by side are all in use.
+  // Parallel pages are all in use.
   '--disable-background-timer-throttling',
   '--disable-renderer-backgrounding',
   '--disable-backgrounding-occluded-windows',
 ];
 
 /**
- * Asks the page until the function gives something true, which is returned. Unlike Playwright's own waitForFunction it waits for
- * promises of the function, and pages with a strict policy allow it.
+ * Polls the page until the function returns a truthy value, and returns that value. Unlike Playwright's waitForFunction it awaits
+ * promises of the function, and works on pages with a strict policy.
  */
 export async function comesToHold<Arg, Result>(
   page: Page,
@@ -40,33 +40,33 @@ export async function comesToHold<Arg, Result>(
   arg: Arg,
   timeout = 60_000,
 ): Promise<NonNullable<Result>> {
-  // Playwright's own types of arguments go too deep for generic ones.
+  // Playwright's argument types are too deep for generics.
   const look = async () => (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
   return eventually(() => `${ask} with ${JSON.stringify(arg)}`, look, { within: timeout, every: 100 });
 }
 
 export type StartedBrowser = {
   browser: Browser;
-  /** A page with a storage of its own. */
+  /** A page with separate storage. */
   newPage: (url?: string, options?: BrowserContextOptions) => Promise<Page>;
 };
 
 /**
- * `args` are further flags; `wrap` gives a program that runs Chromium elsewhere, e.g. in a network namespace. `shared`: the tests of a file that
- * say so have one browser for each set of flags, since it costs two seconds of a core to start; what a test opened is closed with the test.
+ * `args` are additional flags; `wrap` returns a program that runs Chromium elsewhere, for example in a network namespace. `shared`: the
+ * tests of a file share one browser per set of flags, because a start costs two seconds of a core; pages are closed with the test.
  */
 export type BrowserOptions = { args?: readonly string[]; wrap?: (program: string) => Promise<string>; shared?: boolean };
 
 async function start({ args = [], wrap }: BrowserOptions): Promise<Browser> {
   const program = places.find((path) => existsSync(path));
-  if (!program) throw new Error('There is no Chromium: sudo apt-get install -y chromium');
+  if (!program) throw new Error('Chromium is not installed: sudo apt-get install -y chromium');
   const executablePath = wrap ? await wrap(program) : program;
   return chromium.launch({ executablePath, args: [...flags, ...args], timeout: 90_000 });
 }
 
-/** By flags: those that no test uses now. A test takes one away for as long as it uses it. */
+/** Idle browsers by flags. A test takes one out while it uses it. */
 const idle = new Map<string, Browser>();
-/** Only in the process of a test file: a bench has no end of all tests. */
+/** Only in the process of a test file: a benchmark has no hook at the end of all tests. */
 const hasEnd = process.env[testFileVariable] !== undefined;
 if (hasEnd) after(() => Promise.all([...idle.values()].map((browser) => browser.close())));
 
@@ -81,7 +81,7 @@ export async function startBrowser(t: TestContext, options: BrowserOptions = {})
     // Node.js has had `passed` since 21.7; its types do not yet.
     const { passed } = t as { passed?: boolean };
     if (!passed) for (const line of said.slice(-50)) t.diagnostic(line);
-    // What failed may have left a browser that is not well.
+    // A failed test may leave a broken browser.
     if (!passed || key === undefined || idle.has(key)) return browser.close();
     await Promise.all(browser.contexts().map((context) => context.close()));
     idle.set(key, browser);

@@ -1,11 +1,11 @@
-// What runs inside a test's plain page: the client library, a picture and a tone of its own, and instruments that measure the others'.
+// Page script of browser tests: the client library, local test video and audio, and instruments that measure remote media.
 import { RoomClient, type RoomClientOptions } from '../../../packages/client/src/index.ts';
 import { drawCode } from '../media/time-code.ts';
 
 export type Colour = [red: number, green: number, blue: number];
 export type Picture = { colour: Colour; change: number; width: number; height: number };
 
-/** A moving picture of one colour: a white bar wanders over it. So many pictures a second, each of which costs an encoder and all decoders. */
+/** A video of one color with a moving white bar. The frame rate is low, because each frame costs an encoder and all decoders. */
 function pattern(colour: string, width = 640, height = 360, rate = 15): MediaStreamTrack {
   const canvas = document.createElement('canvas');
   canvas.width = width;
@@ -32,15 +32,15 @@ function audioContext(): AudioContext {
   return audio;
 }
 
-/** A tone of so many hertz. */
+/** A tone with this frequency in hertz. */
 function tone(frequency: number): MediaStreamTrack {
   return beeper(frequency).track;
 }
 
-/** `turn`: puts the tone on or off. @returns when it did, in milliseconds since 1970 */
+/** `turn`: switches the tone on or off. @returns the time of the switch, in milliseconds since 1970 */
 type Beeper = { track: MediaStreamTrack; turn: (on: boolean) => number };
 
-/** A tone that can be put on and off; it is on. */
+/** A tone that can be switched on and off; initially on. */
 function beeper(frequency: number): Beeper {
   const context = audioContext();
   const oscillator = context.createOscillator();
@@ -65,7 +65,7 @@ function pixels(video: HTMLVideoElement): Uint8ClampedArray {
   return context?.getImageData(0, 0, 64, 36).data ?? new Uint8ClampedArray();
 }
 
-/** Whether another frame comes: not after two seconds, and not once what was shown is taken out of the page. */
+/** True if another frame arrives: false after two seconds, or if the element was removed from the page. */
 function nextFrame(video: HTMLVideoElement): Promise<boolean> {
   const shown = video.isConnected;
   const began = performance.now();
@@ -81,7 +81,7 @@ function nextFrame(video: HTMLVideoElement): Promise<boolean> {
   });
 }
 
-/** The colour of most of the picture, and by how much it changes within five frames; undefined where they do not come. */
+/** The color of most of a frame, and its change within five frames; undefined if no frames arrive. */
 async function picture(video: HTMLVideoElement): Promise<Picture | undefined> {
   const before = pixels(video);
   for (let frame = 0; frame < 5; frame += 1) if (!(await nextFrame(video))) return undefined;
@@ -95,7 +95,7 @@ async function picture(video: HTMLVideoElement): Promise<Picture | undefined> {
   return { colour: [median(0), median(1), median(2)], change: change / after.length, width: video.videoWidth, height: video.videoHeight };
 }
 
-type Spectrum = { /** In decibels. */ levels: Float32Array /** Hertz from one to the next. */; step: number };
+type Spectrum = { /** In decibels. */ levels: Float32Array /** Hertz between two levels. */; step: number };
 
 async function spectrum(track: MediaStreamTrack): Promise<Spectrum> {
   const context = audioContext();
@@ -110,14 +110,14 @@ async function spectrum(track: MediaStreamTrack): Promise<Spectrum> {
   return { levels, step: context.sampleRate / analyser.fftSize };
 }
 
-/** The loudest frequency of a track in hertz; 0 where it is silent. */
+/** The loudest frequency of a track in hertz; 0 if it is silent. */
 async function loudest(track: MediaStreamTrack): Promise<number> {
   const { levels, step } = await spectrum(track);
   const best = levels.reduce((top, level, index) => (level > (levels[top] ?? 0) ? index : top), 0);
   return (levels[best] ?? -200) > -70 ? best * step : 0;
 }
 
-/** By how many decibels the first frequency of a track is louder than the second. */
+/** Difference in decibels between the first frequency of a track and the second. */
 async function louderBy(track: MediaStreamTrack, [first, second]: readonly [number, number]): Promise<number> {
   const { levels, step } = await spectrum(track);
   const around = (frequency: number) => Math.max(...levels.subarray(Math.round(frequency / step) - 2, Math.round(frequency / step) + 3));
@@ -126,14 +126,14 @@ async function louderBy(track: MediaStreamTrack, [first, second]: readonly [numb
 
 type Note = { at: number; name: string; detail?: unknown };
 
-/** One room in the page: everything that arrives is shown and played. */
+/** One room of the page: shows and plays all received media. */
 class TestRoom {
   readonly room: RoomClient;
   readonly notes: Note[] = [];
   /** By track id. */
   readonly elements = new Map<string, HTMLMediaElement>();
   readonly arrived = new Map<string, { kind: string; peerId: string | undefined; at: number; firstFrame?: number }>();
-  /** The longest time between two frames that were shown, per track, in milliseconds. */
+  /** The longest time between two rendered frames, per track, in milliseconds. */
   readonly gaps = new Map<string, number>();
   size = { width: 640, height: 360 };
 
@@ -160,7 +160,7 @@ class TestRoom {
     });
   }
 
-  /** The id of what arrives of this kind from this peer or component. */
+  /** Id of the received track of this kind from this peer or component. */
   trackOf(peerId: string, kind: string): string | undefined {
     return [...this.arrived].find(([, each]) => each.peerId === peerId && each.kind === kind)?.[0];
   }
@@ -201,9 +201,9 @@ class TestRoom {
   }
 }
 
-/** Every connection for media that this page made, in order; those without media are the library's way to ask what the browser can do. */
+/** Every media connection that this page created, in order; connections without media are capability checks of the library. */
 const connections: RTCPeerConnection[] = [];
-/** How many parts of media each description had that a connection was given, in order. */
+/** Number of media sections of each description that was set on a connection, in order. */
 const negotiations: number[] = [];
 globalThis.RTCPeerConnection = class extends RTCPeerConnection {
   constructor(configuration?: RTCConfiguration) {

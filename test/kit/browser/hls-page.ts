@@ -1,14 +1,14 @@
-// What runs inside a viewer's page: hls.js, and instruments that measure what it shows and sounds.
+// Script in the page of a viewer: hls.js, and measurement of the played video and audio.
 import Hls from 'hls.js';
 import { codeSteps, readCode } from '../media/time-code.ts';
 
 export type Watched = {
-  /** Seconds of the stream that were shown, and milliseconds of the longest pause between two pictures. */
+  /** Seconds of the stream that were shown, and milliseconds of the longest pause between two frames. */
   shown: number;
   maxPause: number;
   stalls: number;
   errors: string[];
-  /** Milliseconds from the time code in the picture to the moment that it was shown. */
+  /** Milliseconds from the time code in the frame to its display. */
   latencies: number[];
 };
 
@@ -28,7 +28,7 @@ class Viewer {
     const context = new AudioContext();
     this.#analyser = new AnalyserNode(context, { fftSize: 8192 });
     context.createMediaElementSource(this.video).connect(this.#analyser);
-    // Without a way out nothing flows.
+    // Audio only flows if the graph ends at the destination.
     this.#analyser.connect(new GainNode(context, { gain: 0 })).connect(context.destination);
     this.#hls.on(Hls.Events.ERROR, (_, { details, fatal, error }) => {
       if (details === Hls.ErrorDetails.BUFFER_STALLED_ERROR) this.#stalls += 1;
@@ -40,7 +40,7 @@ class Viewer {
     this.#watch();
   }
 
-  /** Measures from here. */
+  /** Starts measuring. */
   begin(): void {
     this.#latencies = [];
     this.#maxPause = 0;
@@ -59,13 +59,13 @@ class Viewer {
     };
   }
 
-  /** Colour at a place of the picture. */
+  /** Color at a position of the frame. */
   colourAt(x: number, y: number): [red: number, green: number, blue: number] {
     const [red = 0, green = 0, blue = 0] = this.#pixels().getImageData(Math.round(x), Math.round(y), 1, 1).data;
     return [red, green, blue];
   }
 
-  /** The loudest frequency in hertz; 0 where it is silent. */
+  /** Loudest frequency in hertz; 0 for silence. */
   loudest(): number {
     const analyser = this.#analyser;
     if (!analyser) return 0;
@@ -89,7 +89,7 @@ class Viewer {
 
   #pixels(): CanvasRenderingContext2D {
     const { videoWidth: width, videoHeight: height } = this.video;
-    // Another size is another memory: with one for each picture the page would be held up where it gives them all back.
+    // Resizing reallocates memory. Doing so for each frame would block the page during garbage collection.
     if (this.#canvas.width !== width || this.#canvas.height !== height) Object.assign(this.#canvas, { width, height });
     const context = this.#canvas.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D;
     context.drawImage(this.video, 0, 0);

@@ -1,4 +1,4 @@
-// A small web server with a plain page that has the client library and the instruments of client-page.ts, or those of another module.
+// Web server with an empty page that loads the client library and client-page.ts, or another module.
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
@@ -21,10 +21,10 @@ async function makeBundle(entry: string): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-/** PEM, and the host that the certificate is for, which leads to the address. */
+/** PEM files, and the host name of the certificate, which resolves to the address. */
 export type PageTls = { host: string; cert: Buffer; key: Buffer };
 
-/** `entry`: the module of this folder that runs in it. @returns the address of the page; the server ends with the test. */
+/** `entry`: the module of this folder that the page runs. @returns the URL of the page; the server stops with the test */
 export async function servePlainPage(
   t: Pick<TestContext, 'after'>,
   address = '127.0.0.1',

@@ -1,4 +1,4 @@
-// What runs in the plain page of a test of RoomProvider: a room in strict mode, with an error boundary around it.
+// Page script of RoomProvider tests: a room in strict mode, inside an error boundary.
 import { Component, createElement, type ReactNode, StrictMode } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
@@ -25,12 +25,12 @@ function State(): ReactNode {
   return createElement('p', { role: 'status' }, useConnectionState().state);
 }
 
-/** Shown beside the room: what happens in that is no matter of the rest of the page. */
+/** Rendered next to the room: errors of the room must not affect it. */
 const beside = createElement('p', { id: 'beside' }, 'The rest of the page');
-// What a boundary catches is not an error of the page.
+// An error caught by a boundary is not an error of the page.
 const root = createRoot(document.body, { onCaughtError: () => {} });
 
-/** Shows the room that these lead to, in place of the one before: when it returns, a button that is pressed next is one of now. */
+/** Shows the room of these properties instead of the previous one; synchronous, so that a button pressed next belongs to the new room. */
 function show(props: Pick<RoomProviderProps, 'url' | 'token' | 'options'>): void {
   const room = createElement(Boundary, null, createElement(RoomProvider, props, createElement(State)));
   flushSync(() => root.render(createElement(StrictMode, null, beside, room)));

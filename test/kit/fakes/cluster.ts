@@ -1,4 +1,4 @@
-// Several nodes of a cluster in one process: real rooms and real cluster code on a network that the test cuts and heals.
+// In-process cluster: several nodes with real rooms and real cluster code on a simulated network that a test cuts and heals.
 import { Cluster } from '../../../node/cluster/cluster.ts';
 import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
 import type { LostEntry } from '../../../node/cluster/connected-peers.ts';
@@ -21,13 +21,13 @@ export type TestNode = {
   components: FakeComponentRegistry;
   events: RoomEvent[];
   lost: LostEntry[];
-  /** What the node says of its load beside its rooms. */
+  /** Load that the node reports, apart from its rooms. */
   load: { forwardedTracks: number; cpu: number; accepting: boolean };
 };
 
 export type TestCluster = { network: FakeNetwork; nodes: TestNode[] };
 
-/** Nodes `svc@a`, `svc@b`, ... all connected. */
+/** Nodes `svc@a`, `svc@b`, ..., all connected. */
 export function makeCluster(count: number, limits: Partial<LocalLimits> = {}): TestCluster {
   const network = new FakeNetwork();
   const nodes = Array.from({ length: count }, (_, index) => makeNode(network, `svc@${String.fromCharCode(97 + index)}`, limits));
@@ -81,7 +81,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
   return { name, links, cluster, local, media, components, events, lost, load };
 }
 
-/** Everything that was under way between nodes has arrived. */
+/** Resolves when all messages in transit between nodes have arrived. */
 export async function flushNetwork(): Promise<void> {
   await turns(20);
 }

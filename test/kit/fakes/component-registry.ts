@@ -1,11 +1,11 @@
-// The kinds of components of a node, without the node.
+// Component registry of a node, without the node.
 
 import { silentLog } from '../../../node/common/log.ts';
 import { ComponentRegistry } from '../../../node/components/component-registry.ts';
 import type { ComponentType } from '../../../node/rooms/shapes/views.ts';
 import type { Uploads } from '../../../node/storage/upload.ts';
 
-/** Nothing is uploaded. */
+/** Uploads nothing. */
 export const noUploads: Uploads = {
   hasPlace: () => false,
   begin: async () => undefined,

@@ -1,4 +1,4 @@
-// Configurations for tests: the real reader on an environment of the test's own, and settings that a test changes by hand.
+// Configurations for tests: the real reader on an environment of the test, and settings that a test changes at runtime.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type ConfigSystem, localSystem } from '../../../node/config/system.ts';
 import { type LoadedConfig, loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 
-/** A machine that answers at once and always the same. */
+/** A system environment with constant results. */
 export function testSystem(overrides: Partial<ConfigSystem> = {}): ConfigSystem {
   return {
     ...localSystem(),
@@ -28,7 +28,7 @@ export function testSystem(overrides: Partial<ConfigSystem> = {}): ConfigSystem 
   };
 }
 
-/** A complete configuration for a node on loopback with free ports and a resources directory of its own, which cleanUp() removes. */
+/** A complete configuration for a node on loopback with free ports and a temporary resources directory, which cleanUp() removes. */
 export async function testConfig(
   env: Environment = {},
   system: Partial<ConfigSystem> = {},
@@ -51,7 +51,7 @@ export async function testConfig(
   }
 }
 
-/** Settings without files: the defaults with changes, and more changes while the test runs. */
+/** Settings without files: the defaults with changes, and further changes while the test runs. */
 export class TestHot implements ReloadableConfigView {
   readonly shadowed: readonly string[] = [];
   readonly #listeners = new Set<(settings: ReloadableSettings) => void>();
@@ -74,7 +74,7 @@ export class TestHot implements ReloadableConfigView {
     return [];
   }
 
-  /** Puts changes in force and tells the listeners. */
+  /** Applies changes and notifies the listeners. */
   change(changes: Partial<ReloadableSettings>): void {
     this.current = { ...this.current, ...changes };
     for (const listener of this.#listeners) listener(this.current);

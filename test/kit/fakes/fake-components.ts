@@ -1,9 +1,9 @@
-// Kinds of components without files and processes: a test says what each does. They keep the rules of the port.
+// Fake component types without files and processes, controlled by the test. They pass the contract test.
 import { ServiceError } from '../../../node/common/errors.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner, ComponentSpec, SubscribableTrack } from '../../../node/rooms/interfaces.ts';
 import type { ComponentOptions } from '../../../node/rooms/shapes/room-config.ts';
 
-/** What a host knows of its place, for hosts that tests make. */
+/** Context fields for hosts that tests create. */
 export const hostFacts = {
   componentId: 'c',
   room: { roomId: 'r', incarnation: '01J0000000000000000000TEST', webhookUrl: () => null },
@@ -17,9 +17,9 @@ export const hostFacts = {
 
 export class FakeComponentRegistry implements ComponentFactory {
   readonly runners: FakeRunner[] = [];
-  /** What the next component does at its start instead of publishing. */
+  /** Error of the next start instead of publishing. */
   failStart: ServiceError | undefined;
-  /** Whether prepare waits: to see what happens meanwhile. */
+  /** Delays prepare, to test concurrent changes. */
   gate: Promise<void> = Promise.resolve();
 
   async createSpec({ type, options }: ComponentOptions): Promise<ComponentSpec> {
@@ -40,10 +40,10 @@ export class FakeComponentRegistry implements ComponentFactory {
     };
   }
 
-  /** The component that was made last. */
+  /** The last created component. */
   get last(): FakeRunner {
     const runner = this.runners.at(-1);
-    if (!runner) throw new Error('no component was made');
+    if (!runner) throw new Error('no component was created');
     return runner;
   }
 }
@@ -51,7 +51,7 @@ export class FakeComponentRegistry implements ComponentFactory {
 export class FakeRunner implements ComponentRunner {
   readonly host: ComponentHost;
   closed = false;
-  /** Each list that it was told to receive. */
+  /** All received lists of tracks. */
   readonly received: (readonly SubscribableTrack[])[] = [];
   readonly #failure: ServiceError | undefined;
   readonly #publishes: boolean;

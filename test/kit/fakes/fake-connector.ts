@@ -1,4 +1,4 @@
-// Connections between nodes that a test decides: who answers, who does not, and who is lost.
+// Fake connector between nodes: the test decides which nodes accept a dial, and which are lost.
 import { EventEmitter } from 'node:events';
 import type { Connector } from '../../../node/cluster/discovery/connector.ts';
 import { emits, eventually } from '../eventually.ts';
@@ -7,13 +7,13 @@ export class FakeConnector implements Connector {
   readonly self: string;
   /** Every dial, in order. */
   readonly dialled: string[] = [];
-  /** Nodes that refuse. */
+  /** Nodes that reject dials. */
   readonly unreachable = new Set<string>();
-  /** Most dials that were under way at once. */
+  /** Maximum number of concurrent dials. */
   busiest = 0;
   /** Dials wait until release(). */
   held = false;
-  /** A dial made a connection. */
+  /** Called for a dial that became a connection. */
   onMeet: (name: string) => void = () => {};
   readonly #nodes = new Set<string>();
   #waiting: (() => void)[] = [];
@@ -40,7 +40,7 @@ export class FakeConnector implements Connector {
     return true;
   }
 
-  /** Connected, whoever dialled. */
+  /** Connected, regardless of the dialing side. */
   meet(name: string): void {
     this.#nodes.add(name);
     this.#events.emit('met');
@@ -55,7 +55,7 @@ export class FakeConnector implements Connector {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** When all of these are connected. */
+  /** Resolves when all of these are connected. */
   async connected(...names: string[]): Promise<void> {
     await eventually(`${names} are connected`, () => names.every((name) => this.#nodes.has(name)), { wakes: emits(this.#events, 'met') });
   }

@@ -1,4 +1,4 @@
-// Connections between nodes without a network: in order per pair, asynchronous, cut and healed by the test.
+// Fake cluster transport without a network: asynchronous, in order per pair, cut and healed by the test.
 
 import type {
   ClusterTransport,
@@ -44,7 +44,7 @@ export class FakeNetwork {
       this.#nodes.get(self)?.reportDown(other);
   }
 
-  /** The node is gone, as by kill -9. */
+  /** The node is lost, as after kill -9. */
   kill(name: NodeName): void {
     for (const other of this.#nodes.keys()) this.cut(name, other);
     this.#nodes.delete(name);
@@ -65,13 +65,13 @@ export class FakeNetwork {
 
 export class FakeLinks implements ClusterTransport {
   readonly self: NodeName;
-  /** Calls to this node are left without an answer, as by SIGSTOP. */
+  /** Requests to this node get no response, as after SIGSTOP. */
   frozen = false;
   readonly #network: FakeNetwork;
   readonly #waiting = new Map<() => void, NodeName>();
   readonly #listeners: TransportListener[] = [];
   #handlers: { call: NodeRequestHandler; cast: NodeMessageHandler } | undefined;
-  /** One queue per sender keeps the order. */
+  /** One queue per sender preserves the order. */
   readonly #inbox = new Map<NodeName, Promise<void>>();
 
   constructor(self: NodeName, network: FakeNetwork) {
@@ -125,7 +125,7 @@ export class FakeLinks implements ClusterTransport {
     for (const listener of this.#listeners) listener.down(node);
   }
 
-  /** Starts the work in order of arrival; calls go on side by side. */
+  /** Starts the work in order of arrival; requests run concurrently. */
   async #deliver(from: NodeName, work: () => Promise<unknown> | undefined): Promise<unknown> {
     const turn = this.#inbox.get(from) ?? Promise.resolve();
     const started = turn.then(() => turns());

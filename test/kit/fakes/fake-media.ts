@@ -1,4 +1,4 @@
-// A MediaEngine without media, for tests of everything but media: it keeps the rules of the port and lets a test crash a room.
+// Fake MediaEngine without media, for all other tests: follows the contract of the interface and lets a test crash a room.
 import { ServiceError } from '../../../node/common/errors.ts';
 import type {
   DataSubscription,
@@ -88,7 +88,7 @@ export class FakeRoomMedia implements RoomMedia {
   }
 }
 
-/** What is published through it never carries media. */
+/** Tracks published through it carry no media. */
 export class FakeRoomInput implements RtpIngress {
   readonly #room: FakeRoomMedia;
   readonly #published = new Set<string>();
@@ -103,14 +103,14 @@ export class FakeRoomInput implements RtpIngress {
 
   async connect() {
     this.#alive();
-    if (this.#connected) throw new ServiceError('conflict', 'This input is connected already');
+    if (this.#connected) throw new ServiceError('conflict', 'This ingress is already connected');
     this.#connected = true;
     return { ip: '127.0.0.1', port: 9 };
   }
 
   async publish({ trackId, kind }: Parameters<RtpIngress['publish']>[0]) {
     this.#alive();
-    if (!this.#connected) throw new ServiceError('conflict', 'This input is not connected');
+    if (!this.#connected) throw new ServiceError('conflict', 'This ingress is not connected');
     this.#published.add(trackId);
     this.#room.producers.set(trackId, { kind, paused: false });
     return { encoding: kind === 'audio' ? 'opus' : 'h264', simulcast: false };
@@ -145,7 +145,7 @@ export class FakeRoomInput implements RtpIngress {
   }
 }
 
-/** What is received over it never comes. */
+/** Subscribed tracks send no media over it. */
 export class FakeRoomOutput implements RtpEgress {
   readonly subscribed = new Map<string, { paused: boolean }>();
   readonly #room: FakeRoomMedia;
@@ -160,14 +160,14 @@ export class FakeRoomOutput implements RtpEgress {
 
   async connect() {
     this.#alive();
-    if (this.#connected) throw new ServiceError('conflict', 'This output is connected already');
+    if (this.#connected) throw new ServiceError('conflict', 'This egress is already connected');
     this.#connected = true;
     return { ip: '127.0.0.1', port: 9 };
   }
 
   async subscribe(trackId: string): Promise<EgressTrack> {
     this.#alive();
-    if (!this.#connected) throw new ServiceError('conflict', 'This output is not connected');
+    if (!this.#connected) throw new ServiceError('conflict', 'This egress is not connected');
     const producer = this.#room.producers.get(trackId);
     if (!producer) throw new ServiceError('track_not_found', `Track ${trackId} does not exist`);
     this.subscribed.set(trackId, { paused: true });
@@ -214,7 +214,7 @@ export class FakePeerMedia implements PeerMedia {
   readonly #published = new Set<string>();
   readonly #publishedData = new Set<string>();
   readonly #done: () => void;
-  /** How often it was measured. */
+  /** Number of measurements. */
   measured = 0;
   #count = 0;
   #closed = false;
@@ -246,7 +246,7 @@ export class FakePeerMedia implements PeerMedia {
 
   async publish(options: PublishTrackOptions) {
     if (this.#transport(options.transportId) !== 'send')
-      throw new ServiceError('conflict', `Transport ${options.transportId} is not one to send over`);
+      throw new ServiceError('conflict', `Transport ${options.transportId} is not a send transport`);
     this.#published.add(options.trackId);
     this.#room.producers.set(options.trackId, { kind: options.kind, paused: options.paused });
     const encodings = options.rtpParameters.encodings;
@@ -293,8 +293,7 @@ export class FakePeerMedia implements PeerMedia {
 
   async publishData(options: PublishDataOptions) {
     this.#transport(options.transportId);
-    if (!this.#withSctp.has(options.transportId))
-      throw new ServiceError('conflict', `Transport ${options.transportId} was made without SCTP`);
+    if (!this.#withSctp.has(options.transportId)) throw new ServiceError('conflict', `Transport ${options.transportId} has no SCTP`);
     this.#publishedData.add(options.dataTrackId);
     this.#room.dataProducers.set(options.dataTrackId, options);
   }

@@ -1,10 +1,10 @@
-// MediaClusters for tests of what is made of them: as the API server would give them, and what the operator would know of the world.
+// MediaCluster fixtures: resources as the API server returns them, and the operator's context.
 import { mediaClusterSpecSchema } from '../../../crds/media-cluster.ts';
 import { apiVersion } from '../../../crds/types.ts';
 import type { ClusterContext, SecretData } from '../../../operator/clusters/cluster-context.ts';
 import type { StoredCluster } from '../../../operator/clusters/owned.ts';
 
-/** `spec` as a user writes it; defaults are added. */
+/** `spec` as written by a user; defaults are added. */
 export function testCluster(spec: object = {}, metadata: Partial<StoredCluster['metadata']> = {}): StoredCluster {
   return {
     apiVersion,
@@ -16,7 +16,7 @@ export function testCluster(spec: object = {}, metadata: Partial<StoredCluster['
 
 export const webhookKey = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
-/** The Secrets that a cluster named `media` has once the operator has made them, and those that `richSpec` names. */
+/** Secrets of a cluster named `media` that the operator creates, and the ones that `richSpec` references. */
 export const testSecrets: Readonly<Record<string, SecretData>> = {
   'media-api-tokens': { operator: 'token-of-the-operator', admin: 'token-of-the-admin\n', 'dashboard.read': 'token-that-reads' },
   'media-secret-keys': { current: 'c'.repeat(48), previous: 'p'.repeat(48) },
@@ -36,7 +36,7 @@ export function testFacts(facts: Partial<ClusterContext> = {}): ClusterContext {
   };
 }
 
-/** A spec that says something in every field that makes an object or a part of one. */
+/** A spec that sets every field that affects an object. */
 export const richSpec = {
   replicas: 2,
   maxReplicas: 3,

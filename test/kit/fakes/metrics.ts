@@ -1,4 +1,4 @@
-// Metrics of nothing, for their names and helps, and what scrapes hold.
+// Metrics helpers: an empty registry for names and help texts, and a parser for scrapes.
 import { Metrics, type MetricsSource } from '../../../node/metrics/metrics.ts';
 import { emptySource } from '../../../tools/reference/metrics-page.ts';
 
@@ -6,7 +6,7 @@ export function emptyMetrics(source: Partial<MetricsSource> = {}): Metrics {
   return new Metrics({ ...emptySource, ...source });
 }
 
-/** The samples of a scrape: `name{labels}` as it is written, with its value. */
+/** The samples of a scrape: `name{labels}` verbatim, with its value. */
 export function samplesOf(text: string): Map<string, number> {
   return new Map(
     [...text.matchAll(/^([a-z]\w*(?:\{(?:[^"}]|"[^"]*")*\})?) (\S+)$/gm)].map(([, sample, value]) => [sample ?? '', Number(value)]),

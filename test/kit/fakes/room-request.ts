@@ -1,6 +1,6 @@
-// A room as the operator asks a node for it.
+// A room request as the operator sends it to a node.
 
-/** With every field of its request. */
+/** Sets every field of the request. */
 export const roomRequest = {
   roomId: 'r',
   externalId: 'uid-1',

@@ -1,4 +1,4 @@
-// Real rooms on fake media, with their events and what peers are told written down.
+// Real rooms on fake media, with recorded events and peer messages.
 import { silentLog } from '../../../node/common/log.ts';
 import type { CloseReason, PeerConnection } from '../../../node/rooms/interfaces.ts';
 import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
@@ -25,7 +25,7 @@ export type TestRooms = {
   components: FakeComponentRegistry;
   keys: PeerTokens;
   events: RoomEvent[];
-  /** Kinds of all events so far, in order, with the peer where there is one: `PeerAdded:alice`. */
+  /** Types of all events so far, in order, with the peer if there is one: `PeerAdded:alice`. */
   kinds: () => string[];
 };
 
@@ -55,7 +55,7 @@ export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false
   };
 }
 
-/** A connection that writes down what the domain says over it. */
+/** A connection that records the messages of the room. */
 export class TestConnection implements PeerConnection {
   readonly events: PeerEvent[] = [];
   closed: CloseReason | undefined;
@@ -84,7 +84,7 @@ type EventData<Name extends PeerEvent['event']> = Extract<PeerEvent, { event: Na
 
 export type TestPeer = { peer: Peer; connection: TestConnection; send: string };
 
-/** Adds a peer to a room, connects it, makes both transports and joins. */
+/** Adds a peer to a room, connects it, creates both transports and joins. */
 export async function joinPeer(rooms: LocalRooms, roomId: string, peerId: string): Promise<TestPeer> {
   await rooms.addPeer(roomId, { type: 'webrtc', peerId });
   return connectPeer(rooms, roomId, peerId);
@@ -108,7 +108,7 @@ export async function publish(from: TestPeer, kind: 'audio' | 'video', metadata:
   return trackId;
 }
 
-/** Everything that was ready to run has run: fake media answers within microtasks and immediates. */
+/** Runs everything that is ready to run: fake media responds within microtasks and immediates. */
 export async function flushEvents(): Promise<void> {
   await turns(3);
 }

@@ -1,4 +1,4 @@
-// Webhooks under test: settings by hand, short delays, and events of made-up rooms.
+// Webhooks under test: fixed settings, short delays, and synthetic events.
 import type { TestContext } from 'node:test';
 import { type WebhookSettings, Webhooks, type WebhooksOptions } from '../../../node/events/webhooks/webhooks.ts';
 import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
@@ -11,7 +11,7 @@ export function testSettings(changes: Partial<WebhookSettings> = {}): WebhookSet
   return { urls: [], secrets: [secret], maxAge: 60_000, allowPrivate: true, pendingMaxBytes: 1024 * 1024, ...changes };
 }
 
-/** Webhooks that end with the test; a failed try is repeated after 10 ms. */
+/** Webhooks that stop with the test; a failed attempt is retried after 10 ms. */
 export function startWebhooks(t: TestContext, settings: WebhookSettings, options: Partial<WebhooksOptions> = {}) {
   const recorded = recordedLog();
   const webhooks = new Webhooks({
@@ -25,9 +25,9 @@ export function startWebhooks(t: TestContext, settings: WebhookSettings, options
   return { webhooks, ...recorded };
 }
 
-/** Resolves when no more than `left` events wait: the others are delivered or dead. */
+/** Resolves when at most `left` events are pending: the others are delivered or dead letters. */
 export async function untilPending(webhooks: Pick<Webhooks, 'counters'>, left = 0): Promise<void> {
-  await eventually(`${left} events wait`, () => webhooks.counters().pending <= left, { every: 2 });
+  await eventually(`at most ${left} events are pending`, () => webhooks.counters().pending <= left, { every: 2 });
 }
 
 export function roomEvent(roomId: string, seq: number, type: RoomEvent['type'] = 'PeerAdded'): RoomEvent {

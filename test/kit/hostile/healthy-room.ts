@@ -1,4 +1,4 @@
-// A room of honest people beside an attack: one speaks, one listens, messages go between them. At the end nothing of it may be missing.
+// Healthy room during an attack: one peer speaks, one listens, both exchange messages. At the end no packet may be missing.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { eventually } from '../eventually.ts';
@@ -12,15 +12,15 @@ import { opusPacket, opusPacketNumber, opusParameters } from './rtp.ts';
 
 const packetInterval = 20;
 const messageInterval = 100;
-/** Milliseconds in which a message is promised to be there. */
+/** Maximum latency of a message in milliseconds. */
 const promised = 250;
-/** How long the last packets may take, in milliseconds. */
+/** Timeout for the last packets, in milliseconds. */
 const timeoutMs = 10_000;
 const ssrc = 0x4ea17;
 
 export type Health = { packets: number; messages: number; slowestMessage: number };
 
-/** Starts the room; what it returns ends it, asserts that nothing was lost and says what there was. */
+/** Starts the room. The returned function ends it, asserts that nothing was lost and returns the measured values. */
 export async function startHealthyRoom(t: TestContext, node: HostileNode, roomId = 'healthy'): Promise<() => Promise<Health>> {
   await makeRoom(node, roomId);
   const speaker = await joinAsGuest(t, node, roomId, { peerId: 'speaker' });
@@ -39,19 +39,19 @@ export async function startHealthyRoom(t: TestContext, node: HostileNode, roomId
   const latencies = watchMessages(listener);
   const [own, slowdown] = [watchOwnLoop(t), watchSlowdown(node.pid)];
   await heard.first;
-  // What was sent before the listener was ready is nobody's.
+  // Packets sent before the listener was ready do not count.
   const from = Math.min(...heard.numbers);
   return async () => {
     talk.stop();
     const missing = () => range(from, talk.last()).filter((number) => !heard.numbers.has(number));
     await eventually(
-      () => `all of the healthy room comes: packets ${missing()} are missing, ${latencies.length} of ${talk.messages()} messages are there`,
+      () => `the healthy room loses nothing: packets ${missing()} missing, ${latencies.length} of ${talk.messages()} messages received`,
       () => missing().length === 0 && latencies.length === talk.messages(),
       { within: timeoutMs, every: 20 },
     );
     const health = { packets: heard.numbers.size, messages: latencies.length, slowestMessage: Math.round(Math.max(0, ...latencies)) };
     t.diagnostic(`healthy room: ${JSON.stringify(health)}`);
-    // All of them, and the attacker, are this process: each message is sent in one turn of it and read in another.
+    // The peers and the attacker share this process: each message is sent in one turn of the event loop and read in another.
     assertPrompt('a message', Math.max(0, health.slowestMessage - 2 * own()) / slowdown(), { promised });
     return health;
   };
@@ -61,7 +61,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
-/** Sends a packet of sound for each 20 ms that have passed, and a message each 100 ms. */
+/** Sends an audio packet for each 20 ms that have passed, and a message each 100 ms. */
 function startTalking(link: MediaLink, speaker: PeerSocket) {
   const started = performance.now();
   let number = 0;
@@ -83,7 +83,7 @@ function startTalking(link: MediaLink, speaker: PeerSocket) {
   return { stop, last: () => number, messages: () => messages };
 }
 
-/** Milliseconds that each message took. */
+/** Latency of each message in milliseconds. */
 function watchMessages(listener: PeerSocket): number[] {
   const latencies: number[] = [];
   listener.webSocket.on('message', (data) => {
@@ -93,7 +93,7 @@ function watchMessages(listener: PeerSocket): number[] {
   return latencies;
 }
 
-/** What the listener gets, by the numbers of the packets, which stand in the clear. */
+/** Packet numbers that the listener received; they are not encrypted. */
 async function listen(listener: PeerSocket, link: MediaLink, trackId: string) {
   await listener.waitFor('trackSubscribed', (data) => data.trackId === trackId);
   const numbers = new Set<number>();

@@ -1,4 +1,4 @@
-// A node process that is attacked, and people in its rooms.
+// Attacked node: a node process, and the peers in its rooms.
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../../node/env.ts';
@@ -10,7 +10,7 @@ import { apiToken } from '../processes/start-node.ts';
 export type HostileNode = NodeProcess & { api: ApiClient; peerSocketUrl: string };
 export type Guest = PeerSocket & { welcome: { data?: Record<string, unknown> } };
 
-/** A whole node of its own with one media worker. */
+/** A separate node with one media worker. */
 export async function startHostileNode(t: TestContext, env: Environment = {}): Promise<HostileNode> {
   const node = await startNodeProcess(t, env);
   const peerSocketUrl = `${node.url.replace(/^http/, 'ws')}/socket/peer/websocket`;
@@ -22,7 +22,7 @@ export async function makeRoom({ api }: HostileNode, roomId: string): Promise<vo
   assert.equal(status, 201, JSON.stringify(body));
 }
 
-/** A peer with an ordinary token who has joined. `peer`: options of `POST /room/{id}/peer`. */
+/** A joined peer with an ordinary token. `peer`: options of `POST /room/{id}/peer`. */
 export async function joinAsGuest(t: TestContext, node: HostileNode, roomId: string, peer: object = {}): Promise<Guest> {
   const { status, body } = await node.api.post(`/room/${roomId}/peer`, { type: 'webrtc', ...peer });
   assert.equal(status, 201, JSON.stringify(body));

@@ -1,4 +1,4 @@
-// One transport of a peer from the far side: ICE by hand over one UDP socket, DTLS by werift, and whatever bytes a test likes inside.
+// Remote end of one transport of a peer: ICE by hand over one UDP socket, DTLS by werift, and arbitrary bytes inside.
 import { createHash } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ type IceCandidate = { protocol: string; address: string; port: number };
 type TransportAnswer = { id: string; iceParameters: { usernameFragment: string; password: string }; iceCandidates: IceCandidate[] };
 type Certificate = { certPem: string; keyPem: string; signatureHash: { hash: number; signature: number } };
 
-/** How long ICE and DTLS may take together, in milliseconds. */
+/** Timeout for ICE and DTLS together, in milliseconds. */
 const timeoutMs = 20_000;
 const checkInterval = 200;
 const consentInterval = 4_000;
@@ -24,11 +24,11 @@ let certificate: Promise<Certificate> | undefined;
 export class MediaLink {
   readonly id: string;
   readonly candidate: IceCandidate;
-  /** Authentic messages that came inside DTLS, e.g. SCTP packets. */
+  /** Authentic messages received inside DTLS, for example SCTP packets. */
   onMessage: (message: Buffer) => void = () => {};
-  /** What its own side sent of DTLS, the handshake first. */
+  /** DTLS packets sent by this side, the handshake first. */
   readonly sentDtls: Buffer[] = [];
-  /** Packets of SRTP and SRTCP as they came. */
+  /** Received SRTP and SRTCP packets, unchanged. */
   onPacket: (packet: Buffer) => void = () => {};
   readonly #socket: Socket;
   readonly #answer: TransportAnswer;
@@ -69,7 +69,7 @@ export class MediaLink {
     this.#dtls.onData.subscribe((message) => this.onMessage(message));
   }
 
-  /** Makes a transport of the peer and connects it. Rejects where that is refused, or takes longer than 20 s. */
+  /** Creates a transport of the peer and connects it. Rejects if that fails, or takes longer than 20 s. */
   static async open(peer: PeerSocket, direction: 'send' | 'recv', sctp = false): Promise<MediaLink> {
     certificate ??= selfSigned();
     const keys = await certificate;
@@ -81,7 +81,7 @@ export class MediaLink {
     const socket = createSocket('udp4');
     socket.bind(0, '127.0.0.1');
     await once(socket, 'listening');
-    // What comes before DTLS keys are there is dropped by the kernel's default buffer only under a flood.
+    // The kernel's default buffer would drop packets before the DTLS keys exist only under a flood.
     socket.setRecvBufferSize(4 * 1024 * 1024);
     const link = new MediaLink(answer, candidate, socket, keys);
     try {
@@ -93,12 +93,12 @@ export class MediaLink {
     return link;
   }
 
-  /** Sends bytes as they are. */
+  /** Sends bytes unchanged. */
   send(bytes: Buffer): void {
     this.#socket.send(bytes, this.candidate.port, this.candidate.address);
   }
 
-  /** Sends bytes as an authentic RTP packet. `rolloverCounter`: how often the sequence numbers of its source have begun anew. */
+  /** Sends bytes as an authentic RTP packet. `rolloverCounter`: number of wraps of its source's sequence numbers. */
   sendRtp(packet: Buffer, rolloverCounter = 0): void {
     this.send(this.#context().protectRtp(packet, rolloverCounter));
   }
@@ -113,7 +113,7 @@ export class MediaLink {
     await this.#dtls.send(message);
   }
 
-  /** Resolves with true when the worker has taken everything that was sent before; with false where it answers nothing for 2 s. */
+  /** Resolves with true when the worker has processed everything sent before; with false if it does not respond for 2 s. */
   async taken(): Promise<boolean> {
     const answered = Promise.withResolvers<boolean>();
     const onMessage = (message: Buffer) => (message[0] ?? 2) < 2 && answered.resolve(true);
@@ -131,7 +131,7 @@ export class MediaLink {
     }
   }
 
-  /** A binding request that the worker takes as of this transport (RFC 8445, section 7.2.2), with more attributes where given. */
+  /** A binding request that the worker accepts for this transport (RFC 8445, section 7.2.2), with optional further attributes. */
   bindingRequest(more: readonly Buffer[] = []): Buffer {
     return bindingRequest(this.#answer.iceParameters, more);
   }

@@ -1,7 +1,7 @@
-// Honest packets of each protocol that a guest speaks to a media worker, for a mutator to begin with.
+// Packet samples: valid packets of each protocol between guest and media worker, as input of a mutator.
 import { opusPayloadType } from './rtp.ts';
 
-/** Header extensions that rooms take (RFC 8285), by the ids that the samples use. */
+/** Header extensions that rooms accept (RFC 8285), by the ids that the samples use. */
 export const headerExtensions = [
   { uri: 'urn:ietf:params:rtp-hdrext:sdes:mid', id: 1 },
   { uri: 'http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time', id: 4 },
@@ -61,7 +61,7 @@ const oneByte = Buffer.from(`bede0004103042aabbcc510007a0ff${'00'.repeat(5)}`, '
 const twoBytes = Buffer.from('100000050a01ff0b01000807800000010002030c03000001', 'hex');
 const payloads = {
   opus: Buffer.from(`78${'11'.repeat(30)}`, 'hex'),
-  // Payload descriptors and beginnings of key and delta frames: RFC 7741, RFC 9628, RFC 6184, AV1 RTP specification.
+  // Payload descriptors and starts of key and delta frames: RFC 7741, RFC 9628, RFC 6184, AV1 RTP specification.
   vp8: ['90e08001420010020a9d012a4001f000', '90e08002430f31'],
   vp9: ['8f8002000104', 'ae80010a1f018000f0', 'ff8001ff04020f0e'],
   h264: ['6742e01f95', '7c85b80040', '1800046742e01f000468ce3c80', '5c41e0'],

@@ -1,4 +1,4 @@
-// RTP of an honest microphone, and what it is published as.
+// RTP of a healthy microphone, and its publication parameters.
 const samplesPerPacket = 960;
 export const opusPayloadType = 111;
 
@@ -13,7 +13,7 @@ export function opusParameters(ssrc: number, headerExtensions: readonly { uri: s
   };
 }
 
-/** The packet with that number of a stream of 20 ms packets (RFC 3550, section 5.1). `extension`: with its header, a multiple of 4 bytes. */
+/** The packet with this number of a stream of 20 ms packets (RFC 3550, section 5.1). `extension`: with its header, multiple of 4 bytes. */
 export function opusPacket(ssrc: number, number: number, extension: Buffer = Buffer.alloc(0)): Buffer {
   const header = Buffer.alloc(12);
   header[0] = extension.length > 0 ? 0x90 : 0x80;
@@ -24,7 +24,7 @@ export function opusPacket(ssrc: number, number: number, extension: Buffer = Buf
   return Buffer.concat([header, extension, Buffer.alloc(20, number & 0xff)]);
 }
 
-/** The number of a packet of such a stream, which forwarding leaves in its timestamp. */
+/** The number of a packet of such a stream, from its timestamp, which forwarding preserves. */
 export function opusPacketNumber(packet: Buffer): number {
   return packet.readUInt32BE(4) / samplesPerPacket;
 }

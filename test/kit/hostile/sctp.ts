@@ -1,4 +1,4 @@
-// As much of SCTP over DTLS (RFC 9260, RFC 8261) as a test needs to get an association and to misuse it.
+// Minimal SCTP over DTLS (RFC 9260, RFC 8261): sets up an association that a test can misuse.
 import { EventEmitter, once } from 'node:events';
 import type { MediaLink } from './media-link.ts';
 
@@ -15,15 +15,15 @@ export type Association = {
   peerInitialTsn: number;
   /** TSN of the first DATA chunk to send. */
   ownTsn: number;
-  /** The COOKIE ECHO chunk that made the association. */
+  /** The COOKIE ECHO chunk that established the association. */
   cookieEcho: Buffer;
-  /** Sends chunks in one packet with the right tag and checksum. */
+  /** Sends chunks in one packet with the correct tag and checksum. */
   send: (...chunks: Buffer[]) => Promise<void>;
-  /** Ends it where it is there still, and makes it again of the same cookie. Resolves with false where the far side does not take that. */
+  /** Ends the association if it exists, and establishes it again with the same cookie. Resolves with false if remote rejects that. */
   renew: () => Promise<boolean>;
 };
 
-/** Makes an association (section 5.1). Rejects where the far side does not answer within 10 s. */
+/** Establishes an association (section 5.1). Rejects if remote does not respond within 10 s. */
 export async function associate(link: MediaLink): Promise<Association> {
   const chunks = new EventEmitter();
   link.onMessage = (packet) => {
@@ -69,7 +69,7 @@ export function packetOf(verificationTag: number, chunks: readonly Buffer[]): Bu
   return packet;
 }
 
-/** Chunks of an association at peace: TSN of the next DATA chunk, TSN that is acknowledged. */
+/** Chunks of an idle association: TSN of the next DATA chunk, TSN that is acknowledged. */
 export function sctpSamples(next: number, acknowledged: number): Buffer[] {
   const [own, theirs] = [next, acknowledged].map((value) => value.toString(16).padStart(8, '0'));
   const text = Buffer.from('hello').toString('hex');
@@ -126,7 +126,7 @@ const crcTable = Array.from({ length: 256 }, (_, byte) => {
   return value >>> 0;
 });
 
-/** With the checksum's own bytes as zero. */
+/** The checksum is computed with its own bytes set to zero. */
 function crc32c(packet: Buffer): number {
   let value = 0xffff_ffff;
   for (const byte of packet) value = (crcTable[(value ^ byte) & 255] ?? 0) ^ (value >>> 8);

@@ -1,4 +1,4 @@
-// SRTP of one sender with AES128_CM_HMAC_SHA1_80 (RFC 3711), by hand: any bytes can be made authentic, which no honest library allows.
+// SRTP sender context with AES128_CM_HMAC_SHA1_80 (RFC 3711): makes arbitrary bytes authentic, which libraries do not allow.
 import { createCipheriv, createHmac } from 'node:crypto';
 
 const tagBytes = 10;
@@ -14,7 +14,7 @@ export class SrtpContext {
     this.#rtcp = sessionKeys(masterKey, masterSalt, 3);
   }
 
-  /** Encrypts and authenticates what may be no RTP at all (RFC 3711, sections 3.1 and 4.1.1). */
+  /** Encrypts and authenticates bytes that need not be RTP (RFC 3711, sections 3.1 and 4.1.1). */
   protectRtp(packet: Buffer, rolloverCounter = 0): Buffer {
     const header = headerBytes(packet);
     const iv = Buffer.alloc(16);
@@ -49,7 +49,7 @@ export class SrtpContext {
 
 type SessionKeys = { key: Buffer; authentication: Buffer; salt: Buffer };
 
-/** Section 4.3: labels 0 to 2 are of RTP, 3 to 5 of RTCP. */
+/** Section 4.3: labels 0 to 2 are for RTP, 3 to 5 for RTCP. */
 function sessionKeys(masterKey: Buffer, masterSalt: Buffer, label: number): SessionKeys {
   const derive = (which: number, bytes: number) => {
     const iv = Buffer.alloc(16);
@@ -66,7 +66,7 @@ function tag({ authentication }: SessionKeys, parts: readonly Buffer[]): Buffer 
   return hmac.digest().subarray(0, tagBytes);
 }
 
-/** How much of a packet stays readable: fixed header, sources and header extension, where they are whole. */
+/** Number of unencrypted bytes of a packet: fixed header, sources and header extension, if complete. */
 function headerBytes(packet: Buffer): number {
   let header = noExtensionHeader + (at(packet, 0) & 15) * 4;
   if (at(packet, 0) & 0x10 && header + 4 <= packet.length) header += 4 + packet.readUInt16BE(header + 2) * 4;

@@ -1,4 +1,4 @@
-// Level 1 of the kit: a real etcd and kube-apiserver of one test or one file of tests, on loopback, with a data folder of their own.
+// Level 1 of the kit: real etcd and kube-apiserver on loopback for one test or one file of tests, with a separate data folder.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -15,21 +15,21 @@ import { type Kubectl, type KubectlResult, kubectlOf } from './kubectl.ts';
 import { PrintedSecrets, type StoredSecret } from './printed-secrets.ts';
 import type { Scope } from './scope.ts';
 
-/** Somebody who asks the API server, known to it by a token. */
+/** A user of the API server, identified by a token. */
 export type ApiUser = { name: string; groups?: readonly string[] };
 
 export type ApiServerOptions = {
-  /** Known besides the administrator: `kubeconfigFor({ user: name })`. They may do what RBAC gives them. */
+  /** Users besides the administrator, for `kubeconfigFor({ user: name })`. RBAC decides their permissions. */
   users?: readonly ApiUser[];
-  /** Whether a pod needs a ServiceAccount that exists; only where a controller makes the default ones. */
+  /** Whether a pod needs an existing ServiceAccount; only if a controller creates the default ones. */
   serviceAccountAdmission?: boolean;
-  /** Added to the command line of kube-apiserver. */
+  /** Additional flags of kube-apiserver. */
   flags?: readonly string[];
-  /** Where it runs, if not on loopback: an address, and what a command begins with to run there. */
+  /** Where it runs, if not on loopback: an address, and a command prefix to run there. */
   place?: { address: string; wrap: readonly string[] };
 };
 
-/** Who asks, and where: without a user the administrator, without a server the API server itself. */
+/** User and server of a kubeconfig: by default the administrator and the API server itself. */
 export type KubeconfigFor = { user?: string; token?: string; server?: string; namespace?: string };
 
 const startTimeoutMs = 120_000;
@@ -39,17 +39,17 @@ const administrator: ApiUser = { name: 'admin', groups: ['system:masters'] };
 export class ApiServer {
   /** `https://127.0.0.1:<port>` */
   readonly url: string;
-  /** Path of the administrator's kubeconfig. */
+  /** Path of the kubeconfig of the administrator. */
   readonly kubeconfig: string;
-  /** Everything of this API server is in here; removed at the end. */
+  /** Folder of this API server; deleted at the end. */
   readonly dir: string;
-  /** Runs kubectl as the administrator, or with the kubeconfig of the call. */
+  /** Runs kubectl as the administrator, or with the given kubeconfig. */
   readonly kubectl: Kubectl;
-  /** Requests of the kit's own, as the administrator. */
+  /** HTTP client of the kit, as the administrator. */
   readonly client: JsonClient;
-  /** Of the administrator. */
+  /** Token of the administrator. */
   readonly token: string;
-  /** What must not stand in the output of those who ask it. */
+  /** Secrets that must not appear in the output of clients. */
   readonly printed = new PrintedSecrets();
   readonly #options: ApiServerOptions;
   readonly #programs = kubernetesPrograms(['etcd', 'kube-apiserver', 'kubectl']);
@@ -89,27 +89,27 @@ export class ApiServer {
     return server;
   }
 
-  /** Process ids of what runs now, by name: `etcd`, `kube-apiserver`. */
+  /** Process ids of running processes, by name: `etcd`, `kube-apiserver`. */
   get pids(): Record<string, number> {
     return Object.fromEntries([...this.#children].filter(([, child]) => child.end === undefined).map(([name, { pid }]) => [name, pid]));
   }
 
-  /** Files that the programs write to, by name. */
+  /** Log files of the programs, by name. */
   get logs(): Record<string, string> {
     return Object.fromEntries([...this.#children].map(([name, { log }]) => [name, log]));
   }
 
-  /** PEM file that signs the tokens of ServiceAccounts. */
+  /** PEM file of the key that signs tokens of ServiceAccounts. */
   get serviceAccountKey(): string {
     return join(this.dir, 'service-accounts.key');
   }
 
-  /** PEM file that vouches for the API server. */
+  /** PEM file of the CA of the API server. */
   get authority(): string {
     return join(this.dir, 'certificates', 'apiserver.crt');
   }
 
-  /** Writes a kubeconfig of somebody else, or one that asks through another address, such as a proxy. @returns its path */
+  /** Writes a kubeconfig for another user, or for another address such as a proxy. @returns its path */
   kubeconfigFor(who: KubeconfigFor): string {
     this.#kubeconfigs += 1;
     const path = join(this.dir, `kubeconfig-${this.#kubeconfigs}`);
@@ -117,7 +117,7 @@ export class ApiServer {
     return path;
   }
 
-  /** Token of a ServiceAccount, which is made where there is none: what a pod of it would have. */
+  /** Token of a ServiceAccount, as in its pods; creates the ServiceAccount if it does not exist. */
   async serviceAccountToken(namespace: string, name: string): Promise<string> {
     const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
     const made = await this.client.call(accounts, { method: 'POST', body: { metadata: { name } } });
@@ -130,7 +130,7 @@ export class ApiServer {
     return token;
   }
 
-  /** `kubectl apply` of YAML or of objects, by the server. @throws with its sentence where it refuses */
+  /** Server-side `kubectl apply` of YAML or objects. @throws with the message of a rejection */
   async apply(manifest: string | object | readonly object[]): Promise<KubectlResult> {
     const objects = Array.isArray(manifest) ? { apiVersion: 'v1', kind: 'List', items: manifest } : manifest;
     const input = typeof objects === 'string' ? objects : JSON.stringify(objects);
@@ -140,8 +140,9 @@ export class ApiServer {
   }
 
   /**
-   * Starts kube-apiserver at the same address again. Ready when it returns. The controllers begin anew, as those do that could not renew their
-   * Lease: they would ask again after up to a minute (client-go waits 30 s, doubled by chance), and take hosts for silent until then.
+   * Restarts kube-apiserver at the same address. Ready when it returns. The controllers restart like those that lost their Lease: otherwise
+   * they would reconnect after up to a minute (client-go waits 30 s, randomly doubled), and treat Kubernetes nodes as unreachable until
+   * then.
    */
   async startApiServer(): Promise<void> {
     await this.#serve();
@@ -151,15 +152,15 @@ export class ApiServer {
     }
   }
 
-  /** Ends kube-apiserver without a word to anybody, as an outage does; etcd stays. */
+  /** Kills kube-apiserver, as in an outage; etcd keeps running. */
   async stopApiServer(): Promise<void> {
     await this.#children.get('kube-apiserver')?.stop('SIGKILL');
   }
 
   /**
-   * Makes etcd forget all but the present. A watch from an earlier version is answered with 410 once the API server was restarted as well,
-   * which keeps a while in memory.
-   * @returns the revision that is left
+   * Compacts etcd to the current revision. A watch from an earlier version gets 410 after a restart of the API server, which keeps recent
+   * versions in memory.
+   * @returns the remaining revision
    */
   async compactEtcd(): Promise<number> {
     const etcd = new JsonClient(`http://127.0.0.1:${this.#ports.etcd}`);
@@ -172,41 +173,41 @@ export class ApiServer {
 
   /** Starts a program that ends with the API server. */
   run(name: string, command: readonly string[]): Child {
-    // They live a minute or two: collecting garbage less often spares a sixth of what they compute, for 100 MB.
+    // The programs live a minute or two: less frequent garbage collection saves a sixth of their CPU time, for 100 MB.
     const env = { ...process.env, GOGC: '400' };
     const child = new Child(command, { log: join(this.dir, `${name}.log`), env, cwd: this.dir, wrap: this.#options.place?.wrap });
     this.#children.set(name, child);
     return child;
   }
 
-  /** Starts one of Kubernetes' own that watches the API server. Ends with it, and begins anew when it was away. */
+  /** Starts a Kubernetes controller that watches the API server. It ends with it, and restarts after an outage. */
   runController(name: string, command: readonly string[]): void {
     this.#controllers.set(name, command);
     this.run(name, command);
   }
 
-  /** When an object is there. @throws when it is not in time */
+  /** Waits until an object exists. @throws after the timeout */
   async waitFor(what: string, path: string): Promise<void> {
     const isThere = async () => (await this.client.call(path).catch(() => undefined))?.status === 200;
     await eventually(what, isThere, { within: startTimeoutMs });
   }
 
-  /** What must end before the API server does; the last that was given is the first. */
+  /** Registers a function to run before the API server ends, in reverse order. */
   beforeEnd(end: () => Promise<void>): void {
     this.#endings.unshift(end);
   }
 
-  /** Ends everything and removes the folder. Idempotent. */
+  /** Ends all processes and deletes the folder. Idempotent. */
   async close(): Promise<void> {
     await this.#noteSecrets();
     for (const end of this.#endings.splice(0)) await end();
     this.client.close();
-    // Nothing is kept, so nobody is asked politely.
+    // No data is kept, so no graceful shutdown is needed.
     await Promise.all([...this.#children.values()].map((child) => child.stop('SIGKILL')));
     rmSync(this.dir, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** Those that there are, where the API server runs. */
+  /** Existing Secrets, where the API server runs. */
   async #noteSecrets(): Promise<void> {
     if (this.pids['kube-apiserver'] === undefined) return;
     const answer = await this.client.call('/api/v1/secrets').catch(() => undefined);
@@ -223,7 +224,7 @@ export class ApiServer {
 
   #access({ user, token, server = this.url, namespace }: KubeconfigFor) {
     const known = token ?? this.#tokens.get(user ?? administrator.name);
-    if (known === undefined) throw new Error(`${user} was not given to startApiServer`);
+    if (known === undefined) throw new Error(`${user} was not passed to startApiServer`);
     return { server, authority: this.authority, token: known, ...(namespace === undefined ? {} : { namespace }) };
   }
 
@@ -245,7 +246,7 @@ export class ApiServer {
     let child = this.#runApiServer();
     const isReady = async () => {
       if ((await this.client.call('/readyz').catch(() => undefined))?.status === 200) return true;
-      // Where its first steps take longer than half a minute it gives up, and is started again by whoever looks after it.
+      // If its startup takes longer than half a minute it exits, and must be restarted.
       if (child.end !== undefined) child = this.#runApiServer();
       return false;
     };
@@ -273,7 +274,7 @@ export class ApiServer {
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-key-file=${this.serviceAccountKey}`,
       `--service-account-signing-key-file=${this.serviceAccountKey}`,
-      // It would refuse to advertise an address of loopback as an endpoint.
+      // It would reject a loopback address as an advertised endpoint.
       ...(place ? [] : ['--endpoint-reconciler-type=none']),
       ...(this.#options.serviceAccountAdmission ? [] : ['--disable-admission-plugins=ServiceAccount']),
       ...(this.#options.flags ?? []),
@@ -281,12 +282,12 @@ export class ApiServer {
   }
 }
 
-/** A real API server with nothing behind it: CRDs, CEL, server-side apply, watches, RBAC, Leases; no controller runs. Ready in about 4 s. */
+/** A real API server without controllers: CRDs, CEL, server-side apply, watches, RBAC, Leases. Ready in about 4 s. */
 export function startApiServer(scope: Scope, options: ApiServerOptions = {}): Promise<ApiServer> {
   return ApiServer.start(scope, options);
 }
 
-/** Of tests whose process was killed before it could remove its own. */
+/** Deletes folders of test processes that were killed. */
 function removeLeftFolders(): void {
   for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(folderPrefix))) {
     const pid = Number(/^\d+/.exec(name.slice(folderPrefix.length))?.[0]);
@@ -294,12 +295,12 @@ function removeLeftFolders(): void {
     try {
       rmSync(join(tmpdir(), name), { recursive: true, force: true, maxRetries: 10 });
     } catch {
-      // Its programs may still be ending and writing, or somebody else removes it, too: the next one finds what is left.
+      // Its programs may still be writing, or another process deletes it too: the next run deletes the rest.
     }
   }
 }
 
-/** Whether there is a process of that id. */
+/** Whether a process with that id exists. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

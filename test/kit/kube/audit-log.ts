@@ -1,4 +1,4 @@
-// What ServiceAccounts asked the API server for, from its own audit log.
+// Requests of ServiceAccounts, from the audit log of the API server.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { Scope } from './scope.ts';
 export type AuditedCall = {
   verb: string;
   user: string;
-  /** e.g. `rooms/status`; empty for what is no resource, such as discovery. */
+  /** For example `rooms/status`; empty for non-resource requests, such as discovery. */
   resource: string;
   group: string;
   path: string;
@@ -22,7 +22,7 @@ type AuditEvent = {
   responseStatus?: { code: number };
 };
 
-/** An event as soon as it is answered; a watch when it begins. */
+/** An event for each response; for a watch at its start. */
 const policy = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -34,7 +34,7 @@ export class AuditLog {
   readonly #log: string;
   readonly #policy: string;
 
-  /** Give `flags` to the API server. */
+  /** Pass `flags` to the API server. */
   constructor(scope: Scope) {
     const dir = mkdtempSync(join(tmpdir(), 'mediarooms-audit-'));
     this.#log = join(dir, 'audit.log');
@@ -47,7 +47,7 @@ export class AuditLog {
     return [`--audit-policy-file=${this.#policy}`, `--audit-log-path=${this.#log}`];
   }
 
-  /** Of a ServiceAccount of the namespace `default`, in order. */
+  /** Requests of a ServiceAccount of the namespace `default`, in order. */
   callsOf(account: string): AuditedCall[] {
     const user = `system:serviceaccount:default:${account}`;
     return linesOf(this.#log)
@@ -56,7 +56,7 @@ export class AuditLog {
   }
 }
 
-/** Whole lines of an audit log from a character on; the last may be half there while it is written. */
+/** Complete lines of an audit log from a character on; the last line may be incomplete during a write. */
 export function linesOf(log: string, from = 0): string[] {
   const text = existsSync(log) ? readFileSync(log, 'utf8').slice(from) : '';
   return text
@@ -65,7 +65,7 @@ export function linesOf(log: string, from = 0): string[] {
     .filter(Boolean);
 }
 
-/** How long it is by now, in characters of whole lines. */
+/** Current length in characters of complete lines. */
 export function lengthOf(log: string): number {
   return readFileSync(log, 'utf8').lastIndexOf('\n') + 1;
 }

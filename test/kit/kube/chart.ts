@@ -1,4 +1,4 @@
-// The Helm chart as `helm template` renders it.
+// The Helm chart as rendered by `helm template`.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,15 +11,15 @@ export type ChartOptions = {
   /** Name of the release. */
   release?: string;
   namespace?: string;
-  /** Templates that are rendered, such as `rbac.yaml`. */
+  /** Templates to render, such as `rbac.yaml`. */
   only?: readonly string[];
-  /** As `--set-json` has them, by path. */
+  /** Values by path, as for `--set-json`. */
   values?: Record<string, unknown>;
 };
 
 export type ChartObject = { kind: string; metadata: { name: string; namespace?: string }; [field: string]: unknown };
 
-/** @throws with helm's words */
+/** @throws with the output of helm */
 export async function renderChart({
   release = 'mediarooms',
   namespace = 'default',

@@ -1,15 +1,15 @@
-// A program that a test starts: its output goes to a file, and it ends with the test's process however that ends.
+// Child process of a test: its output is written to a file, and it ends with the process of the test in any case.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { parentDeathSignalCommand } from '../../../node/common/parent-death-signal.ts';
 
 export type ChildOptions = {
-  /** File that its output is added to. */
+  /** File to which its output is appended. */
   log: string;
   env?: NodeJS.ProcessEnv;
   cwd?: string;
-  /** What the command begins with, e.g. to run it in a network namespace; must replace itself by the command. */
+  /** Command prefix, for example to run it in a network namespace; must exec the command. */
   wrap?: readonly string[];
 };
 
@@ -43,7 +43,7 @@ export class Child {
     this.#process.kill(signal);
   }
 
-  /** Asks it to end, and kills it when it has not in time. */
+  /** Sends the signal, and kills it after the timeout. */
   async stop(signal: NodeJS.Signals = 'SIGKILL', timeoutMs = 30_000): Promise<ChildEnd> {
     this.signal(signal);
     const timer = setTimeout(() => this.signal('SIGKILL'), timeoutMs);
@@ -52,7 +52,7 @@ export class Child {
     return end;
   }
 
-  /** The end of what it printed. */
+  /** The end of its output. */
   tail(bytes = 3_000): string {
     return existsSync(this.log) ? readFileSync(this.log, 'utf8').slice(-bytes) : '';
   }

@@ -1,4 +1,4 @@
-// A whole stage for tests of the operator: control plane, pods that run as processes, the operator, and one MediaCluster that is Available.
+// Fixture for tests of the operator: control plane, pods as processes, the operator, and one MediaCluster that is Available.
 import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
@@ -9,7 +9,7 @@ import { type Kind, readObject, readObjects } from './read-objects.ts';
 import type { Scope } from './scope.ts';
 
 export type MediaStageOptions = {
-  /** spec of the MediaCluster `media`; one replica with drains of 5 s where left out. */
+  /** spec of the MediaCluster `media`; one replica with drains of 5 s if omitted. */
   spec?: Record<string, unknown>;
   plane?: ControlPlaneOptions;
   pods?: PodRunnerOptions;
@@ -30,14 +30,14 @@ export class ClusterFixture {
     this.operator = operator;
   }
 
-  /** kubectl as a user has it. @throws with its sentence */
+  /** kubectl as a user. @throws with its message */
   async kubectl(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.server.kubectl(args);
     if (code !== 0) throw new Error(stderr);
     return stdout;
   }
 
-  /** @returns undefined where there is none */
+  /** @returns undefined if it does not exist */
   get(kind: Kind, name: string, namespace = 'default'): Promise<KubeJson> {
     return readObject(this.server, kind, name, namespace);
   }
@@ -56,14 +56,14 @@ export class ClusterFixture {
     return this.waitFor('rooms', name, isReady);
   }
 
-  /** Looks until the object is as wanted. @throws with what it last was, and the end of the operator's log */
+  /** Polls until the object matches. @throws with its last state, and the end of the log of the operator */
   async waitFor(kind: Kind, name: string, is: (object: KubeJson) => boolean, withinMs = 60_000, namespace = 'default'): Promise<KubeJson> {
     let found: KubeJson;
     const look = async () => {
       found = await this.get(kind, name, namespace);
       return is(found);
     };
-    const picture = () => `${kind} ${name} is as wanted: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`;
+    const picture = () => `${kind} ${name} matches: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`;
     await eventually(picture, look, { within: withinMs });
     return found;
   }
@@ -73,7 +73,7 @@ export class ClusterFixture {
     return Buffer.from(secret.data.admin, 'base64').toString();
   }
 
-  /** REST at a pod, as the operator reaches it. */
+  /** REST client of a pod, at the address that the operator uses. */
   async api(pod: string): Promise<ApiClient> {
     const { podIP } = this.runner.pod(pod).status ?? {};
     return apiClient(`http://${podIP}:8080`, await this.adminToken());
@@ -89,7 +89,7 @@ export function isReady(object: KubeJson): boolean {
   return ready?.status === 'True' && ready.observedGeneration === object.metadata.generation;
 }
 
-/** For the spec as it is now: what was told of an earlier one says nothing. */
+/** For the current spec; conditions of an earlier generation do not count. */
 export function isAvailable(object: KubeJson): boolean {
   const [available, progressing] = ['Available', 'Progressing'].map((type) => condition(object, type));
   return available?.status === 'True' && progressing?.status !== 'True' && available.observedGeneration === object.metadata.generation;
@@ -100,7 +100,7 @@ export async function startClusterFixture(scope: Scope, options: MediaStageOptio
   const server = await startControlPlane(scope, options.plane);
   const runner = await startPodRunner(server, options.pods);
   const stage = new ClusterFixture(server, runner, startOperator(scope, server, options.operator));
-  await stage.operator.says(/this operator works now/);
+  await stage.operator.says(/started leading/);
   await server.apply(mediaCluster('media', options.spec));
   await stage.waitFor('mediaClusters', 'media', isAvailable, 60_000);
   return stage;

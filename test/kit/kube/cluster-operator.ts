@@ -1,4 +1,4 @@
-// The MediaCluster controller in the process of a test, with reflectors of its own: what a test wants to hold still can be given to it.
+// The MediaCluster controller in the process of a test, with separate reflectors; a test can replace its clocks and clients.
 import { ClusterController, type ClusterControllerOptions } from '../../../operator/clusters/controller.ts';
 import type { ClusterStores } from '../../../operator/clusters/observed-objects.ts';
 import { KubeClient } from '../../../operator/kube/client.ts';
@@ -11,16 +11,16 @@ import { NodeClient } from '../../../operator/nodes/node-client.ts';
 import type { ApiServer } from './api-server.ts';
 
 export type ClusterOperatorOptions = Partial<Pick<ClusterControllerOptions, 'clock' | 'tokenLifetimeMs' | 'image'>> & {
-  /** Namespaces that are watched; all where left out. */
+  /** Watched namespaces; all if omitted. */
   namespaces?: readonly string[];
-  /** Whether Nodes may be read; they may. */
+  /** Whether Nodes may be read; default true. */
   nodes?: boolean;
-  /** Whether ServiceMonitors are known to the API server; they are not. */
+  /** Whether the API server supports ServiceMonitors; default false. */
   serviceMonitors?: boolean;
-  /** The same of routes of the Gateway API. */
+  /** Whether it supports HTTPRoutes; default false. */
   httpRoutes?: boolean;
   log?: Log;
-  /** Of another user than the administrator. */
+  /** Kubeconfig of another user than the administrator. */
   kubeconfig?: string;
 };
 
@@ -28,9 +28,9 @@ const ours = 'app.kubernetes.io/managed-by=mediarooms-operator';
 
 export class ClusterOperator {
   readonly controller: ClusterController;
-  /** Every call to the API server but watches. */
+  /** Every request to the API server except watches. */
   readonly calls: CallObservation[];
-  /** The addresses of nodes that are called, and whether these calls are signed. */
+  /** Addresses of polled nodes, and whether requests to them are signed. */
   readonly called: ReadonlyMap<string, boolean>;
   readonly #end: () => Promise<void>;
   #ending: Promise<void> | undefined;
@@ -46,7 +46,7 @@ export class ClusterOperator {
     this.#end = end;
   }
 
-  /** Works when it returns; ends before the API server does. */
+  /** Running when it returns; ends before the API server. */
   static async start(server: ApiServer, options: ClusterOperatorOptions = {}): Promise<ClusterOperator> {
     const log = options.log ?? (process.env.OPERATOR_LOG ? createLog({ level: 'debug', structured: false }) : silentLog());
     const calls: CallObservation[] = [];
@@ -115,7 +115,7 @@ export class ClusterOperator {
     return operator;
   }
 
-  /** As if its process were gone. Idempotent. */
+  /** Stops like a killed process. Idempotent. */
   stop(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;

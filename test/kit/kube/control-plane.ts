@@ -1,4 +1,4 @@
-// Level 2 of the kit: an API server with the controllers of Kubernetes, which collect garbage, keep budgets and watch over hosts.
+// Level 2 of the kit: an API server with the Kubernetes controllers for garbage collection, budgets and Kubernetes nodes.
 
 import { join } from 'node:path';
 import { ApiServer, type ApiServerOptions } from './api-server.ts';
@@ -6,21 +6,21 @@ import { kubernetesPrograms } from './binaries.ts';
 import type { Scope } from './scope.ts';
 
 export type ControlPlaneOptions = Omit<ApiServerOptions, 'serviceAccountAdmission'> & {
-  /** How long a host may be silent before it is not ready, in milliseconds; 10,000. */
+  /** Grace period before a Kubernetes node is NotReady, in milliseconds; 10,000. */
   nodeGraceMs?: number;
-  /** As kube-controller-manager takes them. */
+  /** Controllers in the format of kube-controller-manager. */
   controllers?: readonly string[];
 };
 
 /**
- * All but those that would write the addresses of pods into EndpointSlices: the API refuses addresses of loopback there, and each refusal
- * would be an event of the Service. The pod runner stands for kube-proxy.
+ * All controllers except those that write pod addresses into EndpointSlices: the API rejects loopback addresses there, and each rejection
+ * would create an Event of the Service. The pod runner replaces kube-proxy.
  */
 const usualControllers = ['*', '-endpointslice-controller', '-endpointslice-mirroring-controller', '-endpoints-controller'];
 
 /**
- * An API server and kube-controller-manager: garbage collection, PodDisruptionBudgets, namespaces that end, ServiceAccounts, volumes that
- * are bound, hosts that are lost. Pods stay Pending until a PodRunner runs them. Ready in about 6 s, 350 MB: share one among a file's tests.
+ * An API server and kube-controller-manager: garbage collection, PodDisruptionBudgets, deletion of namespaces, ServiceAccounts, volume
+ * binding, and lost Kubernetes nodes. Pods stay Pending until a PodRunner runs them. Ready in about 6 s, 350 MB: share one per file.
  */
 export async function startControlPlane(scope: Scope, options: ControlPlaneOptions = {}): Promise<ApiServer> {
   const { nodeGraceMs = 10_000, controllers = usualControllers, ...rest } = options;
@@ -33,9 +33,9 @@ export async function startControlPlane(scope: Scope, options: ControlPlaneOptio
     `--root-ca-file=${server.authority}`,
     '--use-service-account-credentials=false',
     '--leader-elect=false',
-    // It serves nothing, so any number of them can run on one machine.
+    // It serves no port, so several can run on one machine.
     '--secure-port=0',
-    // It makes this folder, and its default is the machine's.
+    // It creates this folder, whose default is outside of the folder of the test.
     `--flex-volume-plugin-dir=${join(server.dir, 'volume-plugins')}`,
     '--node-monitor-period=1s',
     `--node-monitor-grace-period=${nodeGraceMs}ms`,

@@ -12,7 +12,7 @@ export type Helm = (args: readonly string[], input?: string) => Promise<HelmResu
 
 const deadline = 240_000;
 
-/** Of an API server, as its administrator; without one for what asks none. `input`: what `-f -` reads. */
+/** As administrator of an API server; without one for commands that need none. `input`: standard input for `-f -`. */
 export function helmOf(server?: ApiServer): Helm {
   const home = server ? join(server.dir, 'helm') : '/nonexistent';
   const env = { PATH: '/usr/bin:/bin', HOME: home, ...(server ? { KUBECONFIG: server.kubeconfig } : {}) };
@@ -26,18 +26,18 @@ export function helmOf(server?: ApiServer): Helm {
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     const [code] = (await once(child, 'close')) as [number | null];
-    // It tells of every symbolic link of the chart.
+    // Removes its messages about every symbolic link of the chart.
     return { code: code ?? 1, stdout, stderr: stderr.replace(/^level=INFO .*\n/gm, '') };
   };
 }
 
 /**
- * Helm 4.3 looks at several states of a definition at once, and may take an earlier one for the last: it gives up, before it has made
- * anything else, on a definition that works.
+ * Helm 4.3 evaluates several states of a CRD concurrently, and may treat an earlier state as the last one: it fails before it has created
+ * other objects, although the CRD works.
  */
 const overtaken = /^Error: INSTALLATION FAILED: resource CustomResourceDefinition\S* not ready\. status: InProgress,/m;
 
-/** What it printed. @throws with its words */
+/** @returns its output. @throws with its output if it fails */
 export async function mustRun(helm: Helm, args: readonly string[], input?: string): Promise<string> {
   let { code, stdout, stderr } = await helm(args, input);
   if (code !== 0 && overtaken.test(stderr)) ({ code, stdout, stderr } = await helm(args, input));

@@ -1,4 +1,4 @@
-// Requests of the kit to the API server and to etcd: JSON over a kept connection, and watches. The operator has a client of its own, which is tested.
+// HTTP client of the kit for the API server and etcd: JSON over kept-alive connections, and watches. Independent of the tested client.
 import { once } from 'node:events';
 import { request as requestHttp } from 'node:http';
 import { Agent, request as requestHttps } from 'node:https';
@@ -15,11 +15,11 @@ export type CallOptions = {
 
 const deadline = 20_000;
 
-/** One server and who asks it. */
+/** A client of one server with one user. */
 export class JsonClient {
   readonly #server: URL;
   readonly #token: string | undefined;
-  // The server is this test's own, on loopback; its certificate is not there yet while it starts.
+  // The server belongs to this test, on loopback; its certificate does not exist yet while it starts.
   readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
 
   constructor(server: string, token?: string) {
@@ -27,7 +27,7 @@ export class JsonClient {
     this.#token = token;
   }
 
-  /** @throws where there is no answer; a refusal is an answer */
+  /** @throws if no response arrives; an error status is a response */
   async call(path: string, options: CallOptions = {}): Promise<HttpAnswer> {
     const stream = await this.#open(path, { ...options, signal: options.signal ?? AbortSignal.timeout(deadline) });
     let text = '';
@@ -35,7 +35,7 @@ export class JsonClient {
     return { status: stream.statusCode ?? 0, body: parsed(text) };
   }
 
-  /** Calls with each object of a stream of JSON lines until it ends, and returns the status of the answer. */
+  /** Calls onLine with each object of a stream of JSON lines until it ends. @returns the status of the response */
   async lines(path: string, signal: AbortSignal, onLine: (value: unknown) => void): Promise<number> {
     const stream = await this.#open(path, { signal });
     const status = stream.statusCode ?? 0;
@@ -66,7 +66,7 @@ export class JsonClient {
       const [response] = await answered;
       return response;
     } catch (error) {
-      // The server may have ended a kept connection just then, which an API server does after a minute and a half without a request.
+      // The server may have closed a kept-alive connection just then; an API server does so after 90 s without a request.
       const ended = request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
       if (!ended || method !== 'GET') throw error;
       return this.#open(path, options);

@@ -1,4 +1,4 @@
-// A copy of all objects of one kind that follows the API server, for the parts of Kubernetes that the kit plays.
+// Informer: caches all objects of one kind, for the Kubernetes components that the kit simulates.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonClient } from './https-json.ts';
 import type { ApiObject } from './pods/pod-spec.ts';
@@ -17,7 +17,7 @@ export class Informer<T extends ApiObject> {
   readonly #filled = Promise.withResolvers<void>();
   #run: Promise<void> | undefined;
 
-  /** @param path of the list in the API; `changed` is called for every object that came, changed or went */
+  /** @param path of the list in the API; `changed` is called for every added, changed or deleted object */
   constructor(client: JsonClient, path: string, changed: (now: T | undefined, before: T | undefined) => void) {
     this.#client = client;
     this.#path = path;
@@ -32,7 +32,7 @@ export class Informer<T extends ApiObject> {
     return this.#objects.get(`${namespace ?? ''}/${name}`);
   }
 
-  /** Resolves when everything that is there now is known. */
+  /** Resolves when all existing objects are cached. */
   start(): Promise<void> {
     this.#run ??= this.#follow();
     return this.#filled.promise;
@@ -66,7 +66,7 @@ export class Informer<T extends ApiObject> {
     return page.metadata.resourceVersion;
   }
 
-  /** @returns the version to go on from. @throws where a new list is needed */
+  /** @returns the version to resume from. @throws if a new list is needed */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
     let version = from;
     const status = await this.#client.lines(`${this.#path}?watch=true&allowWatchBookmarks=true&resourceVersion=${from}`, signal, (line) => {

@@ -1,16 +1,16 @@
-// A kubeconfig file: who asks which API server.
+// Kubeconfig files: user and API server.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export type KubeconfigOptions = {
   /** `https://127.0.0.1:<port>` */
   server: string;
-  /** PEM file that vouches for it. */
+  /** PEM file of its CA. */
   authority: string;
   token: string;
   namespace?: string;
 };
 
-/** Writes the file, as JSON, which is YAML too. */
+/** Writes the file as JSON, which is valid YAML. */
 export function writeKubeconfig(path: string, { server, authority, token, namespace = 'default' }: KubeconfigOptions): void {
   const name = 'test';
   const config = {

@@ -7,19 +7,19 @@ const defaultTimeout = 90_000;
 
 export type KubectlResult = { code: number; stdout: string; stderr: string };
 export type KubectlOptions = {
-  /** What it reads from standard input (`-f -`). */
+  /** Standard input (`-f -`). */
   input?: string;
-  /** Path of another kubeconfig, e.g. of another user. */
+  /** Path of another kubeconfig, for example of another user. */
   kubeconfig?: string;
-  /** Milliseconds until it is killed; 90 s, so that `--timeout=60s` has its say. */
+  /** Timeout in milliseconds until it is killed; 90 s, longer than `--timeout=60s`. */
   timeoutMs?: number;
 };
 export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Promise<KubectlResult>;
 
 /**
  * @param program path of kubectl
- * @param kubeconfig of who asks, unless a call says otherwise
- * @param cache folder of what it knows of the API server
+ * @param kubeconfig default kubeconfig
+ * @param cache folder of its discovery cache
  */
 export function kubectlOf(program: string, kubeconfig: string, cache: string): Kubectl {
   const run = async (args: readonly string[], options: KubectlOptions): Promise<KubectlResult> => {
@@ -38,9 +38,9 @@ export function kubectlOf(program: string, kubeconfig: string, cache: string): K
   return async (args, options = {}) => {
     const look = async () => {
       const result = await run(args, options);
-      // `kubectl wait` of a definition that is so young that it has no conditions yet.
+      // `kubectl wait` of a CRD that is too new to have conditions.
       return !result.stderr.includes('.status.conditions accessor error') && result;
     };
-    return await eventually('the definition has conditions', look, { within: 2 * (options.timeoutMs ?? defaultTimeout) });
+    return await eventually('the CRD has conditions', look, { within: 2 * (options.timeoutMs ?? defaultTimeout) });
   };
 }

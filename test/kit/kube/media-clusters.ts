@@ -1,4 +1,4 @@
-// MediaClusters in tests: made, waited for, and looked into from the side of their clients.
+// MediaClusters in tests: creates them, waits for them, and inspects them as a client.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
 import type { KubeObject } from '../../../operator/kube/objects.ts';
 import type { MediaCluster } from '../../../operator/objects.ts';
@@ -34,12 +34,12 @@ export class MediaClusterUser {
     this.name = name;
   }
 
-  /** The MediaCluster `c` that was made in that namespace. */
+  /** The MediaCluster `c` of that namespace. */
   static of(server: ApiServer, namespace: string): MediaClusterUser {
     return new MediaClusterUser(server, namespace, 'c');
   }
 
-  /** A MediaCluster `c` in a namespace of its own. */
+  /** Creates a MediaCluster `c` in a new namespace. */
   static async make(server: ApiServer, namespace: string, spec: Record<string, unknown>): Promise<MediaClusterUser> {
     const user = MediaClusterUser.of(server, namespace);
     await user.send({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
@@ -48,7 +48,7 @@ export class MediaClusterUser {
     return user;
   }
 
-  /** As `kubectl apply` of the MediaCluster with this spec. */
+  /** `kubectl apply` of the MediaCluster with this spec. */
   async apply(spec: Record<string, unknown>): Promise<void> {
     const { namespace, name } = this;
     await this.send({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { namespace, name }, spec });
@@ -65,10 +65,10 @@ export class MediaClusterUser {
     return stdout;
   }
 
-  /** @throws where there is none */
+  /** @throws if it does not exist */
   async get<T>(kind: Kind, name: string): Promise<T> {
     const found = await readObject(this.#server, kind, name, this.namespace);
-    if (found === undefined) throw new Error(`there is no ${name} among the ${kind}`);
+    if (found === undefined) throw new Error(`${kind} has no ${name}`);
     return found as T;
   }
 
@@ -104,7 +104,7 @@ export class MediaClusterUser {
     return (await this.livingPods()).filter(isReady);
   }
 
-  /** Until it holds. @throws with what the cluster's status was last */
+  /** Polls until the condition holds. @throws with the last status of the cluster */
   async until(what: string, holds: () => Promise<boolean>, withinMs = timeoutMs): Promise<void> {
     const picture = async () => {
       const { status } = await this.cluster();
@@ -113,17 +113,17 @@ export class MediaClusterUser {
     await eventually(picture, holds, { within: withinMs, every: pollInterval });
   }
 
-  /** Until exactly these pods live, all of them ready, and nothing is under way. */
+  /** Waits until exactly these pods run, all of them ready, and no change is in progress. */
   async settled(...names: string[]): Promise<ClusterPod[]> {
-    await this.until(`only ${names.join(', ')} live and are ready`, async () => {
+    await this.until(`only ${names.join(', ')} run and are ready`, async () => {
       const living = await this.livingPods();
       return living.map(({ metadata }) => metadata.name).join() === names.join() && living.every(isReady);
     });
-    await this.until('nothing is under way', () => this.rests());
+    await this.until('no change is in progress', () => this.rests());
     return this.livingPods();
   }
 
-  /** Whether nothing is under way for the spec as it is now: what was told of an earlier one says nothing. */
+  /** Whether no change is in progress for the current spec; conditions of an earlier generation do not count. */
   async rests(): Promise<boolean> {
     const { metadata, status } = await this.cluster();
     const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
@@ -135,12 +135,12 @@ export class MediaClusterUser {
     return Buffer.from(data[key] ?? '', 'base64').toString();
   }
 
-  /** The REST API of the node in a pod. */
+  /** REST client of the node in a pod. */
   async api(pod: ClusterPod): Promise<ApiClient> {
     return apiClient(`http://${pod.status.podIP}:8080`, await this.token());
   }
 
-  /** `ws://` address of a socket in a pod. */
+  /** `ws://` address of a websocket in a pod. */
   socket(pod: ClusterPod, path = '/socket/peer/websocket'): string {
     return `ws://${pod.status.podIP}:8080${path}`;
   }
@@ -160,7 +160,7 @@ export class LiveRoom {
     this.socket = socket;
   }
 
-  /** Made by trying until the cluster puts one there: rooms go to the emptiest node. */
+  /** Retries until the cluster places the room there: rooms are placed on the least loaded node. */
   static async open(user: MediaClusterUser, pod: ClusterPod, id: string): Promise<LiveRoom> {
     const api = await user.api(pod);
     for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -174,17 +174,17 @@ export class LiveRoom {
         return new LiveRoom(user, pod, roomId, socket);
       }
     }
-    throw new Error(`no room came to ${pod.metadata.name}`);
+    throw new Error(`No room was placed on ${pod.metadata.name}`);
   }
 
-  /** Whether the peer is still connected to it. */
+  /** Whether the peer is still connected. */
   async lives(): Promise<boolean> {
     if (this.socket.webSocket.readyState !== WebSocket.OPEN) return false;
     const { status, body } = await (await this.#user.api(this.#pod)).get(`/room/${this.id}`);
     return status === 200 && body.data.peers.some((peer: { status: string }) => peer.status === 'connected');
   }
 
-  /** The peer goes, the room stays as long as its node lets it. */
+  /** Disconnects the peer; the room lives until its node ends it. */
   async leave(): Promise<void> {
     await this.socket.request('leave');
     this.socket.webSocket.terminate();
@@ -203,7 +203,7 @@ export function basePort({ spec }: ClusterPod): number {
   return Number(spec.containers[0]?.env.find(({ name }) => name === 'SVC_WEBRTC_BASE_PORT')?.value);
 }
 
-/** The definitions of our kinds, in force. */
+/** Applies our CRDs and waits until they are effective. */
 export async function applyDefinitions(server: ApiServer): Promise<void> {
   const { code, stderr } = await server.kubectl(['apply', '--server-side', '-f', 'crds/room.yaml', '-f', 'crds/mediacluster.yaml']);
   if (code !== 0) throw new Error(stderr);

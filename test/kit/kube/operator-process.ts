@@ -1,4 +1,4 @@
-// The operator as a process of its own, as its pod runs it: for whole scenarios, signals and kill -9.
+// The operator as a separate process, as in its pod: for whole scenarios, signals and kill -9.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,16 +13,16 @@ const startTimeoutMs = 60_000;
 let count = 0;
 
 export type OperatorOptions = {
-  /** As which account; the administrator's where left out. */
+  /** Kubeconfig of an account; the administrator if omitted. */
   kubeconfig?: string;
   env?: Record<string, string>;
   args?: readonly string[];
-  /** Another file than operator/main.ts: a bundle. */
+  /** Another file than operator/main.ts, such as a bundle. */
   program?: string;
 };
 
 export class OperatorProcess {
-  /** Its name in the Lease and in events. */
+  /** Its name in the Lease and in Events. */
   readonly identity: string;
   readonly #child: Child;
 
@@ -43,25 +43,25 @@ export class OperatorProcess {
     return this.#child.ended;
   }
 
-  /** Everything it said so far. */
+  /** Its output so far. */
   get output(): string {
     return existsSync(this.#child.log) ? readFileSync(this.#child.log, 'utf8') : '';
   }
 
   /** `http://127.0.0.1:<port>` of /metrics, /healthz and /readyz. */
   get url(): string | undefined {
-    const port = /"port":(\d+),"msg":"metrics and health listen"/.exec(this.output)?.[1];
+    const port = /"port":(\d+),"msg":"metrics and health server listening"/.exec(this.output)?.[1];
     return port === undefined ? undefined : `http://127.0.0.1:${port}`;
   }
 
-  /** The value of a metric, summed over its series whose labels hold `having`. */
+  /** The value of a metric, summed over its series whose labels contain `having`. */
   async metric(name: string, having = ''): Promise<number> {
     const text = await (await fetch(`${this.url}/metrics`, { signal: AbortSignal.timeout(30_000) })).text();
     const lines = text.split('\n').filter((line) => new RegExp(`^${name}[{ ]`).test(line) && line.includes(having));
     return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   }
 
-  /** When its output holds that. @throws with the output when it does not in time */
+  /** Waits until its output matches. @throws with the output after the timeout */
   async says(what: RegExp, withinMs = startTimeoutMs): Promise<void> {
     const look = () => {
       const ended = this.#child.end !== undefined;
@@ -69,10 +69,10 @@ export class OperatorProcess {
       if (ended) throw new Error(`the operator ended:\n${this.#child.tail()}`);
       return false;
     };
-    await eventually(() => `the operator says ${what}\n${this.#child.tail()}`, look, { within: withinMs, every: 20 });
+    await eventually(() => `the operator logs ${what}\n${this.#child.tail()}`, look, { within: withinMs, every: 20 });
   }
 
-  /** SIGTERM unless said otherwise; SIGKILL after 60 s. */
+  /** SIGTERM by default; SIGKILL after 60 s. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<ChildEnd> {
     return this.#child.stop(signal, 60_000);
   }
@@ -82,7 +82,7 @@ export class OperatorProcess {
   }
 }
 
-/** Runs at once; it watches the namespace `default` where nothing else is said. Killed with the scope. */
+/** Running when it returns; watches the namespace `default` by default. Killed with the scope. */
 export function startOperator(scope: Scope, server: ApiServer, options: OperatorOptions = {}): OperatorProcess {
   count += 1;
   const env = environment(server, options);
@@ -99,7 +99,7 @@ export function startOperator(scope: Scope, server: ApiServer, options: Operator
   return operator;
 }
 
-/** One that ends by itself; with what it said on its two ways out. */
+/** Runs an operator that ends on its own. @returns its stdout and stderr */
 export async function runOperator(
   server: ApiServer,
   options: OperatorOptions,
@@ -116,7 +116,7 @@ export async function runOperator(
     new Promise<number | null>((resolve) => child.once('exit', resolve)),
   ]);
   clearTimeout(timer);
-  server.printed.printed('an operator that ended by itself', stdout + stderr);
+  server.printed.printed('an operator that ended on its own', stdout + stderr);
   return { code, stdout, stderr };
 }
 

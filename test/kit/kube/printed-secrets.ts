@@ -1,27 +1,27 @@
-// What operators and pods of a test printed, searched at its end for the secrets that its API server knows, and for answers that are not as documented.
+// Scans the output of operators and pods of a test for secrets of its API server, and for responses that violate the documentation.
 import { SecretLeakScanner } from '../../../tools/test-runner/secret-leak-scan.mjs';
 import { assertNoneMarked } from '../answers/answer-check.ts';
 import { noteSecrets } from '../secret-search.ts';
 
 export type StoredSecret = { metadata: { name: string }; data?: Record<string, string> };
 
-/** Shorter ones are words, and stand in output by right. */
+/** Shorter values are ordinary words, which may appear in output. */
 const minLength = 16;
-/** Tokens of peers are known by their looks, and there may be thousands. */
+/** Tokens of peers are detected by their format, because there may be thousands. */
 const tokenOfPeer = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/;
 
 export class PrintedSecrets {
   readonly #values = new Map<string, string>();
   readonly #texts: { who: string; text: string }[] = [];
 
-  /** `kind`: in words, e.g. `the token of the administrator`. */
+  /** `kind`: a description, for example `the token of the administrator`. */
   secret(kind: string, value: string): void {
     if (value.length < minLength || tokenOfPeer.test(value) || this.#values.has(value)) return;
     this.#values.set(value, kind);
     noteSecrets([{ kind, value }]);
   }
 
-  /** All values of a Secret but addresses, which are no secrets. */
+  /** All values of a Secret except addresses, which are not secret. */
   stored({ metadata: { name }, data = {} }: StoredSecret): void {
     for (const [key, base64] of Object.entries(data)) {
       const value = Buffer.from(base64, 'base64').toString();
@@ -33,7 +33,7 @@ export class PrintedSecrets {
     if (text !== '') this.#texts.push({ who, text });
   }
 
-  /** @throws a sentence for every kind of secret that somebody printed; it shows none of them */
+  /** @throws a message for every kind of printed secret, without the secret */
   check(): void {
     const secrets = [...this.#values].map(([value, kind]) => ({ kind, value }));
     const texts = this.#texts.splice(0);
@@ -43,6 +43,6 @@ export class PrintedSecrets {
       search.look(text);
       return search.found().map((sentence) => `${who}: ${sentence}`);
     });
-    if (found.length > 0) throw new Error(`There are secrets in what was printed:\n${found.join('\n')}`);
+    if (found.length > 0) throw new Error(`The output contains secrets:\n${found.join('\n')}`);
   }
 }

@@ -1,4 +1,4 @@
-// Objects as the API server has them, over a kept connection: a kubectl for each look would take more of the machine than what is looked at.
+// Reads objects of the API server over a kept-alive connection, because one kubectl process per poll would cost too much CPU.
 
 import { collectionPath, objectPath, type Query, queryText } from '../../../operator/kube/http/paths.ts';
 import { type KubeObject, resources } from '../../../operator/kube/objects.ts';
@@ -7,7 +7,7 @@ import type { ApiServer } from './api-server.ts';
 
 export type Kind = keyof typeof resources;
 
-/** @returns undefined where there is none. @throws with what the API server says where it refuses */
+/** @returns undefined if it does not exist. @throws with the message of a rejection */
 export async function readObject(server: ApiServer, kind: Kind, name: string, namespace?: string): Promise<KubeObject | undefined> {
   const path = objectPath(resources[kind], { namespace, name });
   const { status, body } = await server.client.call(path);
@@ -15,7 +15,7 @@ export async function readObject(server: ApiServer, kind: Kind, name: string, na
   return answered(path, status, body) as KubeObject;
 }
 
-/** Those of one namespace. @throws with what the API server says where it refuses */
+/** Objects of one namespace. @throws with the message of a rejection */
 export async function readObjects(server: ApiServer, kind: Kind, namespace: string, query: Query = {}): Promise<KubeObject[]> {
   const path = `${collectionPath(resources[kind], namespace)}${queryText(query)}`;
   const { status, body } = await server.client.call(path);
@@ -24,11 +24,11 @@ export async function readObjects(server: ApiServer, kind: Kind, namespace: stri
 
 type Told = KubeObject & { reason: string; regarding: { name: string } };
 
-/** When an Event of the namespace `default` tells of the object, for that reason: Events come after the status that they are about. */
+/** Waits for an Event of the object with that reason in the namespace `default`; Events are written after the status. */
 export async function waitForEvent(server: ApiServer, name: string, reason: string): Promise<void> {
   let told: string[] = [];
   await eventually(
-    () => `an Event ${reason} of ${name}, there are ${told}`,
+    () => `an Event ${reason} of ${name}, found ${told}`,
     async () => {
       const events = (await readObjects(server, 'events', 'default')) as Told[];
       told = events.filter(({ regarding }) => regarding.name === name).map((event) => event.reason);

@@ -1,4 +1,4 @@
-// The Room controller in the process of a test: a real API server, real media nodes, and a MediaCluster whose pods the test itself names.
+// Room fixture: the Room controller in the process of a test, with a real API server, real media nodes, and pods defined by the test.
 import { KubeClient } from '../../../operator/kube/client.ts';
 import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
 import { resources, type Stored } from '../../../operator/kube/objects.ts';
@@ -15,15 +15,13 @@ import { apiToken } from '../processes/start-node.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import type { Scope } from './scope.ts';
 
-/** How long anything is waited for, in milliseconds. */
-
 export type RoomOperatorOptions = { now?: () => number; pollMs?: number; workers?: number };
 // biome-ignore lint/suspicious/noExplicitAny: what an object holds is what tests assert.
 export type KubeJson = any;
 
 export type RoomOperator = {
   controller: RoomController;
-  /** Every call to the API server but watches, since the start. */
+  /** Every request to the API server except watches, since the start. */
   calls: CallObservation[];
   /** Idempotent. */
   stop: () => Promise<void>;
@@ -31,9 +29,9 @@ export type RoomOperator = {
 
 export class RoomFixture {
   readonly server: ApiServer;
-  /** What the pods of each MediaCluster would be, by `<namespace>/<name>`; a test changes them, and tells with `podsChanged`. */
+  /** Pods of each MediaCluster, by `<namespace>/<name>`; a test changes them and calls `podsChanged`. */
   readonly pods = new Map<string, ClusterNode[]>();
-  /** How clients reach any node, where there is one address for all. */
+  /** Public URL of any node, if all nodes share one. */
   api: string | undefined;
   token: string | undefined = apiToken;
   readonly #scope: Scope;
@@ -52,7 +50,7 @@ export class RoomFixture {
     return stage;
   }
 
-  /** A MediaCluster with these nodes, ready. */
+  /** Adds a MediaCluster with these nodes, all ready. */
   async addCluster(name: string, nodes: readonly { url: string }[], spec: object = {}, namespace = 'default'): Promise<void> {
     this.setPods(`${namespace}/${name}`, nodes);
     await this.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec });
@@ -72,7 +70,7 @@ export class RoomFixture {
     this.podsChanged(cluster);
   }
 
-  /** The pod is gone, as after its deletion. */
+  /** Removes the pod, as after its deletion. */
   removePod(cluster: string, pod: string): void {
     this.pods.set(
       cluster,
@@ -86,7 +84,7 @@ export class RoomFixture {
     for (const { controller } of this.#operators) controller.nodesChanged(namespace, name);
   }
 
-  /** Works when it returns. */
+  /** Running when it returns. */
   async startOperator(options: RoomOperatorOptions = {}): Promise<RoomOperator> {
     const log = process.env.OPERATOR_LOG ? createLog({ level: 'debug', structured: false }) : silentLog();
     const calls: CallObservation[] = [];
@@ -163,29 +161,29 @@ export class RoomFixture {
     return this.object(`/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/rooms/${name}`);
   }
 
-  /** undefined where it is gone. */
+  /** undefined if it does not exist. */
   async object(path: string): Promise<KubeJson> {
     let last: { status: number; body: unknown } | undefined;
     const look = async () => {
       const { status, body } = await this.server.client.call(path);
       last = { status, body };
-      // An API server that is busy or just starting says so.
+      // A busy or starting API server returns these.
       return status !== 429 && status < 500 && last;
     };
-    const { status, body } = await eventually(() => `${path} is answered: ${JSON.stringify(last)}`, look, { every: 100 });
+    const { status, body } = await eventually(() => `${path} has a response: ${JSON.stringify(last)}`, look, { every: 100 });
     if (status === 200) return body;
     if (status === 404) return undefined;
     throw new Error(`${path}: ${status} ${JSON.stringify(body)}`);
   }
 
-  /** When the Room is as wanted. @throws with what it is when it is not in time */
+  /** Waits until the Room matches. @throws with its last state after the timeout */
   async waitFor(name: string, wanted: (room: KubeJson) => boolean, namespace = 'default'): Promise<KubeJson> {
     let room: KubeJson;
     const look = async () => {
       room = await this.room(name, namespace);
       return wanted(room);
     };
-    await eventually(() => `Room ${name} is as wanted: ${JSON.stringify(room?.status ?? room, null, 1)}`, look, { every: 20 });
+    await eventually(() => `Room ${name} matches: ${JSON.stringify(room?.status ?? room, null, 1)}`, look, { every: 20 });
     return room;
   }
 
@@ -193,7 +191,7 @@ export class RoomFixture {
     return this.waitFor(name, (room) => room?.status?.phase === 'Ready' && isSettled(room), namespace);
   }
 
-  /** What is in a Secret, in plain text. */
+  /** Data of a Secret as text. */
   async secret(name: string, namespace = 'default'): Promise<Record<string, string> | undefined> {
     const secret = await this.object(`/api/v1/namespaces/${namespace}/secrets/${name}`);
     if (!secret) return undefined;
@@ -209,7 +207,7 @@ export class RoomFixture {
         const found = name === undefined ? all : all.filter(({ metadata }) => metadata.name === name);
         const [only] = found;
         if (only && found.length === 1) return { cluster: only };
-        return { reason: only ? 'ClusterNotNamed' : 'ClusterNotFound', message: `There are ${found.length} such MediaClusters.` };
+        return { reason: only ? 'ClusterNotNamed' : 'ClusterNotFound', message: `Found ${found.length} such MediaClusters.` };
       },
       nodes: (namespace, cluster) => this.pods.get(`${namespace}/${cluster}`) ?? [],
       token: () => this.token,
@@ -222,7 +220,7 @@ export function room(name: string, spec: object = {}, namespace = 'default') {
   return { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name, namespace }, spec };
 }
 
-/** Whether its status is about its spec as it is. */
+/** Whether its status belongs to its current spec. */
 export function isSettled({ metadata, status }: KubeJson): boolean {
   return status?.observedGeneration === metadata.generation;
 }

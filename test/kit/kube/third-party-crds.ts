@@ -1,4 +1,4 @@
-// Kinds of others that the chart and the operator make objects of, as small as their fields that are used: a wrong name is refused.
+// Third-party CRDs used by chart and operator, reduced to the used fields, so that a wrong field name is rejected.
 
 type Schema = Record<string, unknown>;
 const text: Schema = { type: 'string' };
@@ -16,7 +16,7 @@ function definition(group: string, version: string, kind: string, spec: Schema):
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    // Some groups are for kinds that Kubernetes approved, which these are.
+    // Some groups are reserved for approved kinds, which these are.
     metadata: { name: `${plural}.${group}`, annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/enhancements' } },
     spec: {
       group,

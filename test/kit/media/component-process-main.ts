@@ -1,4 +1,4 @@
-// An av process of tests: it does as it is told, good and bad.
+// Component process for tests: executes commands, including failures.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { connectToParent } from '../../../node/components/process/child-ipc.ts';
@@ -7,13 +7,13 @@ import { markTrack } from '../../../node/components/process/track-marks.ts';
 const commandSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('echo'), text: z.string() }),
   z.strictObject({ type: z.literal('hang') }),
-  /** Works on this track from here. */
+  /** Marks the track as in progress. */
   z.strictObject({ type: z.literal('mark'), track: z.number() }),
-  /** Has worked on this track. */
+  /** Marks the track, and ends the mark. */
   z.strictObject({ type: z.literal('work'), track: z.number() }),
   z.strictObject({ type: z.literal('abort') }),
   z.strictObject({ type: z.literal('read'), path: z.string() }),
-  /** Takes memory without a word in between. */
+  /** Allocates memory without sending reports. */
   z.strictObject({ type: z.literal('swell') }),
   z.strictObject({ type: z.literal('throw') }),
   z.strictObject({ type: z.literal('nonsense') }),
@@ -25,7 +25,7 @@ export type AvChildCommand = z.infer<typeof commandSchema>;
 const held: Buffer[] = [];
 const { send } = connectToParent<typeof commandSchema, { text: string }>(commandSchema, (command) => {
   if (command.type === 'echo') send({ text: command.text });
-  else if (command.type === 'throw') throw new Error('as it was told');
+  else if (command.type === 'throw') throw new Error('a requested error');
   else if (command.type === 'nonsense') process.send?.({ what: 1 });
   else if (command.type === 'allocate') held.push(Buffer.alloc(command.bytes, 1));
   else if (command.type === 'abort') process.abort();
@@ -41,7 +41,7 @@ const { send } = connectToParent<typeof commandSchema, { text: string }>(command
   else for (;;);
 });
 
-/** What comes of it, or the code of what is in the way. */
+/** The result, or the error code. */
 function attempt(read: () => string): string {
   try {
     return read();

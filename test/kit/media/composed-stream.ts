@@ -1,4 +1,4 @@
-// A process that composes a room, without its component; and what its stream shows, as ffmpeg (not ours) sees it.
+// Composer process without its component, and the content of its stream according to ffmpeg.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -24,12 +24,12 @@ const limits = { timeout: 60_000, maxBuffer: 1024 * 1024 * 1024 } as const;
 
 type Start = Extract<ComposerCommand, { type: 'start' }>;
 export type PartReport = Extract<ComposerReport, { type: 'part' }>;
-/** A track as it is composed; `name` of its source. */
+/** A composed track; `name` is that of its source. */
 export type ComposedTrack = { id: string; encoding: ComposedEncoding; source: string; name?: string };
 
 const module = join(import.meta.dirname, '../../../node/components/hls/composer', `composer-main${extname(import.meta.filename)}`);
 
-/** A composer of 640x360 at 24 pictures per second, unless the test says otherwise. Ended by the test, or by close(). */
+/** A composer of 640x360 at 24 frames per second by default. Closed by the test or by close(). */
 export async function startComposer(t: TestContext, options: Partial<Start> = {}, room?: RoomMedia) {
   const folder = options.folder ?? (await makeResources(t));
   const reports: ComposerReport[] = [];
@@ -58,7 +58,7 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
     holds: (report: Extract<ComposerReport, { type: Type }>) => boolean,
   ) => {
     const { promise, resolve, reject } = Promise.withResolvers<Extract<ComposerReport, { type: Type }>>();
-    const timer = setTimeout(() => reject(new Error(`No ${type} came: ${JSON.stringify(reports.slice(-3))}`)), 60_000);
+    const timer = setTimeout(() => reject(new Error(`No report ${type} arrived: ${JSON.stringify(reports.slice(-3))}`)), 60_000);
     const check = () => {
       const found = reports.find(
         (report): report is Extract<ComposerReport, { type: Type }> => report.type === type && holds(report as never),
@@ -95,7 +95,7 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
   const output = room?.openOutput();
   if (output) process.send({ type: 'connect', ...(await output.connect({ ip: '127.0.0.1', port })) });
   let entries = 0;
-  /** Announces RTP that comes from elsewhere. */
+  /** Announces RTP of an external source. */
   const announce = async (track: Omit<Extract<ComposerCommand, { type: 'add' }>, 'type' | 'entry'>) => {
     entries += 1;
     const entry = entries;
@@ -111,7 +111,7 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
     exits,
     heard,
     announce,
-    pid: () => process.pid ?? assert.fail('there is no process'),
+    pid: () => process.pid ?? assert.fail('no process runs'),
     parts: () => reports.filter((report) => report.type === 'part'),
     /** Composes a track of the room. @returns its number */
     add: async ({ id, encoding, source, name }: ComposedTrack) => {
@@ -125,12 +125,12 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
       if (trackId !== undefined) output?.unsubscribe(trackId);
       process.send({ type: 'remove', entry });
     },
-    /** Resolves when so many more whole parts are in the files. */
+    /** Resolves after `parts` more complete parts. */
     after: async (parts: number) => {
       const wanted = reports.filter(({ type }) => type === 'part').length + parts;
       await heard('part', () => reports.filter(({ type }) => type === 'part').length >= wanted);
     },
-    /** Ends it in order. @returns the whole stream as one file */
+    /** Closes the composer. @returns the whole stream as one file */
     close: async () => {
       process.send({ type: 'close' });
       await heard('closed', () => true);
@@ -140,7 +140,7 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
   };
 }
 
-/** One file of the init segment and all segments. */
+/** Concatenates init segment and all segments. */
 export async function wholeStream(folder: string, init = 'init-0.mp4'): Promise<string> {
   const numbers = (await readdir(folder)).flatMap((name) => /^segment-(\d+)\.m4s$/.exec(name)?.[1] ?? []).map(Number);
   const files = [init, ...numbers.sort((a, b) => a - b).map((number) => segmentName(number))];
@@ -149,7 +149,7 @@ export async function wholeStream(folder: string, init = 'init-0.mp4'): Promise<
   return path;
 }
 
-/** What ffprobe says of each of the two tracks. */
+/** The two tracks according to ffprobe. */
 export async function probeStreams(path: string) {
   const { stdout, stderr } = await run('ffprobe', ['-v', 'error', '-show_streams', '-of', 'json', path], limits);
   assert.equal(stderr, '');
@@ -157,7 +157,7 @@ export async function probeStreams(path: string) {
   return streams;
 }
 
-/** Of each packet: when it begins in milliseconds, and whether it is a key frame. */
+/** Start of each packet in milliseconds, and whether it is a key frame. */
 export async function packetTimes(path: string, track: 'v' | 'a'): Promise<{ time: number; key: boolean }[]> {
   const entries = ['-select_streams', `${track}:0`, '-show_entries', 'packet=pts_time,flags', '-of', 'csv=p=0'];
   const { stdout } = await run('ffprobe', ['-v', 'error', ...entries, path], limits);
@@ -174,7 +174,7 @@ export type FrameProbe = { at: (x: number, y: number) => number[] };
 
 const small = { width: 160, height: 90 } as const;
 
-/** Each picture, to be asked for the colour (red, green, blue) at a place from 0 to 1. @throws where a decoder complains */
+/** Frames with access to the color (red, green, blue) at relative positions. @throws Error if a decoder reports an error */
 export async function framesAt(path: string): Promise<FrameProbe[]> {
   const scale = `scale=${small.width}:${small.height}:flags=area`;
   const args = ['-v', 'error', '-nostdin', '-i', path, '-vf', scale, ...allFrames];
@@ -189,7 +189,7 @@ export async function framesAt(path: string): Promise<FrameProbe[]> {
   }));
 }
 
-/** Samples of one channel at 48 kHz. @throws where a decoder complains */
+/** Mono samples at 48 kHz. @throws Error if a decoder reports an error */
 export async function samples(path: string): Promise<Float32Array> {
   const args = ['-v', 'error', '-nostdin', '-i', path, '-ac', '1', '-ar', '48000', '-f', 'f32le', '-'];
   const { stdout, stderr } = await run('ffmpeg', args, { ...limits, encoding: 'buffer' });
@@ -197,7 +197,7 @@ export async function samples(path: string): Promise<Float32Array> {
   return new Float32Array(Uint8Array.from(stdout).buffer);
 }
 
-/** How much of a sound has a frequency: 1 for a pure tone of it. */
+/** Share of a frequency in the audio: 1 for a pure tone. */
 export function ratioOf(sound: Float32Array, frequency: number): number {
   let [re, im, energy] = [0, 0, 0];
   for (const [index, value] of sound.entries()) {
@@ -209,7 +209,7 @@ export function ratioOf(sound: Float32Array, frequency: number): number {
   return (2 * (re * re + im * im)) / (sound.length * energy);
 }
 
-/** How much of most of a sound has a frequency. */
+/** Median share of a frequency in the audio. */
 export function steadyShare(sound: Float32Array, frequency: number): number {
   return ofMost(sound, 48_000, (piece) => ratioOf(piece, frequency));
 }

@@ -1,4 +1,4 @@
-// The content of a node without components, from a resources directory: what is in `hls/<room>/` is shown as the stream of that room.
+// Content routes of a node without components: serves `hls/<room>/` of a resources directory as the stream of that room.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export function makeContent(resources: string): NodeContent {
   return new NodeContent({ resources, local, uploads: { discard: () => {} }, renders: { discard: async () => {} } });
 }
 
-/** Of a node without recordings. */
+/** Recordings of a node that has none. */
 export const noRenders: LocalRenderService = {
   holds: async () => false,
   render: async () => nothingToRender(),

@@ -1,14 +1,14 @@
-// The pictures of a fragmented MP4 file as they are written in it: ffprobe guesses how long each is shown by the frame rate.
+// Frames of a fragmented MP4 file with their stored times, because ffprobe derives durations from the frame rate.
 import { readFile } from 'node:fs/promises';
 
 const ticksPerMillisecond = 90;
-/** What comes before the first sample in a box of its kind, by its flags (ISO/IEC 14496-12, 8.8.7 and 8.8.8), and in each sample. */
+/** Bytes before the first sample in a box of this type, by its flags (ISO/IEC 14496-12, 8.8.7 and 8.8.8), and in each sample. */
 const beforeSamples = { tfhd: [0x1, 8, 0x2, 4], trun: [0x1, 4, 0x4, 4] } as const;
 const inSamples = [0x100, 0x200, 0x400, 0x800];
 
 type Box = { type: string; bytes: Buffer };
 
-/** The boxes right in these bytes. */
+/** Top-level boxes in these bytes. */
 export function boxes(bytes: Buffer): Box[] {
   const found: Box[] = [];
   for (let at = 0; at + 8 <= bytes.length; ) {
@@ -22,14 +22,14 @@ export function boxes(bytes: Buffer): Box[] {
 const within = (outer: readonly Box[], type: string) => outer.filter((box) => box.type === type).flatMap(({ bytes }) => boxes(bytes));
 const flagsOf = (bytes: Buffer) => bytes.readUIntBE(1, 3);
 
-/** Of each picture, when it begins and how long it lasts, in milliseconds. The first track is that of pictures. */
+/** Start and duration of each frame in milliseconds. The first track must be video. */
 export function framesInFragment(file: Buffer): { time: number; duration: number }[] {
   return within(boxes(file), 'moof')
     .filter(({ type }) => type === 'traf')
     .flatMap(({ bytes }) => {
       const parts = new Map(boxes(bytes).map((box) => [box.type, box.bytes]));
       const [head, time, run] = ['tfhd', 'tfdt', 'trun'].map((type) => parts.get(type));
-      if (!head || !time || !run) throw new Error('A fragment lacks a box');
+      if (!head || !time || !run) throw new Error('A box is missing in a fragment');
       if (head.readUInt32BE(4) !== 1) return [];
       let at = Number(time.readBigUInt64BE(4));
       return durationsIn(run, defaultDuration(head)).map((duration) => {
@@ -40,7 +40,7 @@ export function framesInFragment(file: Buffer): { time: number; duration: number
     });
 }
 
-/** As `framesInFragment`, of a file. */
+/** Like `framesInFragment`, for a file. */
 export async function writtenFrames(path: string): Promise<{ time: number; duration: number }[]> {
   return framesInFragment(await readFile(path));
 }

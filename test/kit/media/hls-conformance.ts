@@ -1,4 +1,4 @@
-// What the rules of HLS (RFC 8216bis) say of a live media playlist, and of one after the other: a validator of another hand, and checks of our own.
+// HLS conformance (RFC 8216bis) of live media playlists and their updates: a third-party validator, and additional checks.
 import assert from 'node:assert/strict';
 import { parse, setOptions, types } from 'hls-parser';
 
@@ -14,13 +14,13 @@ export type CheckedPlaylist = {
   discontinuitySequence: number;
   skipped: number;
   segments: CheckedSegment[];
-  /** By number of the segment, also of the one that is not whole. */
+  /** By segment number, including the incomplete segment. */
   parts: Map<number, CheckedPart[]>;
   hint: string | undefined;
   ended: boolean;
 };
 
-/** @throws AssertionError where a rule is broken */
+/** @throws AssertionError if a rule is violated */
 export function checkPlaylist(text: string): CheckedPlaylist {
   if (!text.includes('#EXT-X-SKIP')) assert.ok(parse(text) instanceof types.MediaPlaylist);
   const lines = text.trimEnd().split('\n');
@@ -46,7 +46,7 @@ export function checkPlaylist(text: string): CheckedPlaylist {
   assert.ok(Number.isInteger(playlist.target) && playlist.target > 0);
   if (playlist.partTarget !== undefined) {
     assert.match(control, /CAN-BLOCK-RELOAD=YES/);
-    // Less risks stalls (section 4.4.3.8), more only costs latency.
+    // A smaller value risks stalls (section 4.4.3.8), a larger one only adds latency.
     assert.ok(Math.abs((attribute(control, 'PART-HOLD-BACK') ?? 0) - 3 * playlist.partTarget) < 1e-9);
     assert.ok((attribute(control, 'CAN-SKIP-UNTIL') ?? 0) >= 6 * playlist.target);
   }
@@ -85,7 +85,7 @@ function readBody(lines: readonly Line[], playlist: CheckedPlaylist): void {
     } else if (tag === '#EXT-X-PRELOAD-HINT') playlist.hint = /URI="([^"]+)"/.exec(value)?.[1];
     else if (!tag.startsWith('#') && tag !== '') {
       assert.ok(duration !== undefined, `${tag} has no EXTINF`);
-      assert.equal(changed, false, `${tag} is decoded with what belongs to another process`);
+      assert.equal(changed, false, `${tag} has the EXT-X-MAP of another process`);
       assert.ok(init !== '' || playlist.skipped > 0);
       playlist.segments.push({ number, uri: tag, duration, discontinuity, init, time });
       number += 1;
@@ -97,7 +97,7 @@ function readBody(lines: readonly Line[], playlist: CheckedPlaylist): void {
 function checkParts({ segments, partTarget = 0, target }: CheckedPlaylist, number: number, parts: readonly CheckedPart[]): void {
   const whole = segments.find((segment) => segment.number === number);
   const behind = segments.filter((segment) => segment.number > number).reduce((sum, { duration }) => sum + duration, 0);
-  // Those of old segments only cost bytes (section 4.4.4.9).
+  // Parts of old segments only waste bytes (section 4.4.4.9).
   assert.ok(behind <= 3 * target, `parts of ${number} are too old`);
   for (const [index, { duration, uri }] of parts.entries()) {
     assert.ok(duration <= partTarget + 1e-9, `${uri} lasts ${duration} s, more than ${partTarget}`);
@@ -111,7 +111,7 @@ function checkParts({ segments, partTarget = 0, target }: CheckedPlaylist, numbe
   assert.ok(Math.abs(sum - whole.duration) < 0.001, `the parts of ${number} last ${sum} s, the segment ${whole.duration} s`);
 }
 
-/** What may change from one playlist to a later one (section 6.2.1). */
+/** Allowed changes from one playlist to a later one (section 6.2.1). */
 export function checkUpdate(before: CheckedPlaylist, after: CheckedPlaylist): void {
   assert.equal(after.target, before.target);
   assert.equal(after.partTarget, before.partTarget);

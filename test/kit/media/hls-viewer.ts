@@ -1,4 +1,4 @@
-// Viewers of a stream without a browser: one that follows it by blocking reload and checks every playlist, and one that takes a kept stream as a whole.
+// HLS viewers without a browser: one follows a live stream and validates every playlist, one downloads a stored stream.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -13,24 +13,24 @@ const run = promisify(execFile);
 const deadline = 60_000;
 
 export type Follower = {
-  /** Each playlist that it got. */
+  /** All received playlists. */
   playlists: CheckedPlaylist[];
-  /** Milliseconds between two of them, at most. */
+  /** Maximum milliseconds between two playlists. */
   maxWait: number;
 };
 
 /**
- * A playlist that is held back until it goes on. A server holds it for three target durations (section 6.2.5.2), in which a busy machine may not
- * have a composer at work yet: it is asked for again then, as players do.
+ * Loads a blocking playlist. The server holds the request for at most three target durations (section 6.2.5.2). On a busy machine the
+ * composer may need longer, so it is requested again, as players do.
  */
 export async function playlistAt(address: string | URL): Promise<string> {
   const url = new URL(address);
   return eventually(
-    `the stream of ${url.pathname} goes on`,
+    `the stream of ${url.pathname} continues`,
     async () => {
       const answer = await fetch(url, { signal: AbortSignal.timeout(deadline) });
       const text = await answer.text();
-      if (answer.status === 503 && text.includes('The stream does not go on')) return undefined;
+      if (answer.status === 503 && text.includes('The stream has stalled')) return undefined;
       assert.equal(answer.status, 200, `${url.search.replace(/token=[^&]+/, '')}: ${text}`);
       return text;
     },
@@ -38,7 +38,7 @@ export async function playlistAt(address: string | URL): Promise<string> {
   );
 }
 
-/** Follows a low-latency stream, part by part, until `done`. `address`: of the media playlist with its token. */
+/** Follows a low-latency stream, part by part, until `done`. `address`: media playlist with token. */
 export async function follow(address: string, done: (playlist: CheckedPlaylist) => boolean): Promise<Follower> {
   const playlists: CheckedPlaylist[] = [];
   let maxWait = 0;
@@ -62,7 +62,7 @@ export async function follow(address: string, done: (playlist: CheckedPlaylist) 
   }
 }
 
-/** Downloads a kept stream. `address`: of its multivariant playlist, with or without a token. @returns the path of its media playlist on disk */
+/** Downloads a stored stream. `address`: multivariant playlist, with or without token. @returns the path of its media playlist on disk */
 export async function download(t: TestContext, address: string, headers: Record<string, string> = {}): Promise<string> {
   const folder = await makeResources(t);
   const get = async (url: URL) => {
@@ -83,7 +83,7 @@ export async function download(t: TestContext, address: string, headers: Record<
   return path;
 }
 
-/** Streams of a file as ffprobe sees them. */
+/** Streams of a file according to ffprobe. */
 export async function streamsOf(path: string): Promise<{ codec: string; width?: number; height?: number; rate?: string }[]> {
   const { stdout } = await run('ffprobe', ['-v', 'error', '-show_streams', '-of', 'json', path], { timeout: 60_000 });
   const { streams } = JSON.parse(stdout) as { streams: { codec_name: string; width?: number; height?: number; r_frame_rate: string }[] };

@@ -1,4 +1,4 @@
-// Media files of known content, made by ffmpeg.
+// Media files with known content, created with ffmpeg.
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -12,8 +12,8 @@ async function ffmpeg(path: string, args: readonly string[]): Promise<void> {
 }
 
 /**
- * 640x360 at 30 frames per second, constrained baseline, a picture to begin with every half second: one colour, a white box moves over it, as
- * often as there are whole seconds. One is encoded, which takes a tenth of the time, since such streams may follow each other.
+ * H.264 of 640x360 at 30 frames per second, constrained baseline, with a key frame every half second: one color with a moving white box.
+ * Only one second is encoded and repeated, because such streams can be concatenated.
  */
 export async function makeVideo(path: string, colour: string, seconds: number): Promise<void> {
   const source = `color=c=${colour}:s=640x360:r=30:d=1`;
@@ -26,7 +26,7 @@ export async function makeVideo(path: string, colour: string, seconds: number): 
   await writeFile(path, Buffer.concat(Array.from({ length: seconds }, () => second)));
 }
 
-/** A tone of so many hertz in Opus. */
+/** A tone in Opus. */
 export function makeTone(path: string, frequency: number, seconds: number): Promise<void> {
   const source = `sine=frequency=${frequency}:sample_rate=48000:duration=${seconds}`;
   return ffmpeg(path, ['-f', 'lavfi', '-i', source, '-c:a', 'libopus', '-b:a', '64k', '-f', 'ogg']);

@@ -1,17 +1,17 @@
-// Ogg files with Opus packets of any content, written by hand.
+// Ogg files with synthetic Opus packets of any content.
 import { pageChecksum } from '../../../node/components/file/ogg.ts';
 
 export const opusHead = Buffer.concat([Buffer.from('OpusHead'), Buffer.from([1, 2, 0x38, 1, 0x80, 0xbb, 0, 0, 0, 0, 0])]);
 export const opusTags = Buffer.concat([Buffer.from('OpusTags'), Buffer.from([4, 0, 0, 0]), Buffer.from('test'), Buffer.from([0, 0, 0, 0])]);
 
-/** A packet of 20 ms whose other bytes count up from `seed`. */
+/** A packet of 20 ms; its other bytes count up from `seed`. */
 export function opusPacket(size: number, seed: number): Buffer {
   return Buffer.from(Array.from({ length: size }, (_, index) => (index === 0 ? 31 << 3 : (seed + index) & 255)));
 }
 
 export type OggPage = { serial: number; number: number; flags?: number } & ({ packets: Buffer[] } | { lacing: number[]; body: Buffer });
 
-/** A page with a checksum that holds: of whole packets, or of a lacing of one's own. */
+/** A page with a valid checksum, of whole packets or a given lacing. */
 export function oggPage(page: OggPage): Buffer {
   const lacing = 'packets' in page ? page.packets.flatMap(({ length }) => lacingOf(length)) : page.lacing;
   const body = 'packets' in page ? Buffer.concat(page.packets) : page.body;
@@ -26,7 +26,7 @@ export function oggPage(page: OggPage): Buffer {
   return bytes;
 }
 
-/** A file of one stream; a packet goes over as many pages as it needs. */
+/** A file of one stream; large packets span pages. */
 export function oggFile(packets: readonly Buffer[], tags = opusTags): Buffer {
   const pages: Buffer[] = [oggPage({ serial: 1, number: 0, flags: 2, packets: [opusHead] })];
   for (const packet of [tags, ...packets]) {
@@ -47,12 +47,12 @@ function lacingOf(length: number): number[] {
 
 const packets = (count: number) => Array.from({ length: count }, (_, index) => opusPacket(50, index));
 
-/** Files below `file_component_sources`, with their paths below the resources directory. */
+/** Files below `file_component_sources`, by path in the resources directory. */
 export function playableFiles(): Record<string, Buffer> {
   return {
     'file_component_sources/short.ogg': oggFile(packets(5)),
     'file_component_sources/long.ogg': oggFile(packets(3000)),
-    // So sound at first that it is taken; later it has a packet that no RTP packet holds.
+    // Valid at its start, so that it is accepted; later it has a packet that exceeds an RTP packet.
     'file_component_sources/broken.ogg': oggFile([opusPacket(60_000, 1)], Buffer.concat([opusTags, Buffer.alloc(200_000)])),
   };
 }

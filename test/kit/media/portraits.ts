@@ -1,19 +1,19 @@
-// Drawn people for pictures of the console: what a page publishes instead of a camera, so that nobody's face is needed and it looks the same everywhere.
+// Drawn portraits for screenshots of the console: published instead of a camera, so that they show no real person and are reproducible.
 
 export type Portrait = {
-  /** Colours: of the wall behind, from left to right. */
+  /** Colors of the background, from left to right. */
   wall: readonly [string, string];
   skin: string;
   hair: string;
   shirt: string;
-  /** How far down the hair goes, from 0 (short) to 1 (to the shoulders). */
+  /** Length of the hair, from 0 (short) to 1 (to the shoulders). */
   length: number;
 };
 
 export type Portraits = {
-  /** Its track of 640x360, 15 pictures a second. */
+  /** Its video track of 640x360 at 15 frames per second. */
   camera: (portrait: Portrait) => MediaStreamTrack;
-  /** A track of silence, or of something like a voice. */
+  /** An audio track of silence, or similar to a voice. */
   microphone: (speaks: boolean) => MediaStreamTrack;
 };
 
@@ -21,7 +21,7 @@ declare global {
   var portraits: Portraits;
 }
 
-/** For a page, as a script that runs first: it stands for itself and knows nothing of this module. `own`: what its getUserMedia() gives. */
+/** Script for a page, which runs first and must not use imports. `own`: source of getUserMedia(). */
 export function installPortraits(own?: Portrait): void {
   const draw = (context: CanvasRenderingContext2D, { wall, skin, hair, shirt, length }: Portrait, at: number) => {
     const shape = (colour: string, x: number, y: number, rx: number, ry: number, from = 0, to = 2 * Math.PI) => {

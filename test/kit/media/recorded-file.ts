@@ -1,4 +1,4 @@
-// What is in a media file, as ffprobe and ffmpeg (not ours) see it: streams, length, colour of each picture, pitch. An error of a decoder is one of the test.
+// Content of a media file according to ffprobe and ffmpeg: streams, duration, color of frames, pitch. Decoder errors fail the test.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const options = { timeout: 60_000, maxBuffer: 256 * 1024 * 1024 } as const;
 
-/** Bytes of what is recorded in a folder of resources: of `tone.ogg` about 12 KB a second, of `green.h264` about 18. */
+/** Bytes of recordings in a resources folder: about 12 KB a second for `tone.ogg`, about 18 KB for `green.h264`. */
 export async function recordedBytes(resources: string, extension: '.webm' | '.mkv'): Promise<number> {
   const folder = join(resources, 'recordings');
   const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(extension));
@@ -16,7 +16,7 @@ export async function recordedBytes(resources: string, extension: '.webm' | '.mk
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** `duration` in seconds, as the container says; undefined where it does not. */
+/** `duration` in seconds, from the container; undefined if it has none. */
 export type Probed = { codec: string; format: string; duration: number | undefined; width?: number; height?: number };
 
 export async function probe(path: string): Promise<Probed> {
@@ -43,10 +43,10 @@ export async function frameTimes(path: string): Promise<number[]> {
     .map((line) => Math.round(Number.parseFloat(line) * 1000));
 }
 
-/** What ffmpeg puts out, as RGB: by the times of the file, since two of uneven pictures may come within one of their usual length. */
+/** Options for RGB output with file timestamps, because two unevenly spaced frames may be closer than the frame interval. */
 export const allFrames = ['-vsync', 'passthrough', '-enc_time_base', '-1', '-pix_fmt', 'rgb24', '-f', 'rawvideo', '-'];
 
-/** Of each picture the colour that most of it has: red, green, blue. */
+/** Most frequent color of each frame: red, green, blue. */
 export async function colors(path: string): Promise<number[][]> {
   const pixels = await decode(path, ['-vf', 'scale=9:1:flags=area', ...allFrames]);
   return Array.from({ length: pixels.length / 27 }, (_, picture) =>
@@ -57,7 +57,7 @@ export async function colors(path: string): Promise<number[][]> {
   );
 }
 
-/** When it becomes loud after silence, in milliseconds of the file. */
+/** Milliseconds at which audio becomes loud after silence. */
 export async function toneTimes(path: string): Promise<number[]> {
   const samples = await samplesOf(path);
   const window = 240;
@@ -66,13 +66,13 @@ export async function toneTimes(path: string): Promise<number[]> {
   for (let at = 0; at + window <= samples.length; at += window) {
     const peak = samples.subarray(at, at + window).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     if (peak > 0.2 && !loud) found.push((at * 1000) / 48_000);
-    // A beep may begin softly: it is loud from 0.2 on, until it is below 0.05.
+    // A beep may fade in: it is loud from 0.2 until it falls below 0.05.
     loud = peak > (loud ? 0.05 : 0.2);
   }
   return found;
 }
 
-/** Seconds of sound, and its pitch in hertz by how often it crosses zero. */
+/** Seconds of audio, and its pitch in hertz from zero crossings. */
 export async function audioSamples(path: string): Promise<{ seconds: number; frequency: number }> {
   const samples = await samplesOf(path);
   let crossings = 0;
@@ -86,14 +86,14 @@ async function samplesOf(path: string): Promise<Float32Array> {
   return new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
 }
 
-/** @throws where a decoder complains */
+/** @throws Error if a decoder reports an error */
 async function decode(path: string, args: readonly string[]): Promise<Buffer> {
   const { stdout, stderr } = await run('ffmpeg', ['-v', 'error', '-nostdin', '-i', path, ...args], { ...options, encoding: 'buffer' });
   assert.equal(stderr.toString(), '');
   return Buffer.from(stdout);
 }
 
-/** Milliseconds: all but the last second of a recording outlives a kill -9, on a machine that has time. */
+/** Milliseconds of a recording that kill -9 may lose, on an idle machine. */
 export const promisedLoss = 1_000;
 
 export function assertNear(actual: number | undefined, expected: number, within: number, what: string): void {
@@ -102,5 +102,5 @@ export function assertNear(actual: number | undefined, expected: number, within:
 
 export function assertColor(actual: readonly number[] | undefined, expected: readonly number[]): void {
   const near = expected.every((value, index) => Math.abs(value - (actual?.[index] ?? -1000)) <= 12);
-  assert.ok(near, `the colour is ${String(actual)} instead of ${String(expected)}`);
+  assert.ok(near, `the color is ${String(actual)} instead of ${String(expected)}`);
 }

@@ -1,4 +1,4 @@
-// RTP that was never on a network: what ffmpeg makes of a colour or a tone, to be sent as a test likes, whole or broken.
+// RTP without a network: ffmpeg encodes a color or a tone; tests send the packets intact or damaged.
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { readFile } from 'node:fs/promises';
@@ -33,10 +33,13 @@ export async function makeRtp(t: TestContext, encoding: ComposedEncoding, conten
   return sentPackets([...args, ...(encoding === 'opus' ? [] : picture), '-strict', 'experimental']);
 }
 
-/** Tells where a packet begins. */
+/** Finds the start of each packet. */
 const ownSsrc = 0x6b69_7421;
 
-/** RTP that ffmpeg sends, without RTCP: one after the other over a pipe, since a socket loses what comes while its reader is held up. @param args of ffmpeg but for where it sends */
+/**
+ * RTP packets of ffmpeg without RTCP, through a pipe, because a socket drops packets while its reader is blocked.
+ * @param args of ffmpeg, without output
+ */
 export async function sentPackets(args: readonly string[]): Promise<Buffer[]> {
   const output = ['-sdp_file', '/dev/null', '-f', 'rtp', '-packetsize', '1200', '-rtpflags', 'skip_rtcp', '-ssrc', String(ownSsrc)];
   const limits = { timeout: 60_000, maxBuffer: 64 * 1024 * 1024 };
@@ -50,14 +53,14 @@ export async function sentPackets(args: readonly string[]): Promise<Buffer[]> {
   return starts.map((start, index) => stdout.subarray(start, starts[index + 1]));
 }
 
-/** The packet as that of another source. */
+/** The packet with another source. */
 export function withSsrc(packet: Buffer, ssrc: number): Buffer {
   const copy = Buffer.from(packet);
   if (copy.length >= 12) copy.writeUInt32BE(ssrc, 8);
   return copy;
 }
 
-/** Sends packets when their timestamps say, until they end or the test does. */
+/** Sends packets at the times of their timestamps, until all are sent or the test ends. */
 export async function sendInTime(
   t: TestContext,
   packets: readonly Buffer[],
@@ -79,7 +82,7 @@ export async function sendInTime(
   }
 }
 
-/** As browsers pack it: OBUs without sizes, in parts that fit (https://aomediacodec.github.io/av1-rtp-spec/, section 4.4). */
+/** Packs like browsers: OBUs without sizes, in fragments that fit (https://aomediacodec.github.io/av1-rtp-spec/, section 4.4). */
 export function av1Packets(ivf: Buffer): Buffer[] {
   const packets: Buffer[] = [];
   for (let at = 32, time = 0; at + 12 <= ivf.length; time += 3000) {

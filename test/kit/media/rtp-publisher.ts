@@ -1,5 +1,5 @@
-// ffmpeg as a publisher: a colour or a tone as RTP in real time, into a room over loopback, with packets lost on the way where a test wants it.
-// It encodes before it sends, so that a busy machine does not slow it down.
+// RTP publisher: sends a color or a tone into a room over loopback in real time with ffmpeg, with optional packet loss.
+// Content is encoded before it is sent, so that a busy machine does not slow it down.
 import { execFile, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -35,22 +35,22 @@ export type PublisherOptions = {
   trackId: string;
   /** `0xRRGGBB` of video, hertz of audio. */
   content: string | number;
-  /** Of encodeContent(). */
+  /** Result of encodeContent(). */
   file?: string | undefined;
-  /** Whether the packet, of this number, is lost on its way. */
+  /** True if the packet with this number is lost. */
   lose?: (number: number, packet: Buffer) => boolean;
 };
 
 let ssrcs = 1000;
 
-/** What is to be published, encoded: several at once are all made before the first is sent. */
+/** Encodes the content to publish: with several publishers, all content is encoded before the first one sends. */
 export function encodeContent(t: TestContext, codec: PublishedCodec, content: string | number): Promise<string> {
   const { kind, encoder } = sources[codec];
   const source = kind === 'audio' ? `sine=frequency=${content}:sample_rate=48000` : `color=c=${content}:s=320x180:r=30,noise=alls=2:allf=t`;
   return encode(t, lengths[kind], ['-f', 'lavfi', '-i', source, ...encoder]);
 }
 
-/** Publishes the track and resolves when its first packet is on its way. Ended by the test, or by stop(). */
+/** Publishes the track and resolves when its first packet is sent. Stopped by the test, or by stop(). */
 export async function startPublisher(t: TestContext, options: PublisherOptions) {
   const file = options.file ?? (await encodeContent(t, options.codec, options.content));
   const relay = await openRelay(t, options);
@@ -59,7 +59,7 @@ export async function startPublisher(t: TestContext, options: PublisherOptions) 
   return { stop };
 }
 
-/** A white picture and a tone of 1 kHz at once, for 100 ms each second; black and silent between. */
+/** White video and a tone of 1 kHz at the same time, for 100 ms in each second; black and silent in between. */
 export async function startFlashes(
   t: TestContext,
   video: Omit<PublisherOptions, 'content'>,
@@ -78,7 +78,7 @@ export async function startFlashes(
   await Promise.all(relays.map(({ first }) => first));
 }
 
-/** Seconds that are sent at most. */
+/** Maximum duration in seconds. */
 const lengths = { audio: 60, video: 15 } as const;
 
 async function encode(t: TestContext, seconds: number, args: readonly string[]): Promise<string> {
@@ -88,7 +88,7 @@ async function encode(t: TestContext, seconds: number, args: readonly string[]):
   return file;
 }
 
-/** @returns ends it, as the end of the test does */
+/** @returns a function that stops it, as the end of the test does */
 function send(t: TestContext, file: string, output: readonly string[]): () => Promise<void> {
   const args = ['-v', 'error', '-nostdin', '-re', '-i', file, ...output];
   const child = spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'inherit'] });
@@ -103,12 +103,12 @@ function send(t: TestContext, file: string, output: readonly string[]): () => Pr
 
 type Relay = { output: readonly string[]; first: Promise<void> };
 
-/** A published track, and how ffmpeg sends to it. */
+/** A published track, and the ffmpeg output for it. */
 async function openRelay(t: TestContext, { codec, input, trackId, lose }: Omit<PublisherOptions, 'content'>): Promise<Relay> {
   const { kind, mimeType, clockRate } = sources[codec];
   ssrcs += 1;
   const ssrc = ssrcs;
-  // What is not lost on purpose is not to be lost where this process is held up.
+  // Avoids unintended loss while this process is blocked.
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
   t.after(() => socket.close());
   socket.bind(0, '127.0.0.1');
@@ -130,7 +130,7 @@ async function openRelay(t: TestContext, { codec, input, trackId, lose }: Omit<P
   const first = Promise.withResolvers<void>();
   let packets = 0;
   socket.on('message', (packet, from) => {
-    // What the room says about the media comes over the same socket.
+    // RTCP of the room arrives on the same socket.
     if (from.port === to.port) return;
     const isMedia = (packet[1] ?? 0) < 192 || (packet[1] ?? 0) > 223;
     if (isMedia) packets += 1;
@@ -138,7 +138,7 @@ async function openRelay(t: TestContext, { codec, input, trackId, lose }: Omit<P
     socket.send(packet, to.port, to.ip);
     first.resolve();
   });
-  // The parameter sets of H.264 have to be among the pictures, not only before them.
+  // H.264 needs its parameter sets in the stream, not only at the start.
   const filter = codec === 'h264' ? ['-bsf:v', 'h264_mp4toannexb'] : [];
   const rtp = ['-f', 'rtp', '-ssrc', String(ssrc), '-payload_type', '100', `rtp://127.0.0.1:${port}?rtcpport=${port}&pkt_size=1200`];
   return { output: ['-c', 'copy', ...filter, '-strict', 'experimental', ...rtp], first: first.promise };

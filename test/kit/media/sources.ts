@@ -1,4 +1,4 @@
-// What file components play in tests of what comes out of rooms: a green picture and a tone; and how components are added to the room `r`.
+// Sources of file components for tests of room output: green video and a tone; adds components to the room `r`.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -7,7 +7,7 @@ import { eventually } from '../eventually.ts';
 import { makeResources } from '../processes/resources-folder.ts';
 import { makeTone, makeVideo } from './media-files.ts';
 
-/** The colour of `green.h264`. */
+/** The color of `green.h264`. */
 export const green = [30, 200, 30];
 
 /** A resources directory with the sources in it. */
@@ -23,17 +23,17 @@ export async function addSources(resources: string, seconds: number): Promise<vo
   await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), 660, seconds)]);
 }
 
-/** Adds a component, and asks again where the node says that its machine is too busy just now: with tests beside this one, for example. */
+/** Adds a component, and retries while the node reports that it is too busy, for example because of parallel tests. */
 export async function postWhenIdle(api: ApiClient, path: string, json: object): Promise<ApiAnswer> {
   const post = async () => {
     const answer = await api.post(path, json);
     const busy = answer.status === 503 && String(answer.body.errors).startsWith('This node is too busy');
     return !busy && answer;
   };
-  return eventually(`the node has time for ${path} ${JSON.stringify(json)}`, post, { every: 500 });
+  return eventually(`the node accepts ${path} ${JSON.stringify(json)}`, post, { every: 500 });
 }
 
-/** @returns id of the component */
+/** @returns the id of the component */
 export async function addComponent(api: ApiClient, type: string, options: object = {}): Promise<string> {
   const { status, body } = await postWhenIdle(api, '/room/r/component', { type, options });
   assert.equal(status, 201, JSON.stringify(body));

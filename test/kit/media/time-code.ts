@@ -1,10 +1,10 @@
-// The time of day as black and white boxes at the foot of a picture: 16 bits of 10 ms, and as many that say the opposite, so that nothing else is one.
+// Time code in a frame: time of day as black and white boxes at the bottom, 16 bits of 10 ms followed by their complement as check.
 
 const bits = 16;
 const step = 10;
 const top = 0.8;
 
-/** For a page that publishes. */
+/** For a publishing page. */
 export function drawCode(context: CanvasRenderingContext2D, width: number, height: number, now: number): void {
   const value = Math.floor(now / step) % 2 ** bits;
   const cell = width / bits;
@@ -17,7 +17,7 @@ export function drawCode(context: CanvasRenderingContext2D, width: number, heigh
   }
 }
 
-/** Undefined where the picture shows none, e.g. because it is one of several. */
+/** Undefined if the frame has no time code, for example because it is one of several. */
 export function readCode(context: CanvasRenderingContext2D, width: number, height: number): number | undefined {
   const cell = width / bits;
   let value = 0;
@@ -31,7 +31,7 @@ export function readCode(context: CanvasRenderingContext2D, width: number, heigh
   return value;
 }
 
-/** Milliseconds since a code was drawn. */
+/** Milliseconds since the code was drawn. */
 export function codeSteps(code: number, now: number): number {
   return ((Math.floor(now / step) - code + 2 ** bits) % 2 ** bits) * step;
 }

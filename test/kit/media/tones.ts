@@ -1,11 +1,11 @@
-// Tones as samples, and how loud a frequency is in samples.
+// Tones as samples, and the level of a frequency in samples.
 
-/** From sample `from` on, so that blocks follow each other. */
+/** Starts at sample `from`, so that blocks are continuous. */
 export function tone(frequency: number, sampleRate: number, count: number, { level = 0.3, from = 0 } = {}): Float32Array {
   return Float32Array.from({ length: count }, (_, index) => level * Math.sin((2 * Math.PI * frequency * (from + index)) / sampleRate));
 }
 
-/** Amplitude of one frequency, as tone() has its level: one bin of a Fourier transform behind a Hann window. */
+/** Amplitude of one frequency, comparable to `level` of tone(): one bin of a Fourier transform with a Hann window. */
 export function levelOf(samples: Float32Array, frequency: number, sampleRate: number): number {
   let real = 0;
   let imaginary = 0;
@@ -18,14 +18,14 @@ export function levelOf(samples: Float32Array, frequency: number, sampleRate: nu
   return (4 * Math.hypot(real, imaginary)) / samples.length;
 }
 
-/** Amplitude of one frequency in most of the sound. */
+/** Amplitude of one frequency in most of the audio. */
 export function steadyLevelOf(samples: Float32Array, frequency: number, sampleRate: number): number {
   return ofMost(samples, sampleRate, (piece) => levelOf(piece, frequency, sampleRate));
 }
 
 /**
- * What is measured of most of the sound: the median of its tenths of a second. Sound that comes late is played later, so a tone can go on half a
- * period off: over the whole length it would take itself away.
+ * Median of a measurement over tenths of a second. Late audio is delayed, so a tone may continue with a phase shift, which would cancel it
+ * over the whole length.
  */
 export function ofMost(samples: Float32Array, sampleRate: number, measure: (piece: Float32Array) => number): number {
   const length = sampleRate / 10;

@@ -1,4 +1,4 @@
-// Several machines for the nodes of a cluster: network namespaces on one bridge, with cables that a test cuts and mends. Needs root.
+// Cluster network: several machines as network namespaces on one bridge, with links that a test can cut and restore. Requires root.
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,21 +7,21 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
-/** No machine has it: what is sent there is lost without a word, as on a cable that was cut. */
+/** An unused MAC address: packets to it are lost silently, like on a cut cable. */
 const nobody = '02:00:00:00:00:99';
 
 export type NetworkHost = {
-  /** Of its namespace. */
+  /** Name of the namespace. */
   name: string;
   ip: string;
-  /** What a command begins with to run there. */
+  /** Command prefix that runs a program on this machine. */
   wrap: readonly string[];
 };
 
 let count = 0;
 
 export class ClusterNetwork {
-  /** Address of this machine on the bridge, the same network as the others. */
+  /** Address of the test machine on the bridge, in the same subnet. */
   readonly here: string;
   readonly machines: NetworkHost[] = [];
   readonly #id: string;
@@ -34,11 +34,11 @@ export class ClusterNetwork {
     this.here = `${subnet}.254`;
   }
 
-  /** `10.x.y.1` and so on; removed with the test. */
+  /** Addresses are `10.x.y.1` and so on; removed with the test. */
   static async make(t: TestContext, machines: number): Promise<ClusterNetwork> {
     count += 1;
     const id = `${process.pid % 10_000}n${count}`;
-    // Sixteen for each process: one whose id is a hundred apart has other ones at the same time.
+    // Sixteen subnets per process: a process whose id differs by a hundred uses the same ones at another time.
     const third = (Math.floor(process.pid / 100) * 16 + count) % 250;
     const network = new ClusterNetwork(id, `10.${130 + (process.pid % 100)}.${third}`);
     t.after(() => network.#remove());
@@ -49,7 +49,7 @@ export class ClusterNetwork {
     return network;
   }
 
-  /** No packet passes between the two, and none of them is told. */
+  /** Drops all packets between the two machines silently. */
   async cut(one: NetworkHost, other: NetworkHost): Promise<void> {
     await this.drop(one, other);
     await this.drop(other, one);
@@ -60,7 +60,7 @@ export class ClusterNetwork {
     await this.pass(other, one);
   }
 
-  /** What one sends the other is lost; the other way all is well. */
+  /** Drops packets in one direction only. */
   async drop(from: NetworkHost, to: NetworkHost): Promise<void> {
     await ip('-n', from.name, 'neigh', 'replace', to.ip, 'lladdr', nobody, 'dev', 'eth0', 'nud', 'permanent');
   }
@@ -70,8 +70,8 @@ export class ClusterNetwork {
   }
 
   /**
-   * A new machine with the address of an old one, which is gone without a word: the others still have their connections to it.
-   * @param end ends what ran on the old one, once nothing that it sends arrives any more
+   * A new machine with the address of an old one, which disappears silently: the other machines keep their connections to it.
+   * @param end stops the programs of the old machine, after its packets no longer arrive
    */
   async replace(old: NetworkHost, end: () => Promise<unknown>): Promise<NetworkHost> {
     await ip('-n', old.name, 'link', 'set', 'eth0', 'down');
@@ -83,7 +83,7 @@ export class ClusterNetwork {
     return networkHost;
   }
 
-  /** A file that stands for the one of that name in /etc on every machine, e.g. `resolv.conf` or `hosts`. */
+  /** A file that replaces the one of that name in /etc on every machine, for example `resolv.conf` or `hosts`. */
   async setFile(file: string, text: string): Promise<void> {
     for (const { name } of this.machines) {
       await mkdir(folderOf(name), { recursive: true });
@@ -119,14 +119,14 @@ export class ClusterNetwork {
   }
 }
 
-/** The cable goes with the namespace, or with what still runs in there. */
+/** The link is removed with the namespace, or with the programs that still run in it. */
 async function removeNamespace(name: string): Promise<void> {
   await ip('-n', name, 'link', 'del', 'eth0').catch(() => {});
   await ip('netns', 'del', name).catch(() => {});
   await rm(folderOf(name), { recursive: true, force: true });
 }
 
-/** Files in there stand for those of /etc in the namespace (ip-netns(8)). */
+/** Files in this folder replace those of /etc in the namespace (ip-netns(8)). */
 function folderOf(name: string): string {
   return join('/etc/netns', name);
 }

@@ -1,4 +1,4 @@
-// Authorities of clusters and certificates of their nodes, made by `openssl`.
+// Cluster certificate authorities and node certificates, created with `openssl`.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ export type ClusterCertificates = { caPath: string; certPath: string; keyPath: s
 
 const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
 
-/** An authority and one certificate for all nodes of a cluster. Removed with the test. */
+/** An authority and one certificate for all nodes of a cluster. Deleted with the test. */
 export async function makeClusterCertificates(t: TestContext): Promise<ClusterCertificates> {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-test-'));
   t.after(() => rm(folder, { recursive: true, force: true }));

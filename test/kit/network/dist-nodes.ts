@@ -1,4 +1,4 @@
-// Distribution nodes of ours in this process, with a log that tests can read.
+// Distribution nodes of this project in the test process, with a log that tests can read.
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { ErlangNode, type ErlangNodeOptions } from '../../../node/cluster/erlang/erlang-node.ts';
@@ -8,7 +8,7 @@ export const testCookie = 'test_cookie';
 
 export type LogLine = { msg: string; [field: string]: unknown };
 
-/** A log that keeps its lines. */
+/** A log that records its lines. */
 export class LogRecorder {
   readonly lines: LogLine[] = [];
   readonly log: Log;
@@ -26,7 +26,7 @@ export class LogRecorder {
     return this.lines.filter(({ msg }) => msg === message);
   }
 
-  /** Resolves with the first line of this message, also one that has been. */
+  /** Resolves with the first line with this message, past or future. */
   logged(message: string, deadline = 60_000): Promise<LogLine> {
     const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
     const look = () => {
@@ -45,7 +45,7 @@ export class LogRecorder {
 
 export type TestNode = { node: ErlangNode; record: LogRecorder };
 
-/** Starts a node on loopback; `name` is the part before the @, or a whole one. Closed with the test. */
+/** Starts a node on loopback; `name` is the part before the @, or a full name. Closed with the test. */
 export async function startDistNode(
   t: TestContext,
   name: string,
@@ -68,7 +68,7 @@ export async function startDistNode(
   return { node, record };
 }
 
-/** Resolves when a node is connected to exactly these, in whatever order. */
+/** Resolves when a node is connected to exactly these nodes, in any order. */
 export function connectedTo(node: ErlangNode, names: readonly string[], deadline = 60_000): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const wanted = names.toSorted().join();

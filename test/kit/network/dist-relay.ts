@@ -1,4 +1,4 @@
-// One without the cookie who sits where a node should be: what dials it is carried on to another node, to be let in there by its proof.
+// Man-in-the-middle of the distribution: without the cookie, relays the handshake of a dialing node to another node to be accepted there.
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -14,21 +14,21 @@ import { emits, eventually } from '../eventually.ts';
 import { RawDistPeer } from './raw-dist-peer.ts';
 
 export type RelayOptions = {
-  /** Whose place is taken, the part before the @ of a node on 127.0.0.1 or localhost. */
+  /** Name of the impersonated node: the part before the @, on 127.0.0.1 or localhost. */
   name: string;
-  /** The whole name that the node which dials calls. */
+  /** The full name that the dialing node calls. */
   wholeName: string;
-  /** The part before the @ of the node to get into. */
+  /** Name of the attacked node: the part before the @. */
   target: string;
   epmdPort: number;
-  /** It says that it knows Erlang's proof only. */
+  /** Claims to support only Erlang's own proof. */
   erlang: boolean;
 };
 
-/** What came of one node that dialled: the proof that it gave, if it gave one, and whether the other node let us in by it. */
+/** Result for one dialing node: the proof that it sent, if any, and true if the other node accepted it from the relay. */
 export type Relayed = { proof: Buffer | undefined; letIn: boolean };
 
-/** Takes the place and resolves with what came of each node that dials, in turn. */
+/** Takes over the name and resolves with the result for each dialing node, in order. */
 export async function startRelay(t: TestContext, options: RelayOptions): Promise<() => Promise<Relayed>> {
   const home = { host: '127.0.0.1', port: options.epmdPort };
   const server = createServer().listen(0, '127.0.0.1');

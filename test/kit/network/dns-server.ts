@@ -1,4 +1,4 @@
-// A DNS server of the tests' own: A and AAAA over UDP and TCP, changed while it runs, and wrong in every way that a server can be.
+// DNS server for tests: A and AAAA over UDP and TCP, changed at runtime, with every fault that a server can have.
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, isIP, isIPv6, type Server, type Socket, SocketAddress } from 'node:net';
@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { emits, eventually } from '../eventually.ts';
 
 export type RecordType = 'A' | 'AAAA';
-/** `truncated`: UDP says that the answer is on TCP, where it is. `garbage`: bytes that are no answer. */
+/** `truncated`: UDP refers to TCP, which has the response. `garbage`: bytes that are not a response. */
 export type Fault = 'nxdomain' | 'servfail' | 'refused' | 'silent' | 'truncated' | 'garbage';
 
 const types = new Map<number, RecordType>([
@@ -14,14 +14,14 @@ const types = new Map<number, RecordType>([
   [28, 'AAAA'],
 ]);
 const codes = { noError: 0, servfail: 2, nxdomain: 3, refused: 5 } as const;
-/** Longest answer over UDP without EDNS (RFC 1035, section 4.2.1). */
+/** Maximum response over UDP without EDNS (RFC 1035, section 4.2.1). */
 const maxUdp = 512;
 const ttl = 60;
 
 type Question = { id: number; name: string; type: RecordType | undefined; bytes: Buffer };
 
 export class DnsServer {
-  /** What was asked, e.g. `A nodes.test`, in order. */
+  /** The received queries, for example `A nodes.test`, in order. */
   readonly asked: string[] = [];
   readonly #records = new Map<string, Set<string>>();
   readonly #faults = new Map<RecordType, Fault>();
@@ -40,7 +40,7 @@ export class DnsServer {
     tcp.on('connection', (socket) => this.#serve(socket));
   }
 
-  /** `ip:port`, as Resolver.setServers takes it. */
+  /** `ip:port`, the format of Resolver.setServers. */
   get address(): string {
     const { address, port } = this.#udp.address();
     return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
@@ -50,13 +50,13 @@ export class DnsServer {
     this.#records.set(name, new Set([...(this.#records.get(name) ?? []), ...addresses]));
   }
 
-  /** Without addresses: the name itself, which is NXDOMAIN then. */
+  /** Without addresses: the name itself, which is then NXDOMAIN. */
   remove(name: string, ...addresses: string[]): void {
     if (addresses.length === 0) this.#records.delete(name);
     for (const address of addresses) this.#records.get(name)?.delete(address);
   }
 
-  /** Answers wrongly to queries of one type or both, until mend(). */
+  /** Applies a fault to queries of one type or of both, until mend(). */
   fail(fault: Fault, ...ofTypes: RecordType[]): void {
     for (const type of ofTypes.length > 0 ? ofTypes : types.values()) this.#faults.set(type, fault);
   }
@@ -65,10 +65,10 @@ export class DnsServer {
     this.#faults.clear();
   }
 
-  /** When so many more queries have come. */
+  /** Resolves after this number of further queries. */
   async queries(count: number): Promise<void> {
     const until = this.asked.length + count;
-    await eventually(`${count} queries more`, () => this.asked.length >= until, { wakes: emits(this.#events, 'asked') });
+    await eventually(`${count} more queries`, () => this.asked.length >= until, { wakes: emits(this.#events, 'asked') });
   }
 
   async close(): Promise<void> {
@@ -114,7 +114,7 @@ export class DnsServer {
   }
 }
 
-/** Starts a server that ends with the test; `port` 0: any that is free for UDP and TCP. */
+/** Starts a server that stops with the test; `port` 0: a port that is free for UDP and TCP. */
 export async function startDnsServer(t: TestContext, { ip = '127.0.0.1', port = 0 } = {}): Promise<DnsServer> {
   for (let attempts = 10; ; attempts -= 1) {
     const tcp = createServer().listen(port, ip);
@@ -149,7 +149,7 @@ function readQuestion(message: Buffer): Question | undefined {
   return { id: message.readUInt16BE(0), name: labels.join('.'), type, bytes: message.subarray(header, end) };
 }
 
-/** RFC 1035, section 4: an authoritative answer. */
+/** RFC 1035, section 4: an authoritative response. */
 function reply({ id, type, bytes }: Question, code: number, addresses: readonly string[], truncated = false): Buffer {
   const flags = 0x8580 | (truncated ? 0x0200 : 0) | code;
   const header = Buffer.concat([id, flags, 1, addresses.length, 0, 0].map(uint16));

@@ -1,27 +1,27 @@
-// An HTTP proxy before a real node that fails as a test says: it refuses, hangs up before the node hears, or after the node has done it.
+// Faulty HTTP proxy in front of a real node: rejects requests, or loses them before or after the node has processed them.
 import { once } from 'node:events';
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** `lose`: the node does it, and its answer is lost. `cut`: the node does not hear of it. `hang`: nothing is answered. `half`: half of the answer's body. */
+/** `lose`: the response is lost. `cut`: the request does not reach the node. `hang`: no response. `half`: only half of the body is sent. */
 export type HttpFault = 'pass' | 'lose' | 'cut' | 'hang' | 'half' | { status: number; headers?: Record<string, string>; body?: string };
 
 export type ProxiedRequest = { method: string; path: string; body: string; headers: IncomingMessage['headers']; at: number };
 
 export type FaultyProxy = {
   url: string;
-  /** Every request, in order. */
+  /** The received requests, in order. */
   asked: ProxiedRequest[];
   /** The faults of the next requests; when they are used up, requests pass. */
   next: (...faults: HttpFault[]) => void;
-  /** Keeps the next such request until `release`, which passes it on even if nobody waits for its answer any more. */
+  /** Holds the next matching request until `release`, which forwards it even if the client has disconnected. */
   hold: (method: string, path: string) => Held;
 };
 
 export type Held = {
   arrived: Promise<void>;
-  /** @returns once the node has answered */
+  /** @returns when the node has responded */
   release: () => Promise<void>;
 };
 

@@ -1,16 +1,16 @@
-// Free ports of loopback for programs that must be told theirs: outside of what the system gives to outgoing connections.
+// Free ports of loopback for programs that need a fixed port: outside of the system's ephemeral range.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { isPortFree } from '../../../node/media/worker/free-ports.ts';
 
-/** Below the ephemeral ports of Linux (32768 up) and the node ports of Kubernetes (30000 up): nobody takes one while its owner restarts. */
+/** Below the ephemeral ports of Linux (32768 up) and the node ports of Kubernetes (30000 up): a port stays free during a restart. */
 const range = { from: 20_000, count: 9_900 };
-/** Ports between two that are given: some begin a small range with theirs. */
+/** Distance between two assigned ports, because some programs use a small range from theirs. */
 const apart = 20;
 
 /**
- * Different ports that nothing listens on now, by TCP or UDP, and that nobody else was given who still runs: it may be bound only later, and
- * the files of a layer are processes of their own.
+ * Distinct ports without a listener on TCP or UDP, and not assigned to another running process: a port may be bound only later, and test
+ * files run in separate processes.
  */
 export async function freePorts(count: number, ip = '127.0.0.1'): Promise<number[]> {
   const found: number[] = [];
@@ -24,15 +24,15 @@ export async function freePorts(count: number, ip = '127.0.0.1'): Promise<number
   return found;
 }
 
-/** One of these. */
+/** A single free port. */
 export async function freePort(ip?: string): Promise<number> {
   const [port = 0] = await freePorts(1, ip);
   return port;
 }
 
 /**
- * Holds the name of an abstract socket, of which the kernel knows one on a machine, as long as this process runs. Only Linux has them:
- * elsewhere it is left to chance.
+ * Holds the name of an abstract socket, which is unique per machine, while this process runs. Only Linux has them; other systems have no
+ * such protection.
  */
 async function claim(slot: number): Promise<boolean> {
   const server = createServer().unref();

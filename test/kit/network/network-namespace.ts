@@ -1,4 +1,4 @@
-// A network namespace as a second machine: one cable to this one, which a test can pull out. Needs root.
+// Network namespace as a second machine: one virtual link to this one, which a test can take down. Requires root.
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,24 +11,24 @@ const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
 
 export type NetworkNamespace = {
   name: string;
-  /** Address of this machine on the cable. */
+  /** Address of this machine on the link. */
   here: string;
   /** Address of the namespace. */
   there: string;
-  /** A program that runs another one in the namespace, as a browser's launcher wants it. */
+  /** A program that runs another one in the namespace, usable as a browser executable. */
   wrap: (program: string) => Promise<string>;
-  /** Pulls the cable out, or puts it in again. */
+  /** Takes the link down or up. */
   setLink: (up: boolean) => Promise<void>;
 };
 
 let count = 0;
 
-/** Made now, removed with the test. */
+/** Created now, removed with the test. */
 export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
   count += 1;
   const id = `${process.pid % 10_000}x${count}`;
   const name = `mr-${id}`;
-  // Another for each process: two cables of one subnet would take each other's packets.
+  // A separate subnet per process: two links with one subnet would receive each other's packets.
   const subnet = `10.${64 + (process.pid % 60)}.${(Math.floor(process.pid / 60) % 16) * 16 + count}`;
   const [here, there] = [`${subnet}.1`, `${subnet}.2`];
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-netns-'));
@@ -38,7 +38,7 @@ export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
   });
   await ip('netns', 'add', name);
   await ip('link', 'add', `mrh${id}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
-  // An address of IPv6 would be there a second later: for Chromium the network has changed then, and what it loads just now fails.
+  // An IPv6 address would appear a second later. Chromium treats that as a network change and aborts its loads.
   await ip('link', 'set', `mrh${id}`, 'addrgenmode', 'none');
   await ip('-n', name, 'link', 'set', 'eth0', 'addrgenmode', 'none');
   await ip('addr', 'add', `${here}/24`, 'dev', `mrh${id}`);
@@ -65,5 +65,5 @@ export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
   };
 }
 
-/** Whether this process may make namespaces. */
+/** True if this process may create namespaces. */
 export const mayMakeNamespaces = process.getuid?.() === 0;

@@ -1,4 +1,4 @@
-// A client of the websockets that does only what a test tells it: no timers, no resuming, frames as they are.
+// Raw websocket client controlled by the test: no timers, no resuming, unmodified frames.
 import { once } from 'node:events';
 import { type ClientOptions, WebSocket } from 'ws';
 
@@ -8,11 +8,11 @@ export type AnswerFrame = { id: number; ok: boolean; data?: Record<string, unkno
 export type Closing = { code: number; reason: string };
 type Waiter = { matches: (frame: Frame) => boolean; resolve: (frame: Frame) => void; reject: (error: Error) => void };
 
-/** How long anything is waited for, in milliseconds. */
+/** Timeout of every wait, in milliseconds. */
 const timeoutMs = 40_000;
 
 export class PeerSocket {
-  /** Every frame that came, in order. */
+  /** The received frames, in order. */
   readonly frames: Frame[] = [];
   readonly closed: Promise<Closing>;
   readonly webSocket: WebSocket;
@@ -24,14 +24,14 @@ export class PeerSocket {
     this.closed = new Promise((resolve) => {
       webSocket.on('close', (code, reason) => {
         resolve({ code, reason: reason.toString() });
-        for (const waiter of this.#waiters) waiter.reject(new Error(`the socket closed (${code} ${reason}) while a frame was waited for`));
+        for (const waiter of this.#waiters) waiter.reject(new Error(`the socket closed (${code} ${reason}) during a wait for a frame`));
       });
     });
     webSocket.on('error', () => {});
     webSocket.on('message', (data) => this.#onFrame(JSON.parse(data.toString()) as Frame));
   }
 
-  /** Opens a socket, e.g. `ws://127.0.0.1:5002/socket/peer/websocket`. Rejects where the upgrade is refused. */
+  /** Opens a socket, for example `ws://127.0.0.1:5002/socket/peer/websocket`. Rejects if the upgrade is rejected. */
   static async open(url: string, options: ClientOptions = {}): Promise<PeerSocket> {
     const webSocket = new WebSocket(url, { perMessageDeflate: false, ...options });
     const socket = new PeerSocket(webSocket);
@@ -46,21 +46,21 @@ export class PeerSocket {
     return Object.assign(socket, { welcome });
   }
 
-  /** Sends a request and resolves with its answer, also where that is an error. */
+  /** Sends a request and resolves with its response, including error responses. */
   async request(method: string, data: Record<string, unknown> = {}, id: number = this.#nextId): Promise<AnswerFrame> {
     const answer = this.#wait((frame) => frame.id === id, this.frames.length);
     this.send({ id, method, data });
     return (await answer) as AnswerFrame;
   }
 
-  /** Sends a request and forgets it; its answer is among the frames. Returns its id. */
+  /** Sends a request without waiting; its response is among the frames. Returns its id. */
   post(method: string, data: Record<string, unknown> = {}): number {
     const id = this.#nextId;
     this.send({ id, method, data });
     return id;
   }
 
-  /** Sends anything as a frame: a string or bytes as they are, everything else as JSON. */
+  /** Sends a frame: strings and bytes unchanged, everything else as JSON. */
   send(frame: unknown): void {
     if (typeof frame === 'object' && frame !== null && 'id' in frame && typeof frame.id === 'number') {
       this.#nextId = Math.max(this.#nextId, frame.id + 1);
@@ -72,13 +72,13 @@ export class PeerSocket {
     return (this.frames.filter((frame) => 'event' in frame) as EventFrame[]).filter((frame) => name === undefined || frame.event === name);
   }
 
-  /** The first event of that name, come or to come, whose data satisfies the predicate. */
+  /** The first event with that name, past or future, whose data satisfies the predicate. */
   async waitFor(event: string, predicate: (data: Record<string, unknown>) => boolean = () => true): Promise<Record<string, unknown>> {
     const frame = await this.#wait((each) => each.event === event && predicate(each.data as Record<string, unknown>), 0);
     return (frame as EventFrame).data;
   }
 
-  /** The answer to the request with this id, come or to come. */
+  /** The response to the request with this id, past or future. */
   async answer(id: number): Promise<AnswerFrame> {
     return (await this.#wait((frame) => frame.id === id, 0)) as AnswerFrame;
   }
@@ -88,7 +88,7 @@ export class PeerSocket {
     return this.closed;
   }
 
-  /** Cuts the connection without a closing handshake, as a lost network does once it is noticed. */
+  /** Cuts the connection without a closing handshake, like a lost network. */
   cut(): Promise<Closing> {
     this.webSocket.terminate();
     return this.closed;

@@ -1,4 +1,4 @@
-// One who speaks the handshake of the distribution by hand, right or wrong.
+// Raw peer of the distribution handshake, which can send valid and invalid packets.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ export class RawDistPeer {
   readonly #reader = new PacketReader(2, 10_000);
   #closed = false;
 
-  /** Speaks over a socket that somebody opened. */
+  /** Uses an open socket. */
   constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (chunk) => this.#reader.push(chunk));
@@ -24,7 +24,7 @@ export class RawDistPeer {
     socket.on('error', () => {});
   }
 
-  /** Destroyed with the test, if there is one. */
+  /** Destroyed with the test, if one is given. */
   static async dial(t: TestContext | undefined, port: number): Promise<RawDistPeer> {
     const socket = connect(port, '127.0.0.1');
     t?.after(() => socket.destroy());
@@ -36,7 +36,7 @@ export class RawDistPeer {
     this.socket.write(Buffer.concat([Buffer.of(packet.length >> 8, packet.length), packet]));
   }
 
-  /** The next packet; undefined once the other side has closed. */
+  /** The next packet; undefined after remote has closed. */
   async read(): Promise<Buffer | undefined> {
     const next = () => {
       const packet = this.#reader.next();
@@ -49,7 +49,7 @@ export class RawDistPeer {
     this.write(namePacket({ flags, creation: 7, name }));
   }
 
-  /** Goes through the whole handshake and stays connected. */
+  /** Completes the handshake and stays connected. */
   async shakeHands(name: string): Promise<void> {
     this.sayName(name);
     assert.equal(String(await this.read()), 'sok');

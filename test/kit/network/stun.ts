@@ -1,4 +1,4 @@
-// A WebRTC transport reached as an ICE agent does: STUN binding requests (RFC 8489, RFC 8445) and bytes after them.
+// Minimal ICE agent: STUN binding requests (RFC 8489, RFC 8445) to a WebRTC transport, followed by arbitrary bytes.
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -8,15 +8,15 @@ import { attribute, bindingRequestTo, type IceParameters } from '../../../operat
 /** RFC 8445, section 7.1.2. */
 const useCandidate = 0x0025;
 
-/** What createTransport answers, as far as it is needed to reach the transport. */
+/** Fields of the createTransport response that are needed to reach the transport. */
 const transportSchema = z.object({
   iceParameters: z.object({ usernameFragment: z.string(), password: z.string() }),
   iceCandidates: z.array(z.object({ ip: z.string(), port: z.number(), protocol: z.enum(['udp', 'tcp']) })),
 });
 
 /**
- * Reaches the transport over UDP and sends it so many bytes that are no STUN, e.g. RTP without DTLS, which it reads and drops.
- * Resolves with the bytes that came back when it has read them.
+ * Reaches the transport over UDP and sends it this number of bytes that are not STUN, such as RTP without DTLS, which it reads and drops.
+ * Resolves with the received bytes when the transport has read them.
  */
 export async function sendBytes(transport: unknown, bytes: number): Promise<number> {
   const { iceParameters, iceCandidates } = transportSchema.parse(transport);
@@ -39,7 +39,7 @@ export async function sendBytes(transport: unknown, bytes: number): Promise<numb
   }
 }
 
-/** A request that the transport takes as of its own, with more attributes where given. */
+/** A request that the transport accepts, with optional further attributes. */
 export function bindingRequest(ice: IceParameters, more: readonly Buffer[] = []): Buffer {
   return bindingRequestTo(ice, randomBytes(12), [attribute(useCandidate, Buffer.alloc(0)), ...more]);
 }

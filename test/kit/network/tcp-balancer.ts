@@ -1,20 +1,20 @@
-// A balancer of TCP connections, as an Ingress is one: to each server in turn, and for a while to one that is gone, of which it has not heard yet.
+// TCP load balancer like an Ingress: round robin over the servers, including lost ones that it has not detected yet.
 import { connect, type Socket } from 'node:net';
 import { join, startTcpServer } from './tcp-server.ts';
 
 export type TcpBalancer = {
   port: number;
-  /** The server is gone: what was open to it ends, and what is given to it from now on is taken in and never answered. */
+  /** The server is lost: its open connections end, and new connections to it are accepted but get no response. */
   lose: (port: number) => void;
-  /** It has heard of the loss: new connections go to the others. */
+  /** The balancer has detected the loss: new connections go to the other servers. */
   forget: (port: number) => void;
-  /** Connections that were given to servers that are gone. */
+  /** Number of connections that were assigned to lost servers. */
   unanswered: () => number;
 };
 
-/** Between ports of 127.0.0.1, each as often as it is named. Ended with the test. */
+/** Balances between ports of 127.0.0.1; a repeated port gets more connections. Stopped with the test. */
 export async function startTcpBalancer(t: { after: (end: () => void) => void }, ports: readonly number[]): Promise<TcpBalancer> {
-  /** Which server each connection was given to. */
+  /** Server of each connection. */
   const given = new Map<Socket, number>();
   const gone = new Set<number>();
   let targets = [...ports];
@@ -30,7 +30,7 @@ export async function startTcpBalancer(t: { after: (end: () => void) => void }, 
     give(client, port);
     if (gone.has(port)) {
       unanswered += 1;
-      // Read, or its end would not be seen.
+      // Read, so that its end is detected.
       client.resume();
       return;
     }

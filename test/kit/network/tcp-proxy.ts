@@ -1,22 +1,22 @@
-// A TCP connection that a test can cut and mend, or let fall silent: what a lost network is to a websocket.
+// TCP proxy that a test can cut, restore or silence, like a network failure.
 import { connect, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { type Hold, join, startTcpServer } from './tcp-server.ts';
 
 export type TcpProxy = {
   port: number;
-  /** Ends every connection and refuses new ones until mend(). */
+  /** Closes every connection and refuses new ones until mend(). */
   cut: () => void;
   mend: () => void;
-  /** From now on nothing goes through, either way, and nobody is told that it ended. */
+  /** Drops everything in both directions from now on, without closing connections. */
   hush: () => void;
-  /** Connections that were let through so far. */
+  /** Number of accepted connections. */
   connections: () => number;
-  /** From now on no more bytes per second go to the target, on each connection; undefined: as many as there are. */
+  /** Limits the rate to the target on each connection, in bytes per second; undefined removes the limit. */
   throttle: (bytesPerSecond: number | undefined) => void;
 };
 
-/** Forwards to a port of the same address of this machine; ended with the test, or with the file whose `after` is given. */
+/** Forwards to a port of the same address of this machine; stopped with the test, or with the file whose `after` is given. */
 export async function startTcpProxy(t: { after: (end: () => void) => void }, targetPort: number, address = '127.0.0.1'): Promise<TcpProxy> {
   let open = true;
   let silent = false;
@@ -54,7 +54,7 @@ export async function startTcpProxy(t: { after: (end: () => void) => void }, tar
   };
 }
 
-/** What goes through takes its time. */
+/** Delays the data to the given rate. */
 function slowed(rate: () => number | undefined): Transform {
   return new Transform({
     transform: (chunk: Buffer, _, done) => {

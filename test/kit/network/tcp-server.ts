@@ -1,17 +1,17 @@
-// A TCP server of a test that sits between clients and other servers; its connections end with it.
+// TCP server base of proxies between clients and servers; closes its connections when it stops.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 export type TcpServer = {
   port: number;
-  /** Every connection that is open, to clients and to servers behind. */
+  /** All open connections, to clients and to targets. */
   sockets: ReadonlySet<Socket>;
 };
-/** Takes a connection in, so that it ends with the server. */
+/** Registers a connection, so that it closes with the server. */
 export type Hold = (socket: Socket) => Socket;
 
-/** `serve` gets each client, which is held already. Ended with the test, or with the file whose `after` is given. */
+/** `serve` gets each client connection, already registered. Stopped with the test, or with the file whose `after` is given. */
 export async function startTcpServer(
   t: { after: (end: () => void) => void },
   serve: (client: Socket, hold: Hold) => void,
@@ -32,7 +32,7 @@ export async function startTcpServer(
   return { port: (server.address() as AddressInfo).port, sockets };
 }
 
-/** Passes everything on both ways, what the client sends by way of `through`; where one side ends, so does the other. */
+/** Forwards in both directions, the client's data through `through`; if one side ends, so does the other. */
 export function join(client: Socket, target: Socket, through: Duplex = target): void {
   client.pipe(through);
   if (through !== target) through.pipe(target);

@@ -1,4 +1,4 @@
-// A real HTTP receiver of webhooks on loopback that answers as a test says.
+// Real HTTP receiver of webhooks on loopback, with responses controlled by the test.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,13 +11,13 @@ export type Answering = (response: ServerResponse, received: Received, count: nu
 export type Receiver = {
   url: string;
   port: number;
-  /** Every request, also those that were refused. */
+  /** The received requests, including rejected ones. */
   received: Received[];
-  /** TCP connections that were opened. */
+  /** Number of opened TCP connections. */
   connections: () => number;
-  /** Changes how requests are answered from now on. */
+  /** Changes the response to requests from now on. */
   answer: (how: Answering) => void;
-  /** Resolves when so many requests have come. */
+  /** Resolves after this number of requests. */
   until: (count: number) => Promise<void>;
   untilTrue: (holds: (received: readonly Received[]) => boolean) => Promise<void>;
 };

@@ -1,17 +1,17 @@
-// One who sits between a client and a node, passes everything on and keeps what the client says.
+// Wiretap: a TCP proxy between clients and a node that records the data of the clients.
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { join, startTcpServer } from './tcp-server.ts';
 
 export type Wiretap = {
   port: number;
-  /** HTTP requests so far, whole, each as it was sent; upgrades to a websocket among them. */
+  /** Complete HTTP requests so far, as sent, including websocket upgrades. */
   requests: () => string[];
-  /** Text frames that clients of websockets sent so far, without their mask. */
+  /** Text frames of websocket clients so far, unmasked. */
   frames: () => string[];
 };
 
-/** Passes on to a port of loopback, also where nothing listens there yet. */
+/** Forwards to a port of loopback, even if nothing listens there yet. */
 export async function startWiretap(t: TestContext, targetPort: number): Promise<Wiretap> {
   const connections: Buffer[][] = [];
   const { port } = await startTcpServer(t, (client, hold) => {
@@ -28,7 +28,7 @@ export async function startWiretap(t: TestContext, targetPort: number): Promise<
   };
 }
 
-/** Without the frames of a websocket behind it. */
+/** Without the websocket frames after it. */
 function headOf(stream: Buffer): string {
   const text = stream.toString('latin1');
   return isUpgrade(text) ? text.slice(0, text.indexOf('\r\n\r\n') + 4) : text;
@@ -38,7 +38,7 @@ function isUpgrade(text: string): boolean {
   return /^upgrade: websocket\r$/im.test(text);
 }
 
-/** RFC 6455, section 5.2: frames of a client, which are masked. */
+/** RFC 6455, section 5.2: masked frames of a client. */
 function framesIn(stream: Buffer): string[] {
   const found: string[] = [];
   if (!isUpgrade(stream.toString('latin1'))) return found;

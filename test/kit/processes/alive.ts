@@ -1,7 +1,7 @@
-// Whether a process that a test looks at is still there.
+// Process liveness: checks if a process still runs.
 import { readFileSync } from 'node:fs';
 
-/** Whether a process runs (not even as a zombie). One that goes while it is looked at does not. */
+/** True if a process runs; zombies do not count. A process that exits during the check does not run. */
 export function isAlive(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

@@ -1,4 +1,4 @@
-// What a machine that has other work adds to the time that a test measures: how long it held up this process, and how much it slows another one down.
+// Load measurement: how much other work on the machine delayed this process, and how much it slowed down another process.
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { TestContext } from 'node:test';
@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 /** Milliseconds. */
 const resolution = 5;
 
-/** @returns what tells the longest turn of this process's event loop since now, in milliseconds */
+/** @returns a function that returns the longest delay of this process's event loop since now, in milliseconds */
 export function watchOwnLoop(t: TestContext): () => number {
   const delays = monitorEventLoopDelay({ resolution });
   delays.enable();
@@ -14,7 +14,7 @@ export function watchOwnLoop(t: TestContext): () => number {
   return () => Math.max(0, delays.max / 1e6 - resolution);
 }
 
-/** @returns what tells how many times longer than it computes the main thread of a process took since now, since others had its core; 1 where nobody counts that */
+/** @returns a function for the slowdown of the main thread of a process since now, as a factor of its CPU time; 1 if not measurable */
 export function watchSlowdown(pid: number): () => number {
   const before = readTurns(pid);
   return () => {
@@ -24,7 +24,7 @@ export function watchSlowdown(pid: number): () => number {
   };
 }
 
-/** Of the main thread, in nanoseconds: how long it ran, and was ready but waited for a core. */
+/** Times of the main thread in nanoseconds: running, and ready but waiting for a core. */
 function readTurns(pid: number): { ran: number; waited: number } {
   try {
     const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number);

@@ -1,4 +1,4 @@
-// Rooms in which tracks come and go every second while a stream is composed and everything is recorded, and what the processes hold meanwhile.
+// Churn load: rooms in which tracks start and end every second while everything is composed and recorded, with samples of held resources.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
@@ -8,12 +8,12 @@ import { seededRandom } from '../seeded-random.ts';
 import { childrenOf, type NodeProcess } from './node-process.ts';
 import { apiToken } from './start-node.ts';
 
-/** Tracks that a room has at most. */
+/** Maximum number of tracks of a room. */
 const maxTracks = 4;
 const period = 1000;
 const sampleIntervalMs = 10;
 
-/** Bytes of memory and open descriptors by what the process is; how many children ended and were not seen to. */
+/** Bytes of memory and open descriptors by type of process; number of unreaped child processes. */
 export type ProcessSample = { memory: Record<string, number>; descriptors: Record<string, number>; zombies: number };
 
 export type ChurnOptions = {
@@ -25,7 +25,7 @@ export type ChurnOptions = {
   seed: number;
 };
 
-/** One join or leave a second in each room. @returns what was held, every ten seconds */
+/** One join or leave per second in each room. @returns samples of held resources, every ten seconds */
 export async function churn(t: TestContext, { node, rooms, files, seconds, seed }: ChurnOptions): Promise<ProcessSample[]> {
   const api = apiClient(node.url, apiToken);
   const random = seededRandom(seed);
@@ -57,13 +57,13 @@ async function step(api: ApiClient, room: string, tracks: string[], files: reado
   }
 }
 
-/** A file that came to its end has left by itself. */
+/** A file component removes itself at the end of its file. */
 async function leave(api: ApiClient, room: string, id: string): Promise<void> {
   const { status } = await api.delete(`/room/${room}/component/${id}`);
-  assert.ok(status === 204 || status === 404, `leaving was answered ${status}`);
+  assert.ok(status === 204 || status === 404, `removing the component returned ${status}`);
 }
 
-/** What a node and its children hold now. */
+/** Resources that a node and its children hold now. */
 export async function sampleProcesses(pid: number): Promise<ProcessSample> {
   const processSample: ProcessSample = { memory: {}, descriptors: {}, zombies: 0 };
   const counts: Record<string, number> = {};
@@ -75,7 +75,7 @@ export async function sampleProcesses(pid: number): Promise<ProcessSample> {
         continue;
       }
       const command = readFileSync(`/proc/${each}/cmdline`, 'utf8');
-      // One that is ending has given back its memory, and its command with it.
+      // An ending process has already released its memory and its command line.
       const known = command === '' ? 'ending' : (/(composer|recorder)-main|mediasoup-worker/.exec(command)?.[0] ?? 'other');
       const kind = each === pid ? 'node' : known;
       counts[kind] = (counts[kind] ?? 0) + 1;
@@ -83,7 +83,7 @@ export async function sampleProcesses(pid: number): Promise<ProcessSample> {
       processSample.memory[name] = residentBytes(each) ?? 0;
       processSample.descriptors[name] = readdirSync(`/proc/${each}/fd`).length;
     } catch {
-      // It ended while it was looked at.
+      // The process exited during the check.
     }
   }
   return processSample;

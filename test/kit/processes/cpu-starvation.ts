@@ -1,9 +1,9 @@
-// Whether this machine had time for those who need it, as a thread sees it that wants next to nothing: for tests of media in real time.
+// CPU starvation monitor for real-time media tests: an idle thread measures how long it waits for a core.
 import { cpus } from 'node:os';
 import type { TestContext } from 'node:test';
 import { isMainThread, Worker, workerData } from 'node:worker_threads';
 
-/** In milliseconds, since begin(): the longest that the thread waited for its turn, and that no core had anything left. */
+/** Milliseconds since begin(): the longest wait of the thread for a core, and the time in which all cores were busy. */
 export type CpuStarvation = { waited: number; full: number };
 
 export type CpuStarvationWatch = { begin: () => void; seen: () => CpuStarvation };
@@ -12,10 +12,10 @@ export type CpuStarvationWatch = { begin: () => void; seen: () => CpuStarvation 
 const turn = 10;
 const look = 100;
 
-/** Places of what is shared with the thread. */
+/** Indexes of the memory shared with the thread. */
 const [stop, waited, full] = [0, 1, 2];
 
-/** Ends with the test. */
+/** Stopped with the test. */
 export function watchCpuStarvation(t: TestContext): CpuStarvationWatch {
   const shared = new Int32Array(new SharedArrayBuffer(12));
   const worker = new Worker(new URL(import.meta.url), { workerData: { machine: shared } });

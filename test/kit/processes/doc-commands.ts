@@ -1,4 +1,4 @@
-// Commands as they stand in README and docs: the blocks marked `sh`, a command each, lines that go on joined.
+// Documented commands: reads the `sh` blocks of README and docs, one command each, with continued lines joined.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 
-/** @param page path of a page below the root of the repository. @param section heading below which to look; all of it where left out */
+/** @param page path of a page from the root of the repository. @param section heading of the section; the whole page if undefined */
 export function docCommands(page: string, section?: string): string[] {
   const text = readFileSync(join(root, page), 'utf8');
   const part = section === undefined ? text : (text.split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '');
@@ -16,7 +16,7 @@ export function docCommands(page: string, section?: string): string[] {
   return lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-/** One command as a shell runs it. @returns what it printed. Rejects where it fails or takes more than two and a half minutes */
+/** Runs one command in a shell. @returns its output. Rejects if it fails or takes longer than two and a half minutes */
 export async function runShell(command: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): Promise<string> {
   const { stdout } = await run('bash', ['-o', 'pipefail', '-c', command], { ...options, timeout: 150_000 });
   return stdout;

@@ -1,4 +1,4 @@
-// Real Erlang nodes and a real epmd for tests, each on a port of EPMD that is the test's own.
+// Real Erlang nodes and a real epmd for tests, each with a separate EPMD port.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -10,9 +10,9 @@ import { eventually } from '../eventually.ts';
 export type Erl = {
   pid: number;
   name: string;
-  /** Evaluates expressions, without the last full stop, and gives what they give as Erlang prints it. */
+  /** Evaluates expressions, without the last full stop, and returns the result as Erlang prints it. */
   eval: (expressions: string) => Promise<string>;
-  /** Everything it has printed so far. */
+  /** All output so far. */
   output: () => string;
   /** Resolves when a line of its output matches. */
   printed: (wanted: RegExp) => Promise<string>;
@@ -33,7 +33,7 @@ const startTimeoutMs = 60_000;
 const evalTimeoutMs = 60_000;
 const mark = '@@answer ';
 
-/** Reads lines, evaluates them one after the other, prints what they give behind the mark. */
+/** Reads lines, evaluates them in order and prints each result after the mark. */
 const evaluator = [
   'Loop = fun Loop(Bindings) ->',
   'case io:get_line("") of',
@@ -48,7 +48,7 @@ const evaluator = [
   'Loop([]).',
 ].join(' ');
 
-/** Starts `erl` as a node that answers. It starts no epmd. Ended with the test. */
+/** Starts `erl` as a node that evaluates expressions. Starts no epmd. Stopped with the test. */
 export async function startErl(t: TestContext, options: ErlOptions): Promise<Erl> {
   const { name, epmdPort, mode = 'name', cookie = 'test_cookie', args = [], wrap = [] } = options;
   const flags = [`-${mode}`, name, '-setcookie', cookie, '-start_epmd', 'false', '-noshell', ...args, '-eval', evaluator];
@@ -79,7 +79,7 @@ export async function startErl(t: TestContext, options: ErlOptions): Promise<Erl
   };
 }
 
-/** Starts Erlang's own epmd in the foreground. Ended with the test, or by `kill`. */
+/** Starts Erlang's own epmd in the foreground. Stopped with the test, or by `kill`. */
 export async function startEpmd(t: TestContext, port: number): Promise<{ pid: number; kill: () => Promise<void> }> {
   const child = spawn('epmd', ['-port', String(port)], { stdio: 'ignore' });
   const ended = once(child, 'close');
@@ -97,7 +97,7 @@ export async function startEpmd(t: TestContext, port: number): Promise<{ pid: nu
   return { pid: child.pid ?? 0, kill };
 }
 
-/** What a command prints, both streams, and its exit code. */
+/** Output of a command, both streams, and its exit code. */
 export async function runCommand(command: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -135,12 +135,12 @@ class Lines {
   }
 
   end(): void {
-    for (const fail of this.#failed.splice(0)) fail(new Error(`erl ended:\n${this.#text}`));
+    for (const fail of this.#failed.splice(0)) fail(new Error(`erl exited:\n${this.#text}`));
   }
 
   #within(deadline: number, begin: (resolve: (value: string) => void) => void): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const timer = setTimeout(() => reject(new Error(`erl did not say in ${deadline} ms what was expected:\n${this.#text}`)), deadline);
+    const timer = setTimeout(() => reject(new Error(`no matching line from erl within ${deadline} ms:\n${this.#text}`)), deadline);
     this.#failed.push(reject);
     begin(resolve);
     return promise.finally(() => clearTimeout(timer));

@@ -1,4 +1,4 @@
-// An example of the folder examples/ as a user starts it: by `npm start`, ended with the test.
+// Example runner: starts a program of examples/ with `npm start` like a user, and stops it with the test.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -7,20 +7,20 @@ import { stripVTControlCharacters } from 'node:util';
 import { ensureBuilds, serverSdk } from '../../../tools/builds.mjs';
 import { root } from '../../../tools/paths.mjs';
 
-/** How long an example may take to say something, in milliseconds. */
+/** Timeout for the output of an example, in milliseconds. */
 const timeoutMs = 90_000;
 
 export const examples = join(root, 'examples');
 
 export type RunningExample = {
-  /** Resolves with what the pattern found in its output. */
+  /** Resolves with the match of the pattern in the output. */
   says: (pattern: RegExp) => Promise<RegExpExecArray>;
   output: () => string;
-  /** Resolves with its exit code; null where a signal ended it. */
+  /** Resolves with the exit code; null if a signal ended it. */
   ended: Promise<number | null>;
 };
 
-/** @param name of its folder. @param env beside that of the test. */
+/** @param name of its folder. @param env in addition to the environment of the test. */
 export async function startExample(
   t: TestContext,
   name: string,
@@ -28,7 +28,7 @@ export async function startExample(
   env: Record<string, string>,
 ): Promise<RunningExample> {
   await ensureBuilds(serverSdk);
-  // npm, a shell and the program: a group of their own, so that all end.
+  // npm, a shell and the program: one process group, so that all are stopped.
   const child = spawn('npm', ['start', '--silent', '--', ...args], {
     cwd: join(examples, name),
     env: { ...process.env, ...env },
@@ -36,7 +36,7 @@ export async function startExample(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
-  // Vite and others colour what they say where CI is set.
+  // Vite and others color their output if CI is set.
   const output = () => stripVTControlCharacters(printed);
   let over = false;
   const looking = new Set<() => void>();
@@ -55,7 +55,7 @@ export async function startExample(
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // All of it has ended.
+      // All processes have exited.
     }
     await ended;
   });
@@ -63,9 +63,9 @@ export async function startExample(
     new Promise<RegExpExecArray>((resolve, reject) => {
       const look = () => {
         const found = pattern.exec(output());
-        const why = over ? 'ended' : late ? `went on for ${timeoutMs} ms` : undefined;
+        const why = over ? 'exited' : late ? `ran for ${timeoutMs} ms` : undefined;
         if (found) resolve(found);
-        else if (why) reject(new Error(`The example ${why} without saying ${pattern}:\n${output()}`));
+        else if (why) reject(new Error(`The example ${why} without printing ${pattern}:\n${output()}`));
         else return;
         looking.delete(look);
         clearTimeout(timer);

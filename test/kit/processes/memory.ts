@@ -1,8 +1,8 @@
-// Memory of processes that tests look at.
+// Memory of processes.
 import assert from 'node:assert/strict';
 import { residentBytes } from '../../../node/common/resident-memory.ts';
 
-/** Bytes that a process holds. It must live. */
+/** Resident bytes of a process. It must be running. */
 export function memoryOf(pid: number): number {
-  return residentBytes(pid) ?? assert.fail(`there is no process ${pid}`);
+  return residentBytes(pid) ?? assert.fail(`process ${pid} does not exist`);
 }

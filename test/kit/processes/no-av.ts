@@ -1,4 +1,4 @@
-// For a node in a process of its own (`--import`): as if the optional dependency node-av were not installed.
+// Preload module for a node process (`--import`): behaves as if the optional dependency node-av were not installed.
 import { registerHooks } from 'node:module';
 
 registerHooks({

@@ -1,4 +1,4 @@
-// Two whole nodes in this process that know each other over a real distribution.
+// Two whole nodes in the test process, connected over a real distribution.
 import type { TestContext } from 'node:test';
 import type { Log } from '../../../node/common/log.ts';
 import type { Environment } from '../../../node/env.ts';
@@ -6,7 +6,7 @@ import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { eventually } from '../eventually.ts';
 import { type StartedNode, startNode } from './start-node.ts';
 
-/** `api` asks `wrong`, which tests let own no room. */
+/** `api` uses the non-owner, which has no room in these tests. */
 export type NodePair = { owner: StartedNode; nonOwner: StartedNode; api: ApiClient };
 export type NodePairOptions = { owner?: Environment; both?: Environment; logs?: { owner: Log; wrong: Log } };
 
@@ -28,7 +28,7 @@ export async function startNodePair(t: TestContext, { owner: more, both, logs }:
   return { owner, nonOwner, api };
 }
 
-/** Until each lists all: it knows another's name, address and state some time after they are connected, and not all do in the same moment. */
+/** Waits until each node lists all nodes: names, addresses and states arrive some time after the connection, at different times. */
 export async function waitForMesh(nodes: readonly ApiClient[]): Promise<void> {
   for (const node of nodes)
     await eventually('the nodes find each other', async () => (await node.get('/cluster/nodes')).body.data.length >= nodes.length);

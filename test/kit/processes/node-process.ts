@@ -1,4 +1,4 @@
-// A whole node as a process of its own, as a user starts it: for tests of signals, kill -9 and several nodes on one machine.
+// Node as a separate process, started as a user does: for tests of signals, kill -9 and several nodes on one machine.
 import './worker-bin.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,25 +27,25 @@ export type NodeProcess = {
   /** `http://127.0.0.1:<port>` */
   url: string;
   port: number;
-  /** Everything it has said so far, both streams. */
+  /** All output so far, both streams. */
   output: () => string;
-  /** Process ids of its media workers, as they are now. */
+  /** Current process ids of its media workers. */
   children: () => Promise<number[]>;
   kill: (signal: NodeJS.Signals) => void;
-  /** Resolves with exit code and signal when the process has ended. */
+  /** Resolves with exit code and signal when the process has exited. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 };
 
 export type NodeProcessOptions = {
-  /** What the command begins with, e.g. to run it in a network namespace. */
+  /** Command prefix, for example to run the node in a network namespace. */
   wrap?: readonly string[];
-  /** Names of files of this folder that it imports before its own: what they change holds for the node alone. */
+  /** Names of files of this folder that it imports first: their changes affect only the node. */
   imports?: readonly string[];
-  /** No variable but those that are given, in an empty folder: the node as a user starts it from source. */
+  /** Only the given variables, in an empty folder: the node as a user starts it from source. */
   bare?: boolean;
 };
 
-/** Resolves when the node says that it has started. Killed with the test if it still runs; no secret may stand in what it said. */
+/** Resolves when the node has logged its start. Killed with the test; fails the test if the output contains a secret. */
 export async function startNodeProcess(t: TestContext, env: Environment = {}, options: NodeProcessOptions = {}): Promise<NodeProcess> {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const whole = options.bare ? env : { ...forTests, SVC_RESOURCES_BASE_PATH: resources, ...env };
@@ -73,7 +73,7 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}, op
     });
   }
   const timer = setTimeout(() => started.reject(new Error(`the node did not start within ${startTimeoutMs} ms:\n${text}`)), startTimeoutMs);
-  void ended.then(({ code }) => started.reject(new Error(`the node ended with code ${code}:\n${text}`)));
+  void ended.then(({ code }) => started.reject(new Error(`the node exited with code ${code}:\n${text}`)));
   const url = await started.promise.finally(() => clearTimeout(timer));
   const pid = child.pid ?? 0;
   return {
@@ -87,13 +87,13 @@ export async function startNodeProcess(t: TestContext, env: Environment = {}, op
   };
 }
 
-/** For a node that is started again at its port: one that the system gives to nobody while it is away, as it would one that a node chose. */
+/** Port for a node that restarts on the same port: outside of the ephemeral range, so that it stays free meanwhile. */
 export async function stablePort(): Promise<Environment> {
   const [port] = await freePorts(1);
   return { SVC_PORT: String(port) };
 }
 
-/** Runs a node that is expected to refuse to start. */
+/** Runs a node that is expected to fail at startup. */
 export async function runNodeToEnd(
   env: Environment,
   { wrap }: Pick<NodeProcessOptions, 'wrap'> = {},

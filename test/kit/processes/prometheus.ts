@@ -1,4 +1,4 @@
-// A real Prometheus that scrapes what a test gives it every second, with files of its own and ended with the test.
+// Real Prometheus that scrapes given targets every second, with temporary files; stopped with the test.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import type { TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 
-/** An address, and what a command begins with to run where it is; must replace itself by the command. */
+/** An address, and the command prefix that runs a program there; the prefix must exec the command. */
 export type PrometheusEndpoint = { address: string; wrap: readonly string[] };
 export type Sample = { labels: Record<string, string>; value: number };
 
 const startTimeoutMs = 60_000;
-/** `msg="Listening on" address=127.0.0.1:39035`, whichever format this release logs in. */
+/** `msg="Listening on" address=127.0.0.1:39035`, in the log format of any release. */
 const listening = /Listening on.*?address"?[=:]"?([\d.]+:\d+)/;
 
 const resultSchema = z.object({
@@ -28,7 +28,7 @@ export class Prometheus {
     this.#url = url;
   }
 
-  /** `targets`: `host:port` of nodes' metrics. `rules`: files of rules. `place`: where it runs and listens, if not here. */
+  /** `targets`: `host:port` of node metrics. `rules`: rule files. `place`: the machine to run on, if not this one. */
   static async start(
     t: TestContext,
     targets: readonly string[],
@@ -54,7 +54,7 @@ export class Prometheus {
     return new Prometheus(`http://${await addressOf(child)}`);
   }
 
-  /** What an expression says now. */
+  /** The current value of an expression. */
   async query(expression: string): Promise<Sample[]> {
     const { data } = resultSchema.parse(await this.#get(`/api/v1/query?query=${encodeURIComponent(expression)}`));
     return data.result.map(({ metric, value: [, value] }) => ({ labels: metric, value: Number(value) }));
@@ -62,13 +62,13 @@ export class Prometheus {
 
   async #get(path: string): Promise<unknown> {
     const response = await fetch(this.#url + path, { signal: AbortSignal.timeout(30_000) });
-    if (!response.ok && response.status !== 503) throw new Error(`Prometheus answered ${response.status}: ${await response.text()}`);
-    // Until its data is open it answers 503: there is nothing yet.
+    if (!response.ok && response.status !== 503) throw new Error(`Prometheus responded with ${response.status}: ${await response.text()}`);
+    // Prometheus returns 503 until its data is open: no samples exist yet.
     return response.ok ? response.json() : { data: { result: [] } };
   }
 }
 
-/** Where it listens, as it says itself. */
+/** The address that it logs. */
 async function addressOf(child: ChildProcess): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let said = '';
@@ -81,7 +81,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
     });
   }
   child.once('error', reject);
-  child.once('exit', (code) => reject(new Error(`Prometheus ended with code ${code}:\n${said}`)));
+  child.once('exit', (code) => reject(new Error(`Prometheus exited with code ${code}:\n${said}`)));
   const timer = setTimeout(() => reject(new Error(`Prometheus did not start:\n${said}`)), startTimeoutMs);
   return promise.finally(() => clearTimeout(timer));
 }

@@ -1,4 +1,4 @@
-// For a node in a process of its own (`--import`): prints what answers of it are not as documented, for the test that started it.
+// Preload module for a node process (`--import`): prints undocumented responses for the test that started the node.
 import { printProblems } from '../answers/answer-check.ts';
 
 printProblems();

@@ -1,4 +1,4 @@
-// A real S3 server (versitygw) over a folder, with one bucket; ended with the test.
+// Real S3 server (versitygw) over a folder, with one bucket; stopped with the test.
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,25 +12,25 @@ import { freePort } from '../network/free-ports.ts';
 
 export type S3Server = {
   port: number;
-  /** With good keys, at this server. */
+  /** This server with valid keys. */
   place: S3Target;
-  /** Variables of a node that has it as its storage. */
+  /** Variables of a node that uses it as storage. */
   env: Record<string, string>;
-  /** Names of all objects of the bucket, in order. */
+  /** Names of all objects of the bucket, sorted. */
   names: () => Promise<string[]>;
-  /** What is in an object; undefined where there is none. */
+  /** Content of an object; undefined if it does not exist. */
   read: (name: string) => Promise<Buffer | undefined>;
-  /** One more bucket, for the same keys. */
+  /** Creates another bucket for the same keys. */
   makeBucket: (name: string) => Promise<void>;
-  /** Ends it; what it has stays. */
+  /** Stops the server; its data is kept. */
   stop: () => Promise<void>;
-  /** Again, at the same port. */
+  /** Restarts the server on the same port. */
   start: () => Promise<void>;
 };
 
 const bucket = 'kept';
 
-/** Where it runs, if not on loopback: an address, and what a command begins with to run there. */
+/** Address and command prefix of the server, if it does not run on loopback. */
 export type S3ServerEndpoint = { address: string; wrap: readonly string[] };
 
 export async function startS3Server(
@@ -54,7 +54,7 @@ export async function startS3Server(
       if (child?.end) throw new Error(`the S3 server did not start:\n${child.tail()}`);
       return answers(address, port);
     };
-    await eventually(() => `the S3 server answers:\n${child?.tail()}`, look, { every: 20 });
+    await eventually(() => `the S3 server responds:\n${child?.tail()}`, look, { every: 20 });
   };
   const stop = async () => {
     await child?.stop();
@@ -82,7 +82,7 @@ export async function startS3Server(
   };
 }
 
-/** Without what the server keeps of uploads in parts, and without what goes just now. */
+/** Without the server's data of multipart uploads, and without files that disappear meanwhile. */
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(ignoreMissing);
   const found = await Promise.all(

@@ -1,4 +1,4 @@
-// A process that publishes events to a receiver through a spool until it is killed: `node spooling-process.ts <folder> <url>`.
+// Program that publishes events to a receiver through a spool until it is killed: `node spooling-process.ts <folder> <url>`.
 
 import { silentLog } from '../../../node/common/log.ts';
 import { WebhookStore } from '../../../node/events/webhooks/store.ts';
@@ -16,7 +16,7 @@ setInterval(() => {
   for (let count = 0; count < 5; count += 1) {
     seq += 1;
     webhooks.publish(roomEvent('one', seq), url);
-    // Synchronous: what was said to be published was published.
+    // Synchronous, so that every reported event was published.
     process.stdout.write(`${seq}\n`);
   }
 }, 5);

@@ -1,4 +1,4 @@
-// A whole node in this process, on free ports, ended with the test.
+// Node in the test process, on free ports; closed with the test.
 import './worker-bin.ts';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -14,7 +14,7 @@ import { testConfig } from '../fakes/config.ts';
 import { freePort } from '../network/free-ports.ts';
 import { assertNothingFound, searchedLog, startSearch } from '../secret-search.ts';
 
-/** Stands nowhere by accident: all output is searched for it. */
+/** A random token that cannot appear by coincidence: all output is scanned for it. */
 export const apiToken = `api-token-${randomBytes(16).toString('hex')}`;
 
 export type StartedNode = {
@@ -27,11 +27,11 @@ export type StartedNode = {
   /** `ws://…/socket/peer/websocket` */
   peerSocketUrl: string;
   serverSocketUrl: string;
-  /** Ends the node before the test does. Idempotent. */
+  /** Closes the node before the end of the test. Idempotent. */
   close: () => Promise<void>;
 };
 
-/** What a test node has unless it says otherwise: free ports, one worker, no rate limits that a test could run into. */
+/** Defaults of a test node: free ports, one worker, no rate limits that a test could exceed. */
 export const testEnvironment: Environment = {
   SVC_PORT: '0',
   SVC_METRICS_PORT: '0',
@@ -40,9 +40,9 @@ export const testEnvironment: Environment = {
   SVC_WEBRTC_WORKERS: '1',
 };
 
-/** Without a log of the test's own, what the node logs is searched for its secrets, and the test fails if it holds one. */
+/** Without a log of the test, the log of the node is scanned for its secrets, and the test fails if it contains one. */
 export async function startNode(t: TestContext, env: Environment = {}, ownLog?: Log): Promise<StartedNode> {
-  // Of the first free block another node of the machine would have the port of a worker that is just being replaced, for as long as it runs.
+  // A fixed free port, because another node on the machine could otherwise take the port of a worker while it is replaced.
   const whole = { ...testEnvironment, SVC_WEBRTC_BASE_PORT: String(await freePort()), ...env };
   const { config, hot, warnings, cleanUp } = await testConfig(whole);
   const announced = new AnnouncedAddresses(config.webrtc, localSystem().resolve);

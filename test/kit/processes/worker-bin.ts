@@ -1,8 +1,8 @@
-// Where the media worker is; tells mediasoup too, which looks when it is loaded: hand `workerBin` on where that may have been before.
+// Path of the media worker. Also sets it for mediasoup, which reads it when it is loaded: pass `workerBin` on if that may happen earlier.
 import { findWorker } from '../../../tools/worker/worker.mjs';
 
 const found = process.env.MEDIASOUP_WORKER_BIN || findWorker();
-if (!found) throw new Error('There is no media worker yet: run npm test, which gets one.');
+if (!found) throw new Error('The media worker is not built yet: run npm test, which builds it.');
 process.env.MEDIASOUP_WORKER_BIN = found;
 
 export const workerBin: string = found;

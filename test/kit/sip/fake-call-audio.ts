@@ -1,4 +1,4 @@
-// The sound of calls without sound: a bound port for each, what was agreed and which packets came written down. It keeps the contract.
+// Fake call audio without media: binds a port for each call, and records negotiated media and packets. It passes the contract test.
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { CallAudio, CallSession, NegotiatedMedia, SessionListener } from '../../../node/components/sip/audio/session.ts';
@@ -7,7 +7,7 @@ const packetInterval = 20;
 
 export class FakeCallAudio implements CallAudio {
   readonly sessions: FakeCallSession[] = [];
-  /** Whether no port is free. */
+  /** True if no port is free. */
   full = false;
 
   async open(_callId: string, listener: SessionListener): Promise<FakeCallSession> {
@@ -22,7 +22,7 @@ export class FakeCallAudio implements CallAudio {
 
   get last(): FakeCallSession {
     const session = this.sessions.at(-1);
-    if (!session) throw new Error('no call was opened');
+    if (!session) throw new Error('no call is open');
     return session;
   }
 }
@@ -50,7 +50,7 @@ export class FakeCallSession implements CallSession {
   }
 
   applyNegotiation(negotiatedMedia: NegotiatedMedia): void {
-    if (this.closed) throw new Error('it was closed');
+    if (this.closed) throw new Error('the session is closed');
     this.agreed.push(negotiatedMedia);
     clearInterval(this.#pump);
     const sends = negotiatedMedia.direction === 'sendrecv' || negotiatedMedia.direction === 'sendonly';

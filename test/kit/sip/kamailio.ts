@@ -1,4 +1,4 @@
-// A real SIP registrar and proxy (Kamailio) over UDP, TCP and TLS with digest authentication; its far end is a port of SIPp's. Ended with the test.
+// Real SIP registrar and proxy (Kamailio) over UDP, TCP and TLS with digest authentication; forwards calls to a port of SIPp.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -13,19 +13,19 @@ import { loopbackNetwork, type SipNetwork } from './sip-network.ts';
 export const account = { username: 'room', password: 'a secret of the test' };
 
 export type KamailioOptions = {
-  /** Where calls to numbers go. */
+  /** Destination of calls to numbers. */
   farEndPort: number;
   algorithm?: 'MD5' | 'SHA-256';
-  /** Seconds for which it keeps a registration at most. */
+  /** Maximum expiry of a registration in seconds. */
   maxExpires?: number;
-  /** Of its far end, too. */
+  /** Network of Kamailio and of its remote party. */
   place?: SipNetwork;
 };
 
 export class Kamailio {
   readonly port: number;
   readonly tlsPort: number;
-  /** PEM of its certificate, which is its own authority; for localhost. */
+  /** PEM of its self-signed certificate for localhost. */
   readonly ca: string;
   readonly #folder: string;
   readonly #place: SipNetwork;
@@ -74,7 +74,7 @@ export class Kamailio {
     return kamailio;
   }
 
-  /** Starts it, again after stop(): it has forgotten all registrations then. */
+  /** Starts it, also after stop(), which drops all registrations. */
   async run(): Promise<void> {
     const flags = ['-DD', '-E', '-f', join(this.#folder, 'kamailio.cfg'), '-P', join(this.#folder, 'pid'), '-Y', this.#folder];
     const child = new Child(['/usr/sbin/kamailio', ...flags, '-m', '32', '-M', '8', '-w', this.#folder], {
@@ -86,7 +86,7 @@ export class Kamailio {
       if (child.end) throw new Error(`Kamailio did not start: ${child.tail()}`);
       return takes(this.#place.address, this.port);
     };
-    await eventually(() => `Kamailio takes connections: ${child.tail()}`, look);
+    await eventually(() => `Kamailio accepts connections: ${child.tail()}`, look);
   }
 
   async stop(): Promise<void> {

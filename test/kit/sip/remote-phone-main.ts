@@ -1,4 +1,4 @@
-// A program: the sound of a phone elsewhere. It says one thing again and again to whoever speaks to it, and writes down what it hears, all in PCMA.
+// Program: audio of a remote phone in PCMA. It plays a recording in a loop to the source of received packets, and stores received audio.
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { isRtcp, parseRtp } from '../../../node/components/rtp/rtp-reader.ts';

@@ -1,4 +1,4 @@
-// The far side of a call as plain RTP: it sends what ffmpeg encoded, keeps what it hears, and ffmpeg (or libopus) says what that is.
+// Remote phone with plain RTP: sends audio encoded by ffmpeg, and stores received audio, which ffmpeg or libopus decodes.
 import { execFile, spawn } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ const rawRate = 48_000;
 
 export type ReceivedAudio = RtpPacket & { at: number };
 
-/** Payloads of 20 ms each, of a tone of the full length. */
+/** Payloads of 20 ms each, of a continuous tone. */
 export async function makeVoice(codec: CallCodec, frequency: number, seconds: number): Promise<Buffer[]> {
   const source = `sine=frequency=${frequency}:sample_rate=48000,volume=2`;
   const args = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, '-t', String(seconds), '-ac', '1', ...encoders[codec]];
@@ -77,7 +77,7 @@ export class RtpPhone {
     return this.socket.address().port;
   }
 
-  /** What SDP would agree with it. */
+  /** Negotiated media for this phone. */
   agreed(change: Partial<NegotiatedMedia> = {}): NegotiatedMedia {
     return {
       codec: this.codec,
@@ -91,7 +91,7 @@ export class RtpPhone {
     };
   }
 
-  /** Sends one packet each 20 ms. `lose`: whether the packet of this number is lost. `protect`: what becomes of it. */
+  /** Sends a packet each 20 ms. `lose`: true if the packet of this number is lost. `protect`: transforms the packet. */
   speak(
     payloads: readonly Buffer[],
     to: { port: number; ip?: string },
@@ -123,19 +123,19 @@ export class RtpPhone {
     return promise;
   }
 
-  /** Ends speak(). */
+  /** Stops speak(). */
   stop(): void {
     clearTimeout(this.#timer);
     this.#stop?.();
   }
 
-  /** One packet more, of what it spoke last. */
+  /** Sends one more packet after the last spoken one. */
   send({ payload, ...header }: { payload: Buffer; payloadType: number; timestamp: number; marker: boolean }, to: { port: number }): void {
     this.socket.send(rtpPacket({ ...header, sequence: this.#sequence, ssrc: 4711 }, payload), to.port, '127.0.0.1');
     this.#sequence = (this.#sequence + 1) % 2 ** 16;
   }
 
-  /** What it heard since then, at 48 kHz, packets in order. */
+  /** Received audio since then at 48 kHz, packets in order. */
   async sound(since = 0): Promise<Float32Array> {
     const payloads = this.heard
       .filter(({ at, payloadType }) => at >= since && payloadType === payloadTypes[this.codec])
@@ -160,7 +160,7 @@ export async function decodeAudio(t: TestContext, codec: CallCodec, payloads: re
 
 type SrtpOptions = { suite: string; key: string };
 
-/** ffmpeg says a tone as SRTP in PCMA; what it sends goes out from the telephone's port. */
+/** ffmpeg sends a tone as SRTP in PCMA, from the port of the phone. */
 export async function encodeSrtp(
   t: TestContext,
   { suite, key, frequency, seconds, from, to }: SrtpOptions & { frequency: number; seconds: number; from: RtpPhone; to: number },
@@ -176,7 +176,7 @@ export async function encodeSrtp(
   await run('ffmpeg', ['-v', 'error', '-nostdin', ...source, '-c:a', 'pcm_alaw', ...srtp, '-f', 'rtp', url], { timeout: 60_000 });
 }
 
-/** ffmpeg listens for SRTP in PCMA. */
+/** ffmpeg receives SRTP in PCMA. */
 export async function decodeSrtp(t: TestContext, { suite, key }: SrtpOptions) {
   const port = await freePort();
   const folder = await makeResources(t);
@@ -193,7 +193,7 @@ export async function decodeSrtp(t: TestContext, { suite, key }: SrtpOptions) {
   return {
     port,
     reading: once(child.stdout, 'data'),
-    /** Ends it. @returns what it read */
+    /** Ends ffmpeg. @returns the received audio */
     end: async () => {
       child.kill('SIGINT');
       await ended;

@@ -1,4 +1,4 @@
-// Messages that torture parsers, after RFC 4475: each odd or wrong in its own way. `PORT` stands for the port of the user agent.
+// Torture messages after RFC 4475: each is unusual or invalid in a different way. `PORT` is replaced by the port of the user agent.
 
 const head = (start: string, lines: readonly string[], body = '') => `${[start, ...lines].join('\r\n')}\r\n\r\n${body}`;
 const via = (name: string) => `Via: SIP/2.0/UDP 127.0.0.1:5099;branch=z9hG4bK-${name};rport`;
@@ -18,7 +18,7 @@ const request = (name: string, start: string, more: readonly string[] = ['Conten
   head(start, [...usual(name, start.split(' ')[0] ?? ''), ...more], body);
 const changed = (name: string, from: string | RegExp, to: string, start = invite) => request(name, start, withSdp, sdp).replace(from, to);
 
-/** By the names of RFC 4475, or after what is odd. */
+/** By name in RFC 4475, or by the defect. */
 export const tortureMessages: Readonly<Record<string, string>> = {
   wsinv: head(
     'INVITE sip:vivekg@chair-dnrc.example.com;unknownparam SIP/2.0',

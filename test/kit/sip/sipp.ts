@@ -1,4 +1,4 @@
-// SIPp as the far end of calls: scenarios written as steps, its RTP sent back to whoever sends it. Ended with the test.
+// SIPp as remote party of calls: runs scenarios of steps and echoes RTP. Ends with the test.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,18 +10,18 @@ import { freePort } from '../network/free-ports.ts';
 import { loopbackNetwork, type SipNetwork } from './sip-network.ts';
 
 export type SippOptions = {
-  /** Where it listens. */
+  /** SIP port. */
   port: number;
-  /** Where its calls go: `host:port`. Only for scenarios that begin a call. */
+  /** Destination of its calls, `host:port`; only for scenarios that start a call. */
   target?: string;
   transport?: 'udp' | 'tcp';
-  /** Calls that it takes or makes. */
+  /** Total number of calls. */
   calls?: number;
-  /** Of its calls; all of them. */
+  /** Number of simultaneous calls; all of them by default. */
   atOnce?: number;
-  /** Calls that it begins a second. */
+  /** Calls started per second. */
   rate?: number;
-  /** Seconds for all of it. */
+  /** Timeout of the scenario in seconds. */
   timeout?: number;
   place?: SipNetwork;
 };
@@ -41,7 +41,7 @@ export class Sipp {
     this.mediaPort = mediaPort;
   }
 
-  /** `steps`: the elements inside of a scenario. */
+  /** `steps`: elements of a SIPp scenario. */
   static async run(
     t: Pick<TestContext, 'after'>,
     steps: string,
@@ -96,7 +96,7 @@ export class Sipp {
     return new Sipp(child, folder, { port, mediaPort, place });
   }
 
-  /** Resolves when it takes calls: it has bound its port. */
+  /** Resolves when its port is bound. */
   async listening(): Promise<void> {
     const look = async () => {
       if (await holds(this.#place, this.#port)) return true;
@@ -106,18 +106,18 @@ export class Sipp {
     await eventually('SIPp has bound its port', look, { every: 20 });
   }
 
-  /** As if its machine failed: nothing more comes of it. */
+  /** Simulates a crash of its machine: it sends nothing more. */
   async kill(): Promise<void> {
     await this.#child.stop('SIGKILL');
   }
 
-  /** Resolves when all its calls went as the scenario says. @throws Error with what it printed */
+  /** Resolves when all its calls followed the scenario. @throws Error with its output */
   async done(): Promise<void> {
     const { code } = await this.#child.ended;
     if (code !== 0) throw new Error(`SIPp ended with ${code}: ${this.#read('errors')}\n${this.messages.slice(-6000)}`);
   }
 
-  /** All messages that it sent and got, as text. */
+  /** All sent and received messages as text. */
   get messages(): string {
     return this.#read('messages');
   }
@@ -128,12 +128,12 @@ export class Sipp {
   }
 }
 
-/** An offer or answer of PCMA and keys whose sound goes elsewhere than to SIPp. */
+/** SDP with PCMA and keys, whose media address is not SIPp. */
 export function soundAt(port: number, address = '127.0.0.1'): string {
   return audio.replace('[media_ip]', address).replace('[media_port]', String(port));
 }
 
-/** Whether somebody has this UDP port there (proc(5), /proc/net/udp). */
+/** True if a process has bound this UDP port in the network (proc(5), /proc/net/udp). */
 async function holds({ address, pid }: SipNetwork, port: number): Promise<boolean> {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   const bytes = address.split('.').map((each) => Number(each).toString(16).toUpperCase().padStart(2, '0'));
@@ -159,7 +159,7 @@ a=sendrecv`;
 
 export const expectInvite = '<recv request="INVITE" rrs="true"/>';
 
-/** An answer to the INVITE. `more`: further headers. */
+/** Response to the INVITE. `more`: additional headers. */
 export function answer(status: string, { sdp, more = '' }: { sdp?: string | true; more?: string } = {}): string {
   const body = sdp === true ? audio : sdp;
   const success = status.startsWith('2') || status.startsWith('18');
@@ -173,10 +173,10 @@ export function answer(status: string, { sdp, more = '' }: { sdp?: string | true
 export const expectAck = '<recv request="ACK"/>';
 export const expectBye = `<recv request="BYE"/>\n${send(`SIP/2.0 200 OK\n${answerHeaders.replace(';tag=[pid]far[call_number]', '')}\nContent-Length: 0\n\n`)}`;
 
-/** A call that is answered, echoed, and hung up by who called. */
+/** Answers a call and echoes it until the caller hangs up. */
 export const answerCall = [expectInvite, answer('200 OK', { sdp: true }), expectAck, expectBye].join('\n');
 
-/** A request in the dialog that its answer to an INVITE made. `cseq` counts its own. */
+/** Request in the dialog that SIPp answered. `cseq` is its own counter. */
 export function ask(
   method: string,
   { cseq = 1, headers = '', body = '' }: { cseq?: number; headers?: string; body?: string } = {},
@@ -195,12 +195,12 @@ Content-Length: [len]
 ${body}`);
 }
 
-/** As expectInvite, and who called is remembered for ask(). */
+/** Like expectInvite, and stores the caller for ask(). */
 export const takeInviteToAsk = `<recv request="INVITE" rrs="true"><action>
 <ereg regexp=".*" search_in="hdr" header="From:" assign_to="1"/>
 </action></recv>`;
 
-/** As expectInvite, and which request it was is remembered for expectCancel: its answer comes after another one. */
+/** Like expectInvite, and stores the request for expectCancel, because its response follows that of another request. */
 export const takeInviteToCancel = `<recv request="INVITE" rrs="true"><action>
 <ereg regexp=".*" search_in="hdr" header="Via:" occurrence="1" assign_to="7"/>
 <ereg regexp=".*" search_in="hdr" header="Via:" occurrence="2" assign_to="8"/>
@@ -211,7 +211,7 @@ export const expectCancel = `<recv request="CANCEL"/>
 ${send(`SIP/2.0 200 OK\n${answerHeaders}\nContent-Length: 0\n\n`)}
 ${send(`SIP/2.0 487 Request Terminated\n${cancelled}\nContent-Length: 0\n\n`)}`;
 
-/** A refusal of an INVITE is acknowledged with the Via of the INVITE (RFC 3261, section 17.1.1.3). */
+/** ACK of a rejected INVITE, with its Via (RFC 3261, section 17.1.1.3). */
 export const acknowledge = send(`ACK sip:room@[remote_ip]:[remote_port] SIP/2.0
 [last_Via:]
 [last_From:]
@@ -233,7 +233,7 @@ export function send(message: string, attributes = ''): string {
   return `<send${attributes}><![CDATA[\n${message}\n]]></send>`;
 }
 
-/** A call that begins at SIPp: to this user at the target. */
+/** Starts a call to this user at the target. */
 export function invite(user: string, { sdp = audio, headers = '' }: { sdp?: string; headers?: string } = {}): string {
   const type = sdp === '' ? '' : '\nContent-Type: application/sdp';
   return send(`INVITE sip:${user}@[remote_ip]:[remote_port] SIP/2.0
@@ -249,7 +249,7 @@ Content-Length: [len]
 ${sdp}`);
 }
 
-/** A further request of a caller. */
+/** Further request of a caller. */
 export function further(method: string, cseq: number, { headers = '', body = '' }: { headers?: string; body?: string } = {}): string {
   return send(`${method} [next_url] SIP/2.0
 Via: SIP/2.0/[transport] [local_ip]:[local_port];branch=[branch]

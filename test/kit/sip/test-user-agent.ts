@@ -1,4 +1,4 @@
-// A user agent of SIP in the test's own process, with what it reports written down and waited for.
+// SIP user agent in the process of the test; records its reports and waits for them.
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { SipUserAgent, type SipUserAgentOptions } from '../../../node/components/sip/agent/agent.ts';
@@ -14,7 +14,7 @@ export class TestUserAgent {
   readonly audio: FakeCallAudio;
   readonly reports: SipReport[] = [];
   readonly faults: unknown[] = [];
-  /** Whether calls that come may be answered; undefined: nobody says. */
+  /** True if incoming calls may be answered; undefined leaves the admission pending. */
   admits: boolean | undefined = true;
   readonly #waiting = new Set<() => void>();
 
@@ -29,7 +29,7 @@ export class TestUserAgent {
       ...more,
       audio,
       report: (report) => {
-        // As by a node that can carry it; of no interest to most.
+        // Admission is answered here like by a node with capacity, and not recorded.
         if (report.type === 'asked' && this.admits !== undefined) this.agent.admit(report.callId, this.admits);
         else this.reports.push(report);
         for (const look of this.#waiting) look();
@@ -56,7 +56,7 @@ export class TestUserAgent {
     return this;
   }
 
-  /** The first report of this kind that there is or comes, after so many of all. */
+  /** The first report of this type after the first `after` reports, current or future. */
   async report<T extends SipReport['type']>(
     type: T,
     { after = 0, when = () => true }: { after?: number; when?: (report: Extract<SipReport, { type: T }>) => boolean } = {},

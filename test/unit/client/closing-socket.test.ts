@@ -1,11 +1,11 @@
-// A socket that closes and has not said so yet: nothing is sent into it, and what was asked for meanwhile goes over the next one.
+// Closing socket: frames are not sent into it, and requests use the next socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Connection } from '../../../packages/client/src/connection.ts';
 import { defaultTiming, type WebSocketConstructor } from '../../../packages/client/src/options.ts';
 import { startFakeServer } from './fake-server.ts';
 
-test('a request and a goodbye while the socket closes are not sent into it; the request is answered over the next one', async (t) => {
+test('a request and a leave are not sent into a closing socket, and the request is answered over the next one', async (t) => {
   const sockets: WebSocket[] = [];
   const sentInto: number[] = [];
   class Watched extends WebSocket {

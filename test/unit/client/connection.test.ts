@@ -1,4 +1,4 @@
-// Keeping a session over lost sockets, against a scripted server.
+// Connection: one session over successive sockets, against a scripted server.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -18,7 +18,7 @@ type Happening =
   | { name: 'event'; event: ServerEvent }
   | { name: 'closed'; closing: Closing };
 
-/** A connection that writes down what it tells. */
+/** A connection that records its callbacks. */
 function connectionTo(t: TestContext, urls: string[], changes: Partial<ConnectionOptions> = {}) {
   const happenings: Happening[] = [];
   const told = new EventEmitter();
@@ -57,7 +57,7 @@ function connectionTo(t: TestContext, urls: string[], changes: Partial<Connectio
   return { connection, happenings, until };
 }
 
-/** Connected, with a session. */
+/** Connects and opens a session. */
 async function connected(t: TestContext, changes: Partial<ConnectionOptions> = {}) {
   const server = await startFakeServer(t);
   const told = connectionTo(t, [server.url], changes);
@@ -74,7 +74,7 @@ const methodsOf = async (socket: FakeSocket, count: number): Promise<string[]> =
   return methods;
 };
 
-test('what is requested while a session opens goes out before the welcome', async (t) => {
+test('requests made while a session opens are sent before the welcome', async (t) => {
   const server = await startFakeServer(t);
   const { connection, until } = connectionTo(t, [server.url]);
   connection.connect();
@@ -91,7 +91,7 @@ test('what is requested while a session opens goes out before the welcome', asyn
   assert.deepEqual(await answer, { id: 'transport' });
 });
 
-test('a lost socket is resumed with the number of frames that came, and only requests that the server lacks are repeated', async (t) => {
+test('a lost socket is resumed with the number of received frames, and only missing requests are repeated', async (t) => {
   const { server, socket, connection, until } = await connected(t);
   const first = connection.request('sendData', { label: 'a', payload: 1 });
   socket.answer(await socket.next());
@@ -119,7 +119,7 @@ test('a lost socket is resumed with the number of frames that came, and only req
   await Promise.all([lacking, waiting]);
 });
 
-test('the count of frames goes on over resumed sockets and starts anew with a session', async (t) => {
+test('the frame count continues over resumed sockets and restarts with a session', async (t) => {
   const { server, socket, until } = await connected(t);
   socket.event('activeSpeaker', { peerId: null });
   await until('event');
@@ -137,7 +137,7 @@ test('the count of frames goes on over resumed sockets and starts anew with a se
   assert.deepEqual((await fourth.next()).data, { token: 'token-1', resume: 'session-2', received: 0, incarnation: 'incarnation-1' });
 });
 
-test('when the session is gone, requests of it fail, and what never went out and fits any session goes out first', async (t) => {
+test('when the session is lost, its requests fail, and unsent portable requests are sent first', async (t) => {
   const { server, socket, connection, until } = await connected(t);
   const sent = connection.request('sendData', { label: 'sent', payload: 0 }, true);
   await socket.next();
@@ -162,7 +162,7 @@ for (const [code, reason, expected] of [
   [4401, '', { reason: 'unauthorized', canRetry: false }],
   [4409, '', { reason: 'takenOver', canRetry: true }],
 ] as const) {
-  test(`close code ${code} ${reason} ends it as ${expected.reason}`, async (t) => {
+  test(`close code ${code} ${reason} closes with reason ${expected.reason}`, async (t) => {
     const { server, socket, connection, until } = await connected(t);
     const request = connection.request('getStats', {});
     socket.webSocket.close(code, reason);
@@ -177,7 +177,7 @@ for (const [code, reason, expected] of [
 }
 
 for (const code of [1001, 1011, 4408, 4429]) {
-  test(`close code ${code} is no end: the session is resumed`, async (t) => {
+  test(`close code ${code} is not final: the session is resumed`, async (t) => {
     const { server, socket, until } = await connected(t);
     socket.webSocket.close(code);
     const next = await server.next();
@@ -187,7 +187,7 @@ for (const code of [1001, 1011, 4408, 4429]) {
 }
 
 for (const code of [4400, 4413]) {
-  test(`after close code ${code} a fresh session begins, so that what was refused is not sent again`, async (t) => {
+  test(`after close code ${code} a new session starts, so that a rejected frame is not sent again`, async (t) => {
     const { server, socket, connection, until } = await connected(t);
     const refused = connection.request('sendData', { label: 'bad', payload: 0 }, true);
     await socket.next();
@@ -200,7 +200,7 @@ for (const code of [4400, 4413]) {
   });
 }
 
-test('a refused token ends it with the sentence of the server', async (t) => {
+test('a rejected token closes with the message of the server', async (t) => {
   const server = await startFakeServer(t);
   const { connection, until } = connectionTo(t, [server.url]);
   connection.connect();
@@ -211,7 +211,7 @@ test('a refused token ends it with the sentence of the server', async (t) => {
   assert.deepEqual(closing, { reason: 'unauthorized', code: 4401, message: 'Invalid token', canRetry: false });
 });
 
-test('a refusal that may pass is tried again', async (t) => {
+test('a temporary rejection is retried', async (t) => {
   const server = await startFakeServer(t);
   const { connection, until } = connectionTo(t, [server.url]);
   connection.connect();
@@ -223,7 +223,7 @@ test('a refusal that may pass is tried again', async (t) => {
   await until('welcome');
 });
 
-test('a peer that is gone after an internal error of the server is told as that error', async (t) => {
+test('a peer that is missing after an internal error is reported as serverError', async (t) => {
   const { server, socket, until } = await connected(t);
   socket.webSocket.close(1011, 'Internal server error');
   const next = await server.next();
@@ -232,7 +232,7 @@ test('a peer that is gone after an internal error of the server is told as that 
   assert.equal((await until('closed')).closing.reason, 'serverError');
 });
 
-test('a socket that was lost before its welcome is replaced with takeover, since the server may hold the first one', async (t) => {
+test('a socket lost before its welcome is replaced with takeover, because the server may still hold it', async (t) => {
   const server = await startFakeServer(t);
   const { connection, until } = connectionTo(t, [server.url]);
   connection.connect();
@@ -244,7 +244,7 @@ test('a socket that was lost before its welcome is replaced with takeover, since
   await until('welcome');
 });
 
-test('the second URL is tried where nobody answers at the first, and preferred from then on', async (t) => {
+test('the second URL is tried if the first does not respond, and preferred from then on', async (t) => {
   const port = await freePort();
   const server = await startFakeServer(t);
   const { connection, until } = connectionTo(t, [`ws://127.0.0.1:${port}/`, server.url]);
@@ -253,7 +253,7 @@ test('the second URL is tried where nobody answers at the first, and preferred f
   await until('welcome');
 });
 
-/** A connection with a session at a server that welcomes every socket by itself: on a busy machine one may be given up that opened. */
+/** A connection with a session, at a server that welcomes every socket; on a busy host an open one may time out. */
 async function connectedByItself(t: TestContext, timing: Timing) {
   const server = await startFakeServer(t);
   const sockets: FakeSocket[] = [];
@@ -267,21 +267,21 @@ async function connectedByItself(t: TestContext, timing: Timing) {
   return { ...told, server, cut: () => sockets.at(-1)?.cut() };
 }
 
-test('a server that is gone without a word costs no more than the others let expect: the next attempt is with another one', async (t) => {
+test('a silently lost server delays by no more than earlier openings suggest: the next attempt uses another server', async (t) => {
   const { server, cut, until } = await connectedByItself(t, { ...defaultTiming, openTimeout: 100, retryDelays: [0] });
   const elapsed = stopwatch();
-  // Taken in and never answered, as by a proxy that dials an address where nobody is any more.
+  // Accepted and never answered, like a proxy that connects to a lost address.
   server.swallow(3);
   cut();
   await until('resumed');
   const took = elapsed();
   assert.equal(server.swallowed(), 3);
-  // After 100 ms one was given up, three times; without that each would have cost connectTimeout.
+  // Three attempts timed out after 100 ms each; otherwise each would have taken connectTimeout.
   assert.ok(took >= 300, `${took} ms`);
   assertPrompt('to come back', took, { promised: 300, bound: defaultTiming.connectTimeout });
 });
 
-test('attempts that do not open are begun no more often than others', async (t) => {
+test('attempts that hang are not started more often than others', async (t) => {
   const timing = { ...defaultTiming, openTimeout: 50, connectTimeout: 100, retryDelays: [300], resumePause: 300 };
   const { server, cut, until } = await connectedByItself(t, timing);
   const elapsed = stopwatch();
@@ -292,7 +292,7 @@ test('attempts that do not open are begun no more often than others', async (t) 
   assert.ok(took >= 1_150, `four times 300 ms from begin to begin, and it took ${took} ms`);
 });
 
-test('silence is a lost socket, and an answered ping is none', async (t) => {
+test('silence closes the socket, an answered ping does not', async (t) => {
   const timing = { ...defaultTiming, pingInterval: 250, silence: 5_250, retryDelays: [0] };
   const { server, socket, until, happenings } = await connected(t, { timing });
   for (let count = 0; count < 5; count += 1) {
@@ -310,7 +310,7 @@ test('silence is a lost socket, and an answered ping is none', async (t) => {
   assert.equal((await next.next()).method, 'ping', 'a ping of the old socket is not repeated before the first new one is due');
 });
 
-test('a new token is used from then on', async (t) => {
+test('an updated token is used from then on', async (t) => {
   const { server, socket, until } = await connected(t);
   socket.event('tokenUpdated', { token: 'token-2' });
   await until('event');
@@ -318,7 +318,7 @@ test('a new token is used from then on', async (t) => {
   assert.equal((await (await server.next()).next()).data.token, 'token-2');
 });
 
-test('leave says goodbye and nothing follows', async (t) => {
+test('leave notifies the server, and no events follow', async (t) => {
   const { server, socket, connection, until } = await connected(t);
   const request = connection.request('getStats', {});
   request.catch(() => {});
@@ -332,7 +332,7 @@ test('leave says goodbye and nothing follows', async (t) => {
   assert.equal(server.opened(), 1);
 });
 
-test('leave while the socket is lost clears what would try again', async (t) => {
+test('leave during an outage cancels reconnecting', async (t) => {
   const { server, socket, connection, until } = await connected(t, {
     timing: { ...defaultTiming, retryDelays: [60_000], resumePause: 60_000 },
   });
@@ -343,7 +343,7 @@ test('leave while the socket is lost clears what would try again', async (t) => 
   assert.equal(server.opened(), 1);
 });
 
-test('it ends as unreachable when the time to try is over', async (t) => {
+test('the connection closes as unreachable after the retry time', async (t) => {
   const { server, socket, until } = await connected(t, { giveUpAfter: () => 1_500 });
   server.prepare((next) => next.cut());
   socket.cut();
@@ -353,7 +353,7 @@ test('it ends as unreachable when the time to try is over', async (t) => {
   assert.ok(server.opened() > 2);
 });
 
-test('a network that comes back is used at once', async (t) => {
+test('reconnecting starts at once when the network is online again', async (t) => {
   const events = new EventTarget();
   const scope = globalThis as { addEventListener?: unknown; removeEventListener?: unknown };
   Object.assign(scope, {
@@ -372,21 +372,21 @@ test('a network that comes back is used at once', async (t) => {
   await until('resumed');
 });
 
-test('a request that the server would not read is refused here', async (t) => {
+test('a request larger than the server limit is rejected locally', async (t) => {
   const { connection, socket } = await connected(t);
   const large = connection.request('sendData', { label: 'large', payload: 'ä'.repeat(140_000) });
   await assert.rejects(large, (error) => error instanceof RequestError && error.code === 'too_large');
   assert.equal(socket.waiting, 0);
 });
 
-test('a refused request rejects with the code and sentence of the server', async (t) => {
+test('a rejected request rejects with the code and message of the server', async (t) => {
   const { connection, socket } = await connected(t);
   const request = connection.request('subscribe', { trackId: 'none' });
   socket.refuse(await socket.next(), 'track_not_found', 'Track none does not exist');
   await assert.rejects(request, { name: 'RequestError', code: 'track_not_found', message: 'Track none does not exist' });
 });
 
-test('pauses stay short while the server keeps the session', async (t) => {
+test('retry delays stay short while the server keeps the session', async (t) => {
   const timing = { ...defaultTiming, retryDelays: [60_000], resumePause: 10 };
   const { server, socket, until } = await connected(t, { timing });
   socket.cut();

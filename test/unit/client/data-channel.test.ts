@@ -1,4 +1,4 @@
-// A data channel whose session changes under it: what is closed meanwhile is closed for the others, too.
+// Data channels: closing during opening, and lost sessions.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
@@ -25,7 +25,7 @@ function opening(closed: boolean) {
   return { channel, asked, opened, open: () => made.resolve(producer), isClosed: () => isClosed };
 }
 
-test('a data channel that is closed while it is being opened is closed for the others, who have it by then', async () => {
+test('a data channel closed while opening is unpublished once it is open', async () => {
   const { channel, asked, opened, open, isClosed } = opening(false);
   channel.close();
   assert.deepEqual(asked, []);
@@ -35,7 +35,7 @@ test('a data channel that is closed while it is being opened is closed for the o
   assert.ok(isClosed());
 });
 
-test('of a session that is gone the others were told already', async () => {
+test('a data channel of a lost session is not unpublished', async () => {
   const { channel, asked, opened, open, isClosed } = opening(true);
   open();
   await opened;

@@ -1,4 +1,4 @@
-// A server of the peer websocket that does only what a test tells it: real sockets, scripted answers.
+// Fake server: a peer WebSocket server with real sockets and scripted responses.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +25,7 @@ export const emptyWelcome: JoinResponse = {
   resumeWindow: 30,
 };
 
-/** Things that come, and those who wait for them. */
+/** A queue of arriving items with awaiting consumers. */
 class Queue<T> {
   readonly #come: T[] = [];
   readonly #waiting: ((value: T) => void)[] = [];
@@ -52,11 +52,11 @@ export class FakeSocket {
   readonly webSocket: WebSocket;
   readonly closed: Promise<number>;
   readonly #frames = new Queue<RequestFrame>();
-  /** Requests are handled in order: these came behind an authentication without an answer. */
+  /** Requests pipelined after an authentication that has no response yet. */
   readonly #early: RequestFrame[] = [];
   #welcomed = false;
   #count = 0;
-  /** Methods that are answered without being told, with these data. */
+  /** Methods that are answered automatically, with this data. */
   readonly #automatic = new Map<string, (frame: RequestFrame) => object>();
 
   constructor(webSocket: WebSocket) {
@@ -74,12 +74,12 @@ export class FakeSocket {
     return this.#frames.length;
   }
 
-  /** Resolves when so many frames came, answered or not. */
+  /** Resolves when `count` frames arrived, answered or not. */
   async arrived(count: number): Promise<void> {
     await eventually(`${count} frames`, () => this.#count >= count, { wakes: emits(this.webSocket, 'message') });
   }
 
-  /** The next request that is not answered by itself. */
+  /** The next request that is not answered automatically. */
   async next(): Promise<RequestFrame> {
     return this.#frames.next();
   }
@@ -121,7 +121,7 @@ export class FakeSocket {
     this.webSocket.send(JSON.stringify({ event, data }));
   }
 
-  /** As a lost network does. */
+  /** Simulates a lost network. */
   cut(): void {
     this.webSocket.terminate();
   }
@@ -129,14 +129,14 @@ export class FakeSocket {
 
 export type FakeServer = {
   url: string;
-  /** The next socket that was opened. */
+  /** The next opened socket. */
   next: () => Promise<FakeSocket>;
-  /** Sockets that were opened so far. */
+  /** Number of sockets opened so far. */
   opened: () => number;
-  /** So many sockets are taken in and never answered. */
+  /** Number of sockets to accept and never answer. */
   swallow: (count: number) => void;
   swallowed: () => number;
-  /** What each new socket does, before next() gives it. */
+  /** Runs for each new socket, before next() returns it. */
   prepare: (prepare: (socket: FakeSocket) => void) => void;
 };
 

@@ -1,4 +1,4 @@
-// When a path of media is mended, with mediasoup-client's own stand-in for WebRTC.
+// ICE restarter: when ICE restarts, with the fake WebRTC handler of mediasoup-client.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Device, FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
@@ -24,7 +24,7 @@ async function keep(t: TestContext) {
   });
   t.after(() => keeper.stop());
   const become = (state: types.ConnectionState) => (transport.handler as FakeHandler).setConnectionState(state);
-  /** Lets time pass, and what waits for promises happen. */
+  /** Advances time and runs pending promise callbacks. */
   const pass = async (milliseconds: number) => {
     t.mock.timers.tick(milliseconds);
     await turns(20);
@@ -32,7 +32,7 @@ async function keep(t: TestContext) {
   return { keeper, become, pass, restarts: () => restarts };
 }
 
-test('a path that is disconnected for two seconds gets new ICE parameters', async (t) => {
+test('a path disconnected for two seconds gets new ICE parameters', async (t) => {
   const { become, pass, restarts } = await keep(t);
   become('connected');
   become('disconnected');
@@ -42,7 +42,7 @@ test('a path that is disconnected for two seconds gets new ICE parameters', asyn
   assert.equal(restarts(), 1);
 });
 
-test('a path that comes back by itself is left alone', async (t) => {
+test('a path that recovers is not restarted', async (t) => {
   const { become, pass, restarts } = await keep(t);
   become('disconnected');
   await pass(1_000);
@@ -51,7 +51,7 @@ test('a path that comes back by itself is left alone', async (t) => {
   assert.equal(restarts(), 0);
 });
 
-test('a failed path is mended at once, and again until it is connected', async (t) => {
+test('a failed path is restarted at once, and again until it is connected', async (t) => {
   const { become, pass, restarts } = await keep(t);
   become('failed');
   await pass(0);
@@ -63,7 +63,7 @@ test('a failed path is mended at once, and again until it is connected', async (
   assert.equal(restarts(), 2);
 });
 
-test('after a reconnect only what is broken is mended', async (t) => {
+test('after a reconnect only lost paths are restarted', async (t) => {
   const { keeper, become, pass, restarts } = await keep(t);
   become('connected');
   keeper.check();
@@ -75,7 +75,7 @@ test('after a reconnect only what is broken is mended', async (t) => {
   assert.equal(restarts(), 1);
 });
 
-test('nothing is mended after the end', async (t) => {
+test('no restart happens after stop()', async (t) => {
   const { keeper, become, pass, restarts } = await keep(t);
   become('disconnected');
   keeper.stop();

@@ -1,4 +1,4 @@
-// Camera and microphone of a page in one room: what is switched while it is published, taken away, refused, or gone.
+// Local media publisher: switching during publication, removed, rejected and ended tracks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type LocalTrack, RequestError, RoomClosedError, type RoomEvents } from '../../../packages/client/src/index.ts';
@@ -9,7 +9,7 @@ type Publication = { kind: string; paused: boolean | undefined; resolve: (local:
 type Ended = RoomEvents['localTrackEnded'];
 
 const source = (kind: 'audio' | 'video', readyState = 'live') => ({ kind, readyState }) as MediaStreamTrack;
-/** A published track that writes down what is asked of it. */
+/** A published track that records its calls. */
 function local(kind: 'audio' | 'video', paused = false): LocalTrack & { asked: string[] } {
   const asked: string[] = [];
   const track = { kind, paused, asked } as unknown as LocalTrack & { asked: string[]; paused: boolean };
@@ -50,7 +50,7 @@ function stage(tracks = [source('audio'), source('video')], on: MediaEnabled = {
   return { sender, publications, told, end: (ended: Ended) => end?.(ended), listens: () => end !== undefined };
 }
 
-test('what is switched while it is being published counts once it is', async () => {
+test('a switch during publication applies once the track is published', async () => {
   const { sender, publications } = stage(undefined, { audio: false, video: true });
   assert.deepEqual(
     publications.map(({ kind, paused }) => [kind, paused]),
@@ -72,7 +72,7 @@ test('what is switched while it is being published counts once it is', async () 
   assert.equal(publications.length, 2);
 });
 
-test('closed, it takes away what is published, and what is being published as soon as it is', async () => {
+test('close() unpublishes published tracks, and pending ones as soon as they are published', async () => {
   const { sender, publications, told, listens } = stage();
   const [audio, video] = [local('audio'), local('video')];
   publications[0]?.resolve(audio);
@@ -84,22 +84,22 @@ test('closed, it takes away what is published, and what is being published as so
   assert.deepEqual([audio.asked, video.asked, told, listens()], [['unpublish'], ['unpublish'], [], false]);
 });
 
-test('what the server took away is off, with a sentence, and is published again when it is switched on', async () => {
+test('a track removed by the server is off, with a message, and is published again when switched on', async () => {
   const { sender, publications, told, end } = stage([source('video')]);
   const video = local('video');
   publications[0]?.resolve(video);
   await turns();
   end({ track: local('video'), reason: 'removed' });
-  assert.deepEqual(told, [], 'a track of somebody else in the page');
+  assert.deepEqual(told, [], 'a track of another publisher in the page');
   end({ track: video, reason: 'removed' });
-  assert.deepEqual(told, ['video off', 'The camera was taken away by the server']);
+  assert.deepEqual(told, ['video off', 'The camera was removed by the server']);
   assert.equal(sender.set('video', false), true);
   assert.equal(publications.length, 1);
   assert.equal(sender.set('video', true), true);
   assert.deepEqual([publications.length, publications[1]?.paused], [2, false]);
 });
 
-test('a source that has ended has to be asked for anew', async () => {
+test('an ended source must be requested again', async () => {
   const tracks = [source('audio')];
   const { sender, publications, told, end } = stage(tracks);
   const audio = local('audio');
@@ -107,16 +107,16 @@ test('a source that has ended has to be asked for anew', async () => {
   await turns();
   tracks[0] = source('audio', 'ended');
   end({ track: audio, reason: 'ended' });
-  assert.deepEqual(told, ['audio off', 'The microphone ended: its device may be gone']);
+  assert.deepEqual(told, ['audio off', 'The microphone ended: its device may be disconnected']);
   assert.equal(sender.set('audio', true), false);
-  assert.equal(sender.set('video', true), true, 'there never was one');
+  assert.equal(sender.set('video', true), true, 'there was no such track');
   assert.equal(publications.length, 1);
 });
 
-test('what the server refuses is off; what ends with its room is as it was chosen, for the next one', async () => {
+test('a rejected track is off; a track that ends with its room keeps its state for the next one', async () => {
   const { publications, told } = stage();
-  publications[0]?.reject(new RequestError('forbidden', 'This peer must not send sound'));
+  publications[0]?.reject(new RequestError('forbidden', 'This peer must not send audio'));
   publications[1]?.reject(new RoomClosedError({ reason: 'roomStopped', code: 1000, message: 'The room was stopped', canRetry: false }));
   await turns();
-  assert.deepEqual(told, ['audio off', 'This peer must not send sound', 'The room was stopped']);
+  assert.deepEqual(told, ['audio off', 'This peer must not send audio', 'The room was stopped']);
 });

@@ -1,4 +1,4 @@
-// A room that is lost with its node: waited for, entered again, or given up.
+// Lost room: retries after a room was lost with its node.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomClientOptions } from '../../../packages/client/src/index.ts';
@@ -30,7 +30,7 @@ async function loseRoom(
   return { ...at, server, refuse };
 }
 
-test('a room that was lost with its node is waited for, and entered when it is there again', async (t) => {
+test('a room lost with its node is retried, and joined when it is recreated', async (t) => {
   const { server, refuse, room, until, told } = await loseRoom(t);
   const { incarnation } = await refuse('room_not_found');
   assert.equal(incarnation, 'incarnation-1');
@@ -43,7 +43,7 @@ test('a room that was lost with its node is waited for, and entered when it is t
   assert.equal(room.state, 'joined');
 });
 
-test('a room that ended with the drain of its node is waited for, too, and given up as not found where nobody makes it again', async (t) => {
+test('a room that ended with a drain is retried too, and closes as notFound if it is not recreated', async (t) => {
   const drained = (socket: FakeSocket) => {
     socket.event('draining', { deadline: new Date().toISOString() });
     socket.webSocket.close(1001);
@@ -61,7 +61,7 @@ test('a room that ended with the drain of its node is waited for, too, and given
   assert.deepEqual([reason, message], ['notFound', 'Refused with room_not_found']);
 });
 
-test('a room that was ended, or lost for too long, is over', async (t) => {
+test('a deleted room, or one lost for too long, closes', async (t) => {
   const ended = await loseRoom(t);
   await ended.refuse('room_ended');
   assert.equal((await ended.until('closed')).reason, 'notFound');
@@ -70,7 +70,7 @@ test('a room that was ended, or lost for too long, is over', async (t) => {
   assert.equal((await lost.until('closed')).reason, 'notFound');
 });
 
-test('a room that was lost is asked for often, however long the pauses of other attempts are', async (t) => {
+test('a lost room is retried often, regardless of other retry delays', async (t) => {
   const { server, refuse } = await loseRoom(t, { timing: { ...timing, retryDelays: [0, 60_000], lostRoomPause: 10 } });
   await refuse('room_not_found');
   await refuse('unavailable');

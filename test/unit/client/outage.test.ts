@@ -1,4 +1,4 @@
-// What a page can say honestly of a connection that is lost: since when, how often it was tried, and how long the server waits.
+// Outage and media path: what the client reports about a lost connection.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Outage } from '../../../packages/client/src/index.ts';
@@ -7,10 +7,10 @@ import { mediaPathOf } from '../../../packages/client/src/media/media-path.ts';
 import { startFakeServer } from './fake-server.ts';
 import { roomAt } from './room-kit.ts';
 
-test('an outage says since when, how often, and until when the others see nobody go; it ends with the connection', async (t) => {
+test('an outage reports its start, attempts and session expiry, and ends with the reconnection', async (t) => {
   const server = await startFakeServer(t);
   const { room, until } = roomAt(t, server);
-  // Not the property itself: TypeScript would hold it for undefined from the first look on.
+  // Read through a function: TypeScript would narrow the property to undefined.
   const outage = (): Outage | undefined => room.outage;
   const outages: Outage[] = [];
   room.on('reconnecting', (told) => outages.push(told));
@@ -39,7 +39,7 @@ test('an outage says since when, how often, and until when the others see nobody
   assert.equal(outage(), undefined);
 });
 
-test('the path of media is as good as the worst transport in use', () => {
+test('the media path is that of the worst transport in use', () => {
   assert.equal(mediaPathOf([]), 'idle');
   assert.equal(mediaPathOf(['new', 'new']), 'idle');
   assert.equal(mediaPathOf(['new', 'connected']), 'connected');
@@ -48,7 +48,7 @@ test('the path of media is as good as the worst transport in use', () => {
   assert.equal(mediaPathOf(['connected', 'failed']), 'broken');
 });
 
-test('the answer that ICE is tried with has the candidates given, and no line that a server could add', () => {
+test('the SDP answer of a connection check contains the given candidates, and no line injected by a server', () => {
   const transport = {
     iceParameters: { usernameFragment: 'frag\r\na=evil', password: 'pass' },
     dtlsParameters: {

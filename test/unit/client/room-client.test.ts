@@ -1,4 +1,4 @@
-// A room as an application has it, against a scripted server, without media.
+// Room client without media, against a scripted server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
@@ -18,7 +18,7 @@ const track = (id: string, changes: Partial<TrackView> = {}): TrackView => ({
   ...changes,
 });
 
-test('without WebRTC a program joins, sees the others and exchanges messages', async (t) => {
+test('a program without WebRTC joins, sees other peers and exchanges messages', async (t) => {
   const server = await startFakeServer(t);
   const { room, told, until } = roomAt(t, server, { metadata: { name: 'bot' } });
   const joined = room.join();
@@ -62,7 +62,7 @@ test('without WebRTC a program joins, sees the others and exchanges messages', a
   );
 });
 
-test('a fresh session tells the differences and nothing twice', async (t) => {
+test('a new session reports only the differences', async (t) => {
   const server = await startFakeServer(t);
   const { room, told, until } = roomAt(t, server);
   const joined = room.join();
@@ -86,7 +86,7 @@ test('a fresh session tells the differences and nothing twice', async (t) => {
   );
 });
 
-test('who speaks is known from the welcome on, and forgotten with the session', async (t) => {
+test('the active speaker is known from the welcome, and reset with the session', async (t) => {
   const server = await startFakeServer(t);
   const { room, told, until } = roomAt(t, server);
   const joined = room.join();
@@ -103,7 +103,7 @@ test('who speaks is known from the welcome on, and forgotten with the session', 
   assert.deepEqual(speakers, [{ peerId: 'anna' }, { peerId: null }]);
 });
 
-test('what the peer shows and how it subscribes is told to a fresh session as it was last set', async (t) => {
+test('a new session gets the latest metadata and subscription mode', async (t) => {
   const server = await startFakeServer(t);
   server.prepare((socket) => void socket.automatically('setPeerMetadata'));
   const { room, until } = roomAt(t, server, { metadata: 'first' });
@@ -127,7 +127,7 @@ test('what the peer shows and how it subscribes is told to a fresh session as it
   assert.deepEqual(seen, ['second']);
 });
 
-test('join rejects with the reason where the room cannot be entered', async (t) => {
+test('join rejects with the reason if the room cannot be joined', async (t) => {
   const server = await startFakeServer(t);
   const { room, told } = roomAt(t, server);
   const joined = room.join();
@@ -144,7 +144,7 @@ test('join rejects with the reason where the room cannot be entered', async (t) 
   await assert.rejects(room.publish(new FakeMediaStreamTrack({ kind: 'audio' })), RoomClosedError);
 });
 
-test('a listener that throws harms neither the others nor the room', async (t) => {
+test('a throwing listener affects neither other listeners nor the room', async (t) => {
   const server = await startFakeServer(t);
   const { room, until } = roomAt(t, server);
   const scope = globalThis as { reportError?: unknown };
@@ -170,7 +170,7 @@ test('a listener that throws harms neither the others nor the room', async (t) =
   stop();
 });
 
-test('the welcome of the wire has what the room shows', async (t) => {
+test('the welcome contains everything that the room exposes', async (t) => {
   const server = await startFakeServer(t);
   const { room } = roomAt(t, server);
   const joined = room.join();

@@ -1,4 +1,4 @@
-// A room client against a scripted server, with everything that it tells.
+// Room kit: a room client against a scripted server, with its recorded events.
 import { EventEmitter } from 'node:events';
 import type { TestContext } from 'node:test';
 import { RoomClient, type RoomClientOptions, type RoomEvents } from '../../../packages/client/src/index.ts';

@@ -1,4 +1,4 @@
-// The tracks of a room as an application has it, against a scripted server with mediasoup-client's own stand-in for WebRTC.
+// Tracks of a room client, against a scripted server with the fake WebRTC handler of mediasoup-client.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
@@ -8,7 +8,7 @@ import type { EventData, WireObject } from '../../../packages/client/src/protoco
 import { type FakeSocket, startFakeServer } from './fake-server.ts';
 import { roomAt } from './room-kit.ts';
 
-/** Answers everything about media as a server would; what is published is written down. */
+/** Answers all media requests like a server and records publications. */
 function mediaServer(published: WireObject[]) {
   let count = 0;
   return (socket: FakeSocket) => {
@@ -57,7 +57,7 @@ async function joinedWithMedia(t: TestContext, options: Partial<RoomClientOption
   return { server, socket, published, ...told };
 }
 
-test('everything that was published is published again over a fresh session, as it was', async (t) => {
+test('all published tracks are republished unchanged in a new session', async (t) => {
   const { server, socket, published, room, until } = await joinedWithMedia(t);
   const source = new FakeMediaStreamTrack({ kind: 'audio' });
   const audio = await room.publish(source, { metadata: { source: 'microphone' } });
@@ -88,7 +88,7 @@ test('everything that was published is published again over a fresh session, as 
   assert.ok(!ids.includes(audio.id) && !ids.includes(video.id));
 });
 
-test('a resumed session publishes nothing again', async (t) => {
+test('a resumed session republishes nothing', async (t) => {
   const { server, socket, published, room, until } = await joinedWithMedia(t);
   const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
   const { id } = audio;
@@ -101,7 +101,7 @@ test('a resumed session publishes nothing again', async (t) => {
   assert.equal(audio.id, id);
 });
 
-test('tracks that arrive are told, gone with their session, and told again with the next', async (t) => {
+test('received tracks are reported, end with their session, and are reported again in the next', async (t) => {
   const { server, socket, told, until } = await joinedWithMedia(t);
   const arrive = (to: FakeSocket, transportId: string) => {
     const { kind, rtpParameters } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType: 'audio/opus' });
@@ -132,7 +132,7 @@ test('tracks that arrive are told, gone with their session, and told again with 
   assert.equal(told.filter(({ name }) => name === 'trackUnsubscribed').length, 2);
 });
 
-test('tracks that come together are received with one negotiation and are ready with one request', async (t) => {
+test('tracks that start together are received with one negotiation and one ready request', async (t) => {
   const { socket, told, until } = await joinedWithMedia(t);
   const negotiated = t.mock.method(FakeHandler.prototype, 'receive');
   socket.manually('tracksReady').automatically('trackReady');
@@ -148,7 +148,7 @@ test('tracks that come together are received with one negotiation and are ready 
     negotiated.mock.calls.map((call) => call.arguments[0].map(({ trackId }) => trackId)),
     [['a3', 'a2', 'a1']],
   );
-  // A node of 0.7.
+  // A node of version 0.7.
   const count = told.length;
   socket.manually('trackReady');
   arrive('old', undefined);
@@ -157,7 +157,7 @@ test('tracks that come together are received with one negotiation and are ready 
   assert.equal(told.length, count + 1);
 });
 
-test('a transport to send over is there from the first thing to send on, with the session where that was published before', async (t) => {
+test('the send transport is created on first use, and with the session if tracks were published before', async (t) => {
   const { server, socket, room } = await joinedWithMedia(t);
   const asked: unknown[] = [];
   const transports = (of: FakeSocket) =>
@@ -177,7 +177,7 @@ test('a transport to send over is there from the first thing to send on, with th
   assert.deepEqual(asked, ['send', 'recv', 'send']);
 });
 
-test('a transport to send over that is refused fails what was to be sent, and is asked for again', async (t) => {
+test('a rejected send transport fails the publication, and is requested again', async (t) => {
   const { socket, room } = await joinedWithMedia(t);
   socket.manually('createTransport');
   const first = room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
@@ -187,7 +187,7 @@ test('a transport to send over that is refused fails what was to be sent, and is
   await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
 });
 
-test('the server mutes, unmutes and removes a published track', async (t) => {
+test('the server can mute, unmute and remove a published track', async (t) => {
   const { socket, room, until } = await joinedWithMedia(t);
   const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
   socket.event('trackPaused', { trackId: audio.id, by: 'server' });
@@ -199,7 +199,7 @@ test('the server mutes, unmutes and removes a published track', async (t) => {
   await assert.rejects(audio.pause(), RequestError);
 });
 
-test('a mute by the server holds where the session is resumed and where a new one says so; one that was lifted meanwhile is told', async (t) => {
+test('a mute by the server persists over resumed and new sessions, and one lifted meanwhile is reported', async (t) => {
   const { server, socket, published, room, told, until } = await joinedWithMedia(t);
   const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
   socket.event('trackPaused', { trackId: audio.id, by: 'server' });
@@ -217,14 +217,14 @@ test('a mute by the server holds where the session is resumed and where a new on
   const other = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
   assert.deepEqual([audio.id, audio.muted, other.muted, mutes()], ['again-2', true, false, [true]]);
   const [first, again, third] = published.map(({ key }) => key);
-  assert.ok(typeof first === 'string' && first === again && first !== third, 'the server knows it again by its key');
+  assert.ok(typeof first === 'string' && first === again && first !== third, 'the server recognizes the track by its key');
   second.cut();
   await (await server.next()).welcome({ sessionId: 'session-3', rtpCapabilities });
   assert.deepEqual(await until('localTrackMuted', ({ muted }) => !muted), { track: audio, muted: false });
   assert.deepEqual([audio.muted, mutes()], [false, [true, false]]);
 });
 
-test('a track that the server took away while the client was away ends as removed; others that it refuses end as refused', async (t) => {
+test('a track removed during an outage ends as removed, a rejected one as refused', async (t) => {
   const { server, socket, room, until } = await joinedWithMedia(t);
   const removed = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
   const refused = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
@@ -238,7 +238,7 @@ test('a track that the server took away while the client was away ends as remove
   assert.deepEqual(room.localTracks, []);
 });
 
-test('what the server says of a track right behind the answer that tells its id is not lost', async (t) => {
+test('an event about a track directly after the response with its id is not lost', async (t) => {
   const { socket, room, until } = await joinedWithMedia(t);
   socket.manually('publish');
   const publish = async (trackId: string, say: () => void) => {
@@ -254,7 +254,7 @@ test('what the server says of a track right behind the answer that tells its id 
   assert.deepEqual(room.localTracks, [muted]);
 });
 
-test('a source that ends takes its track away', async (t) => {
+test('an ended source unpublishes its track', async (t) => {
   const { room, until } = await joinedWithMedia(t);
   const source = new FakeMediaStreamTrack({ kind: 'video' });
   const video = await room.publish(source);
@@ -263,7 +263,7 @@ test('a source that ends takes its track away', async (t) => {
   assert.deepEqual(room.localTracks, []);
 });
 
-test('a source that ends while it is being published is taken away again', async (t) => {
+test('a source that ends during publication unpublishes its track', async (t) => {
   const { server, socket, room, until } = await joinedWithMedia(t);
   socket.manually('publish').manually('unpublish');
   const source = new FakeMediaStreamTrack({ kind: 'video' });
@@ -276,7 +276,7 @@ test('a source that ends while it is being published is taken away again', async
   socket.answer(unpublish);
   await assert.rejects(publishing, { code: 'ended' });
   assert.deepEqual(room.localTracks, []);
-  // The same where it is published again over a fresh session.
+  // The same if it is republished in a new session.
   const other = new FakeMediaStreamTrack({ kind: 'audio' });
   const again = room.publish(other);
   socket.answer(await socket.next(), { trackId: 'first' });
@@ -294,7 +294,7 @@ test('a source that ends while it is being published is taken away again', async
   assert.deepEqual(room.localTracks, []);
 });
 
-test('a track whose new metadata are refused behind its publication over a fresh session is taken away from the others, too', async (t) => {
+test('a track is unpublished if its new metadata are rejected after republication', async (t) => {
   const { server, socket, room, until } = await joinedWithMedia(t);
   const video = await room.publish(new FakeMediaStreamTrack({ kind: 'video' }));
   socket.cut();
@@ -310,7 +310,7 @@ test('a track whose new metadata are refused behind its publication over a fresh
   assert.deepEqual(room.localTracks, []);
 });
 
-test('a refused publication rejects, and simulcast that is refused is tried without', async (t) => {
+test('a rejected publication rejects, and rejected simulcast is retried without', async (t) => {
   const server = await startFakeServer(t);
   const published: WireObject[] = [];
   server.prepare(mediaServer(published));
@@ -340,7 +340,7 @@ test('a refused publication rejects, and simulcast that is refused is tried with
   assert.equal(room.localTracks.length, 1);
 });
 
-test('what the server refused to show is not told to a fresh session, which would be refused with it', async (t) => {
+test('rejected metadata are not sent to a new session, which would be rejected too', async (t) => {
   const { server, socket, room, until } = await joinedWithMedia(t, { metadata: 'first' });
   const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }), { metadata: 'microphone' });
   socket.manually('setPeerMetadata').manually('setTrackMetadata').manually('setSubscription');

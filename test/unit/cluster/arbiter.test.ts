@@ -1,11 +1,11 @@
-// Names that are reserved while rooms are made: by whom, for how long, and how many.
+// Arbiter: reservations of names during room creation, their owner, expiry and limit.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Arbiter, reservationTtl } from '../../../node/cluster/arbiter.ts';
 
 const idOf = (name: string) => ({ space: 'id', name }) as const;
 
-test('a name is of the first who asks, until it is released or its time is over', () => {
+test('a reservation blocks other nodes until it is released or expires', () => {
   let now = 0;
   const arbiter = new Arbiter(
     ({ name }) => name === 'living',
@@ -17,7 +17,7 @@ test('a name is of the first who asks, until it is released or its time is over'
   assert.deepEqual(arbiter.reserve([idOf('a'), idOf('b')], 'one@host', 'first'), free);
   now = reservationTtl - 1;
   assert.deepEqual(arbiter.reserve([idOf('c'), idOf('a')], 'two@host', 'second'), taken);
-  // Asked again by the same, it begins its time anew.
+  // A repeated reservation by the same holder restarts its TTL.
   assert.deepEqual(arbiter.reserve([idOf('a')], 'one@host', 'first'), free);
   now = reservationTtl;
   assert.deepEqual(arbiter.reserve([idOf('b'), idOf('c')], 'two@host', 'second'), free);
@@ -26,7 +26,7 @@ test('a name is of the first who asks, until it is released or its time is over'
   assert.deepEqual(arbiter.reserve([idOf('a')], 'two@host', 'second'), free);
 });
 
-test('of very many at once the last are refused with a code that says to ask again, and are let in when there is room', () => {
+test('reservations beyond the limit are rejected with a retryable code until others are released', () => {
   let now = 0;
   const arbiter = new Arbiter(
     () => false,

@@ -1,4 +1,4 @@
-// Events of the whole cluster on a network that the test cuts and heals: everybody hears everything, in order, once.
+// Cluster events on a simulated network with partitions: every node receives every event once and in order.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterEvents } from '../../../node/cluster/cluster-events.ts';
@@ -20,7 +20,7 @@ type TestNode = {
   say: (type?: RoomEvent['type']) => void;
 };
 
-/** `uptime`: how old the node is, in milliseconds. */
+/** `uptime`: age of the node in milliseconds. */
 function join(network: FakeNetwork, name: string, options: { capacity?: number; uptime?: number } = {}): TestNode {
   const links = network.join(name);
   const log = new EventLog(silentLog(), { node: name, capacity: options.capacity ?? 10_000 });
@@ -50,7 +50,7 @@ const ids = (node: TestNode) => node.heard.map(({ event }) => event.id);
 const from = (node: TestNode, source: TestNode) => node.heard.filter((each) => each.source === source.log.source).map(({ index }) => index);
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
-test('what happens on one node is heard on every node, once and in order', async () => {
+test('an event of one node reaches every node once and in order', async () => {
   const { a, b, nodes } = trio();
   for (let count = 0; count < 1_000; count += 1) a.say();
   b.say();
@@ -62,7 +62,7 @@ test('what happens on one node is heard on every node, once and in order', async
   }
 });
 
-test('what happens in one turn is told in one message', async () => {
+test('events of one event loop turn are sent in one message', async () => {
   const { a, b } = trio();
   await flushNetwork();
   let casts = 0;
@@ -77,7 +77,7 @@ test('what happens in one turn is told in one message', async () => {
   assert.equal(b.heard.length, 100);
 });
 
-test('a node that comes later is told what happens from then on, and the younger one is heard from its first event', async () => {
+test('a node that joins later receives only new events, and the older node receives all events of the younger one', async () => {
   const network = new FakeNetwork();
   const old = join(network, 'svc@old', { uptime: 60_000 });
   const young = join(network, 'svc@young', { uptime: 10 });
@@ -92,7 +92,7 @@ test('a node that comes later is told what happens from then on, and the younger
   assert.deepEqual(from(old, young), [1, 2, 3, 4]);
 });
 
-test('after a lost connection both sides hear what happened meanwhile, also when more does while they ask', async () => {
+test('after a lost connection both nodes receive the missed events, also if more occur during the catch-up', async () => {
   const { network, a, b } = trio();
   a.say();
   await flushNetwork();
@@ -109,7 +109,7 @@ test('after a lost connection both sides hear what happened meanwhile, also when
   assert.deepEqual(from(b, a), upTo(1_531));
 });
 
-test('where the ring is overrun, what is still there comes, and the hole shows in the indexes', async () => {
+test('after an overrun of the event log the remaining events arrive, and the gap is visible in the indexes', async () => {
   const { network, a, b } = trio({ capacity: 10 });
   a.say();
   await flushNetwork();
@@ -120,7 +120,7 @@ test('where the ring is overrun, what is still there comes, and the hole shows i
   assert.deepEqual(from(b, a), [1, ...upTo(31, 22)]);
 });
 
-test('a node that starts again is another source; its old one can no longer be asked', async () => {
+test('a restarted node is a new source, and its old source cannot be queried', async () => {
   const { network, a, b } = trio();
   a.say();
   await flushNetwork();
@@ -137,7 +137,7 @@ test('a node that starts again is another source; its old one can no longer be a
   );
 });
 
-test('pages of another node are asked of it, and a node that does not answer is an error', { timeout: 10_000 }, async () => {
+test('pages of a remote node are requested from it, and an unresponsive node is an error', { timeout: 10_000 }, async () => {
   const { a, b } = trio();
   for (let count = 0; count < 3; count += 1) a.say();
   await flushNetwork();
@@ -152,7 +152,7 @@ test('pages of another node are asked of it, and a node that does not answer is 
   await assert.rejects(b.events.since(a.log.source, 1), { code: 'node_unreachable' });
 });
 
-test('rooms lost with their node are told by each node to its own listeners, with an id that is the same everywhere', async () => {
+test('each node reports rooms lost with a node to its local listeners, with the same event id everywhere', async () => {
   const { network, a, b, c } = trio();
   a.say();
   await flushNetwork();
@@ -169,9 +169,9 @@ test('rooms lost with their node are told by each node to its own listeners, wit
   }
 });
 
-test('a node cannot speak for another, and messages out of shape are refused', async () => {
+test('a node cannot send events of another source, and malformed messages are rejected', async () => {
   const { b } = trio();
-  assert.throws(() => b.events.receive('svc@a', 'events', { source: 'svc@c#1', from: 0, events: [] }), /speaks for/);
+  assert.throws(() => b.events.receive('svc@a', 'events', { source: 'svc@c#1', from: 0, events: [] }), /sent events of source/);
   for (const data of [
     null,
     {},
@@ -185,7 +185,7 @@ test('a node cannot speak for another, and messages out of shape are refused', a
   assert.equal(b.events.receive('svc@a', 'rooms', {}), false);
 });
 
-test('a kind of event that only a newer node knows keeps the others back from nobody', async () => {
+test('an event of unknown type from a newer node does not block other events', async () => {
   const { b } = trio();
   const good = { id: 'g', type: 'PeerAdded', time: '2026-11-21T00:00:00.000Z', seq: 2, node: 'svc@new', incarnation: 'i', roomId: 'r' };
   b.events.receive('svc@new', 'events', { source: 'svc@new#1', from: 0, events: [{ ...good, type: 'PeerPainted' }, good] });
@@ -195,7 +195,7 @@ test('a kind of event that only a newer node knows keeps the others back from no
   );
 });
 
-test('a node whose answer is lost is asked again', { timeout: 10_000 }, async () => {
+test('a node whose response was lost is asked again', { timeout: 10_000 }, async () => {
   const { network, a, b } = trio();
   a.say();
   await flushNetwork();
@@ -211,14 +211,14 @@ test('a node whose answer is lost is asked again', { timeout: 10_000 }, async ()
   const told = Promise.withResolvers<void>();
   b.events.subscribe(({ index }) => index === 2 && told.resolve());
   network.connect('svc@a', 'svc@b');
-  // The timer that asks again does not keep the process alive.
+  // The retry timer does not keep the process alive.
   const awake = setInterval(() => {}, 1_000);
   await told.promise;
   clearInterval(awake);
   assert.deepEqual(from(b, a), [1, 2]);
 });
 
-test('under churn nobody misses an event or hears one twice', async () => {
+test('under churn no node misses or repeats an event', async () => {
   const random = seededRandom(20261121);
   const network = new FakeNetwork();
   const names = ['svc@a', 'svc@b', 'svc@c', 'svc@d'];
@@ -236,6 +236,6 @@ test('under churn nobody misses an event or hears one twice', async () => {
   network.connectAll();
   for (let turn = 0; turn < 50; turn += 1) await flushNetwork();
   for (const node of nodes) {
-    for (const source of nodes) assert.deepEqual(from(node, source), upTo(source.log.last), `${node.name} hears ${source.name}`);
+    for (const source of nodes) assert.deepEqual(from(node, source), upTo(source.log.last), `${node.name} has events of ${source.name}`);
   }
 });

@@ -1,4 +1,4 @@
-// Rendering over nodes: where only S3 has a recording, the node that is at work on it is found, and the one that is asked takes what nobody has.
+// Cluster rendering: the node with the files renders; for recordings in S3 the asked node renders, and other nodes find it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterRenders } from '../../../node/cluster/cluster-renders.ts';
@@ -33,7 +33,7 @@ function stage() {
 
 const options = renderOptionsSchema.parse({});
 
-test('the node that has it renders it; what only S3 has the one that is asked, which all others find then', async () => {
+test('the node with the recording renders it, and a recording in S3 is rendered by the asked node and found by the others', async () => {
   const { a, b, c, asked } = stage();
   await a.renders.render('on-c', options);
   await b.renders.render('in-s3', options);
@@ -45,7 +45,7 @@ test('the node that has it renders it; what only S3 has the one that is asked, w
   assert.equal((await a.renders.getRender('in-s3')).state, 'none');
 });
 
-test('a node that does not answer keeps nobody from rendering', async () => {
+test('an unresponsive node does not prevent rendering', async () => {
   const { a, b, asked, network } = stage();
   await b.renders.render('in-s3', options);
   network.kill('svc@b');

@@ -1,4 +1,4 @@
-// Rooms over several nodes: placement, one winner for a name, routing, lists, loss, partition and healing.
+// Rooms over several nodes: placement, unique names, routing, lists, node loss, partition and healing.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/common/errors.ts';
@@ -9,7 +9,7 @@ const code = (expected: string) => (error: unknown) => error instanceof ServiceE
 const rooms = (node: TestNode | undefined) => node?.local.size ?? 0;
 
 describe('placement', () => {
-  test('two consecutive rooms asked of one node come to two addresses', async () => {
+  test('two consecutive rooms created at one node are placed on two nodes', async () => {
     const {
       nodes: [a],
     } = makeCluster(3);
@@ -20,7 +20,7 @@ describe('placement', () => {
     assert.notEqual(second?.address, first?.address);
   });
 
-  test('60 at once through one of three nodes give 20 each, and through all three about as many', async () => {
+  test('60 concurrent rooms are spread evenly, through one of three nodes and through all of them', async () => {
     const one = makeCluster(3);
     await flushNetwork();
     await Promise.all(Array.from({ length: 60 }, () => one.nodes[0]?.cluster.rooms.createRoom({})));
@@ -31,7 +31,7 @@ describe('placement', () => {
     for (const node of all.nodes) assert.ok(Math.abs(rooms(node) - 20) <= 3, `${node.name} has ${rooms(node)}`);
   });
 
-  test('passes over nodes that are full, that drain, that forward more, and that do not answer', async () => {
+  test('placement skips nodes that are full, draining, more loaded or unresponsive', async () => {
     const { nodes } = makeCluster(4, { maxRooms: 2 });
     const [a, b, c, d] = nodes;
     await flushNetwork();
@@ -50,7 +50,7 @@ describe('placement', () => {
 });
 
 describe('names', () => {
-  test('20 at once for one id, sent to three nodes: exactly one wins', async () => {
+  test('of 20 concurrent creations with one id at three nodes exactly one succeeds', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { nodes } = makeCluster(3);
       await flushNetwork();
@@ -66,7 +66,7 @@ describe('names', () => {
     }
   });
 
-  test('20 at once with one externalId, sent to three nodes: all get the same room', async () => {
+  test('20 concurrent creations with one externalId at three nodes return the same room', async () => {
     const { nodes } = makeCluster(3);
     await flushNetwork();
     const asked = Array.from({ length: 20 }, (_, index) =>
@@ -78,7 +78,7 @@ describe('names', () => {
     assert.equal(new Set(answers.map((each) => each?.address)).size, 1);
   });
 
-  test('are free again as soon as their room ended, at every node', async () => {
+  test('names are free at every node as soon as their room has ended', async () => {
     const { nodes } = makeCluster(3);
     const [a, b, c] = nodes;
     await flushNetwork();
@@ -91,7 +91,7 @@ describe('names', () => {
     }
   });
 
-  test('a name whose creation failed is free at once', async () => {
+  test('a name whose creation failed is free immediately', async () => {
     const { nodes } = makeCluster(2, { maxRooms: 0 });
     const [a, b] = nodes;
     await flushNetwork();
@@ -101,7 +101,7 @@ describe('names', () => {
 });
 
 describe('routing', () => {
-  test('every call reaches the owner from every node, errors included', async () => {
+  test('every method reaches the owning node from every node, including errors', async () => {
     const { nodes } = makeCluster(3);
     const [a, b, c] = nodes;
     await flushNetwork();
@@ -126,7 +126,7 @@ describe('routing', () => {
     await assert.rejects(a?.cluster.rooms.getRoom('second') ?? Promise.resolve(), ServiceError);
   });
 
-  test('the list is of the whole cluster, in pages without holes, and names who did not answer', async () => {
+  test('the list of rooms covers the cluster, pages without gaps, and names unresponsive nodes', async () => {
     const { nodes } = makeCluster(3);
     const [a, b] = nodes;
     await flushNetwork();
@@ -146,7 +146,7 @@ describe('routing', () => {
     assert.deepEqual(page?.incomplete, ['svc@c']);
   });
 
-  test('a room whose owner does not answer is unreachable, and may be asked for again', async () => {
+  test('a room with an unresponsive owner is unreachable, and the error is retryable', async () => {
     const { network, nodes } = makeCluster(2);
     const [a, b] = nodes;
     await flushNetwork();
@@ -164,7 +164,7 @@ describe('routing', () => {
 });
 
 describe('components', () => {
-  test('a process at another node may take longer to start than its answers do', async (t) => {
+  test('starting a process at another node may exceed the RPC timeout', async (t) => {
     const [a, b] = makeCluster(2).nodes;
     assert.ok(a && b);
     await flushNetwork();
@@ -186,8 +186,8 @@ describe('components', () => {
   });
 });
 
-describe('loss and partition', () => {
-  test('rooms of a lost node leave the directory and are told to those who stay', async () => {
+describe('node loss and partition', () => {
+  test('rooms of a lost node leave the directory and are reported to the remaining nodes', async () => {
     const { network, nodes } = makeCluster(3);
     const [a, b, c] = nodes;
     await flushNetwork();
@@ -209,7 +209,7 @@ describe('loss and partition', () => {
     const { network, nodes } = makeCluster(3);
     const [a, b, c] = nodes;
     await flushNetwork();
-    // c holds the name at a, the arbiter, and goes before it has made the room.
+    // c reserves the name at the arbiter a, and is lost before it has created the room.
     assert.deepEqual(await c?.links.call('svc@a', 'reserve', { names: [{ space: 'id', name: 'x' }], ticket: 't' }, 1000), { ok: true });
     await assert.rejects(b?.cluster.rooms.createRoom({ roomId: 'x' }) ?? Promise.resolve(), code('already_exists'));
     network.kill('svc@c');
@@ -218,7 +218,7 @@ describe('loss and partition', () => {
     assert.notEqual(a?.cluster.rooms.ownerOf('x'), undefined);
   });
 
-  test('one id alive on both sides of a healed partition: the older room stays everywhere', async () => {
+  test('after a partition with a duplicate room id every node keeps the older room', async () => {
     const { network, nodes } = makeCluster(3);
     const [a, b, c] = nodes;
     await flushNetwork();
@@ -240,14 +240,14 @@ describe('loss and partition', () => {
     );
   });
 
-  test('a room that is made again lives where the end of the one before is not known yet', async () => {
+  test('a recreated room is found at its new node although the end of the previous one is not announced yet', async () => {
     const { nodes } = makeCluster(3);
     const [a, b, c] = nodes;
     assert.ok(a && b && c);
     await flushNetwork();
     await b.local.createRoom({ roomId: 'again', externalId: 'old' });
     await flushNetwork();
-    // What b says reaches c late.
+    // Messages of b reach c late.
     const late = Promise.withResolvers<void>();
     const cast = b.links.cast.bind(b.links);
     const call = c.links.call.bind(c.links);
@@ -274,7 +274,7 @@ describe('loss and partition', () => {
     );
   });
 
-  test('a node that comes late learns of every room there is', async () => {
+  test('a node that joins late receives all rooms', async () => {
     const { network, nodes } = makeCluster(2);
     const [a, b] = nodes;
     network.cut('svc@a', 'svc@b');
@@ -286,7 +286,7 @@ describe('loss and partition', () => {
     assert.deepEqual(b?.cluster.membership.members.get('svc@a')?.address, 'a.test');
   });
 
-  test('messages that nobody understands change nothing', async () => {
+  test('invalid messages change nothing', async () => {
     const { nodes } = makeCluster(2);
     const [a, b] = nodes;
     await flushNetwork();
@@ -299,7 +299,7 @@ describe('loss and partition', () => {
   });
 });
 
-test('of a lost node the others know which peers were connected, those that met it later too', async () => {
+test('remaining nodes know the connected peers of a lost node, also nodes that joined later', async () => {
   const { network, nodes } = makeCluster(2);
   const [a, b] = nodes as [TestNode, TestNode];
   await a.local.createRoom({ roomId: 'room' });
@@ -320,7 +320,7 @@ test('of a lost node the others know which peers were connected, those that met 
     );
 });
 
-test('every node says that a room has ended and why, until one of that id is made again; one that was lost is not found', async () => {
+test('every node reports why a room ended until its id is reused, and a lost room as not found', async () => {
   const { network, nodes } = makeCluster(3);
   const [a, b, c] = nodes as [TestNode, TestNode, TestNode];
   await a.local.createRoom({ roomId: 'room' });

@@ -1,4 +1,4 @@
-// Webhooks of a cluster: every node answers for all, names who has what, and says which nodes were silent.
+// Cluster webhooks: every node returns the data of all nodes and names unresponsive ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
@@ -26,7 +26,7 @@ function letter(roomId: string, second: number, metadata?: string): DeadLetterVi
   return { receiver: 'https://hooks.test', givenUpAt: `2026-01-01T00:00:0${second}.000Z`, reason: 'refused', attempts: 1, event };
 }
 
-/** Newest first, as a node gives them. */
+/** Newest first, like a node returns them. */
 function own(letters: DeadLetterView[]): LocalWebhookService & { replays: WebhookReplay[] } {
   const replays: WebhookReplay[] = [];
   const matching = ({ roomId }: WebhookReplay) => letters.filter(({ event }) => roomId === undefined || event.roomId === roomId);
@@ -54,7 +54,7 @@ function makeNodes(...lists: DeadLetterView[][]) {
   return { network, nodes, asked: nodes[0]?.cluster as ClusterWebhooks };
 }
 
-test('status and dead letters are of all nodes, each with the name of its node, the newest first', async () => {
+test('status and dead letters cover all nodes, with node names, newest first', async () => {
   const { asked } = makeNodes([letter('one', 3), letter('one', 1)], [letter('two', 4), letter('two', 2)]);
   assert.deepEqual(await asked.status(), {
     nodes: [
@@ -79,13 +79,13 @@ test('status and dead letters are of all nodes, each with the name of its node, 
   );
 });
 
-test('a replay reaches the node that has the letters', async () => {
+test('a replay reaches the node with the dead letters', async () => {
   const { asked, nodes } = makeNodes([], [letter('two', 4), letter('two', 2)]);
   assert.deepEqual(await asked.replay({ roomId: 'two' }), { replayed: 2, incomplete: [] });
   assert.deepEqual(nodes[1]?.webhooks.replays, [{ roomId: 'two' }]);
 });
 
-test('nodes that are silent for 2 s, or answer what nobody understands, are named', async (t) => {
+test('nodes without a response within 2 s or with an invalid response are named', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { asked, nodes } = makeNodes([letter('one', 1)], [letter('two', 2)], [letter('three', 3)]);
   nodes[1]?.links.handle({ call: () => new Promise(() => {}), cast: () => {} });
@@ -111,7 +111,7 @@ test('nodes that are silent for 2 s, or answer what nobody understands, are name
   );
 });
 
-test('a node tells another at most 4 MiB of letters, the newest', async () => {
+test('a node sends at most 4 MiB of dead letters to another node, the newest', async () => {
   const long = 'x'.repeat(15_000);
   const many = Array.from({ length: 900 }, () => letter('two', 1, long));
   const { asked } = makeNodes([], many);
@@ -119,14 +119,14 @@ test('a node tells another at most 4 MiB of letters, the newest', async () => {
   assert.ok(letters.length > 200 && letters.length < 300, `${letters.length}`);
 });
 
-test('what another node asks wrongly is refused', async () => {
+test('invalid requests of another node are rejected', async () => {
   const { asked } = makeNodes([]);
   await assert.rejects(asked.answer('deadLetters', { filter: {}, limit: 0 }) ?? Promise.resolve());
   await assert.rejects(asked.answer('replayDeadLetters', { roomId: '../x' }) ?? Promise.resolve());
   assert.equal(asked.answer('another', null), undefined);
 });
 
-test('what a node hands over goes to the next where one refuses or does not answer, which is not asked again', async (t) => {
+test('a handover tries the next node if one rejects or does not respond, and does not ask that node again', async (t) => {
   const network = new FakeNetwork();
   const asked: string[] = [];
   const heir = (name: string, answer: () => Promise<unknown>) =>
@@ -138,7 +138,7 @@ test('what a node hands over goes to the next where one refuses or does not answ
       cast: () => {},
     });
   heir('svc@a', () => new Promise(() => {}));
-  heir('svc@b', () => Promise.reject(new ServiceError('unavailable', 'This node ends')));
+  heir('svc@b', () => Promise.reject(new ServiceError('unavailable', 'This node is shutting down')));
   heir('svc@c', async () => 1);
   const ending = new ClusterWebhooks({
     links: network.join('svc@d'),
@@ -150,7 +150,7 @@ test('what a node hands over goes to the next where one refuses or does not answ
   network.connectAll();
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const first = ending.handOver([]);
-  await eventually('the first is asked', () => asked.length === 1, { every: 2 });
+  await eventually('a request at the first node', () => asked.length === 1, { every: 2 });
   t.mock.timers.tick(10_000);
   await first;
   await ending.handOver([]);

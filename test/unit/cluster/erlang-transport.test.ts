@@ -1,4 +1,4 @@
-// Calls between nodes over real connections: what is too large for one message.
+// Erlang transport over real connections: responses that exceed the message limit.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { connectionLimits } from '../../../node/cluster/erlang/connection.ts';
@@ -17,7 +17,7 @@ async function startLinked(t: TestContext, name: string, epmdPort: number) {
   return { node, links, met: met.promise };
 }
 
-test('an answer that is too large for a message is refused with a sentence, and the connection stays', async (t) => {
+test('a response that exceeds the message limit is an error, and the connection stays open', async (t) => {
   const epmdPort = await freePort();
   const [a, b] = [await startLinked(t, 'a', epmdPort), await startLinked(t, 'b', epmdPort)];
   await a.node.connect(b.node.name);
@@ -25,7 +25,7 @@ test('an answer that is too large for a message is refused with a sentence, and 
   const ask = (size: number) => a.links.call(b.node.name, 'anything', size, 60_000);
   await assert.rejects(ask(connectionLimits.messageBytes), (error) => error instanceof ServiceError && error.code === 'unavailable');
   assert.deepEqual([a.links.nodes(), b.links.nodes()], [[b.node.name], [a.node.name]]);
-  // The quotes of its JSON count.
+  // The quotes of the JSON string count too.
   const most = connectionLimits.messageBytes - 65_536 - 2;
   assert.equal(String(await ask(most)).length, most);
 });

@@ -1,4 +1,4 @@
-// Nodes that are gone without a word: found out when they are needed, by all at once, and nobody else is taken for one.
+// Failure detector: lost nodes are detected by all nodes when one needs them, and no other node is affected.
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -11,7 +11,7 @@ import { connectedTo, startDistNode } from '../../kit/network/dist-nodes.ts';
 import { freePort } from '../../kit/network/free-ports.ts';
 import { RawDistPeer } from '../../kit/network/raw-dist-peer.ts';
 
-/** Nobody is trusted for long, so that the test is quick. */
+/** Short times keep the test fast. */
 const times: FailureDetectorTimings = { trusted: 50, answer: 200, silence: 300 };
 const gone = 'z@127.0.0.1';
 
@@ -28,12 +28,12 @@ async function startLinked(t: TestContext, name: string, epmdPort: number) {
   return { node, record, links, meets };
 }
 
-test('a node that gives no sign of life is lost when it is needed, for the others that are connected to it as well', async (t) => {
+test('a node that does not answer a probe is lost when it is needed, also for the other nodes connected to it', async (t) => {
   const epmdPort = await freePort();
   const [a, b] = await Promise.all([startLinked(t, 'a', epmdPort), startLinked(t, 'b', epmdPort)]);
   await a.node.connect(b.node.name);
   await Promise.all([a.meets(1), b.meets(1)]);
-  // Its kernel takes what it is sent, and nothing comes back: so it looks until the network tells otherwise.
+  // Its kernel accepts data and nothing responds, like a node that is unreachable without a network error.
   for (const { node } of [a, b]) await (await RawDistPeer.dial(t, node.port)).shakeHands(gone);
   await Promise.all([connectedTo(a.node, [b.node.name, gone]), connectedTo(b.node, [a.node.name, gone])]);
   await sleep(times.trusted * 2);
@@ -45,7 +45,7 @@ test('a node that gives no sign of life is lost when it is needed, for the other
   assert.equal(await a.links.call(b.node.name, 'anything', null, 5_000), 'done');
 });
 
-test('an idle node that answers stays, however long it was silent', async (t) => {
+test('an idle node that answers a probe stays connected after any silence', async (t) => {
   const epmdPort = await freePort();
   const [a, b] = await Promise.all([startLinked(t, 'a', epmdPort), startLinked(t, 'b', epmdPort)]);
   await a.node.connect(b.node.name);
@@ -54,10 +54,10 @@ test('an idle node that answers stays, however long it was silent', async (t) =>
   a.links.doubt(b.node.name);
   await sleep(times.answer + times.silence);
   assert.deepEqual(a.node.connections, [b.node.name]);
-  assert.deepEqual(a.record.find('lost the connection to node'), []);
+  assert.deepEqual(a.record.find('lost connection to node'), []);
 });
 
-test('a node is asked once at a time, and only after a silence; others are told when it does not answer at once', async () => {
+test('a node is probed once at a time and only after a silence, and others are notified if it does not answer immediately', async () => {
   const said: string[] = [];
   let heardAt = Number.POSITIVE_INFINITY;
   const ended = Promise.withResolvers<void>();
@@ -75,7 +75,7 @@ test('a node is asked once at a time, and only after a silence; others are told 
     times,
   });
   failureDetector.probe(gone);
-  assert.deepEqual(said, [], 'it said something just now');
+  assert.deepEqual(said, [], 'it sent data just now');
   heardAt = performance.now() - times.silence;
   failureDetector.probe(gone);
   failureDetector.probe(gone);
@@ -83,7 +83,7 @@ test('a node is asked once at a time, and only after a silence; others are told 
   assert.deepEqual(said, ['asked', 'told', 'asked', 'lost']);
 });
 
-test('a node that says anything while it is asked is not lost, and one whose connection ended is left to that', async () => {
+test('a node that sends any data during a probe is not lost, and a closed connection ends the probe', async () => {
   for (const after of [0, undefined]) {
     let silence: number | undefined = times.silence;
     const settled = Promise.withResolvers<void>();
@@ -93,7 +93,7 @@ test('a node that says anything while it is asked is not lost, and one whose con
         silence = after;
         settled.resolve();
       },
-      tell: () => assert.fail('nobody is to be told'),
+      tell: () => assert.fail('no other node must be notified'),
       lost: () => assert.fail('it is not lost'),
       times,
     });

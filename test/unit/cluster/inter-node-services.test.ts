@@ -1,4 +1,4 @@
-// Two nodes with nothing in common but the cookie that everybody knows: sockets, files and events go through either of them.
+// Inter-node services of two nodes with only the public default cookie in common: sockets, files and events through both.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
@@ -72,7 +72,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     signedCalls: new SignedCalls({ tokens: apiTokens, address: () => 'node.test' }),
     events: traffic.events,
   });
-  // Before the server's own end, which waits for every socket.
+  // Before the server closes, which waits for every socket.
   t.after(async () => {
     rooms.close('test over');
     traffic.events.close();
@@ -110,7 +110,7 @@ async function startPair(t: TestContext) {
   return { ...shared, owner, other };
 }
 
-test('a peer, a file and events of one node are there at the other', async (t) => {
+test('a peer, a file and events of one node are available at the other', async (t) => {
   const { owner, other } = await startPair(t);
   await owner.rooms.createRoom({ roomId: 'r' });
   await owner.rooms.addPeer('r', { type: 'webrtc', peerId: 'p' });
@@ -134,7 +134,7 @@ test('a peer, a file and events of one node are there at the other', async (t) =
   await listener.waitFor('roomEvent', ({ id }) => id === 'e');
 });
 
-test('a client that missed events at one node gets them at another, and hears of a node that is gone', async (t) => {
+test('a client that missed events at one node receives them at another, and is notified of a lost node', async (t) => {
   const { network, owner, other } = await startPair(t);
   const say = (seq: number) =>
     owner.events.publish({
@@ -175,7 +175,7 @@ test('a client that missed events at one node gets them at another, and hears of
   assert.deepEqual(data?.incomplete, [owner.events.source]);
 });
 
-test('a node that is not connected any more is not believed', async (t) => {
+test('a token of a node that is not connected any more is rejected', async (t) => {
   const { network, owner, other } = await startPair(t);
   await addFiles(owner.resources, { 'hls/r/0.m4s': 'segment' });
   const ask = () => fetch(`${other.url}/hls/r/0.m4s`, { headers: { authorization: `Bearer ${token}` } });
@@ -188,7 +188,7 @@ test('a node that is not connected any more is not believed', async (t) => {
   assert.equal((await fetch(`${owner.url}/hls/r/0.m4s`, { headers: { [proxiedHeader]: 'v1.e30.e30' } })).status, 401);
 });
 
-test('of rooms that were lost with their node one node tells receivers, and the next one where it is lost as well', async (t) => {
+test('one node sends webhooks of rooms lost with a node, and the next one if that node is lost too', async (t) => {
   const shared: Shared = { network: new FakeNetwork(), members: new Map(), owner: 'svc@b' };
   const [a, b, c, d] = [
     await startNode(t, 'svc@a', shared),
@@ -203,10 +203,10 @@ test('of rooms that were lost with their node one node tells receivers, and the 
     node.traffic.roomsLost(other.name, [{ ...lostEntry, id: `of-${other.name}`, incarnation: other.name, owner: other.name }]);
   };
   const told = (node: typeof a) => node.toldReceivers.map(({ id }) => id);
-  // The machine of a and b loses its power: the others notice that one after the other.
+  // The host of a and b loses power, and the others notice that one after the other.
   lose(c, b);
   lose(d, b);
-  assert.deepEqual([told(c), told(d)], [[], []], 'a is there, as far as they know, and would tell it');
+  assert.deepEqual([told(c), told(d)], [[], []], 'they still see a as connected, so a would send it');
   lose(d, a);
   lose(c, a);
   assert.deepEqual([told(c), told(d)], [['svc@b-lost-p', 'svc@b-lost', 'svc@a-lost-p', 'svc@a-lost'], []]);

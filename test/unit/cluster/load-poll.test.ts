@@ -1,4 +1,4 @@
-// Which rooms count as on their way to a node, whatever the order in which answers come.
+// Load poll: rooms in transit are counted correctly for any order of responses.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ClusterTransport } from '../../../node/cluster/cluster-transport.ts';
@@ -8,7 +8,7 @@ type Asked = { node: string; answer: (load: Partial<LoadResponse>) => void };
 
 const idle: LoadResponse = { forwardedTracks: 0, rooms: 0, cpu: 0, accepting: true, sent: {}, received: {} };
 
-/** A poll of svc@a, connected to svc@b and svc@c, which answer when the test says so. */
+/** A poll of svc@a, connected to svc@b and svc@c, which respond when the test says so. */
 function makePoll(): { poll: LoadPoll; asked: Asked[]; connected: Set<string>; own: { rooms: number } } {
   const asked: Asked[] = [];
   const connected = new Set(['svc@b', 'svc@c']);
@@ -21,13 +21,13 @@ function makePoll(): { poll: LoadPoll; asked: Asked[]; connected: Set<string>; o
   return { poll: new LoadPoll({ links: links as ClusterTransport, own: () => ({ ...idle, ...own }) }), asked, connected, own };
 }
 
-/** Rooms of each node with those on their way to it. */
+/** Rooms of each node plus those in transit to it. */
 async function roomsOf(poll: LoadPoll): Promise<Record<string, number>> {
   return poll.choose((candidates) => Object.fromEntries(candidates.map(({ node, load, pending }) => [node, (load?.rooms ?? 0) + pending])));
 }
 
-describe('rooms on their way to a node', () => {
-  test('count once where the node has got them before it answered, although they are not made yet', async () => {
+describe('rooms in transit to a node', () => {
+  test('count once if the node received them before it responded, although they are not created yet', async () => {
     const { poll, asked } = makePoll();
     poll.assign('svc@c');
     const rooms = roomsOf(poll);
@@ -36,7 +36,7 @@ describe('rooms on their way to a node', () => {
     assert.deepEqual(await rooms, { 'svc@a': 0, 'svc@b': 0, 'svc@c': 1 });
   });
 
-  test('count where they were given to it after it answered, while another node still had to', async () => {
+  test('count if they were sent to it after it responded, while another node still had to', async () => {
     const { poll, asked } = makePoll();
     const rooms = roomsOf(poll);
     asked[1]?.answer({});
@@ -45,7 +45,7 @@ describe('rooms on their way to a node', () => {
     assert.deepEqual(await rooms, { 'svc@a': 0, 'svc@b': 0, 'svc@c': 1 });
   });
 
-  test('count where another node sends them, without those that have arrived', async () => {
+  test('count if another node sends them, without those that have arrived', async () => {
     const { poll, asked } = makePoll();
     const rooms = roomsOf(poll);
     asked[0]?.answer({ rooms: 2, sent: { 'svc@a': 1, 'svc@c': 5 } });
@@ -53,7 +53,7 @@ describe('rooms on their way to a node', () => {
     assert.deepEqual(await rooms, { 'svc@a': 1, 'svc@b': 2, 'svc@c': 5 });
   });
 
-  test('count at this node as well, from the moment at which it asked the others', async () => {
+  test('count at this node from the moment at which it polled the others', async () => {
     const { poll, asked, own } = makePoll();
     const rooms = roomsOf(poll);
     poll.assign('svc@a');
@@ -68,7 +68,7 @@ describe('rooms on their way to a node', () => {
     assert.deepEqual(await later, { 'svc@a': 1, 'svc@b': 0, 'svc@c': 0 });
   });
 
-  test('are forgotten with the connection, and not counted where there is none', async () => {
+  test('are dropped with the connection, and not counted without one', async () => {
     const { poll, asked, connected } = makePoll();
     poll.assign('svc@c');
     poll.received('svc@c');

@@ -1,4 +1,4 @@
-// Which addresses a request must not lead to where private ones are forbidden, in every spelling that reaches them.
+// Private addresses: which addresses are blocked, in every notation that reaches them.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage } from 'node:http';
@@ -14,17 +14,17 @@ const cases: readonly (readonly [kind: string, addresses: readonly string[]])[] 
   ['carrier-grade NAT', ['100.64.0.1', '100.100.100.200']],
   ['unique local', ['fc00::1', 'fd00:ec2::254']],
   ['link-local, with metadata', ['169.254.169.254', 'fe80::1', 'fe80::1%eth0']],
-  ["clouds' own", ['168.63.129.16', '192.0.0.192']],
+  ['cloud platform', ['168.63.129.16', '192.0.0.192']],
   ['multicast, broadcast and reserved', ['224.0.0.1', '255.255.255.255', '240.0.0.1', 'ff02::1']],
   ['documentation and benchmarks', ['192.0.2.1', '198.51.100.1', '203.0.113.1', '198.18.0.1', '2001:db8::1', '3fff::1']],
   ['IPv4-mapped', ['::ffff:127.0.0.1', '::ffff:a00:1', '::FFFF:169.254.169.254', '0:0:0:0:0:ffff:7f00:1']],
   ['IPv4-compatible', ['::127.0.0.1', '::a00:1']],
   ['NAT64', ['64:ff9b::127.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b:1::a00:1']],
   ['6to4 and Teredo', ['2002:7f00:1::', '2002:a00:1::1', '2001::1']],
-  ['no address', ['localhost', '', '127.1']],
+  ['invalid address', ['localhost', '', '127.1']],
 ];
 for (const [kind, addresses] of cases) {
-  test(`private: ${kind}`, () => {
+  test(`an address is private: ${kind}`, () => {
     assert.deepEqual(
       addresses.filter((address) => !isPrivateAddress(address)),
       [],
@@ -32,7 +32,7 @@ for (const [kind, addresses] of cases) {
   });
 }
 
-test('public addresses are not private, however they are embedded', () => {
+test('public addresses are not private, however embedded', () => {
   const addresses = [
     '9.9.9.9',
     '172.32.0.1',
@@ -61,7 +61,7 @@ async function serve(t: TestContext) {
   return { port: (server.address() as AddressInfo).port, requests: () => requests };
 }
 
-/** The status, or the name of the error. */
+/** Resolves with the status, or the name of the error. */
 function ask(t: TestContext, url: string, guard: Guard): Promise<number | string> {
   const agents = guardedAgents(guard, { keepAlive: true, maxTotalSockets: 1 });
   t.after(() => agents.http.destroy());
@@ -72,7 +72,7 @@ function ask(t: TestContext, url: string, guard: Guard): Promise<number | string
   return promise;
 }
 
-test('a name is looked up once, as it is dialled, and refused where its address is private', async (t) => {
+test('a name is resolved once, at connect time, and rejected if its address is private', async (t) => {
   const server = await serve(t);
   let looks = 0;
   const counted: LookupFunction = (host, options, callback) => {
@@ -87,7 +87,7 @@ test('a name is looked up once, as it is dialled, and refused where its address 
   assert.equal(await ask(t, `http://public.example:${server.port}`, { allowPrivate: () => true, lookup: local }), 200);
 });
 
-test('an address in the URL is refused, also where the request waited for another', async (t) => {
+test('a private address in the URL is rejected, also if the request was queued', async (t) => {
   const server = await serve(t);
   let allowed = true;
   const agents = guardedAgents({ allowPrivate: () => allowed }, { maxTotalSockets: 1 });

@@ -1,9 +1,9 @@
-// The token bucket of each client.
+// Rate limit: a token bucket per client.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { networkOf, RateLimit } from '../../../node/common/rate-limit.ts';
 
-test('a client may save up one second and is refilled at the rate', () => {
+test("a client may burst one second's worth and is refilled at the rate", () => {
   let now = 0;
   const limit = new RateLimit(() => 10, { now: () => now });
   const burst = () => Array.from({ length: 20 }, () => limit.take('a')).filter((wait) => wait === 0).length;
@@ -14,7 +14,7 @@ test('a client may save up one second and is refilled at the rate', () => {
   assert.equal(burst(), 10);
 });
 
-test('clients do not share, and a rate below one still lets a request through', () => {
+test('clients have separate buckets, and a rate below one still admits requests', () => {
   let now = 0;
   const limit = new RateLimit(() => 0.5, { now: () => now });
   assert.deepEqual([limit.take('a'), limit.take('a'), limit.take('b')], [0, 2, 0]);
@@ -24,7 +24,7 @@ test('clients do not share, and a rate below one still lets a request through', 
   assert.equal(limit.take('a'), 0);
 });
 
-test('who comes back when told to is let through, and being refused counts nothing', () => {
+test('a client that waits as told is admitted, and rejections do not count', () => {
   let now = 0;
   const limit = new RateLimit(() => 1 / 3, { burst: 4, now: () => now });
   for (let i = 0; i < 4; i++) assert.equal(limit.take('a'), 0);
@@ -34,7 +34,7 @@ test('who comes back when told to is let through, and being refused counts nothi
   assert.ok(limit.take('a') > 0);
 });
 
-test('without a rate nothing is refused, and a new rate holds at once', () => {
+test('without a rate nothing is rejected, and a new rate applies at once', () => {
   let rate: number | undefined;
   const limit = new RateLimit(() => rate, { now: () => 0 });
   for (let i = 0; i < 100; i++) assert.equal(limit.take('a'), 0);
@@ -42,7 +42,7 @@ test('without a rate nothing is refused, and a new rate holds at once', () => {
   assert.deepEqual([limit.take('a'), limit.take('a')], [0, 1]);
 });
 
-test('only so many clients are remembered: the one that was quiet longest is forgotten', () => {
+test('the number of clients is bounded: the one idle for longest is dropped', () => {
   const limit = new RateLimit(() => 1, { now: () => 0 });
   assert.equal(limit.take('first'), 0);
   assert.equal(limit.take('first'), 1);

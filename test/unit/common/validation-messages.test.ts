@@ -1,4 +1,4 @@
-// Sentences about bad input name the field, what was expected and what was got.
+// Validation messages: they name the field, the expected value and the received value.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
@@ -34,16 +34,16 @@ for (const [change, expected] of [
   [{ one: 'b' }, 'Expected one to be valid, got: "b"'],
   [{ more: 1 }, 'Unknown field more'],
 ] as const) {
-  test(`${JSON.stringify(change)} is told as: ${expected}`, () => {
+  test(`${JSON.stringify(change)} is reported as: ${expected}`, () => {
     assert.equal(sentence({ ...good, ...change }), expected);
   });
 }
 
-test('an input that is no object is told as such', () => {
+test('a non-object input is reported as such', () => {
   assert.equal(sentence(5), 'Expected data to be an object, got: 5');
 });
 
-test('what fields of secrets hold is not shown, wherever they are', () => {
+test('values of secret fields are hidden at any depth', () => {
   const schema = z.object({ token: z.string().optional(), s3: z.object({ secretAccessKey: z.string().max(3) }).optional() });
   for (const input of [{ token: ['hush'] }, { s3: { secretAccessKey: 'hush' } }]) {
     const { error } = schema.safeParse(input);

@@ -1,4 +1,4 @@
-// Announced addresses: given at start, or from a file that is written later.
+// Announced addresses: known at start, or from a file that is written later.
 import assert from 'node:assert/strict';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ async function replace(path: string, text: string): Promise<void> {
 }
 
 describe('AnnouncedAddresses', () => {
-  it('is ready at once with addresses that were given', async () => {
+  it('is ready immediately with configured addresses', async () => {
     const announced = new AnnouncedAddresses({ announced: { addresses: ['192.0.2.1'] }, listenIp: '0.0.0.0' }, resolve);
     await announced.watch(times);
     assert.deepEqual([announced.ready, announced.current], [true, ['192.0.2.1']]);
@@ -47,7 +47,7 @@ describe('AnnouncedAddresses', () => {
     await announced.close();
   });
 
-  it('waits for a file that is not there yet', async () => {
+  it('waits for a file that does not exist yet', async () => {
     const file = join(folder, 'later');
     const announced = new AnnouncedAddresses({ announced: { file }, listenIp: '::' }, resolve);
     await announced.watch(times);
@@ -60,9 +60,9 @@ describe('AnnouncedAddresses', () => {
 
   for (const [what, text, sentence] of [
     ['is no address', 'http://x', /to hold at most 8 IP addresses or host names/],
-    ['is not known to DNS', 'gone.example', /to be known to DNS/],
+    ['is not known to DNS', 'gone.example', /Expected DNS to resolve/],
   ] as const) {
-    it(`keeps the last good address where the new content ${what}`, async () => {
+    it(`keeps the last valid address if the new content ${what}`, async () => {
       const file = join(folder, 'wrong');
       await writeFile(file, text);
       const announced = new AnnouncedAddresses({ announced: { file }, listenIp: '0.0.0.0' }, resolve);

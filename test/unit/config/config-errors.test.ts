@@ -1,4 +1,4 @@
-// Every sentence that a wrong configuration is answered with.
+// Every error message of an invalid configuration.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError } from '../../../node/config/reader.ts';
@@ -45,7 +45,7 @@ const single: [Environment, string][] = [
   ],
   [
     { SVC_IP: '0.0.0.0', SVC_HOST: 'a' },
-    'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set where SVC_IP or SVC_HOST is not loopback, got: nothing',
+    'Expected SVC_SERVER_API_TOKEN (or apiTokens in a file of SVC_CONFIG_FILES) to be set if SVC_IP or SVC_HOST is not loopback, got: nothing',
   ],
   [
     { SVC_SERVER_API_TOKEN: 'tökén' },
@@ -57,7 +57,7 @@ const single: [Environment, string][] = [
   ],
   [
     { SVC_SERVER_API_TOKEN: 'same other', SVC_SERVER_API_READ_TOKEN: 'same' },
-    'Expected SVC_SERVER_API_READ_TOKEN (apiReadTokens in files) to have no token that may do everything, got: one of SVC_SERVER_API_TOKEN (apiTokens)',
+    'Expected SVC_SERVER_API_READ_TOKEN (apiReadTokens in files) to have no admin token, got: one of SVC_SERVER_API_TOKEN (apiTokens)',
   ],
   [{ SVC_COMPONENTS_USED: 'hls rtsp' }, 'Expected SVC_COMPONENTS_USED to be one of hls, recording, sip, file, got: hls rtsp'],
   [{ SVC_LOG_LEVEL: 'warn' }, 'Expected SVC_LOG_LEVEL to be one of error, warning, info, debug, got: warn'],
@@ -78,11 +78,11 @@ const single: [Environment, string][] = [
   [{ SVC_WEBRTC_TURN_LISTEN_IP: '1.2.3.400' }, 'Expected SVC_WEBRTC_TURN_LISTEN_IP to be an IP address or a host name, got: 1.2.3.400'],
   [
     { SVC_WEBRTC_TURN_LISTEN_IP: 'gone.example' },
-    'Expected SVC_WEBRTC_TURN_LISTEN_IP to be a host name that is known to DNS, got: gone.example',
+    'Expected SVC_WEBRTC_TURN_LISTEN_IP to be a host name that DNS resolves, got: gone.example',
   ],
   [
     { SVC_WEBRTC_TURN_IP: '1.2.3.4 gone.example' },
-    'Expected SVC_WEBRTC_TURN_IP to have only host names that are known to DNS, got: 1.2.3.4 gone.example',
+    'Expected SVC_WEBRTC_TURN_IP to have only host names that DNS resolves, got: 1.2.3.4 gone.example',
   ],
   [
     { SVC_WEBRTC_TURN_IP: '1.2.3.4', SVC_WEBRTC_TURN_IP_FILE: '/f' },
@@ -106,7 +106,7 @@ const single: [Environment, string][] = [
   [{ SVC_ICE_SERVERS: '[{"urls":"http://x"}]' }, `Expected SVC_ICE_SERVERS to be a stun:, stuns:, turn: or turns: URL, got: ${hidden}`],
   [
     { SVC_ICE_SERVERS: '[{"urls":"turn:x"}]' },
-    `Expected SVC_ICE_SERVERS to have username and credential where a URL is turn: or turns:, got: ${hidden}`,
+    `Expected SVC_ICE_SERVERS to have username and credential if a URL is turn: or turns:, got: ${hidden}`,
   ],
   [
     { SVC_SIP_RTP_PORTS: '10019-10000' },
@@ -129,7 +129,7 @@ const single: [Environment, string][] = [
   ],
   [
     { ...dist, SVC_DIST_MODE: 'name' },
-    'Expected SVC_DIST_NODE_NAME to be set while SVC_DIST_MODE is name and the name of this machine has no dot, got: nothing',
+    'Expected SVC_DIST_NODE_NAME to be set while SVC_DIST_MODE is name and the host name has no dot, got: nothing',
   ],
   [{ SVC_DIST_NODE_NAME: 'svc' }, 'Expected SVC_DIST_NODE_NAME to be <nodename>@<host>, got: svc'],
   [{ SVC_DIST_NODE_NAME: 'svc@' }, 'Expected SVC_DIST_NODE_NAME to be <nodename>@<host>, got: svc@'],
@@ -149,7 +149,7 @@ const single: [Environment, string][] = [
   [{ SVC_DIST_STRATEGY_NAME: 'dns' }, 'Expected SVC_DIST_STRATEGY_NAME to be one of NODES_LIST, DNS, got: dns'],
   [
     { SVC_DIST_MIN_PORT: '9001', SVC_DIST_MAX_PORT: '9000' },
-    'Expected SVC_DIST_MIN_PORT and SVC_DIST_MAX_PORT to be a range that is not empty, got: 9001 to 9000',
+    'Expected SVC_DIST_MIN_PORT and SVC_DIST_MAX_PORT to be a nonempty range, got: 9001 to 9000',
   ],
   [
     { SVC_DIST_MAX_PORT: '9000' },
@@ -169,21 +169,21 @@ const single: [Environment, string][] = [
   [{ SVC_AV_MAX_CPU: 'all' }, 'Expected SVC_AV_MAX_CPU to be a number of cores, 0 to 1024, got: all'],
   [
     { SVC_DIST_ENABLED: 'true' },
-    'Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set where the distribution is not on loopback alone (SVC_DIST_IP), got: the cookie that everybody knows',
+    'Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set if the distribution listens beyond loopback (SVC_DIST_IP), got: the public default cookie',
   ],
   [{ SVC_CONFIG_FILES: '/nowhere/a.yaml' }, 'Expected /nowhere/a.yaml to be a readable file of at most 1 MiB, got: ENOENT'],
   [{ SVC_CONFIG_FILES: '/dev/zero' }, 'Expected /dev/zero to be a readable file of at most 1 MiB, got: something else'],
 ];
 
-describe('a configuration that cannot be right', () => {
+describe('an invalid configuration', () => {
   for (const [env, sentence] of single) {
     const name = Object.entries(env)
       .map((pair) => pair.join('=').slice(0, 60))
       .join(' ');
-    it(`is answered with one sentence: ${JSON.stringify(name)}`, async () => assert.deepEqual(await configErrors(env), [sentence]));
+    it(`has one error message: ${JSON.stringify(name)}`, async () => assert.deepEqual(await configErrors(env), [sentence]));
   }
 
-  it('is told all at once', async () => {
+  it('reports all errors at once', async () => {
     const found = await configErrors({
       SVC_PORT: 'a',
       SVC_LOG_LEVEL: 'b',
@@ -196,15 +196,15 @@ describe('a configuration that cannot be right', () => {
     assert.equal((await configErrors({ SVC_IP: '0.0.0.0', SVC_MAX_ROOMS: 'd' })).length, 2);
   });
 
-  it('names directories and files that cannot be used', async () => {
+  it('names directories and files that are not usable', async () => {
     const system = { makeWritable: async () => 'EACCES', unreadable: async (file: string) => (file === 'key' ? 'ENOENT' : undefined) };
     assert.deepEqual(await configErrors({ SVC_RESOURCES_BASE_PATH: '/res', SVC_SSL_KEY_PATH: 'key', SVC_SSL_CERT_PATH: 'cert' }, system), [
-      'Expected SVC_SSL_KEY_PATH to be a file that can be read, got: key (ENOENT)',
-      'Expected SVC_RESOURCES_BASE_PATH to be a directory that can be written, got: /res (EACCES)',
+      'Expected SVC_SSL_KEY_PATH to be a readable file, got: key (ENOENT)',
+      'Expected SVC_RESOURCES_BASE_PATH to be a writable directory, got: /res (EACCES)',
     ]);
   });
 
-  it('is not what distribution that is off would have refused', async () => {
+  it('ignores distribution settings while distribution is off', async () => {
     assert.deepEqual(await configErrors({ SVC_DIST_STRATEGY_NAME: 'DNS', SVC_DIST_NODE_NAME: 'svc@a.example' }), []);
   });
 });

@@ -1,4 +1,4 @@
-// The configuration that is fixed while a node runs: defaults, old names, derived values, warnings, secrets.
+// Static configuration: defaults, old names, derived values, warnings, secrets.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -13,8 +13,8 @@ import { testSystem } from '../../kit/fakes/config.ts';
 
 const load = (env: Environment = {}, system: Partial<ConfigSystem> = {}) => loadConfig(env, testSystem(system));
 
-describe('loadConfig with nothing set', () => {
-  it('gives a node on loopback that needs nothing', async () => {
+describe('loadConfig without variables', () => {
+  it('configures a node on loopback that needs no other service', async () => {
     const { config, hot, warnings } = await load();
     assert.deepEqual(warnings, []);
     assert.deepEqual(
@@ -53,14 +53,14 @@ describe('loadConfig with nothing set', () => {
     assert.equal(hot.current.avMaxCpu, 1.5);
   });
 
-  it('has a timeout of rooms as never, whether that is written as 0 or as none', async () => {
+  it('treats room timeouts of 0 and none as never', async () => {
     for (const never of ['0', 'none']) {
       const { hot } = await load({ SVC_PEER_DISCONNECTED_TIMEOUT: never, SVC_PEERLESS_PURGE_TIMEOUT: never });
       assert.deepEqual(hot.current.roomDefaults, { peerDisconnectedTimeout: null, peerlessPurgeTimeout: null });
     }
   });
 
-  it('is frozen all through', async () => {
+  it('is deeply frozen', async () => {
     const { config, hot } = await load();
     for (const each of [config, config.webrtc, config.dist.strategy, hot.current, hot.current.limits, hot.current.apiTokens])
       assert.ok(Object.isFrozen(each));
@@ -75,7 +75,7 @@ describe('loadConfig with nothing set', () => {
     assert.deepEqual(config, (await load()).config);
   });
 
-  it('accepts what the image sets, once a token is given', async () => {
+  it('accepts the values of the image together with a token', async () => {
     const rows = [...Object.entries(staticVariables).map(([name, row]) => ({ ...row, name })), ...reloadableRows];
     const env = Object.fromEntries(
       rows.flatMap((row) => ('image' in row && row.image !== undefined ? [[`SVC_${row.name}`, row.image]] : [])),
@@ -88,7 +88,7 @@ describe('loadConfig with nothing set', () => {
     assert.deepEqual([config.drainTimeout, config.shutdownDelay], [3_600_000, 5_000]);
     assert.deepEqual([config.dist.ports, hot.developmentToken], [{ min: 9000, max: 9000 }, undefined]);
     assert.equal(warnings.length, 2);
-    assert.match(warnings.join('\n'), /clients are told 192\.0\.2\.10:8080[\s\S]*clients are told 192\.0\.2\.10,/);
+    assert.match(warnings.join('\n'), /clients get 192\.0\.2\.10:8080[\s\S]*clients receive 192\.0\.2\.10,/);
   });
 });
 
@@ -98,7 +98,7 @@ describe('development mode', () => {
     return { token: hot.developmentToken, inForce: hot.current.apiTokens.map(({ token }) => token), cors: hot.current.corsOrigins };
   };
 
-  it('has a token of its own with each start, and no page of another origin may call', async () => {
+  it('generates a token per start and allows no page of another origin', async () => {
     const [one, other] = [await modeOf({}), await modeOf({ SVC_HOST: 'localhost:5002/rooms' })];
     assert.match(one.token ?? '', /^[\w-]{24}$/);
     assert.notEqual(one.token, other.token);
@@ -106,13 +106,13 @@ describe('development mode', () => {
     assert.deepEqual((await modeOf({ SVC_CORS_ORIGINS: '*' })).cors, ['*']);
   });
 
-  it('has no warning; a token that is given and short has one', async () => {
+  it('has no warning, except for a configured token that is short', async () => {
     assert.deepEqual((await load()).warnings, []);
     const { warnings } = await load({ SVC_SERVER_API_TOKEN: `${'t'.repeat(16)} development` });
-    assert.deepEqual(warnings, ['An API token is shorter than 16 characters and may be guessed (try: openssl rand -hex 24)']);
+    assert.deepEqual(warnings, ['An API token is shorter than 16 characters and can be guessed (try: openssl rand -hex 24)']);
   });
 
-  it('is over with a token that is given', async () => {
+  it('ends with a configured token', async () => {
     assert.deepEqual(await modeOf({ SVC_SERVER_API_TOKEN: 'development' }), {
       token: undefined,
       inForce: ['development'],
@@ -120,15 +120,15 @@ describe('development mode', () => {
     });
   });
 
-  it('is not to be had with an address that others reach', async () => {
+  it('is not available with a public address', async () => {
     for (const SVC_HOST of ['rooms.example', '192.0.2.1:5002', '[2001:db8::1]:80', 'localhost.example'])
-      await assert.rejects(load({ SVC_HOST }), /SVC_SERVER_API_TOKEN .* to be set where SVC_IP or SVC_HOST is not loopback, got: nothing/);
+      await assert.rejects(load({ SVC_HOST }), /SVC_SERVER_API_TOKEN .* to be set if SVC_IP or SVC_HOST is not loopback, got: nothing/);
     for (const SVC_HOST of ['127.1.2.3', '[::1]:5002', 'rooms.localhost']) assert.ok((await modeOf({ SVC_HOST })).token);
   });
 });
 
 describe('names of variables', () => {
-  it('reads LEGACY_ where SVC_ is unset or empty, and says so in one warning', async () => {
+  it('reads LEGACY_ if SVC_ is unset or empty, with one warning', async () => {
     const { config, hot, warnings } = await load({
       LEGACY_PORT: '7001',
       SVC_PORT: ' ',
@@ -153,8 +153,8 @@ describe('names of variables', () => {
     });
   });
 
-  it('warns of variables with the prefix that nobody reads', async () => {
-    assert.deepEqual((await load({ SVC_PROT: '1', OTHER: 'x' })).warnings, ['Not known, so not used: SVC_PROT']);
+  it('warns of unknown variables with the prefix', async () => {
+    assert.deepEqual((await load({ SVC_PROT: '1', OTHER: 'x' })).warnings, ['Unknown variables, ignored: SVC_PROT']);
   });
 });
 
@@ -165,7 +165,7 @@ describe('derived addresses', () => {
     assert.equal((await load({ SVC_IP: '::1' })).config.host, '[::1]:5002');
   });
 
-  it('takes the host of the node name where IP is a wildcard and the name is given', async () => {
+  it('uses the host of the node name if IP is a wildcard and the name is set', async () => {
     const { config, warnings } = await load({
       ...token,
       SVC_IP: '0.0.0.0',
@@ -177,7 +177,7 @@ describe('derived addresses', () => {
     assert.match(warnings.join(), /SVC_HOST is not set/);
   });
 
-  it('takes HOST with a path as it is, and INTERNAL_ADDRESS on its own', async () => {
+  it('keeps HOST with a path unchanged, and INTERNAL_ADDRESS independently', async () => {
     const { config, warnings } = await load({
       ...token,
       SVC_IP: '::',
@@ -187,13 +187,13 @@ describe('derived addresses', () => {
     assert.deepEqual([config.host, config.internalAddress, warnings], ['rooms.example/n/0', '10.0.0.7:8080', []]);
   });
 
-  it('puts the port that was bound where port 0 was asked for', async () => {
+  it('replaces port 0 by the actual port', async () => {
     const { config } = await load({ SVC_PORT: '0', SVC_METRICS_PORT: '0' });
     assert.equal(withActualPort(config.host, 4711), '127.0.0.1:4711');
     assert.equal(withActualPort('rooms.example:80', 4711), 'rooms.example:80');
   });
 
-  it('resolves the listen address and announced host names, each to the family that media listens on', async () => {
+  it('resolves the listen address and announced host names, with the family of the listen address', async () => {
     const { config } = await load({
       SVC_WEBRTC_TURN_LISTEN_IP: 'known.example',
       SVC_WEBRTC_TURN_IP: 'known.example 198.51.100.1 198.51.100.1',
@@ -202,7 +202,7 @@ describe('derived addresses', () => {
     assert.deepEqual(config.webrtc.announced, { addresses: ['192.0.2.7', '198.51.100.1'] });
   });
 
-  it('takes whole workers of a fraction of cores, at least one', async () => {
+  it('rounds a fraction of cores down to workers, at least one', async () => {
     assert.equal((await load({}, { cores: async () => 2.7 })).config.webrtc.workers, 2);
     const small = await load({}, { cores: async () => 0.3 });
     assert.deepEqual([small.config.webrtc.workers, small.hot.current.avMaxCpu], [1, 0.5]);
@@ -212,7 +212,7 @@ describe('derived addresses', () => {
 describe('distribution', () => {
   const enabled = { SVC_DIST_ENABLED: 'true', SVC_SECRET_KEY_BASE: `${'k'.repeat(32)} ${'o'.repeat(32)}` };
 
-  it('derives the cookie from the first key, the same on every node', async () => {
+  it('derives the cookie from the first key, identically on every node', async () => {
     const [one, two, other] = await Promise.all([
       load(enabled),
       load({ ...enabled, SVC_PORT: '1' }),
@@ -224,9 +224,9 @@ describe('distribution', () => {
     assert.deepEqual([one.config.dist.ip, one.warnings], [null, []]);
   });
 
-  it('takes the cookie that everybody knows on loopback only, and warns of keys of one node only', async () => {
+  it('accepts the public default cookie on loopback only, and warns about keys of one node only', async () => {
     const open = { SVC_DIST_ENABLED: 'true' };
-    const known = /Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set where the distribution is not on loopback alone/;
+    const known = /Expected SVC_DIST_COOKIE or SVC_SECRET_KEY_BASE to be set if the distribution listens beyond loopback/;
     for (const more of [
       {},
       { SVC_DIST_IP: '0.0.0.0' },
@@ -247,10 +247,10 @@ describe('distribution', () => {
     assert.deepEqual(config.dist.strategy, { name: 'DNS', query: 'svc.example', pollingInterval: 5000 });
   });
 
-  it('listens on all addresses, with a warning, where the host of the node name is not of this machine', async () => {
+  it('listens on all addresses with a warning if the host of the node name is not local', async () => {
     const { config, warnings } = await load({ ...enabled, SVC_DIST_MODE: 'name', SVC_DIST_NODE_NAME: 'svc@203.0.113.9' });
     assert.equal(config.dist.ip, null);
-    assert.match(warnings.join(), /not an address of this machine/);
+    assert.match(warnings.join(), /not a local address/);
   });
 
   it('shortens the host name in sname mode', async () => {
@@ -267,7 +267,7 @@ describe('secrets', () => {
     .filter((row) => 'secret' in row && row.secret)
     .map(({ name }) => name);
 
-  it('are never part of a mistake, whatever their value', async () => {
+  it('are never part of an error message', async () => {
     for (let round = 0; round < 200; round += 1) {
       const secrets = secretNames.map((name) => {
         const text = randomBytes(12).toString('base64url');
@@ -282,7 +282,7 @@ describe('secrets', () => {
     }
   });
 
-  it('are shown as set or unset in the description of what is in force', async () => {
+  it('are shown as set or unset in the description of the configuration', async () => {
     for (let round = 0; round < 50; round += 1) {
       const seed = () => randomBytes(24).toString('base64url');
       const env = {
@@ -307,7 +307,7 @@ describe('secrets', () => {
     }
   });
 
-  it('shows what is not set as unset', async () => {
+  it('shows unset values as unset', async () => {
     const { config, hot } = await load();
     const { settings } = describeConfig(config, hot) as { settings: Record<string, unknown> };
     assert.deepEqual([settings.secretKeys, settings.iceServers, settings.s3], ['unset', 'unset', null]);

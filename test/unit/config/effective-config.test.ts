@@ -1,4 +1,4 @@
-// The configuration in force as people may see it: every variable, its value, where it comes from, and no secret.
+// Effective configuration: every variable with its value and source, without secrets.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (
   };
 }
 
-test('every variable is there once, in order, with its meaning', async () => {
+test('every variable is listed once, in order, with its meaning', async () => {
   const { values } = await inForce({});
   assert.deepEqual(
     values.map(({ name }) => name),
@@ -37,7 +37,7 @@ test('every variable is there once, in order, with its meaning', async () => {
   assert.equal(values.find(({ name }) => name === 'SVC_PORT')?.reloadable, false);
 });
 
-test('defaults are told as they would be written', async () => {
+test('defaults are written as in the environment', async () => {
   const { of } = await inForce({});
   for (const row of [...Object.entries(staticVariables).map(([name, each]) => ({ name, ...each })), ...reloadableRows]) {
     if (!('default' in row) || row.default === undefined || row.name === 'RESOURCES_BASE_PATH' || row.name === 'DIST_POLLING_INTERVAL')
@@ -48,7 +48,7 @@ test('defaults are told as they would be written', async () => {
   }
 });
 
-test('sources are told: the environment wins over files, files over defaults', async (t) => {
+test('sources are shown: the environment overrides files, files override defaults', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'in-force-'));
   t.after(() => rm(folder, { recursive: true }));
   const file = join(folder, 'settings.yaml');
@@ -74,7 +74,7 @@ test('sources are told: the environment wins over files, files over defaults', a
   assert.deepEqual(of('SVC_WEBHOOK_SECRET'), { value: null, source: 'default' });
 });
 
-test('no secret is told, whatever its value', async () => {
+test('no secret is shown', async () => {
   const seed = () => randomBytes(24).toString('base64url');
   const secrets = {
     SVC_SERVER_API_TOKEN: `${seed()} ${seed()}`,

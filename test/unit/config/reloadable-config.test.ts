@@ -1,4 +1,4 @@
-// The reloadable settings: layers, shadowing, hashes, reload by rename, by write and by a ConfigMap's symlink swap, refusal.
+// Reloadable settings: layers, overrides, hashes, errors, and reloads by rename, write and ConfigMap symlink swap.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -56,7 +56,7 @@ function nextChange(hot: ReloadableConfig): Promise<ReloadableSettings> {
   });
 }
 
-/** Watches and gives promises of what the observer hears next. */
+/** Watches, and returns promises of the next observer calls. */
 function observe(hot: ReloadableConfig): { refused: () => Promise<string>; reloaded: () => Promise<void> } {
   let refused = Promise.withResolvers<string>();
   let reloaded = Promise.withResolvers<void>();
@@ -74,7 +74,7 @@ function observe(hot: ReloadableConfig): { refused: () => Promise<string>; reloa
 }
 
 describe('files', () => {
-  it('give every setting in the units that the node uses', async () => {
+  it('set every setting in the units that the node uses', async () => {
     const secret = `whsec_${randomBytes(24).toString('base64')}`;
     const hot = await load([
       await file(
@@ -145,7 +145,7 @@ avMaxCpu: 0.25
     );
   });
 
-  it('are told with the SHA-256 of their bytes, in order', async () => {
+  it('are listed with the SHA-256 of their bytes, in order', async () => {
     const paths = [await file('1.yaml', 'logLevel: debug\n'), await file('2.yaml', '{}')];
     const hot = await load(paths);
     assert.deepEqual(hot.files(), [
@@ -154,12 +154,12 @@ avMaxCpu: 0.25
     ]);
   });
 
-  it('may hold the tokens that a node beyond loopback needs', async () => {
+  it('may contain the tokens that a node beyond loopback needs', async () => {
     const hot = await load([await file('s.yaml', 'apiTokens: [{name: a, token: t, scope: admin}]')], { SVC_IP: '0.0.0.0' });
     assert.equal(hot.current.apiTokens[0]?.token, 't');
   });
 
-  it('lose against the environment, name by name, which is told', async () => {
+  it('are overridden by the environment, name by name, which is reported', async () => {
     const path = await file('f.yaml', 'limits: {maxRooms: 1, maxPeersPerRoom: 7}\napiTokens: [{name: a, token: t, scope: read}]\n');
     const env = { SVC_MAX_ROOMS: 'none', LEGACY_SERVER_API_TOKEN: 'e1 e2', SVC_LOG_LEVEL: 'debug' };
     const { hot, warnings } = await loadConfig({ ...env, SVC_CONFIG_FILES: path }, testSystem());
@@ -172,10 +172,10 @@ avMaxCpu: 0.25
       ],
     );
     assert.deepEqual(hot.shadowed, ['apiTokens', 'limits.maxRooms']);
-    assert.ok(warnings.includes('The environment wins over these names in files: apiTokens, limits.maxRooms'));
+    assert.ok(warnings.includes('The environment overrides these names in configuration files: apiTokens, limits.maxRooms'));
   });
 
-  it('add tokens that may only read to those of the environment', async () => {
+  it('add read tokens to those of the environment', async () => {
     const path = await file('f.yaml', 'apiReadTokens: [{name: wall, token: seen}]\n');
     const scopes = ({ current }: ReloadableConfig) => current.apiTokens.map(({ name, token, scope }) => [name, token, scope]);
     const hot = await load([path], { SVC_SERVER_API_TOKEN: 'all' });
@@ -189,7 +189,7 @@ avMaxCpu: 0.25
     assert.equal((await changed).apiTokens.length, 1);
     await writeFile(path, 'apiReadTokens: [{name: wall, token: all}]\n');
     await hot.reload();
-    assert.match(hot.error ?? '', /^Expected SVC_SERVER_API_READ_TOKEN .* to have no token that may do everything/);
+    assert.match(hot.error ?? '', /^Expected SVC_SERVER_API_READ_TOKEN .* to have no admin token/);
     assert.equal(hot.current.apiTokens.length, 1);
     const shadowing = await load([await file('g.yaml', 'apiReadTokens: [{name: wall, token: seen}]\n')], {
       SVC_SERVER_API_READ_TOKEN: 'r1 r2',
@@ -202,12 +202,12 @@ avMaxCpu: 0.25
   });
 });
 
-describe('a file that is wrong', () => {
+describe('an invalid file', () => {
   const cases: [string, string | Buffer, string[]][] = [
     [
       'unknown names',
       'limits: {maxRoom: 1}\nfoo: 1',
-      ['Expected FILE to have only names that are known, got: foo', 'Expected FILE to have only names that are known, got: limits.maxRoom'],
+      ['Expected FILE to have only known names, got: foo', 'Expected FILE to have only known names, got: limits.maxRoom'],
     ],
     ['a wrong value', 'limits: {maxRooms: many}', ['Expected limits.maxRooms in FILE to be a whole number from 0 to 1000000, got: many']],
     [
@@ -250,10 +250,10 @@ describe('a file that is wrong', () => {
     ],
   ];
   for (const [what, text, expected] of cases) {
-    it(`stops the start with its sentence: ${what}`, async () => assert.deepEqual([...(await errorsOf(text))].sort(), expected));
+    it(`fails the start with its error: ${what}`, async () => assert.deepEqual([...(await errorsOf(text))].sort(), expected));
   }
 
-  it('cannot make memory of aliases', async () => {
+  it('cannot exhaust memory with aliases', async () => {
     const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
     for (let level = 1; level < 9; level += 1)
       lines.push(
@@ -261,10 +261,10 @@ describe('a file that is wrong', () => {
           .fill(`*a${level - 1}`)
           .join(', ')}]`,
       );
-    assert.deepEqual(await errorsOf(lines.join('\n')), ['Expected FILE to be YAML, got: nesting or aliases beyond what is allowed']);
+    assert.deepEqual(await errorsOf(lines.join('\n')), ['Expected FILE to be YAML, got: too deep nesting or too many aliases']);
   });
 
-  it('is never quoted where it holds a secret', async () => {
+  it('is never quoted if it contains a secret', async () => {
     const shapes = [
       (seed: string) => `secretKeys: {a: ${seed}}`,
       (seed: string) => `apiTokens: [{name: a, token: "${seed} ${seed}", scope: read}]`,
@@ -288,7 +288,7 @@ describe('a file that is wrong', () => {
 });
 
 describe('a reload', () => {
-  it('puts a written file in force and tells the listeners', async () => {
+  it('applies a written file and notifies the listeners', async () => {
     const path = await file('f.yaml', 'logLevel: info\n');
     const hot = await load([path]);
     hot.watch(undefined, times);
@@ -319,7 +319,7 @@ describe('a reload', () => {
     await hot.close();
   });
 
-  it('finds a change by the poll alone where the file system tells nothing', async () => {
+  it('detects a change by polling if the file system sends no events', async () => {
     const target = join(root, `${count}-elsewhere.yaml`);
     await writeFile(target, 'logLevel: info\n');
     await symlink(target, join(folder, 'f.yaml'));
@@ -331,7 +331,7 @@ describe('a reload', () => {
     await hot.close();
   });
 
-  it('refuses a wrong file whole, keeps the last good one and its hash, takes the other files, and forgets the error when it is mended', async () => {
+  it('rejects an invalid file completely, keeps its last valid content, applies other files, and clears the error once fixed', async () => {
     const good = 'limits: {maxRooms: 1}\n';
     const one = await file('1.yaml', good);
     const two = await file('2.yaml', 'logLevel: info\n');
@@ -340,7 +340,7 @@ describe('a reload', () => {
     const refusal = heard.refused();
     await writeFile(`${one}.new`, 'limits: {maxRooms: 2, maxRoom: 3}\n');
     await rename(`${one}.new`, one);
-    const sentence = `Expected ${one} to have only names that are known, got: limits.maxRoom`;
+    const sentence = `Expected ${one} to have only known names, got: limits.maxRoom`;
     assert.equal(await refusal, sentence);
     assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.files()[0]?.sha256], [sentence, 1, sha256(good)]);
     const change = nextChange(hot);
@@ -356,7 +356,7 @@ describe('a reload', () => {
     await hot.close();
   });
 
-  it('keeps everything where the files are only wrong together', async () => {
+  it('keeps everything if the files are invalid only in combination', async () => {
     const path = await file('f.yaml', 'logLevel: info\n');
     const hot = await load([path]);
     await writeFile(path, 'logLevel: debug\ns3: {bucket: bbb}\n');
@@ -365,7 +365,7 @@ describe('a reload', () => {
     assert.deepEqual([hot.current.logLevel, hot.files()[0]?.sha256], ['info', sha256('logLevel: info\n')]);
   });
 
-  it('keeps the last good state while a file is gone', async () => {
+  it('keeps the last valid state while a file is missing', async () => {
     const path = await file('f.yaml', 'logLevel: debug\n');
     const hot = await load([path]);
     await rm(path);
@@ -373,7 +373,7 @@ describe('a reload', () => {
     assert.deepEqual([hot.current.logLevel, hot.error], ['debug', `Expected ${path} to be a readable file of at most 1 MiB, got: ENOENT`]);
   });
 
-  it('that changes no setting tells nobody, but gives the new hash', async () => {
+  it('without changed settings notifies no listener, but updates the hash', async () => {
     const path = await file('f.yaml', 'logLevel: debug\n');
     const hot = await load([path]);
     let told = 0;
@@ -385,7 +385,7 @@ describe('a reload', () => {
     assert.deepEqual([told, hot.files()[0]?.sha256], [0, sha256('logLevel: debug # as before\n')]);
   });
 
-  it('leaves nothing behind after close', async () => {
+  it('leaves nothing running after close', async () => {
     const path = await file('f.yaml', '{}');
     const handles = () => process.getActiveResourcesInfo().filter((name) => name === 'FSEventWrap' || name === 'Timeout').length;
     const start = handles();

@@ -1,4 +1,4 @@
-// What the configuration learns from the machine itself.
+// Config system: values read from the host.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -8,17 +8,17 @@ import { cgroupCores, localSystem } from '../../../node/config/system.ts';
 
 const system = localSystem();
 
-describe('the machine', () => {
-  it('has an address from which it reaches others, and it is one of its own', async () => {
+describe('the config system', () => {
+  it('returns the source address of the default route, which is a local address', async () => {
     assert.ok(system.localAddresses().includes(await system.defaultRouteAddress()));
   });
 
-  it('gives cores, not more than there are', async () => {
+  it('returns cores, not more than the host has', async () => {
     const cores = await system.cores();
     assert.ok(cores > 0 && cores <= availableParallelism());
   });
 
-  it('takes the limit of its container, of both versions of cgroups', async () => {
+  it('respects the limit of its container, with both versions of cgroups', async () => {
     const root = await mkdtemp(join(tmpdir(), 'config-cgroup-'));
     await mkdir(join(root, 'cpu'));
     const limitOf = async (files: Record<string, string>) => {
@@ -35,7 +35,7 @@ describe('the machine', () => {
     await rm(root, { recursive: true });
   });
 
-  it('says why a folder cannot be made, also where mkdir answers ENOENT for ever', { timeout: 20_000 }, async () => {
+  it('returns why a folder cannot be created, also if mkdir gets ENOENT forever', { timeout: 20_000 }, async () => {
     const root = await mkdtemp(join(tmpdir(), 'config-folder-'));
     await writeFile(join(root, 'file'), '');
     assert.equal(await system.makeWritable(join(root, 'a/b/c')), undefined);
@@ -46,17 +46,17 @@ describe('the machine', () => {
     await rm(root, { recursive: true });
   });
 
-  it('resolves names, and not those that cannot be', async () => {
+  it('resolves existing names and rejects others', async () => {
     const addresses = await system.resolve('localhost', 5000);
     assert.ok(addresses.every((address) => address === '127.0.0.1' || address === '::1'));
     await assert.rejects(system.resolve('name.invalid', 5000));
   });
 
-  it('knows the commit of its sources, or that there is none', async () => {
+  it('returns the commit of its sources, or none', async () => {
     assert.match((await system.gitCommit()) ?? '0000000', /^[0-9a-f]{7,40}$/);
   });
 
-  it('makes directories and says why it cannot', async () => {
+  it('creates directories or returns the error code', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-system-'));
     assert.equal(await system.makeWritable(join(folder, 'a', 'b')), undefined);
     assert.ok((await stat(join(folder, 'a', 'b'))).isDirectory());

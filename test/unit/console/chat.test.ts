@@ -1,4 +1,4 @@
-// The chat of the console: what is taken of a message that anybody may have sent, and how much of it is kept.
+// Chat of the console: sanitizing untrusted messages, rate limit and bounds.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Chat } from '../../../packages/console/src/chat/chat.ts';
@@ -6,7 +6,7 @@ import { maxMessageLength, messageText, textParts } from '../../../packages/cons
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
 import { turns } from '../../kit/turns.ts';
 
-test('only text is a message, without what nobody sees, and no longer than one may be', () => {
+test('a message is text without control characters and of bounded length', () => {
   assert.equal(messageText({ text: ' <b>hi</b> \n' }), '<b>hi</b>');
   assert.equal(messageText('hello'), 'hello');
   for (const nothing of [
@@ -31,11 +31,11 @@ test('only text is a message, without what nobody sees, and no longer than one m
   const elapsed = stopwatch();
   messageText({ text: '\n '.repeat(200_000) });
   messageText({ text: ' '.repeat(200_000) });
-  // Half a second; an expression that tries again from each character would take minutes.
+  // Half a second; an expression with backtracking from each character would take minutes.
   assertPrompt('to read spaces', elapsed(), { promised: 500, bound: 10_000 });
 });
 
-test('web addresses are links, and nothing else is', () => {
+test('only web URLs become links', () => {
   assert.deepEqual(textParts('See https://example.com/a?b=1#c, and http://x.org.'), [
     { text: 'See ' },
     { text: 'https://example.com/a?b=1#c', href: 'https://example.com/a?b=1#c' },
@@ -61,7 +61,7 @@ function chatAt(send: () => Promise<void> = async () => {}) {
   return { chat, pass };
 }
 
-test('what came while the chat was closed counts as unread until it is opened', () => {
+test('messages received while the chat is closed count as unread until it is opened', () => {
   const { chat } = chatAt();
   chat.receive('a', 'Anna', { text: 'one' });
   chat.receive('a', 'Anna', { text: '' });
@@ -80,7 +80,7 @@ test('what came while the chat was closed counts as unread until it is opened', 
   );
 });
 
-test('who floods is bounded, the others are not, and the list is', () => {
+test('the rate limit applies per sender, and the list is bounded', () => {
   const { chat, pass } = chatAt();
   for (let i = 0; i < 1_000; i += 1) chat.receive('a', 'Anna', { text: `${i}` });
   assert.equal(chat.state.messages.length, 20);
@@ -98,7 +98,7 @@ test('who floods is bounded, the others are not, and the list is', () => {
   assert.equal(chat.state.messages.at(-1)?.text, '999');
 });
 
-test('a message is on its way, then sent; one that failed says why and can be sent again', async () => {
+test('a failed message shows the error and can be sent again', async () => {
   const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let asked = 0;
   const { chat } = chatAt(() => answers[asked++]?.promise ?? Promise.reject(new Error('too many')));

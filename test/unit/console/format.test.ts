@@ -1,15 +1,15 @@
-// What the console says in words: durations, drains, findings, options of rooms, and calls as command lines.
+// Messages of the console: durations, plurals, drain impact, health issues, room options and curl commands.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { curlCommand } from '../../../packages/console/src/api/curl.ts';
 import { drainImpact } from '../../../packages/console/src/cluster/drain-impact.ts';
-import { formatDuration, pluralize } from '../../../packages/console/src/format.ts';
+import { formatDuration, plural, pluralize } from '../../../packages/console/src/format.ts';
 import { healthIssues } from '../../../packages/console/src/health/health-issues.ts';
 import { formatRemaining, limitFields, readRoomOptions } from '../../../packages/console/src/rooms/room-options.ts';
 import type { ConfigValue, Health } from '../../../packages/server-sdk/src/generated/schemas.ts';
 
-test('durations have their two largest units, and one thing is not many', () => {
+test('durations show their two largest units, and counts have the right plural', () => {
   assert.deepEqual([0, 1, 59.9, 60, 3_725, 90_000, 86_400].map(formatDuration), [
     '0 seconds',
     '1 second',
@@ -23,18 +23,22 @@ test('durations have their two largest units, and one thing is not many', () => 
     [pluralize(1, 'person', 'people'), pluralize(1_200, 'person', 'people'), pluralize(0, 'room')],
     ['1 person', '1,200 people', '0 rooms'],
   );
+  assert.deepEqual(
+    [0, 1, 1_200].map((value) => plural(value, 'one room ends', '# rooms end')),
+    ['0 rooms end', 'one room ends', '1,200 rooms end'],
+  );
 });
 
-test('a drain says who ends at once, who goes on, and where new rooms go', () => {
+test('the drain impact states where new rooms are created, which rooms end and which continue', () => {
   assert.deepEqual(drainImpact({ rooms: 5, roomsWithPeers: 2, connectedPeers: 9 }, 2, 600), [
-    'New rooms go to the 2 other nodes that take some.',
-    '3 rooms without anybody connected end at once.',
-    '2 rooms with 9 people go on until everybody left, or the deadline; those in them are told when that is.',
+    'New rooms will be created on the 2 other nodes that accept rooms.',
+    '3 rooms without participants end immediately.',
+    '2 rooms with 9 participants continue until everyone has left or the deadline; participants are notified.',
   ]);
   assert.deepEqual(drainImpact({ rooms: 1, roomsWithPeers: 1, connectedPeers: 1 }, 0, 0), [
-    'No other node takes rooms: until this one is called back, whoever asks for a new room is refused.',
-    'No room ends at once.',
-    '1 room with 1 person ends at once as well.',
+    'No other node accepts rooms: new rooms will be rejected until the drain is cancelled.',
+    'No rooms end immediately.',
+    '1 room with 1 participant ends immediately.',
   ]);
 });
 
@@ -50,12 +54,12 @@ const well: Health = {
   config: { files: [], shadowed: [], error: null },
 };
 
-test('a node that is well has no findings, and each thing that is not is one, the most urgent first', () => {
+test('a healthy node has no issues, and each issue of a node is listed, the most urgent first', () => {
   assert.deepEqual(healthIssues(well, []), []);
   const ill: Health = {
     ...well,
     status: 'DEGRADED',
-    reason: 'No media worker runs',
+    reason: 'No media worker is running',
     distribution: { ...well.distribution, nodeStatus: 'DOWN' },
     state: 'draining',
     config: { files: [], shadowed: ['limits.maxRooms'], error: 'Expected logLevel to be a level, got: loud' },
@@ -64,18 +68,18 @@ test('a node that is well has no findings, and each thing that is not is one, th
   assert.deepEqual(
     found.map(({ tone, title }) => [tone, title]),
     [
-      ['danger', 'This node does not do all its work'],
-      ['danger', 'This node has no way to the others'],
-      ['danger', 'The configuration files are refused'],
+      ['danger', 'This node is degraded'],
+      ['danger', 'This node is not connected to the cluster'],
+      ['danger', 'Invalid configuration files'],
       ['warning', 'This node is draining'],
-      ['warning', 'Said at the start'],
-      ['info', 'limits.maxRooms of the files has no effect'],
+      ['warning', 'Startup warning'],
+      ['info', 'limits.maxRooms in the configuration files has no effect'],
     ],
   );
-  assert.match(found[2]?.text ?? '', /^Expected logLevel to be a level, got: loud\. What was in force before stays/);
+  assert.match(found[2]?.text ?? '', /^Expected logLevel to be a level, got: loud\. The previous configuration stays active/);
 });
 
-test('the form of a new room leaves out, says never, or says how much; what is no number goes as it is', () => {
+test('the form of a new room omits an option, sends null or a value, and sends an invalid number unchanged', () => {
   const form = new FormData();
   const fields = {
     roomId: ' a ',
@@ -92,7 +96,7 @@ test('the form of a new room leaves out, says never, or says how much; what is n
   assert.equal(readRoomOptions(form).maxPeers as unknown, 'many');
 });
 
-test('what the form of a new room leaves to the server is told with the configuration in force, as far as that is known', () => {
+test('omitted options of a new room show the effective configuration if it is known', () => {
   const value = (name: string, of: number | null): ConfigValue => ({
     name,
     value: of,
@@ -102,14 +106,14 @@ test('what the form of a new room leaves to the server is told with the configur
     meaning: '',
   });
   const words = (config?: ConfigValue[]) => limitFields.map((field) => formatRemaining(field, config));
-  assert.deepEqual(words(), ['Default of the server', 'Default of the server', 'Default of the server']);
+  assert.deepEqual(words(), ['Server default', 'Server default', 'Server default']);
   assert.deepEqual(
     words([value('SVC_MAX_PEERS_PER_ROOM', 1_500), value('SVC_PEERLESS_PURGE_TIMEOUT', null), value('SVC_PEER_DISCONNECTED_TIMEOUT', 120)]),
-    ['Default: at most 1,500 people', 'Default: never', 'Default: after 2 minutes'],
+    ['Default: at most 1,500', 'Default: never', 'Default: after 2 minutes'],
   );
 });
 
-test('a call as a command line never holds the token, and a shell takes the rest as it was', () => {
+test('a curl command does not contain the token, and a shell passes its arguments unchanged', () => {
   const body = { roomId: 'it\'s $(here) `now` \\ "so"', deep: [1, null] };
   const command = curlCommand({ method: 'POST', path: 'room', body }, 'http://127.0.0.1:5002/under/');
   assert.equal(curlCommand({ method: 'GET', path: 'room' }, 'http://a/'), `curl -sS -H "Authorization: Bearer $TOKEN" 'http://a/room'`);

@@ -1,4 +1,4 @@
-// What the guest page says of devices, of the network and of what is lost: decisions on what was found.
+// Messages of the guest page: device errors, connection test and outages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WayResult } from '../../../packages/client/src/index.ts';
@@ -10,40 +10,37 @@ import { checkSummary, pathResult, serverResult } from '../../../packages/consol
 const way = (name: WayResult['way'], state: 'open' | 'closed' | 'none'): WayResult =>
   state === 'open' ? { way: name, state, roundTrip: 12.4 } : { way: name, state };
 
-test('all ways together are judged by the best one that is open', () => {
+test('the summary of the connection test depends on the best open path', () => {
   const judge = (udp: 'open' | 'closed', tcp: 'open' | 'closed', relay: 'open' | 'closed' | 'none') =>
     checkSummary([way('relay', relay), way('udp', udp), way('tcp', tcp)]);
   assert.equal(judge('open', 'closed', 'none').mark, 'good');
   assert.match(judge('closed', 'open', 'none').sentence, /over TCP/);
-  assert.match(judge('closed', 'closed', 'open').sentence, /over a relay/);
+  assert.match(judge('closed', 'closed', 'open').sentence, /through a relay/);
   const nothing = judge('closed', 'closed', 'none');
   assert.equal(nothing.mark, 'bad');
-  assert.match(nothing.sentence, /nobody would see or hear you/);
+  assert.match(nothing.sentence, /audio and video will not work/);
 });
 
-test('a way that is closed is bad only where no other is open, and one that is not there is neither', () => {
+test('a closed path is bad only if no other is open, and a missing path is neutral', () => {
   assert.deepEqual(pathResult(way('udp', 'open'), []), {
     mark: 'good',
-    sentence: 'The direct way for sound and pictures is open in 12 ms.',
+    sentence: 'Direct media connection (UDP) works, round trip 12 ms.',
   });
   assert.equal(pathResult(way('udp', 'closed'), [way('tcp', 'open')]).mark, 'warning');
   assert.equal(pathResult(way('udp', 'closed'), [way('tcp', 'closed')]).mark, 'bad');
   assert.equal(pathResult(way('relay', 'none'), []).mark, 'info');
-  assert.equal(
-    pathResult({ way: 'relay', state: 'open', roundTrip: undefined, over: 'tls' }, []).sentence,
-    'The relay can be reached over TLS.',
-  );
+  assert.equal(pathResult({ way: 'relay', state: 'open', roundTrip: undefined, over: 'tls' }, []).sentence, 'TURN relay works over TLS.');
 });
 
-test('a server that refuses says what that means for whoever was invited', () => {
+test('a rejection by the server is explained to the guest', () => {
   const refused = (code: string) => serverResult({ state: 'refused', code, message: 'No' }).sentence;
   assert.match(refused('room_not_found'), /has ended/);
-  assert.match(refused('invalid_token'), /too old/);
+  assert.match(refused('invalid_token'), /invalid or expired/);
   assert.match(refused('unavailable'), /No\.$/);
-  assert.match(serverResult({ state: 'closed' }).sentence, /does not answer/);
+  assert.match(serverResult({ state: 'closed' }).sentence, /Cannot reach the server/);
 });
 
-test('what keeps a device away is told with what to do', () => {
+test('a device error has a reason and advice', () => {
   const of = (name: string, bySystem = false) => deviceErrorMessage('camera', new DOMException('x', name), bySystem);
   assert.equal(of('NotAllowedError').reason, 'refused');
   assert.match(of('NotAllowedError').help ?? '', /left of the address/);
@@ -53,7 +50,7 @@ test('what keeps a device away is told with what to do', () => {
   assert.equal(deviceErrorMessage('microphone', 'anything').reason, 'failed');
 });
 
-test('what is lost is told with since when, what is tried and what the others see', () => {
+test('an outage message has duration, recovery and effect on other participants', () => {
   const now = new Date('2026-11-22T10:00:30Z');
   const since = new Date(now.getTime() - 12_000);
   const kept = new Date(now.getTime() + 18_000);
@@ -70,18 +67,18 @@ test('what is lost is told with since when, what is tried and what the others se
   assert.equal(words(undefined, 'idle'), undefined);
   assert.equal(words(undefined, 'broken', 1), undefined);
   assert.match(words(undefined, 'broken')?.title ?? '', /interrupted for 12 seconds/);
-  assert.match(words(undefined, 'broken')?.others ?? '', /do not see or hear you/);
+  assert.match(words(undefined, 'broken')?.others ?? '', /cannot see or hear you/);
   assert.match(words(undefined, 'connecting')?.tried ?? '', /firewall/);
   const server = words({}, 'connected');
-  assert.match(server?.title ?? '', /lost for 12 seconds/);
-  assert.match(server?.tried ?? '', /4 times so far/);
-  assert.match(server?.others ?? '', /still see and hear you/);
-  assert.match(words({}, 'broken')?.others ?? '', /stand still.*18 seconds more/);
-  assert.match(words({ keptUntil: since }, 'connected')?.others ?? '', /see that you are gone/);
-  assert.match(words({ keptUntil: null }, 'broken')?.others ?? '', /see that you are gone/);
+  assert.match(server?.title ?? '', /^Disconnected from the server for 12 seconds/);
+  assert.match(server?.tried ?? '', /4 attempts so far/);
+  assert.match(server?.others ?? '', /can probably see and hear you/);
+  assert.match(words({}, 'broken')?.others ?? '', /frozen.*disconnected in 18 seconds\.$/);
+  assert.match(words({ keptUntil: since }, 'connected')?.others ?? '', /see you as disconnected/);
+  assert.match(words({ keptUntil: null }, 'broken')?.others ?? '', /see you as disconnected/);
 });
 
-test('trouble that goes on is counted from its beginning, whatever the attempts to mend it look like', () => {
+test('an ongoing interruption is measured from its start, whatever its recovery attempts', () => {
   const at = (seconds: number) => new Date(seconds * 1_000);
   let outageState = { outage: undefined, mediaPath: 'idle' as const, mediaSince: at(0) } as Parameters<typeof withMediaPath>[0];
   outageState = withMediaPath(outageState, 'connecting', at(1));
@@ -95,7 +92,7 @@ test('trouble that goes on is counted from its beginning, whatever the attempts 
   assert.equal(outageText(outageState, at(60)), undefined);
 });
 
-test('the level of sound is nothing for silence, all for the loudest, and in between for speech', () => {
+test('the audio level is 0 for silence, 1 for full scale, and in between for speech', () => {
   assert.equal(levelOf(new Float32Array(1_024)), 0);
   assert.equal(levelOf(new Float32Array(0)), 0);
   assert.equal(levelOf(new Float32Array(1_024).fill(1)), 1);

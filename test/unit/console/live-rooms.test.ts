@@ -1,4 +1,4 @@
-// The live list of rooms: what is asked of the server while rooms come and go under one name.
+// Live rooms: requests to the server while rooms with the same name are created and deleted.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Api, ApiError } from '../../../packages/console/src/api/rest.ts';
@@ -7,7 +7,7 @@ import { turns } from '../../kit/turns.ts';
 
 type Question = { answer: (incarnation: string) => void; notFound: () => void };
 
-/** A socket that is subscribed at once. */
+/** A socket that is subscribed immediately. */
 class FakeSocket {
   static last: FakeSocket | undefined;
   onopen: (() => void) | null = null;
@@ -30,8 +30,7 @@ class FakeSocket {
 
 const roomOf = (id: string, incarnation: string) => ({ id, incarnation, externalId: null, config: {}, peers: [], components: [] });
 
-/** Lets promises that are settled already be seen. */
-/** Without a room, subscribed; single rooms are answered by hand, and so is time. */
+/** LiveRooms without rooms, subscribed; responses for single rooms and timers are manual. */
 async function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const before = Object.getOwnPropertyDescriptor(globalThis, 'WebSocket');
@@ -46,7 +45,7 @@ async function start(t: TestContext) {
       const { promise, resolve, reject } = Promise.withResolvers();
       questions.push({
         answer: (incarnation) => resolve(roomOf(roomId, incarnation)),
-        notFound: () => reject(new ApiError(404, 'room_not_found', 'There is no such room')),
+        notFound: () => reject(new ApiError(404, 'room_not_found', 'Room not found')),
       });
       return promise;
     },
@@ -70,7 +69,7 @@ async function start(t: TestContext) {
 }
 
 for (const answer of ['the room before', 'none'] as const) {
-  test(`a room that is made again while it is asked for is in the list, where the answer is ${answer}`, async (t) => {
+  test(`a room that is recreated during its request is listed if the response is ${answer}`, async (t) => {
     const { socket, questions, pass, shown } = await start(t);
     socket.tell('RoomCreated', 'r', 'one');
     await pass(300);
@@ -80,14 +79,14 @@ for (const answer of ['the room before', 'none'] as const) {
     if (answer === 'none') questions[0]?.notFound();
     else questions[0]?.answer('one');
     await pass(300);
-    assert.equal(questions.length, 2, 'it is asked for again');
+    assert.equal(questions.length, 2, 'the room is requested again');
     questions[1]?.answer('two');
     await pass(300);
     assert.deepEqual(shown(), ['two']);
   });
 }
 
-test('a room that is gone before anybody asked for it is asked for once, and not in the list', async (t) => {
+test('a room that ends before its request is requested once and not listed', async (t) => {
   const { socket, questions, pass, shown } = await start(t);
   socket.tell('RoomCreated', 'r', 'one');
   await pass(300);

@@ -1,9 +1,9 @@
-// Devices of the console's call that are changed while they are off: nobody is heard or seen who did not switch the microphone or the camera on.
+// Local media: changing a device that is off must not turn it on.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 
-/** What a browser has, with a fresh device for each question. */
+/** Fake mediaDevices with a new track per request. */
 const opened: FakeMediaStreamTrack[] = [];
 const mediaDevices = Object.assign(new EventTarget(), {
   getUserMedia: async ({ video }: { video?: object }) => {
@@ -21,7 +21,7 @@ after(() => {
   Reflect.deleteProperty(globalThis, 'HTMLMediaElement');
 });
 
-test('another microphone takes the place of the one before in one step, and is off from its first moment where that is', async () => {
+test('another microphone replaces the previous one in one update and keeps its on or off state', async () => {
   const { LocalMedia } = await import('../../../packages/console/src/call/local-media.ts');
   const media = new LocalMedia();
   await media.open('microphone');
@@ -40,7 +40,7 @@ test('another microphone takes the place of the one before in one step, and is o
   await media.choose('microphone', 'third');
   assert.equal(media.state.microphone, opened[2]);
   assert.deepEqual([...new Set(seen)], ['on']);
-  // Switched off while the next one is being opened.
+  // Turned off while the next one is being opened.
   const chosen = media.choose('microphone', 'fourth');
   await media.toggleMicrophone();
   await chosen;
@@ -49,7 +49,7 @@ test('another microphone takes the place of the one before in one step, and is o
   assert.ok(opened.every(({ readyState }) => readyState === 'ended'));
 });
 
-test('a camera that is switched off while another one is being opened stays off', async () => {
+test('a camera that is turned off while another one is being opened stays off', async () => {
   const { LocalMedia } = await import('../../../packages/console/src/call/local-media.ts');
   for (const switchOff of ['toggleCamera', 'turnOff'] as const) {
     opened.length = 0;

@@ -1,4 +1,4 @@
-// Names of others as the console shows them.
+// Untrusted names in the console.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nameOf } from '../../../packages/console/src/api/types.ts';
@@ -6,7 +6,7 @@ import { readReport } from '../../../packages/console/src/recordings/report.ts';
 import { RoomList } from '../../../packages/console/src/rooms/room-list.ts';
 import type { Room } from '../../../packages/server-sdk/src/generated/schemas.ts';
 
-test('a name turns nothing that stands behind it, wherever it is shown, and keeps what its language needs', () => {
+test('names lose marks that change the direction of the following text, but keep point marks', () => {
   const turned = '\u202Elive\u202C \u2066Ada\u2067 \u05D0\u200F!';
   const plain = 'live Ada \u05D0\u200F!';
   const metadata = { name: turned };
@@ -16,7 +16,7 @@ test('a name turns nothing that stands behind it, wherever it is shown, and keep
   assert.deepEqual(new RoomList([room as unknown as Room]).rows()[0]?.names, [plain]);
 });
 
-test('what is no name, or nothing but marks and blanks, is none', () => {
+test('invalid names and names of only marks and blanks are undefined', () => {
   for (const metadata of [undefined, null, 'Ada', [], {}, { name: 7 }, { name: '' }, { name: ' \u2066\t\u202E ' }])
     assert.equal(nameOf(metadata), undefined, JSON.stringify(metadata));
   assert.equal(nameOf({ name: '  Ada ' }), 'Ada');

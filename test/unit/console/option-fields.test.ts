@@ -1,4 +1,4 @@
-// Forms of components: made from the document that the server serves, and read back as the server takes them.
+// Option fields: generated from the OpenAPI document of the server, and read back as valid options.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openApiDocument } from '../../../node/http/openapi.ts';
@@ -16,7 +16,7 @@ const found = componentFields(openApiDocument(routes, { version: 'test', path: '
 const fieldsOf = (type: string) => found.get(type)?.fields ?? [];
 const named = (fields: readonly Field[], path: string) => fields.find((field) => field.path === path);
 
-test('each kind of component has a form with the fields of its schema, what is required first and what is rarely wanted last', () => {
+test('each component type has the fields of its schema, required ones first and groups last', () => {
   assert.deepEqual([...found.keys()], ['hls', 'recording', 'sip', 'file']);
   assert.deepEqual(
     fieldsOf('file').map(({ path, kind, required }) => [path, kind, required]),
@@ -39,7 +39,7 @@ test('each kind of component has a form with the fields of its schema, what is r
   assert.equal(named(fieldsOf('sip'), 'caCertificate')?.kind, 'long');
 });
 
-test('only what differs from leaving it out is sent, in the types that the server takes', () => {
+test('only options that differ from the default are sent, with types that the server accepts', () => {
   const read = (type: string, values: Record<string, string>) => {
     const options = optionsOf(fieldsOf(type), (path) => values[path]);
     return { options, taken: documentedComponentOptions.safeParse({ type, options }).success };
@@ -67,7 +67,7 @@ test('only what differs from leaving it out is sent, in the types that the serve
   assert.deepEqual(read('sip', {}).options, { registrarCredentials: {} });
 });
 
-test('the sentence of the server stands at the field that it names, and nowhere where it names none', () => {
+test('an error message of the server is assigned to the field that it names', () => {
   const at = (type: string, sentence: string) => fieldIn(sentence, fieldsOf(type));
   assert.equal(at('hls', 'Expected framerate to be an integer from 1 to 60, got: "width"'), 'framerate');
   assert.equal(at('file', 'Required field filePath is missing'), 'filePath');
@@ -76,5 +76,5 @@ test('the sentence of the server stands at the field that it names, and nowhere 
     'registrarCredentials.address',
   );
   assert.equal(at('file', 'File not found'), undefined);
-  assert.equal(at('hls', 'Option names needs the font DejaVu Sans'), 'names');
+  assert.equal(at('hls', 'Option names requires the font DejaVu Sans'), 'names');
 });

@@ -1,11 +1,11 @@
-// What a player does about its source when it fails.
+// Playback: handling failures of the player.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Api } from '../../../packages/console/src/api/rest.ts';
 import { Playback } from '../../../packages/console/src/recordings/playback.ts';
 import { turns } from '../../kit/turns.ts';
 
-test('a player that fails twice at once is opened once more, when the server answers again', async (t) => {
+test('a player that reports two failures at once is opened once more after the server responds', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   t.mock.method(globalThis, 'fetch', async () => {
     throw new TypeError('fetch failed');

@@ -1,10 +1,10 @@
-// Asking again and again: one question at a time, slower while it fails, none while nobody looks, none after the end.
+// Poller: one request at a time, backoff after failures, paused while the page is hidden, stopped by close().
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Polled, Poller } from '../../../packages/console/src/hooks/poller.ts';
 import { turns } from '../../kit/turns.ts';
 
-/** Answers by hand, time by hand. */
+/** A poller with manual responses and timers. */
 function start(t: TestContext, every = 1_000) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const questions: { answer: (value: number) => void; fail: () => void; signal: AbortSignal }[] = [];
@@ -38,17 +38,17 @@ function start(t: TestContext, every = 1_000) {
   return { poller, questions, told, pass, show, listeners };
 }
 
-test('the next question comes some time after the answer, never beside one that is under way', async (t) => {
+test('the next request is sent a delay after the response, never concurrently', async (t) => {
   const { poller, questions, told, pass } = start(t);
   assert.equal(questions.length, 1);
   await pass(60_000);
-  assert.equal(questions.length, 1, 'the first one is not answered yet');
+  assert.equal(questions.length, 1, 'the first request is pending');
   void poller.refresh();
   void poller.refresh();
   assert.equal(questions.length, 1);
   questions[0]?.answer(1);
   await turns();
-  assert.equal(questions.length, 2, 'whoever asked meanwhile is asked for once');
+  assert.equal(questions.length, 2, 'refreshes during a request are combined');
   questions[1]?.answer(2);
   await pass(500);
   assert.equal(questions.length, 2);
@@ -60,7 +60,7 @@ test('the next question comes some time after the answer, never beside one that 
   ]);
 });
 
-test('what was known stays while questions fail, each failure makes the pause longer, up to half a minute', async (t) => {
+test('data is kept while requests fail, and the delay grows up to half a minute', async (t) => {
   const { questions, told, pass } = start(t);
   questions[0]?.answer(1);
   await pass(1_200);
@@ -82,10 +82,10 @@ test('what was known stays while questions fail, each failure makes the pause lo
   questions.at(-1)?.answer(2);
   await pass(1_200);
   assert.deepEqual(told.at(-1), { data: 2, error: undefined });
-  assert.equal(questions.length, 11, 'and then it is asked as often as before');
+  assert.equal(questions.length, 11, 'after a success the delay is reset');
 });
 
-test('nobody is asked while the page is hidden, and at once when it is shown again', async (t) => {
+test('no request is sent while the page is hidden, and one immediately when it is visible again', async (t) => {
   const { questions, pass, show } = start(t);
   questions[0]?.answer(1);
   await turns();
@@ -97,10 +97,10 @@ test('nobody is asked while the page is hidden, and at once when it is shown aga
   assert.equal(questions.length, 2);
   show(true);
   show(false);
-  assert.equal(questions.length, 2, 'not twice at once');
+  assert.equal(questions.length, 2, 'no concurrent request');
 });
 
-test('after the end nothing is asked and nothing told, and what is under way is given up', async (t) => {
+test('close() stops requests and reports, and aborts the pending request', async (t) => {
   const { poller, questions, told, pass, listeners } = start(t);
   poller.close();
   poller.close();

@@ -1,4 +1,4 @@
-// What the console makes of the lists and reports of recordings, whatever stands in them.
+// Lists and reports of recordings in the console, whatever their content.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { matching, rowsOf } from '../../../packages/console/src/recordings/recording-list.ts';
@@ -17,7 +17,7 @@ const early = summary('early', '2026-01-01T10:00:00.000Z');
 const late = summary('late', '2026-01-01T12:00:00.005Z');
 
 describe('the list of recordings', () => {
-  it('has every id once, the newest first, also those that were described or listed only', () => {
+  it('has every id once, the newest first, including ids without a summary and summaries without an id', () => {
     const undescribed = 'between-20260101T110000000Z';
     const rows = rowsOf({ ids: [early.id, undescribed, 'of-others'], described: [early, late], incomplete: [] }, []);
     assert.deepEqual(
@@ -31,7 +31,7 @@ describe('the list of recordings', () => {
     );
   });
 
-  it('is searched for all words in id, node, state and upload', () => {
+  it('matches all search words in id, node, state and upload', () => {
     const rows = rowsOf({ ids: [], described: [{ ...early, upload: { state: 'failed' } }, late], incomplete: [] }, []);
     const found = (search: string) => matching(rows, search).map(({ roomId }) => roomId);
     assert.deepEqual(found(''), ['late', 'early']);
@@ -40,7 +40,7 @@ describe('the list of recordings', () => {
     assert.deepEqual(found('late failed'), []);
   });
 
-  it('says as the page of a recording that it was left where it is running and its node is not in the cluster', () => {
+  it('marks a running recording as interrupted if its node is not in the cluster', () => {
     const described = [
       { ...early, state: 'running' as const, node: 'svc@gone' },
       { ...late, state: 'running' as const },
@@ -61,7 +61,7 @@ describe('the list of recordings', () => {
 });
 
 describe('a report', () => {
-  it('says of each track who sent it, what it is and when it was sent', () => {
+  it('has origin, codec and time span of each track', () => {
     const track = { trackId: 't', file: 'a.webm', type: 'video', encoding: 'vp8', width: 640, height: 360, offset: 250, duration: 4_000 };
     const { tracks, ...report } = readReport({
       ...early,
@@ -78,10 +78,10 @@ describe('a report', () => {
     assert.deepEqual([file?.who, file?.origin, file?.file, file?.problem], ['c', 'component', undefined, 'AV1 is not recorded']);
     assert.deepEqual(report.upload, { state: 'pending', time: undefined, problem: 'Access denied' });
     assert.deepEqual(report.rendered, { size: '1280×720', duration: 4_250, bytes: 12, problems: ['a.webm is left out'] });
-    assert.equal(lengthOf({ ...report, tracks }), 4_250, 'a track may end after the recording was told to');
+    assert.equal(lengthOf({ ...report, tracks }), 4_250, 'a track may end after the recording');
   });
 
-  it('is read whatever stands in it', () => {
+  it('is parsed whatever its content', () => {
     for (const value of [
       null,
       7,
@@ -107,7 +107,7 @@ describe('a report', () => {
     assert.deepEqual([track.offset, track.duration], [undefined, undefined]);
   });
 
-  it('that says it is running is left where its node is not in the cluster', () => {
+  it('in the state running is interrupted if its node is not in the cluster', () => {
     const running = readReport({ state: 'running', node: 'a@here' });
     assert.equal(markInterrupted(running, ['b@here', 'a@here']).state, 'running');
     assert.equal(markInterrupted(running, ['b@here']).state, 'interrupted');

@@ -1,4 +1,4 @@
-// The list of rooms: what events change in it, which rows stay the same, names of strangers, searching and sorting.
+// Room list: updates by events, stable rows, untrusted names, search and sorting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RoomList, type RoomRow, searchRooms, sortRooms } from '../../../packages/console/src/rooms/room-list.ts';
@@ -34,7 +34,7 @@ const event = (type: EventType, roomId: string, more: Partial<RoomEvent> = {}): 
 
 const rowOf = (list: RoomList, id: string): RoomRow | undefined => list.rows().find((row) => row.id === id);
 
-test('events of peers and components change the figures of their room alone', () => {
+test('events of peers and components change the counts of their room only', () => {
   const list = new RoomList([room('a'), room('b')]);
   const [a, b] = list.rows();
   list.apply(event('PeerAdded', 'a', { peerId: 'ada', metadata: { name: 'Ada' } }));
@@ -50,10 +50,10 @@ test('events of peers and components change the figures of their room alone', ()
   list.apply(event('ComponentCrashed', 'a', { componentId: 'c' }));
   assert.deepEqual([rowOf(list, 'a')?.present, rowOf(list, 'a')?.expected, rowOf(list, 'a')?.components], [0, 0, 0]);
   assert.notEqual(rowOf(list, 'a'), a);
-  assert.equal(rowOf(list, 'b'), b, 'a row that did not change is the same object, so that it is not drawn again');
+  assert.equal(rowOf(list, 'b'), b, 'an unchanged row is the same object, so that it is not rendered again');
 });
 
-test('events that change nothing, or are of a room that is not known, leave every row as it is', () => {
+test('events without a change and events of unknown rooms do not change any row', () => {
   const list = new RoomList([room('a', [{ id: 'ada' }])]);
   const before = list.rows()[0];
   list.apply(event('TrackAdded', 'a', { peerId: 'ada' }));
@@ -65,7 +65,7 @@ test('events that change nothing, or are of a room that is not known, leave ever
   assert.equal(list.rows()[0], before);
 });
 
-test('a room that ends goes, and one of the same name that comes after it is another one', () => {
+test('an ended room is removed, and a new room with the same name is another one', () => {
   const list = new RoomList([room('a', [{}])]);
   list.apply(event('RoomDeleted', 'a'));
   assert.deepEqual(list.rows(), []);
@@ -75,7 +75,7 @@ test('a room that ends goes, and one of the same name that comes after it is ano
   assert.equal(rowOf(list, 'a')?.present, 0);
 });
 
-test('of a name of 16 KiB the first characters are kept, none cut in half, and of many people three are named', () => {
+test('long names are cut between characters, and at most three participants are named', () => {
   const list = new RoomList([
     room('a', [{ metadata: { name: '👩‍🚀'.repeat(3_000) } }, ...Array.from({ length: 9 }, (_, i) => ({ metadata: { name: `n${i}` } }))]),
   ]);
@@ -86,7 +86,7 @@ test('of a name of 16 KiB the first characters are kept, none cut in half, and o
   assert.ok(long.isWellFormed());
 });
 
-test('rooms are found by name, own key and who is in them, whatever the case, and sorted by figures and names', () => {
+test('rooms are found by id, external id and participant name, case-insensitively, and sorted by counts and names', () => {
   const list = new RoomList([
     room('room-10', [{ metadata: { name: 'Ada' } }]),
     room('room-2', [{}, {}], { externalId: 'Lesson-7' }),

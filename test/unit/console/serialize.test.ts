@@ -1,10 +1,10 @@
-// What is done to one thing on the server: one after the other, whatever becomes of each.
+// Serializer: runs work with the same name in sequence, whatever its results.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runSerially } from '../../../packages/console/src/hooks/serialize.ts';
 import { turns } from '../../kit/turns.ts';
 
-test('what has the same name waits for what came before it, also where that fails; what has another does not', async () => {
+test('work waits for earlier work of the same name, also if that fails, but not for other names', async () => {
   const said: string[] = [];
   const first = Promise.withResolvers<void>();
   const failed = runSerially('a', () => {

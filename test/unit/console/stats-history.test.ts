@@ -1,4 +1,4 @@
-// The charts of a room's peers: each measurement once, so many and no more, and nothing of who is gone.
+// Stats history: each measurement once, bounded, and without removed peers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kept, StatsHistory } from '../../../packages/console/src/room/stats/stats-history.ts';
@@ -30,7 +30,7 @@ const at = (second: number, ...peers: PeerStats[]): RoomStats => ({
   components: [],
 });
 
-test('a measurement counts once, its worse way is shown, and what was not measured is a hole', () => {
+test('a measurement is added once with the worse direction, and a missing value is a gap', () => {
   const history = new StatsHistory();
   history.add(at(1, peer('a', link(100, 0.1, null), link(200, 0.3, 40))));
   history.add(at(1, peer('a', link(999, 0.9, 999), null)));
@@ -38,7 +38,7 @@ test('a measurement counts once, its worse way is shown, and what was not measur
   assert.deepEqual(history.of('a'), { up: [100, null], down: [200, 300], loss: [0.3, null], roundTrip: [40, null] });
 });
 
-test('so many are kept of each peer, and none of who is gone', () => {
+test('the history of a peer is bounded, and that of a removed peer is deleted', () => {
   const history = new StatsHistory();
   for (let second = 0; second < kept + 5; second += 1) history.add(at(second, peer('a', link(second, 0, 1), null), peer('b', null, null)));
   assert.deepEqual([history.of('a').up.length, history.of('a').up[0], history.of('a').up.at(-1)], [kept, 5, kept + 4]);

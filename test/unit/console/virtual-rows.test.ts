@@ -1,4 +1,4 @@
-// Which rows of a long table are drawn: around the window, around the focus, at both ends, with the height of what is left out.
+// Virtual rows: rendered rows around the viewport, around the focus and at both ends, and heights of omitted rows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawnRows, follow, RowHeights, rangeBetween } from '../../../packages/console/src/components/virtual-rows.ts';
@@ -11,47 +11,47 @@ function heightsOf(seen: Record<string, number>, gap = 0): RowHeights {
   return heights;
 }
 
-test('rows that were never drawn are as high as the first ones were on average, and those that were as they are', () => {
+test('a row that was never rendered has the average height of the first ones, others their measured height', () => {
   const heights = new RowHeights();
   assert.equal(heights.learn(new Map([['r0', 40]]), 0), true);
-  assert.equal(heights.learn(new Map([['r1', 90]]), 0), false, 'what is not drawn yet does not move with every row that is');
+  assert.equal(heights.learn(new Map([['r1', 90]]), 0), false, 'the estimate does not change with every row');
   assert.deepEqual([heights.pitch('r0'), heights.pitch('r1'), heights.pitch('r2')], [40, 90, 40]);
   heights.keep(new Set(['r0']));
-  assert.equal(heights.pitch('r1'), 40, 'of rows that are gone nothing is kept');
+  assert.equal(heights.pitch('r1'), 40, 'heights of removed rows are forgotten');
   heights.forget();
-  assert.equal(heights.learn(new Map(Object.entries({ r0: 60, r1: 80 })), 0), true, 'another width, other heights');
+  assert.equal(heights.learn(new Map(Object.entries({ r0: 60, r1: 80 })), 0), true, 'a changed width resets the estimate');
   assert.equal(heights.pitch('r2'), 70);
 });
 
-test('what stands for rows that are left out is as high as they were with the gaps between them', () => {
+test('a spacer is as high as the omitted rows with their gaps', () => {
   const heights = heightsOf({ r0: 100, r1: 100, r2: 130 }, 10);
   assert.equal(heights.total([]), 0);
   assert.equal(heights.total(['r0']), 100);
   assert.equal(heights.total(['r0', 'r1', 'r2']), 350);
 });
 
-test('the range holds what the window shows and little more, at the top, in the middle and at the end', () => {
+test('the range covers the viewport and little more, at the top, in the middle and at the end', () => {
   const keys = keysOf(1_000);
   const heights = heightsOf({ r0: 50 });
   for (const top of [-400, -1, 0, 49, 50, 12_345, 49_000, 49_999, 60_000]) {
     const { from, to, key } = rangeBetween(keys, heights, top, top + 900);
     const first = Math.min(999, Math.max(0, Math.floor(top / 50)));
     const last = Math.min(999, Math.max(0, Math.ceil((top + 900) / 50) - 1));
-    assert.ok(from <= first && to > last, `at ${top} px ${from} to ${to} lacks ${first} to ${last}`);
+    assert.ok(from <= first && to > last, `at ${top} px ${from} to ${to} does not cover ${first} to ${last}`);
     assert.ok(to - from <= 50, `at ${top} px ${to - from} rows`);
     assert.ok(from >= 0 && to <= 1_000);
     assert.equal(key, keys[from]);
   }
 });
 
-test('while it is scrolled by less than a row, the range mostly stays', () => {
+test('the range rarely changes while scrolling by less than a row', () => {
   const keys = keysOf(1_000);
   const heights = heightsOf({ r0: 50 });
   const ranges = Array.from({ length: 100 }, (_, index) => rangeBetween(keys, heights, 5_000 + index * 10, 5_900 + index * 10).from);
   assert.ok(new Set(ranges).size <= 22, `${new Set(ranges).size} ranges in 20 rows`);
 });
 
-test('the range goes along with its rows where others come or go above', () => {
+test('the range follows its rows if others are added or removed above', () => {
   const keys = keysOf(500);
   const range = { from: 200, to: 230, key: 'r200' };
   assert.deepEqual(follow(range, keys), range);
@@ -63,17 +63,17 @@ test('the range goes along with its rows where others come or go above', () => {
       keys.filter((key) => key !== 'r200'),
     ),
     { from: 200, to: 230, key: 'r201' },
-    'its first row is gone',
+    'its first row was removed',
   );
 });
 
-test('a range at the top stays there, and one below the end of a table that became shorter shows its end', () => {
+test('a range at the top stays there, and one beyond the end of a shorter table moves to its end', () => {
   assert.deepEqual(follow({ from: 0, to: 30, key: 'r0' }, ['new', ...keysOf(500)]), { from: 0, to: 30, key: 'new' });
   assert.deepEqual(follow({ from: 400, to: 430, key: 'r400' }, keysOf(100)), { from: 70, to: 100, key: 'r70' });
   assert.deepEqual(follow({ from: 400, to: 430, key: 'r400' }, keysOf(5)), { from: 0, to: 5, key: 'r0' });
 });
 
-test('both ends and the row with the focus are drawn with its neighbours, and heights between them add up', () => {
+test('both ends and the focused row with its neighbors are rendered, and the heights add up', () => {
   const keys = keysOf(100);
   const heights = heightsOf({ r0: 10 });
   const drawn = drawnRows(keys, heights, { from: 50, to: 53, key: 'r50' }, 'r20');
@@ -93,7 +93,7 @@ test('both ends and the row with the focus are drawn with its neighbours, and he
   );
 });
 
-test('the focus within the range, at an end, or in a row that is gone draws nothing twice', () => {
+test('no row is rendered twice for a focus in the range, at an end or in a removed row', () => {
   const keys = keysOf(10);
   const heights = heightsOf({ r0: 10 });
   const indices = (focused: string | undefined) =>

@@ -1,4 +1,4 @@
-// The ring of events: what it keeps, what it says is missing, how large its pages are.
+// Event log: kept events, reported gaps, page sizes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../../node/common/log.ts';
@@ -25,13 +25,13 @@ function filled(count: number, options: { capacity?: number; bytes?: number } = 
   return log;
 }
 
-test('every start of a node is a source of its own', () => {
+test('every start of a node is a separate source', () => {
   const [one, other] = [filled(0), filled(0)];
   assert.match(one.source, /^svc@a#[\w-]{12}$/);
   assert.notEqual(one.source, other.source);
 });
 
-test('events after an index come in order with their indexes', async () => {
+test('events after an index are returned in order with their indexes', async () => {
   const log = filled(5);
   const page = await log.since(log.source, 3);
   assert.deepEqual(
@@ -46,7 +46,7 @@ test('events after an index come in order with their indexes', async () => {
   assert.equal(await log.since('svc@a#other', 0), undefined);
 });
 
-test('only the last events are kept, by number and by bytes, and it is said that older ones are gone', () => {
+test('only the last events are kept, by number and by bytes, and lost older ones are reported', () => {
   const few = filled(30, { capacity: 10 });
   assert.deepEqual([few.after(20).missing, few.after(19).missing, few.after(0).from], [false, true, 20]);
   const small = filled(30, { bytes: 5_000 }, 'x'.repeat(1_000));
@@ -56,12 +56,12 @@ test('only the last events are kept, by number and by bytes, and it is said that
   assert.equal(page.upTo, 30);
 });
 
-test('an index that was never given gets everything that is there, and the word that something is missing', () => {
+test('an index that was never assigned gets all kept events and reports missing ones', () => {
   const page = filled(3).after(7);
   assert.deepEqual([page.from, page.upTo, page.missing], [0, 3, true]);
 });
 
-test('pages are bounded by number and by bytes, and one that is larger than a page comes alone', () => {
+test('pages are limited by number and by bytes, and an event larger than a page is returned alone', () => {
   const log = filled(1_200);
   assert.equal(log.after(0).events.length, 500);
   assert.equal(log.after(0, 1).events.length, 1);
@@ -69,7 +69,7 @@ test('pages are bounded by number and by bytes, and one that is larger than a pa
   assert.equal(filled(2, {}, 'x'.repeat(300_000)).after(0).events.length, 1);
 });
 
-test('a listener that fails keeps the event from nobody', () => {
+test('a failing listener does not block others', () => {
   const log = filled(0);
   const heard: number[] = [];
   log.subscribe(() => {

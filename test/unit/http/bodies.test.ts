@@ -1,4 +1,4 @@
-// What callers send wrong, and the one sentence that each mistake gets.
+// Invalid request bodies and the error message of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maxBodyBytes } from '../../../node/http/middleware/body.ts';
@@ -7,7 +7,7 @@ import { startServer } from './server.ts';
 const long = 'x'.repeat(300);
 const cut = `"${'x'.repeat(99)}…`;
 
-test('every wrong field of a new room is refused by name', async (context) => {
+test('every invalid field of a new room is rejected by name', async (context) => {
   const { api } = await startServer(context);
   const rule = 'roomId may contain only alphanumeric characters, hyphens and underscores';
   const cases: [body: unknown, sentence: string][] = [
@@ -45,7 +45,7 @@ test('every wrong field of a new room is refused by name', async (context) => {
   }
 });
 
-test('every wrong field of a peer, a patch and data is refused by its path', async (context) => {
+test('every invalid field of a peer, a patch and data is rejected by path', async (context) => {
   const { api, rooms } = await startServer(context);
   await rooms.createRoom({ roomId: 'r' });
   const peer = '/room/r/peer';
@@ -86,7 +86,7 @@ test('every wrong field of a peer, a patch and data is refused by its path', asy
   assert.equal((await rooms.getRoom('r')).peers.length, 0);
 });
 
-test('a body that is not JSON, not UTF-8, too deep or of another type is refused', async (context) => {
+test('a body that is not JSON, not UTF-8, too deep or of another type is rejected', async (context) => {
   const { api } = await startServer(context);
   const json = { 'content-type': 'application/json' };
   const cases: [text: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>, status: number, code: string, sentence: string][] =
@@ -124,7 +124,7 @@ test('a body that is not JSON, not UTF-8, too deep or of another type is refused
   );
 });
 
-test('brackets in strings do not count as depth', async (context) => {
+test('brackets in strings do not count as nesting', async (context) => {
   const { api } = await startServer(context);
   await api.post('/room', { roomId: 'r' });
   const metadata = { text: `\\"${'[{'.repeat(500)}\\`, deep: JSON.parse(`${'['.repeat(62)}${']'.repeat(62)}`) as unknown };
@@ -133,7 +133,7 @@ test('brackets in strings do not count as depth', async (context) => {
   assert.deepEqual(body.data.peer.metadata, metadata);
 });
 
-test('a body of 64 KiB is read, one byte more is refused, with and without a declared length', async (context) => {
+test('a body of 64 KiB is accepted and one more byte rejected, with and without a declared length', async (context) => {
   const { api } = await startServer(context);
   const headers = { 'content-type': 'application/json' };
   const sized = (size: number) => `{"roomId":"r"}${' '.repeat(size - 14)}`;
@@ -147,7 +147,7 @@ test('a body of 64 KiB is read, one byte more is refused, with and without a dec
   assert.equal((await api.get('/room/r')).status, 200);
 });
 
-test('keys that reach for a prototype change nothing and are kept out or refused', async (context) => {
+test('keys of object prototypes have no effect and are dropped or rejected', async (context) => {
   const { api } = await startServer(context);
   const headers = { 'content-type': 'application/json' };
   const answer = await api.request('POST', '/room', { text: '{"__proto__":{"maxPeers":1}}', headers });
@@ -161,7 +161,7 @@ test('keys that reach for a prototype change nothing and are kept out or refused
   assert.equal(({} as Record<string, unknown>).polluted, undefined);
 });
 
-test('a POST that needs a body says so', async (context) => {
+test('a POST that needs a body reports that it is missing', async (context) => {
   const { api } = await startServer(context);
   const { status, body } = await api.post('/room/r/peer');
   assert.deepEqual([status, body], [400, { errors: 'Expected a JSON body', code: 'bad_request' }]);

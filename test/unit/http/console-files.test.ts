@@ -1,4 +1,4 @@
-// The console's files: what is served, with which headers, and what is not.
+// Console files: served files and their headers, and rejected paths.
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ async function consoleFolder(context: TestContext): Promise<string> {
   return folder;
 }
 
-test('the page is never cached, hashed files are for good, and all come under a strict policy', async (context) => {
+test('the page is never cached, hashed files are cached forever, and all have a strict content policy', async (context) => {
   const { server, url } = await startServer(context, { consoleDir: await consoleFolder(context), host: () => 'media.test:8080/eu' });
   const page = await fetch(`${url}/`);
   assert.equal(await page.text(), '<!doctype html><title>console</title>');
@@ -54,7 +54,7 @@ test('the page is never cached, hashed files are for good, and all come under a 
   assert.match(again, /^HTTP\/1.1 304 /);
 });
 
-test('a page of another release is told from the last one, even where both have one size and one time', async (context) => {
+test('pages of two releases have different ETags even with equal size and time', async (context) => {
   const consoleDir = await consoleFolder(context);
   const { url } = await startServer(context, { consoleDir });
   const page = join(consoleDir, 'index.html');
@@ -68,7 +68,7 @@ test('a page of another release is told from the last one, even where both have 
   assert.equal(await second.text(), '<!doctype html><title>CONSOLE</title>');
 });
 
-test('nothing outside the folder, hidden or absent is served', async (context) => {
+test('hidden, missing and outside files are not served', async (context) => {
   const { server, api } = await startServer(context, { consoleDir: await consoleFolder(context) });
   const paths = [
     '/../secret.txt',
@@ -92,7 +92,7 @@ test('nothing outside the folder, hidden or absent is served', async (context) =
   assert.equal((await api.post('/')).status, 404);
 });
 
-test('a host header that is none does not get into the policy', async (context) => {
+test('an invalid host header is not added to the content policy', async (context) => {
   const { server } = await startServer(context, { consoleDir: await consoleFolder(context) });
   const response = await sendRaw(server, "GET / HTTP/1.1\r\nhost: x; script-src 'unsafe-inline'\r\nconnection: close\r\n\r\n");
   assert.match(response, /connect-src 'self' ws:\/\/node\.test:5002 wss:\/\/node\.test:5002;/);

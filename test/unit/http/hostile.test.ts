@@ -1,11 +1,11 @@
-// Requests that no honest client sends: each gets one clear answer in the shape of all errors.
+// Hostile HTTP requests: each gets one clear response in the shape of all errors.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { getRaw, parseRaw, sendRaw, startServer, token } from './server.ts';
 
-test('paths with bad encoding, dots, NUL, Unicode or great length are refused', async (context) => {
+test('paths with invalid encoding, dots, NUL, Unicode or excessive length are rejected', async (context) => {
   const { server, rooms } = await startServer(context);
   const id = 'Expected roomId to be 1 to 128 alphanumeric characters, hyphens or underscores, got: ';
   const cases: [path: string, status: number, sentence: string][] = [
@@ -43,7 +43,7 @@ test('paths with bad encoding, dots, NUL, Unicode or great length are refused', 
   assert.equal(rooms.size, 0);
 });
 
-test('what is not HTTP is refused in our shape and the connection is closed', async (context) => {
+test('invalid HTTP is rejected in our error shape and the connection is closed', async (context) => {
   const { server } = await startServer(context);
   const cases: [bytes: string, status: number, code: string][] = [
     ['hello\r\n\r\n', 400, 'bad_request'],
@@ -59,7 +59,7 @@ test('what is not HTTP is refused in our shape and the connection is closed', as
   }
 });
 
-test('an unknown path is 404 and a wrong method is 405 with what is allowed', async (context) => {
+test('an unknown path is 404, and a wrong method is 405 with the allowed ones', async (context) => {
   const { api, server } = await startServer(context);
   const unknown = await api.get('/nothing');
   assert.deepEqual([unknown.status, unknown.body], [404, { errors: 'There is nothing at this address', code: 'not_found' }]);
@@ -80,7 +80,7 @@ test('an unknown path is 404 and a wrong method is 405 with what is allowed', as
   assert.deepEqual([trace.status, trace.body.code], [405, 'method_not_allowed']);
 });
 
-test('a request that dribbles in is answered 408 and its connection is closed', async (context) => {
+test('a request that arrives too slowly is answered 408 and its connection is closed', async (context) => {
   const { server } = await startServer(context, { timeouts: { headers: 100, request: 200, check: 50 } });
   const headers = parseRaw(await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost: x\r\n'));
   assert.deepEqual([headers.status, headers.body.code], [408, 'request_timeout']);
@@ -92,7 +92,7 @@ test('a request that dribbles in is answered 408 and its connection is closed', 
   assert.deepEqual([answer.status, answer.body.code], [408, 'request_timeout']);
 });
 
-test('a client that goes away in the middle of its body leaves nothing behind', async (context) => {
+test('a client that disconnects during its body leaks nothing', async (context) => {
   const { server, api, rooms } = await startServer(context);
   const socket = connect(server.port, '127.0.0.1');
   socket.write(
@@ -105,7 +105,7 @@ test('a client that goes away in the middle of its body leaves nothing behind', 
   assert.equal(rooms.size, 0);
 });
 
-test('connections that are left half-way give back their handles', async (context) => {
+test('half-finished connections release their handles', async (context) => {
   const { server, api } = await startServer(context, { timeouts: { headers: 300, request: 300, check: 50 } });
   const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
   await api.get('/livez');
@@ -122,12 +122,12 @@ test('connections that are left half-way give back their handles', async (contex
   assert.equal((await api.get('/livez')).status, 200);
 });
 
-test('a connection on which nothing moves is cut', async (context) => {
+test('a connection without transfer is closed', async (context) => {
   const { server } = await startServer(context, { timeouts: { stalled: 200, headers: 60_000, request: 60_000 } });
   assert.equal(await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost:'), '');
 });
 
-test('a body where none belongs is measured and thrown away, and the connection goes on', async (context) => {
+test('an unexpected body is measured and discarded, and the connection stays usable', async (context) => {
   const { server } = await startServer(context);
   const get = (size: number, last: string) =>
     `GET /livez HTTP/1.1\r\nhost: x\r\nconnection: ${last}\r\ncontent-length: ${size}\r\n\r\n${'x'.repeat(size)}`;
@@ -138,12 +138,12 @@ test('a body where none belongs is measured and thrown away, and the connection 
   );
 });
 
-test('an expectation that nobody knows is ignored', async (context) => {
+test('an unknown expectation is ignored', async (context) => {
   const { server } = await startServer(context);
   assert.match(await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\nconnection: close\r\n\r\n'), /^HTTP\/1.1 200 /);
 });
 
-test('a body without end is cut off with 413', async (context) => {
+test('an endless body is aborted with 413', async (context) => {
   const { server } = await startServer(context);
   const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
   const response = await sendRaw(
@@ -155,7 +155,7 @@ test('a body without end is cut off with 413', async (context) => {
   assert.match(answer.head, /connection: close/);
 });
 
-test('an error inside is answered 500 without its details', async (context) => {
+test('an internal error is answered 500 without details', async (context) => {
   const { api, rooms } = await startServer(context);
   context.mock.method(rooms, 'getRoom', async () => {
     throw new Error('the secret is 42');

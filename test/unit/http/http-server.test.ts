@@ -1,4 +1,4 @@
-// The server itself: path of SVC_HOST, websockets, request ids, access log, limits, closing.
+// HTTP server: path of SVC_HOST, websockets, request ids, access log, rate limits, shutdown.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
@@ -12,7 +12,7 @@ import { ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';
 import { apiClient } from '../../kit/answers/api-client.ts';
 import { parseRaw, readToken, sendRaw, startServer, token } from './server.ts';
 
-test('every route answers under the path of SVC_HOST too, and paths that only begin alike do not', async (context) => {
+test('every route is also served under the path of SVC_HOST, but not under paths with the same prefix', async (context) => {
   const { url, api } = await startServer(context, { host: () => 'media.test/eu/1/' });
   const below = apiClient(`${url}/eu/1`, token);
   assert.equal((await below.post('/room', { roomId: 'r' })).status, 201);
@@ -24,7 +24,7 @@ test('every route answers under the path of SVC_HOST too, and paths that only be
   assert.deepEqual([bare.status, bare.headers.get('location')], [308, '/eu/1/']);
 });
 
-test('websockets go to who takes their path, with and without the path of SVC_HOST', async (context) => {
+test('websockets reach the handler of their path, with and without the path of SVC_HOST', async (context) => {
   const seen: string[] = [];
   const take = (request: IncomingMessage, socket: Duplex) => {
     seen.push(request.url ?? '');
@@ -42,22 +42,22 @@ test('websockets go to who takes their path, with and without the path of SVC_HO
   assert.deepEqual([refused.status, refused.body.code], [404, 'not_found']);
 });
 
-test('other upgrades are ignored and a plain GET of a websocket is told what it is', async (context) => {
+test('other upgrades are ignored, and a plain GET of a websocket path gets an error', async (context) => {
   const { server, api } = await startServer(context, { upgrade: (path) => (path === '/socket' ? () => {} : undefined) });
   const upgraded = await sendRaw(server, 'GET /livez HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: h2c\r\n\r\n');
   assert.match(upgraded, /^HTTP\/1.1 200 /);
   const { status, body } = await api.get('/socket');
-  assert.deepEqual([status, body.errors], [400, 'This address takes websocket connections only']);
+  assert.deepEqual([status, body.errors], [400, 'This address accepts only websocket connections']);
 });
 
-test('a sane request id is echoed, another replaced', async (context) => {
+test('a valid request id is echoed, an invalid one replaced', async (context) => {
   const { api } = await startServer(context);
   const idOf = async (id: string) => (await api.request('GET', '/livez', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
   assert.equal(await idOf('abc-DEF_1'), 'abc-DEF_1');
   for (const bad of ['', 'a b', 'x'.repeat(129), 'a;b']) assert.match((await idOf(bad)) ?? '', /^[\da-f-]{36}$/);
 });
 
-test('each request is one line of the log, its level by who is to blame, without token and query', async (context) => {
+test('each request is one log line, with a level by status, and without token and query', async (context) => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
   const observed: RequestObservation[] = [];
@@ -70,7 +70,7 @@ test('each request is one line of the log, its level by who is to blame, without
   await apiClient(url, 'a-wrong-token').get('/health');
   await api.delete('/room/r');
   await api.get('/nothing?token=secret');
-  const answers = lines.filter(({ msg }) => msg === 'request answered');
+  const answers = lines.filter(({ msg }) => msg === 'request completed');
   const shown = answers.map(({ level, method, path, status, code, caller }) => [level, method, path, status, code, caller]);
   assert.deepEqual(shown, [
     [20, 'GET', '/room', 200, undefined, 'main'],
@@ -88,7 +88,7 @@ test('each request is one line of the log, its level by who is to blame, without
   );
 });
 
-test('every answer carries the security headers and nothing about what made it', async (context) => {
+test('every response has the security headers and no header that identifies the software', async (context) => {
   const { api } = await startServer(context);
   for (const path of ['/health', '/livez', '/nothing', '/room/none', '/openapi.json']) {
     const { headers } = await api.get(path);
@@ -100,13 +100,13 @@ test('every answer carries the security headers and nothing about what made it',
   }
 });
 
-/** A client gets a request back with the time: on a busy machine two of them may be half a second apart. */
+/** Rate limits recover with time: on a loaded host two requests may be half a second apart. */
 function stopTime(context: TestContext): void {
   const now = performance.now();
   context.mock.method(performance, 'now', () => now);
 }
 
-test('a client that asks too often is told 429 and when to come back; probes are not counted', async (context) => {
+test('a client above the rate limit gets 429 and Retry-After; probes are not counted', async (context) => {
   const { api } = await startServer(context, { rateLimit: () => 2 });
   stopTime(context);
   const statuses: number[] = [];
@@ -117,7 +117,7 @@ test('a client that asks too often is told 429 and when to come back; probes are
   assert.equal((await api.get('/livez')).status, 200);
 });
 
-test('clients behind a trusted proxy have limits of their own, and one token has its limit whoever uses it', async (context) => {
+test('clients behind a trusted proxy have separate limits, and a token has its limit for all its clients', async (context) => {
   const { url, api } = await startServer(context, { rateLimit: () => 2, trustProxy: { hops: null, networks: ['127.0.0.0/8'] } });
   stopTime(context);
   const ask = async (client: string, authorization?: string) =>
@@ -128,7 +128,7 @@ test('clients behind a trusted proxy have limits of their own, and one token has
   assert.equal((await fetch(`${url}/openapi.json`, { headers: { 'x-forwarded-for': '192.0.2.4' } })).status, 200);
 });
 
-test('what another node asks for its clients is never counted, and does not count against this node’s own clients', async (context) => {
+test('requests proxied by another node are not counted for the node, and do not count against local clients', async (context) => {
   const { url, api } = await startServer(context, {
     rateLimit: () => 1,
     forwardedBy: (header) => (header === 'signed' ? { node: 'svc@other', client: '192.0.2.1' } : undefined),
@@ -140,7 +140,7 @@ test('what another node asks for its clients is never counted, and does not coun
   assert.equal(await ask('forged'), 429);
 });
 
-test('a 429 says how long it takes until it is none', async (context) => {
+test('a 429 response contains the time until requests are accepted again', async (context) => {
   const { api } = await startServer(context, { rateLimit: () => 0.1 });
   stopTime(context);
   assert.equal((await api.get('/room')).status, 200);
@@ -148,7 +148,7 @@ test('a 429 says how long it takes until it is none', async (context) => {
   assert.deepEqual([status, headers.get('retry-after')], [429, '10']);
 });
 
-test('who guesses tokens is told to wait, and a right token passes from every address', async (context) => {
+test('a client that guesses tokens must wait, while a valid token is accepted from every address', async (context) => {
   const tokens = [
     { name: 'main', token, scope: 'admin' as const },
     { name: 'dashboard', token: readToken, scope: 'read' as const },
@@ -168,7 +168,7 @@ test('who guesses tokens is told to wait, and a right token passes from every ad
   assert.equal((await ask('guess-4', '192.0.2.2')).body.code, 'invalid_token');
 });
 
-test('the client behind a trusted proxy is told from its header, behind others it is not', async (context) => {
+test('the client address is read from the header behind a trusted proxy only', async (context) => {
   for (const [trustProxy, client] of [
     [{ hops: null, networks: ['127.0.0.0/8'] }, '192.0.2.7'],
     [{ hops: null, networks: ['10.0.0.0/8'] }, '127.0.0.1'],
@@ -183,7 +183,7 @@ test('the client behind a trusted proxy is told from its header, behind others i
   }
 });
 
-test('close lets a request finish, then takes no more', async (context) => {
+test('close lets a request finish, then accepts no more', async (context) => {
   const { server, rooms } = await startServer(context);
   const started = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
@@ -207,7 +207,7 @@ test('close lets a request finish, then takes no more', async (context) => {
   await assert.rejects(once(refused, 'connect'), /ECONNREFUSED|ERR_SOCKET_BAD_PORT/);
 });
 
-test('close cuts what has not finished at its deadline', async (context) => {
+test('close aborts unfinished requests at its deadline', async (context) => {
   const { server } = await startServer(context);
   const socket = connect(server.port, '127.0.0.1');
   socket.on('error', () => {});
@@ -218,7 +218,7 @@ test('close cuts what has not finished at its deadline', async (context) => {
   if (!socket.closed) await once(socket, 'close');
 });
 
-test('an address that is taken stops the start with a sentence', async (context) => {
+test('an address in use fails the start with a message', async (context) => {
   const { server } = await startServer(context);
   await assert.rejects(startServer(context, { port: server.port }), {
     message: new RegExp(`^Cannot listen on 127\\.0\\.0\\.1 port ${server.port}: `),

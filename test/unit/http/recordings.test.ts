@@ -1,4 +1,4 @@
-// Reports of recordings over REST: whatever version stored them, they are as the document says.
+// Reports of recordings over REST: reports of all versions match the schema.
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
@@ -17,10 +17,10 @@ const track = {
   offset: 0,
   duration: 1,
 };
-/** As versions wrote it that knew nothing but recordings. */
+/** Reports of versions that only had recordings. */
 const old = { id: 'r-20261121T120000005Z', roomId: 'r', node: 'svc@a', state: 'finished', ...times, tracks: [track] };
 
-test('a report without a type, as older versions stored it, is one of a recording; what is stored stays as it is', async (t) => {
+test('a report without a type, as stored by older versions, is one of a recording, and the stored file is not changed', async (t) => {
   const path = `recordings/${old.id}/report.json`;
   const resources = await makeResources(t, { [path]: JSON.stringify({ ...old, unknown: 1 }) });
   const { api } = await startServer(t, { content: makeContent(resources) });
@@ -31,22 +31,22 @@ test('a report without a type, as older versions stored it, is one of a recordin
   assert.deepEqual([head.status, head.headers.get('content-length')], [200, headers.get('content-length')]);
 });
 
-test('what is no report is not served as one, and a report that breaks off is not there now', async (t) => {
+test('an invalid report is 404, and a report that ends early is 503', async (t) => {
   const texts = { none: '{"id":"none"}', half: JSON.stringify(old).slice(0, -9), text: 'report' };
   const files = Object.fromEntries(Object.entries(texts).map(([id, text]) => [`recordings/${id}/report.json`, text]));
   const onDisk = makeContent(await makeResources(t, files));
   const { api } = await startServer(t, { content: onDisk });
   for (const id of Object.keys(texts)) {
     const { status, body } = await api.get(`/recording/${id}`);
-    assert.deepEqual([status, body.errors], [404, `Recording ${id} has no report that can be read`]);
+    assert.deepEqual([status, body.errors], [404, `Recording ${id} has no readable report`]);
   }
   const broken = makeContent('/nonexistent');
   const bytes = async function* () {
     yield Buffer.from('{');
-    throw new Error('the node is gone');
+    throw new Error('the node is lost');
   };
   broken.open = async () => ({ status: 200, headers: {}, body: Readable.from(bytes()) });
   const { api: other } = await startServer(t, { content: broken });
   const { status, body } = await other.get(`/recording/${old.id}`);
-  assert.deepEqual([status, body.errors], [503, 'The report cannot be read to its end']);
+  assert.deepEqual([status, body.errors], [503, 'The report could not be read completely']);
 });

@@ -1,10 +1,10 @@
-// REST of rooms, peers, tracks and data, over a real socket on real rooms.
+// REST routes of rooms, peers, tracks and data, over a real socket on real rooms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectPeer, joinPeer, publish } from '../../kit/fakes/rooms.ts';
 import { startServer } from './server.ts';
 
-test('POST /room without a body makes a room with an id of its own and gives the address of its node', async (context) => {
+test('POST /room without a body creates a room with a random id and returns the address of its node', async (context) => {
   const { api } = await startServer(context);
   const { status, body } = await api.post('/room');
   assert.equal(status, 201);
@@ -20,7 +20,7 @@ test('POST /room without a body makes a room with an id of its own and gives the
   });
 });
 
-test('a room is made with every option, shown, changed and deleted, and then has ended', async (context) => {
+test('a room is created with every option, shown, changed and deleted, and then has ended', async (context) => {
   const { api } = await startServer(context);
   const options = {
     roomId: 'My_room-1',
@@ -46,7 +46,7 @@ test('a room is made with every option, shown, changed and deleted, and then has
   assert.equal(gone.body.code, 'room_ended');
 });
 
-test('a POST /room that repeats an externalId answers 200 with the room that is there, also 20 at once', async (context) => {
+test('a repeated POST /room with one externalId returns 200 with the existing room, also 20 concurrent ones', async (context) => {
   const { api, rooms } = await startServer(context);
   const answers = await Promise.all(Array.from({ length: 20 }, () => api.post('/room', { externalId: 'one' })));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(19).fill(200), 201]);
@@ -54,7 +54,7 @@ test('a POST /room that repeats an externalId answers 200 with the room that is 
   assert.equal(rooms.size, 1);
 });
 
-test('a room id that is taken is refused in the sentence of the old servers', async (context) => {
+test('a room id in use is rejected with the message of earlier servers', async (context) => {
   const { api } = await startServer(context);
   await api.post('/room', { roomId: 'a' });
   const { status, body } = await api.post('/room', { roomId: 'a' });
@@ -62,7 +62,7 @@ test('a room id that is taken is refused in the sentence of the old servers', as
   assert.deepEqual(body, { errors: 'Cannot add room with id "a" - room already exists', code: 'already_exists' });
 });
 
-test('GET /room gives pages with a cursor until none follows', async (context) => {
+test('GET /room returns pages with a cursor until the last one', async (context) => {
   const { api } = await startServer(context);
   for (const roomId of ['a', 'b', 'c']) await api.post('/room', { roomId });
   const all = await api.get('/room');
@@ -81,7 +81,7 @@ test('GET /room gives pages with a cursor until none follows', async (context) =
   assert.ok(!('cursor' in second.body));
 });
 
-test('GET /room refuses a limit that is none, a parameter given twice and an unknown one', async (context) => {
+test('GET /room rejects an invalid limit, a repeated parameter and an unknown one', async (context) => {
   const { api } = await startServer(context);
   const sentences: Record<string, string> = {
     'limit=0': 'Expected limit to be an integer from 1 to 1000, got: "0"',
@@ -100,7 +100,7 @@ test('GET /room refuses a limit that is none, a parameter given twice and an unk
   }
 });
 
-test('a peer is added with a token for its room and the websocket address of the node that owns the room', async (context) => {
+test('a new peer gets a token for its room and the websocket address of the owning node', async (context) => {
   const { api, keys } = await startServer(context, { host: () => 'other.test/path' });
   await api.post('/room', { roomId: 'r' });
   const { status, body } = await api.post('/room/r/peer', {
@@ -130,7 +130,7 @@ test('a peer is added with a token for its room and the websocket address of the
   assert.deepEqual([gone.status, gone.body.code], [404, 'peer_not_found']);
 });
 
-test('PATCH of a peer changes the permissions that are named and leaves the others', async (context) => {
+test('PATCH of a peer changes only the given permissions', async (context) => {
   const { api } = await startServer(context);
   await api.post('/room', { roomId: 'r' });
   await api.post('/room/r/peer', { type: 'webrtc', peerId: 'p', options: { permissions: { publish: ['audio'], subscribe: false } } });
@@ -140,7 +140,7 @@ test('PATCH of a peer changes the permissions that are named and leaves the othe
   assert.equal(body.data.peer_websocket_url, 'node.test:5002/socket/peer/websocket');
 });
 
-test('a room that is full answers 503 room_full', async (context) => {
+test('a full room responds 503 room_full', async (context) => {
   const { api } = await startServer(context);
   await api.post('/room', { roomId: 'r', maxPeers: 1 });
   await api.post('/room/r/peer', { type: 'webrtc' });
@@ -148,7 +148,7 @@ test('a room that is full answers 503 room_full', async (context) => {
   assert.deepEqual([status, body], [503, { errors: 'Reached webrtc peers limit in room r', code: 'room_full' }]);
 });
 
-test('a node that takes no rooms answers 503 with Retry-After', async (context) => {
+test('a node that accepts no rooms responds 503 with Retry-After', async (context) => {
   const { api, rooms } = await startServer(context);
   await rooms.drain();
   const { status, body, headers } = await api.post('/room');
@@ -178,7 +178,7 @@ test('a track is listed, muted, unmuted and removed', async (context) => {
   }
 });
 
-test('data of the server reaches the peers that are named', async (context) => {
+test('data of the server reaches the given peers', async (context) => {
   const { api, rooms } = await startServer(context);
   await api.post('/room', { roomId: 'r' });
   const alice = await joinPeer(rooms, 'r', 'alice');
@@ -190,7 +190,7 @@ test('data of the server reaches the peers that are named', async (context) => {
   assert.deepEqual(alice.connection.of('data'), []);
 });
 
-test('every call for a room that never was answers 404 room_not_found', async (context) => {
+test('every request for an unknown room is answered 404 room_not_found', async (context) => {
   const { api } = await startServer(context);
   const calls: [method: string, path: string, json?: unknown][] = [
     ['GET', '/room/x'],

@@ -1,4 +1,4 @@
-// A real HTTP server on real rooms with fake media, for the tests of this folder.
+// Test server: a real HTTP server on real rooms with fake media, for the tests of this folder.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -22,7 +22,7 @@ const tokens: ApiToken[] = [
   { name: 'main', token, scope: 'admin' },
   { name: 'dashboard', token: readToken, scope: 'read' },
 ];
-/** What signatures are for. */
+/** Address for which requests are signed. */
 export const internalAddress = 'node.test:8080';
 
 export const health: HealthView = {
@@ -55,7 +55,7 @@ export type TestServer = TestRooms & { server: HttpServer; url: string; api: Api
 
 export async function startServer(context: TestContext, options: Partial<HttpOptions> = {}): Promise<TestServer> {
   const rooms = makeRooms();
-  // Tests guess a lot.
+  // High limit, because tests use many invalid tokens.
   const apiTokens = new ApiTokens(() => tokens, 10_000);
   const server = await HttpServer.start({
     log: silentLog(),
@@ -88,7 +88,7 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
   return { ...rooms, server, url, api: apiClient(url, token) };
 }
 
-/** Sends bytes as they are and reads until the server closes the connection: for what no HTTP client would send. */
+/** Sends raw bytes and reads until the server closes the connection, for requests that HTTP clients cannot send. */
 export async function sendRaw(server: HttpServer, bytes: string | Buffer): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
   const chunks: Buffer[] = [];
@@ -99,13 +99,13 @@ export async function sendRaw(server: HttpServer, bytes: string | Buffer): Promi
   return Buffer.concat(chunks).toString();
 }
 
-/** Status and JSON body of one whole response. */
+/** Status and JSON body of one complete response. */
 export function parseRaw(response: string): { status: number; head: string; body: { errors: string; code: string } } {
   const [head = '', body = ''] = response.split('\r\n\r\n', 2);
   return { status: Number(head.split(' ', 2)[1]), head: head.toLowerCase(), body: JSON.parse(body) as { errors: string; code: string } };
 }
 
-/** A GET for a path that is sent as it is, without the tidying that clients do. */
+/** GET with a verbatim path, without the normalization of clients. */
 export async function getRaw(server: HttpServer, path: string, method = 'GET'): Promise<ReturnType<typeof parseRaw>> {
   return parseRaw(
     await sendRaw(

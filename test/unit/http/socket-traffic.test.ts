@@ -1,4 +1,4 @@
-// Bytes of connections are those that their other ends count.
+// Socket traffic: byte counts match those of the remote sockets.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { SocketByteCounter } from '../../../node/http/socket-traffic.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
 
-test('bytes of living and of closed connections are counted once each', async (t) => {
+test('bytes of open and of closed connections are counted once each', async (t) => {
   const traffic = new SocketByteCounter();
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -22,7 +22,7 @@ test('bytes of living and of closed connections are counted once each', async (t
   for (const round of [1, 2, 3]) {
     const client = connect(port, '127.0.0.1');
     client.write(Buffer.alloc(100));
-    await eventually('the answer', () => client.bytesRead >= 200, { wakes: emits(client, 'data') });
+    await eventually('the response', () => client.bytesRead >= 200, { wakes: emits(client, 'data') });
     assert.deepEqual(traffic.read(), { received: 100 * round, sent: 200 * round });
     client.destroy();
     await eventually('no connection', async () => (await connections()) === 0);

@@ -1,4 +1,4 @@
-// TLS: served, and taken over anew when the files change.
+// HTTPS, and reload of the certificate when its files change.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ async function makePair(folder: string, name: string): Promise<Files> {
   return files;
 }
 
-/** The name in the certificate that a new connection gets. */
+/** The common name of the certificate of a new connection. */
 async function nameOf(server: HttpServer): Promise<string> {
   const socket = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false });
   await once(socket, 'secureConnect');
@@ -51,7 +51,7 @@ async function nameOf(server: HttpServer): Promise<string> {
   return String(name);
 }
 
-test('HTTPS is served, and plain HTTP on the same port gets nothing', async (context) => {
+test('HTTPS is served, and plain HTTP on the same port gets no response', async (context) => {
   const tls = await makePair(await makeFolder(context), 'first');
   const { server } = await startServer(context, { tls });
   const call = request({ port: server.port, host: '127.0.0.1', path: '/livez', rejectUnauthorized: false, agent: false });
@@ -70,7 +70,7 @@ test('HTTPS is served, and plain HTTP on the same port gets nothing', async (con
   assert.ok(!text.includes('200 OK'));
 });
 
-test('changed files are taken over without a restart; a bad pair is logged and leaves the last good one', async (context) => {
+test('changed files are reloaded without a restart, and an invalid pair is logged and ignored', async (context) => {
   const folder = await makeFolder(context);
   const tls = await makePair(folder, 'first');
   const second = await makePair(folder, 'second');
@@ -83,20 +83,20 @@ test('changed files are taken over without a restart; a bad pair is logged and l
   };
   const { server } = await startServer(context, { tls, log, timeouts: { watch: 20 } });
   assert.equal(await nameOf(server), 'first');
-  // Each in one step: a file that is half written is a change of its own, and told as one.
+  // Atomic: a half-written file would be a separate change with a separate log line.
   await writeFile(join(folder, 'bad.crt'), 'not a certificate');
   await rename(join(folder, 'bad.crt'), tls.certPath);
-  assert.match(await next(), /cannot be used, the last good ones stay/);
+  assert.match(await next(), /invalid TLS key and certificate/);
   assert.equal(await nameOf(server), 'first');
   await rename(second.certPath, tls.certPath);
-  assert.match(await next(), /cannot be used, the last good ones stay/);
+  assert.match(await next(), /invalid TLS key and certificate/);
   assert.equal(await nameOf(server), 'first');
   await rename(second.keyPath, tls.keyPath);
-  assert.equal(await next(), 'TLS certificate taken over');
+  assert.equal(await next(), 'TLS certificate reloaded');
   assert.equal(await nameOf(server), 'second');
 });
 
-test('a key that is not that of the certificate stops the start', async (context) => {
+test('a key that does not match the certificate fails the start', async (context) => {
   const folder = await makeFolder(context);
   const first = await makePair(folder, 'first');
   const second = await makePair(folder, 'second');

@@ -1,4 +1,4 @@
-// Viewers: what a token opens and what not, playlists that carry it, and what caches may keep of which answer.
+// Viewer tokens: accessible content, playlists with tokens, and cache headers.
 import assert from 'node:assert/strict';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ async function make(t: TestContext) {
   return { get, api, server, token, made: made.body.data, lines, viewerTokens };
 }
 
-test('a link is made for viewers, with a time after which it is over', async (t) => {
+test('a viewer token is created with its link and expiry', async (t) => {
   const before = Date.now();
   const { api, made, token, viewerTokens } = await make(t);
   const after = Date.now();
@@ -56,7 +56,7 @@ test('a link is made for viewers, with a time after which it is over', async (t)
   assert.equal((await api.post('/hls/a%2fb/token', {})).status, 400);
 });
 
-test('a token opens what its room streams and what was kept of it, and nothing else', async (t) => {
+test('a token gives access to the stream of its room and the recordings of it, and nothing else', async (t) => {
   const { get, token, lines, viewerTokens } = await make(t);
   const expired = await new ViewerTokens(['one']).sign('room', -1);
   const foreign = await new ViewerTokens(['another secret']).sign('room', 60);
@@ -95,7 +95,7 @@ test('a token opens what its room streams and what was kept of it, and nothing e
   assert.ok(!JSON.stringify(lines).includes(token.split('.')[2] ?? token), 'a token is in the log');
 });
 
-test('what no client would send is refused as well', async (t) => {
+test('malformed tokens are rejected too', async (t) => {
   const { server, token } = await make(t);
   for (const path of [
     `/hls/room/../../secret.txt?token=${token}`,
@@ -108,7 +108,7 @@ test('what no client would send is refused as well', async (t) => {
   }
 });
 
-test('playlists carry the token, come compressed, and are kept by caches no longer than the token lives', async (t) => {
+test('playlists contain the token, are compressed, and are cached no longer than the token is valid', async (t) => {
   const { get, token } = await make(t);
   const answer = await get(`/recording/${kept}/stream.m3u8?token=${token}`);
   assert.equal(answer.headers.get('content-encoding'), 'gzip');
@@ -127,7 +127,7 @@ test('playlists carry the token, come compressed, and are kept by caches no long
   assert.equal(report.headers.get('cache-control'), 'no-store');
 });
 
-test('the secrets that tokens are verified by can be replaced', async (t) => {
+test('secrets for verification can be replaced', async (t) => {
   const { get, token, viewerTokens } = await make(t);
   const path = `/hls/room/segment-1.m4s?token=${token}`;
   assert.equal((await get(path)).status, 200);

@@ -1,4 +1,4 @@
-// A check that fails at the end of a test or of a file keeps nothing from ending.
+// checkLast: a failing check at the end of a test or file does not skip other hooks.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { test } from 'node:test';
 
 const kit = join(import.meta.dirname, '../../kit/check-last.ts');
 
-/** What a file of tests does whose hooks are added by `scope`. */
+/** Output of a test file whose hooks are added by `scope`. */
 function endOf(scope: 'file' | 'test'): { lines: string[]; told: string } {
   const hooks = (of: string) => `
     checkLast(${of}, () => { console.error('check'); throw new Error('it fails'); });
@@ -24,7 +24,7 @@ function endOf(scope: 'file' | 'test'): { lines: string[]; told: string } {
 }
 
 for (const scope of ['file', 'test'] as const) {
-  test(`of a ${scope} it is the last, and fails it`, () => {
+  test(`checkLast runs after all other hooks of a ${scope} and fails it`, () => {
     const { lines, told } = endOf(scope);
     assert.deepEqual(lines, ['one ends', 'another ends', 'check']);
     assert.match(told, /it fails/);

@@ -1,26 +1,26 @@
-// The wait of the tests: looks at once, at events and in between, tells what it saw last, and leaves nothing behind.
+// eventually(): polls at once, on events and at intervals, reports the last value, and leaves no timers.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import { emits, eventually } from '../../kit/eventually.ts';
 import { turns } from '../../kit/turns.ts';
 
-/** Timers that are set now: nothing of a wait may stay. */
+/** Active timers: a wait must leave none. */
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 
-test('what holds is told at once, without a timer', async () => {
+test('a condition that already holds returns at once, without a timer', async () => {
   const before = timers();
-  assert.equal(await eventually('it is there', () => 'found', { every: 3_600_000, within: 3_600_000 }), 'found');
+  assert.equal(await eventually('it exists', () => 'found', { every: 3_600_000, within: 3_600_000 }), 'found');
   assert.equal(timers(), before);
 });
 
-test('it looks again until the answer is truthy', async () => {
+test('eventually polls until the value is truthy', async () => {
   const answers = [undefined, 0, '', false, null, { phase: 'Running' }];
   assert.deepEqual(await eventually('it runs', async () => answers.shift(), { every: 1 }), { phase: 'Running' });
   assert.deepEqual(answers, []);
 });
 
-test('an event makes it look, long before the next turn', async () => {
+test('an event triggers a poll before the next interval', async () => {
   const source = new EventEmitter();
   const before = timers();
   let looks = 0;
@@ -34,7 +34,7 @@ test('an event makes it look, long before the next turn', async () => {
   assert.equal(timers(), before);
 });
 
-test('an event during a look makes it look once more', async () => {
+test('an event during a poll triggers another poll', async () => {
   const source = new EventEmitter();
   let holds = false;
   const look = async () => {
@@ -46,38 +46,38 @@ test('an event during a look makes it look once more', async () => {
   assert.equal(await eventually('it holds', look, { every: 3_600_000, wakes: emits(source, 'change') }), true);
 });
 
-test('a failure says what was waited for, how long, and the last answer', async () => {
+test('a timeout reports the condition, the duration and the last value', async () => {
   const source = new EventEmitter();
   const before = timers();
   const wait = (what: string | (() => Promise<string>), answer: unknown) =>
     eventually(what, () => answer, { within: 5, every: 1, wakes: emits(source, 'change') });
-  await assert.rejects(wait('the room is there', 0), {
+  await assert.rejects(wait('the room exists', 0), {
     code: 'ERR_ASSERTION',
-    message: 'the room is there: not within 5 ms; the last answer was 0',
+    message: 'the room exists: not within 5 ms; last result: 0',
   });
   await assert.rejects(
-    wait(async () => 'made at the end', undefined),
-    { message: /^made at the end: not within 5 ms; .*undefined$/ },
+    wait(async () => 'created at the end', undefined),
+    { message: /^created at the end: not within 5 ms; .*undefined$/ },
   );
   assert.equal(source.listenerCount('change'), 0);
   assert.equal(timers(), before);
 });
 
-test('a look that never ends fails in time', async () => {
+test('a poll that never returns fails after the timeout', async () => {
   await assert.rejects(
     eventually('it answers', () => new Promise(() => {}), { within: 5 }),
-    /it answers: not within 5 ms; .*did not end/,
+    /it answers: not within 5 ms; .*did not finish/,
   );
 });
 
-test('what a look throws ends the wait', async () => {
+test('an error thrown by a poll ends the wait', async () => {
   const source = new EventEmitter();
   const look = async () => assert.fail('it crashed');
   await assert.rejects(eventually('it runs', look, { wakes: emits(source, 'change') }), { message: 'it crashed' });
   assert.equal(source.listenerCount('change'), 0);
 });
 
-test('a test with mocked timers waits too', async (t) => {
+test('eventually works with mocked timers', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
   let looks = 0;
   assert.equal(await eventually('the third', () => ++looks === 3, { every: 1 }), true);

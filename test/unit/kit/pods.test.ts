@@ -1,4 +1,4 @@
-// What the kit's kubelet and scheduler decide: environment, files, hosts, ways into a pod.
+// Decisions of the kit's kubelet and scheduler: environment, files, hosts and port forwards of pods.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -21,12 +21,12 @@ const pod = (name: string, spec: Partial<Pod['spec']> = {}, container: Partial<C
 const place = { podIP: '127.1.1.1', hostIP: '127.1.1.254' };
 const noData = { configMaps: new Map(), secrets: new Map() };
 
-test('$(NAME) becomes the variable before it, and stays where there is none', () => {
+test('$(NAME) expands to an earlier variable, and is kept if none exists', () => {
   const env = { IP: '127.1.1.1' };
   assert.equal(expand('$(IP):8080 $(NO) $$(IP) $IP', env), '127.1.1.1:8080 $(NO) $(IP) $IP');
 });
 
-test('variables come from services, from whole ConfigMaps, and one by one, the last of a name wins', () => {
+test('variables come from services, whole ConfigMaps and single entries; the last one of a name wins', () => {
   const container: Container = {
     name: 'node',
     envFrom: [{ prefix: 'C_', configMapRef: { name: 'settings' } }, { secretRef: { name: 'none', optional: true } }],
@@ -43,7 +43,7 @@ test('variables come from services, from whole ConfigMaps, and one by one, the l
   assert.deepEqual(env, { LINK: 'own', OTHER: 'service', C_a: 'one', IP: '127.1.1.1', HOST: '127.1.1.1:1', ADDRESS: 'here' });
 });
 
-test('a missing Secret or key holds a container back with a sentence', () => {
+test('a missing Secret or key prevents the start of a container, with a message', () => {
   const container: Container = { name: 'node', env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'keys', key: 'a' } } }] };
   const make = (secrets: ReadonlyMap<string, Record<string, Buffer>>) => () =>
     containerEnvironment(container, pod('a'), place, { ...noData, secrets }, {});
@@ -51,14 +51,14 @@ test('a missing Secret or key holds a container back with a sentence', () => {
   assert.throws(make(new Map([['keys', {}]])), new ContainerConfigError("couldn't find key a in secret default/keys"));
 });
 
-test('resources are whole numbers of their divisor', () => {
+test('resource values are whole multiples of their divisor', () => {
   const container: Container = { name: 'node', resources: { limits: { cpu: '1500m', memory: '1Gi' } } };
   assert.equal(resourceOf(container, { resource: 'limits.cpu' }), '2');
   assert.equal(resourceOf(container, { resource: 'limits.cpu', divisor: '1m' }), '1500');
   assert.equal(resourceOf(container, { resource: 'limits.memory', divisor: '1Mi' }), '1024');
 });
 
-test('paths of the container become folders of the machine, whole names only and once', () => {
+test('container paths are rewritten to host folders, by whole names and once', () => {
   const paths = new PathMap([
     ['/tmp', '/tmp/pods/a/tmp'],
     ['/etc/node', '/tmp/pods/a/etc'],
@@ -69,7 +69,7 @@ test('paths of the container become folders of the machine, whole names only and
   assert.equal(paths.rewrite('/etc/nodes http://h/etc/node'), '/etc/nodes http://h/etc/node');
 });
 
-test('new content of a volume comes by one symlink, old names go', () => {
+test('a volume is updated by one symlink swap, and old files are removed', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-volume-'));
   try {
     swapContent(
@@ -94,7 +94,7 @@ test('new content of a volume comes by one symlink, old names go', () => {
 
 const host = (name: string, spec: HostObject['spec'] = {}, labels = {}): HostObject => ({ metadata: { ...meta(name), labels }, spec });
 
-test('a pod goes to the emptiest host that takes it', () => {
+test('a pod is scheduled on the least loaded host that accepts it', () => {
   const candidates = [
     { host: host('a'), pods: [pod('x')] },
     { host: host('b', { unschedulable: true }), pods: [] },
@@ -108,7 +108,7 @@ test('a pod goes to the emptiest host that takes it', () => {
   });
 });
 
-test('two pods with the same host port are on two hosts', () => {
+test('two pods with the same host port run on two hosts', () => {
   const ports = [{ containerPort: 30_500, hostPort: 30_500, protocol: 'UDP' }];
   const one = pod('one', {}, { ports });
   const hosts = [
@@ -120,7 +120,7 @@ test('two pods with the same host port are on two hosts', () => {
   assert.deepEqual(chooseHost(other, hosts), { host: 'a' });
 });
 
-test('DNS names the pods of headless Services, ready or published, and their hostnames', () => {
+test('DNS resolves headless Services to their ready or published pods and their hostnames', () => {
   const service = (spec: Service['spec']): Service => ({
     metadata: meta('nodes'),
     spec: { clusterIP: 'None', selector: { app: 'media' }, ...spec },
@@ -137,7 +137,7 @@ test('DNS names the pods of headless Services, ready or published, and their hos
   assert.equal(dnsRecords([service({ clusterIP: '10.96.0.1' })], pods).size, 0);
 });
 
-test('packets of UDP go there and back, and to another target as soon as there is one', async (t) => {
+test('UDP packets are forwarded in both directions, and to a new target as soon as it exists', async (t) => {
   const targets = await Promise.all(
     ['one', 'two'].map(async (name) => {
       const socket = createSocket('udp4');

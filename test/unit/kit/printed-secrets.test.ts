@@ -1,4 +1,4 @@
-// The search of what operators and pods printed: it must find what it is for, and say nothing else.
+// Scan of operator and pod output for secrets: finds every secret and reports nothing else.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { PrintedSecrets } from '../../kit/kube/printed-secrets.ts';
@@ -9,7 +9,7 @@ const secret = {
   data: { admin: base64('s3cr3t-of-the-admin'), short: base64('word'), url: base64('wss://media.example/socket') },
 };
 
-it('finds a value of a Secret in every form, says whose output it was, and does not show it', () => {
+it('finds a Secret value in every encoding, names the process that printed it, and does not show it', () => {
   for (const text of ['{"token":"s3cr3t-of-the-admin"}', `data: ${base64('s3cr3t-of-the-admin')}`]) {
     const printed = new PrintedSecrets();
     printed.printed('operator-1', `a line\n${text}\n`);
@@ -22,13 +22,13 @@ it('finds a value of a Secret in every form, says whose output it was, and does 
   }
 });
 
-it('finds tokens of peers by their looks', () => {
+it('finds peer tokens by their format', () => {
   const printed = new PrintedSecrets();
   printed.printed('pod default/media-0', `joined with eyJhbGciOiJIUzI1NiJ9.${'a'.repeat(30)}.${'b'.repeat(43)}`);
-  assert.throws(() => printed.check(), /^Error: There are secrets in what was printed:\npod default\/media-0: the token of a peer/);
+  assert.throws(() => printed.check(), /^Error: The output contains secrets:\npod default\/media-0: the token of a peer/);
 });
 
-it('takes words and addresses for no secrets', () => {
+it('ignores words and addresses', () => {
   const printed = new PrintedSecrets();
   printed.stored(secret);
   printed.printed('operator-1', 'a word about wss://media.example/socket');

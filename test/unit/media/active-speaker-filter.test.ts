@@ -1,4 +1,4 @@
-// Who speaks, decided from what is heard.
+// Active speaker filter: dominant speaker, silence, leaving peers.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ActiveSpeakerFilter, silenceHoldTime } from '../../../node/media/active-speaker-filter.ts';
@@ -9,13 +9,13 @@ function speaker(t: TestContext): { speaker: ActiveSpeakerFilter; changes: (stri
   return { speaker: new ActiveSpeakerFilter((peerId) => changes.push(peerId)), changes };
 }
 
-test('the dominant speaker is told on changes only', (t) => {
+test('the active speaker is reported on changes only', (t) => {
   const { speaker: one, changes } = speaker(t);
   for (const peerId of ['a', 'a', 'b', 'b', 'a']) one.dominates(peerId);
   assert.deepEqual(changes, ['a', 'b', 'a']);
 });
 
-test('nobody speaks after a while of silence; a pause between words is no silence', (t) => {
+test('the active speaker becomes null after silence, not during a pause between words', (t) => {
   const { speaker: one, changes } = speaker(t);
   one.dominates('a');
   one.silence();
@@ -29,7 +29,7 @@ test('nobody speaks after a while of silence; a pause between words is no silenc
   assert.deepEqual(changes, ['a', null]);
 });
 
-test('after silence the same speaker is found again, though the worker does not tell a new dominant one', (t) => {
+test('the same speaker is active again after silence, without a new dominant speaker event', (t) => {
   const { speaker: one, changes } = speaker(t);
   one.dominates('a');
   one.silence();
@@ -40,14 +40,14 @@ test('after silence the same speaker is found again, though the worker does not 
   assert.deepEqual(changes, ['a', null, 'a']);
 });
 
-test('where the dominant one is not among those who are heard after silence, the loudest speaks', (t) => {
+test('if the dominant speaker is not audible after silence, the loudest peer is active', (t) => {
   const { speaker: one, changes } = speaker(t);
   one.hears(['b', 'c']);
   one.hears([]);
   assert.deepEqual(changes, ['b']);
 });
 
-test('a speaker who leaves speaks no longer; another who leaves changes nothing', (t) => {
+test('the active speaker becomes null when that peer leaves, and stays when another leaves', (t) => {
   const { speaker: one, changes } = speaker(t);
   one.dominates('a');
   one.left('b');
@@ -56,7 +56,7 @@ test('a speaker who leaves speaks no longer; another who leaves changes nothing'
   assert.deepEqual(changes, ['a', null]);
 });
 
-test('closing stops the clock', (t) => {
+test('closing stops the silence timer', (t) => {
   const { speaker: one, changes } = speaker(t);
   one.dominates('a');
   one.silence();

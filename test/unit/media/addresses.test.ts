@@ -1,20 +1,20 @@
-// Addresses that clients are told.
+// Media addresses: wildcards, announced addresses, ICE candidates, listen addresses.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { candidatesFor, clientAddresses, isWildcard, listenInfos } from '../../../node/media/addresses.ts';
 
-test('wildcards are told from addresses', () => {
+test('wildcard addresses are recognized', () => {
   for (const ip of ['0.0.0.0', '::', '0:0:0:0:0:0:0:0']) assert.equal(isWildcard(ip), true, ip);
   for (const ip of ['127.0.0.1', '::1', '10.0.0.0', '2001:db8::']) assert.equal(isWildcard(ip), false, ip);
 });
 
-test('clients are told the announced addresses, else the one that is listened at, never a wildcard', () => {
+test('clients get the announced addresses, else the listen address, never a wildcard', () => {
   assert.deepEqual(clientAddresses('0.0.0.0', ['203.0.113.1', '203.0.113.2']), ['203.0.113.1', '203.0.113.2']);
   assert.deepEqual(clientAddresses('10.0.0.1', []), ['10.0.0.1']);
   assert.throws(() => clientAddresses('::', []), { code: 'unavailable', message: 'The address for media of this node is not known yet' });
 });
 
-test('each address gets its own candidates, with priorities and foundations that differ', () => {
+test('each address gets separate candidates with distinct priorities and foundations', () => {
   const udp = {
     foundation: 'udp',
     priority: 1_076_558_079,
@@ -36,7 +36,7 @@ test('each address gets its own candidates, with priorities and foundations that
   assert.equal(candidatesFor([udp], Array(1000).fill('a')).length, 64);
 });
 
-test('a worker listens at UDP and TCP of the same port, with buffers of 4 MiB', () => {
+test('a worker listens on UDP and TCP of one port, with buffers of 4 MiB', () => {
   assert.deepEqual(listenInfos('::1', 7), [
     { protocol: 'udp', ip: '::1', port: 7, recvBufferSize: 4_194_304, sendBufferSize: 4_194_304 },
     { protocol: 'tcp', ip: '::1', port: 7 },

@@ -1,4 +1,4 @@
-// Things that take a moment to make, shared and given up.
+// Single flight: shared creation, cancellation and failures.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SingleFlight } from '../../../node/media/single-flight.ts';
@@ -9,9 +9,9 @@ class Thing {
     this.closed = true;
   }
 }
-const things = () => new SingleFlight<Thing>((id) => new Error(`${id} is gone`));
+const things = () => new SingleFlight<Thing>((id) => new Error(`${id} was closed`));
 
-test('two who ask at once share one', async () => {
+test('concurrent requests share one object', async () => {
   const all = things();
   let made = 0;
   const make = async () => {
@@ -24,7 +24,7 @@ test('two who ask at once share one', async () => {
   assert.deepEqual(all.made(), [['a', one]]);
 });
 
-test('one that is given up while it is made is closed, and its maker is told', async () => {
+test('an object closed during creation is discarded, and its requester gets an error', async () => {
   const all = things();
   const call = Promise.withResolvers<Thing>();
   const waiting = all.getOrMake('a', () => call.promise);
@@ -33,14 +33,14 @@ test('one that is given up while it is made is closed, and its maker is told', a
   const again = all.getOrMake('a', async () => next);
   const late = new Thing();
   call.resolve(late);
-  await assert.rejects(waiting, /a is gone/);
+  await assert.rejects(waiting, /a was closed/);
   assert.equal(late.closed, true);
   assert.equal(await again, next);
   assert.equal(next.closed, false);
   assert.deepEqual(all.made(), [['a', next]]);
 });
 
-test('a failure is forgotten: the next one tries again', async () => {
+test('a failed creation is not cached', async () => {
   const all = things();
   await assert.rejects(
     all.getOrMake('a', async () => {
@@ -52,13 +52,13 @@ test('a failure is forgotten: the next one tries again', async () => {
   assert.ok(await all.getOrMake('a', async () => new Thing()));
 });
 
-test('one that ended by itself is forgotten, before it was handed out too', async () => {
+test('an ended object is removed, also if it ended before it was returned', async () => {
   const all = things();
   const dead = new Thing();
   dead.close();
   await assert.rejects(
     all.getOrMake('a', async () => dead),
-    /a is gone/,
+    /a was closed/,
   );
   assert.equal(all.has('a'), false);
   const thing = await all.getOrMake('a', async () => new Thing());
@@ -68,13 +68,13 @@ test('one that ended by itself is forgotten, before it was handed out too', asyn
   assert.equal(all.has('a'), false);
 });
 
-test('closing all closes what is there and gives up what is on its way', async () => {
+test('closeAll closes existing objects and discards pending ones', async () => {
   const all = things();
   const thing = await all.getOrMake('a', async () => new Thing());
   const waiting = all.getOrMake('b', async () => new Thing());
   all.closeAll();
   all.close('c');
   assert.equal(thing.closed, true);
-  await assert.rejects(waiting, /b is gone/);
+  await assert.rejects(waiting, /b was closed/);
   assert.equal(all.size, 0);
 });

@@ -1,4 +1,4 @@
-// Totals of traffic: they only grow, and hold what was counted of transports that are over.
+// Traffic meter: totals never decrease and include closed transports.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type MeteredTransport, TrafficMeter } from '../../../node/media/traffic-meter.ts';
@@ -17,7 +17,7 @@ function transport(bytes: number): Fake {
   };
 }
 
-test('what a transport counted last stays in the total when it is over', async () => {
+test('the last count of a closed transport stays in the total', async () => {
   const meter = new TrafficMeter();
   const router = {};
   const [one, two] = [transport(5), transport(10)];
@@ -35,7 +35,7 @@ test('what a transport counted last stays in the total when it is over', async (
   assert.deepEqual(await meter.read(), { received: 18, sent: 36 });
 });
 
-test('a total never goes back: not with a late answer, not with the death of a worker', async () => {
+test('a total does not decrease on a late response or after the death of a worker', async () => {
   const meter = new TrafficMeter();
   const one = transport(5);
   meter.add(one, {});
@@ -48,7 +48,7 @@ test('a total never goes back: not with a late answer, not with the death of a w
   assert.deepEqual(await meter.read(), { received: 5, sent: 10 });
 });
 
-test('a worker that does not answer delays a reading until the deadline, and what others count is told', async () => {
+test('an unresponsive worker delays a reading only until the deadline, and the counts of others are returned', async () => {
   const meter = new TrafficMeter(20);
   const [silent, other] = [transport(1), transport(2)];
   silent.answers = 'never';

@@ -1,4 +1,4 @@
-// The metrics port: one address, and nothing that is asked there ends the node.
+// Metrics server: one path, and no request ends the node.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -13,14 +13,14 @@ async function start(t: TestContext, metrics = emptyMetrics()): Promise<MetricsS
   return server;
 }
 
-/** The answer to a request as it is written. */
+/** The response to a raw request line. */
 async function ask(server: MetricsServer, line: string): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
   socket.write(`${line}\r\nhost: x\r\nconnection: close\r\n\r\n`);
   return text(socket);
 }
 
-test('metrics are served as text of the Prometheus format 0.0.4', async (t) => {
+test('metrics are served in the Prometheus text format 0.0.4', async (t) => {
   const server = await start(t);
   const answer = await fetch(`http://127.0.0.1:${server.port}/metrics?name=any`);
   assert.equal(answer.status, 200);
@@ -29,24 +29,24 @@ test('metrics are served as text of the Prometheus format 0.0.4', async (t) => {
   assert.equal((await fetch(`http://127.0.0.1:${server.port}/metrics`, { method: 'POST' })).status, 405);
 });
 
-test('addresses that are none are answered like others that do not exist', async (t) => {
+test('invalid addresses are answered like unknown ones', async (t) => {
   const server = await start(t);
   for (const path of ['/', '//', '//[', '/metrics/', 'http://[/metrics', '*', '/%', '/metrics%00'])
     assert.match(await ask(server, `GET ${path} HTTP/1.1`), /^HTTP\/1\.1 404 /, path);
   assert.match(await ask(server, 'GET /metrics HTTP/1.1'), /^HTTP\/1\.1 200 /);
 });
 
-test('metrics that cannot be collected are an answer with status 500', async (t) => {
+test('metrics that cannot be collected cause a response with status 500', async (t) => {
   const failing = emptyMetrics({
     rooms: () => {
       throw new Error('no');
     },
   });
   const server = await start(t, failing);
-  assert.match(await ask(server, 'GET /metrics HTTP/1.1'), /^HTTP\/1\.1 500 [\s\S]*Metrics could not be collected\n/);
+  assert.match(await ask(server, 'GET /metrics HTTP/1.1'), /^HTTP\/1\.1 500 [\s\S]*Could not collect metrics\n/);
 });
 
-test('a port that is taken is told in one sentence', async (t) => {
+test('a port in use fails the start with an error message', async (t) => {
   const { port } = await start(t);
   await assert.rejects(
     MetricsServer.start({ ip: '127.0.0.1', port, metrics: emptyMetrics(), log: silentLog() }),

@@ -1,4 +1,4 @@
-// What a scrape says of what it was given.
+// Metrics: values of a scrape.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventType, RoomEvent } from '../../../node/rooms/shapes/events.ts';
@@ -8,7 +8,7 @@ function event(type: EventType, roomId: string): RoomEvent {
   return { id: 'i', type, time: new Date().toISOString(), node: 'n', incarnation: roomId, roomId };
 }
 
-test('values are those of the moment of the scrape, not of an earlier one', async () => {
+test('values are those at the time of the scrape, not of an earlier one', async () => {
   const counts = { rooms: 1, peers: 2, tracks: { audio: 3, video: 4 }, components: { file: 5 } as Record<string, number> };
   const metrics = emptyMetrics({
     rooms: () => counts,
@@ -66,7 +66,7 @@ test('values are those of the moment of the scrape, not of an earlier one', asyn
   assert.equal(later.has('svc_components{type="file"}'), false);
 });
 
-test('figures of rooms are there from their creation and are zero when the room is gone', async () => {
+test('series of a room exist from its creation and are zero after its end', async () => {
   const metrics = emptyMetrics();
   metrics.roomEvent(event('RoomCreated', 'r'));
   metrics.roomEvent(event('PeerConnected', 'r'));
@@ -79,7 +79,7 @@ test('figures of rooms are there from their creation and are zero when the room 
   assert.deepEqual(await room(), [0, 0, 0, 0, 0, 0]);
 });
 
-test('the duration of a request is told in seconds, by route, method and status', async () => {
+test('request durations are reported in seconds, by route, method and status', async () => {
   const metrics = emptyMetrics();
   metrics.httpRequest({ route: '/room', method: 'GET', status: 200, duration: 250 });
   const samples = samplesOf(await metrics.text());

@@ -1,4 +1,4 @@
-// What is counted per room: exact to the moment, zero when the room is gone, and then forgotten.
+// Room series: exact at any time, zero after the end of a room, then removed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RoomSeries } from '../../../node/metrics/room-series.ts';
@@ -18,7 +18,7 @@ function start() {
 
 const zeros = { peers: 0, peerTime: 0, duration: 0, connects: 0, disconnects: 0, crashes: 0 };
 
-test('time of peers is summed from connection to disconnection and to the moment of reading', () => {
+test('connection time of peers is summed up to disconnection or to the time of reading', () => {
   const { take, wait, read } = start();
   take('RoomCreated');
   assert.deepEqual(read(), { r: zeros });
@@ -35,7 +35,7 @@ test('time of peers is summed from connection to disconnection and to the moment
 });
 
 for (const end of ['RoomDeleted', 'RoomCrashed'] as const)
-  test(`a room is zero after ${end} and forgotten ten minutes later`, () => {
+  test(`series of a room are zero after ${end} and removed ten minutes later`, () => {
     const { take, wait, read } = start();
     take('RoomCreated');
     take('PeerConnected');
@@ -48,7 +48,7 @@ for (const end of ['RoomDeleted', 'RoomCrashed'] as const)
     assert.deepEqual(read(), {});
   });
 
-test('a room with the id of one that ended starts anew and is not forgotten with it', () => {
+test('a room that reuses the id of an ended one starts at zero and is not removed with it', () => {
   const { take, wait, read } = start();
   take('RoomCreated');
   take('PeerConnected');
@@ -61,7 +61,7 @@ test('a room with the id of one that ended starts anew and is not forgotten with
   assert.deepEqual(read(), { r: { ...zeros, duration: 10 * 60_000 } });
 });
 
-test('of rooms that ended at most two thousand are remembered, the last', () => {
+test('at most two thousand ended rooms are kept, the last ones', () => {
   const { take, read } = start();
   for (let i = 0; i < 2_005; i += 1) {
     take('RoomCreated', `r${i}`);

@@ -1,4 +1,4 @@
-// `--uninstall` where somebody writes at the same moment; in order, and on an API server, it is in test/kubernetes/operator-uninstall.test.ts.
+// `--uninstall` with concurrent writes. Order, and a real API server: test/kubernetes/operator-uninstall.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conflict } from '../../../operator/kube/http/kube-error.ts';
@@ -6,7 +6,7 @@ import type { KubeObject, Stored } from '../../../operator/kube/objects.ts';
 import { silentLog } from '../../../operator/log.ts';
 import { type UninstallOptions, uninstall } from '../../../operator/uninstall.ts';
 
-test('a Room that the operator writes while its finalizer is taken away is looked at again', async () => {
+test('removing the finalizer of a Room is retried after a concurrent write', async () => {
   const room = (name: string): Stored<KubeObject> => ({
     apiVersion: 'mediarooms.dev/v1alpha1',
     kind: 'Room',
@@ -23,7 +23,7 @@ test('a Room that the operator writes while its finalizer is taken away is looke
     patch: async (_resource, { name }, { metadata }) => {
       const stored = rooms.get(name);
       if (!stored) return undefined;
-      // As the operator does between list and patch, once.
+      // A concurrent write between list and patch, once.
       if (name === 'two' && !written) {
         written = true;
         stored.metadata.resourceVersion = '2';

@@ -1,4 +1,4 @@
-// Components that receive tracks: which ones they are told of, in auto and in manual mode, and one of a kind per room.
+// Receiving components: tracks in auto and manual mode, and one component per type and room.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../node/common/errors.ts';
@@ -20,7 +20,7 @@ async function stage(subscribeMode?: string) {
   return { ...made, alice, bob, first, component, runner, received, add };
 }
 
-test('a component in auto mode receives what is there and what comes and goes, with all that is known of it', async () => {
+test('a component in auto mode receives all tracks as they are added and removed, with their properties', async () => {
   const { alice, bob, first, runner, received, rooms } = await stage();
   const camera = { id: first, origin: { peerId: 'alice' }, kind: 'video', encoding: 'vp8', metadata: 'camera' };
   assert.deepEqual(runner.received, [[camera]]);
@@ -35,7 +35,7 @@ test('a component in auto mode receives what is there and what comes and goes, w
   assert.deepEqual(received(), []);
 });
 
-test('a component in manual mode receives only the origins that it was told, also before they are there', async () => {
+test('a component in manual mode receives only its origins, also those that join later', async () => {
   const { bob, component, received, rooms, runner } = await stage('manual');
   assert.deepEqual(runner.received, [[]]);
   await rooms.subscribeComponent('r', component.id, ['bob', 'carol']);
@@ -47,7 +47,7 @@ test('a component in manual mode receives only the origins that it was told, als
   assert.deepEqual(received(), [track, late]);
 });
 
-test('a component in manual mode receives from the beginning whom its options name, and its properties say whom', async () => {
+test('a component in manual mode receives the origins of its options from the start, and shows them in its properties', async () => {
   const { rooms, alice, bob, components, first } = await stage();
   const [auto] = (await rooms.getRoom('r')).components;
   await rooms.deleteComponent('r', auto?.id ?? '');
@@ -64,7 +64,7 @@ test('a component in manual mode receives from the beginning whom its options na
   assert.equal(received()?.length, 1);
 });
 
-test('what cannot be subscribed is refused with a sentence', async () => {
+test('an invalid subscription is rejected with an error message', async () => {
   const { component, rooms } = await stage();
   await assert.rejects(rooms.subscribeComponent('r', component.id, ['alice']), {
     code: 'bad_request',
@@ -81,16 +81,16 @@ test('what cannot be subscribed is refused with a sentence', async () => {
   await assert.rejects(others.subscribeComponent('r', manual.id, origins), code('bad_request'));
 });
 
-test('a room has one recording at a time, also while one is being made', async () => {
+test('a room has at most one recording, also while one is being created', async () => {
   const { add, component, rooms, components } = await stage();
-  await assert.rejects(add(), { code: 'bad_request', message: 'Room r has a component of type recording already' });
+  await assert.rejects(add(), { code: 'bad_request', message: 'Room r already has a component of type recording' });
   await rooms.deleteComponent('r', component.id);
   const both = await Promise.allSettled([add(), add()]);
   assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   assert.equal(components.runners.length, 2);
 });
 
-test('ways for tracks end with the component that opened them', async () => {
+test('egresses close with the component that opened them', async () => {
   const { component, media, rooms, runner } = await stage();
   runner.host.openOutput();
   runner.host.openOutput();

@@ -1,4 +1,4 @@
-// Components of a room: their events, what peers are told and receive, and every way they end.
+// Components of a room: their events, what peers receive, and every way they end.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/common/errors.ts';
@@ -6,7 +6,7 @@ import { connectPeer, flushEvents, joinPeer, makeRooms } from '../../kit/fakes/r
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 
-/** A room with a peer that listens, and the events since then with whom they are of. */
+/** A room with a connected peer, and the events since then with their origins. */
 async function stage() {
   const made = makeRooms();
   await made.rooms.createRoom({ roomId: 'r' });
@@ -26,7 +26,7 @@ async function stage() {
 }
 
 describe('a component', () => {
-  test('is added before its tracks, shown in its room, and peers are told and receive it', async () => {
+  test('is added before its tracks, shown in its room, and announced to peers, which receive it', async () => {
     const { rooms, bob, add, events, told } = await stage();
     const component = await add();
     assert.deepEqual(told(), ['ComponentAdded', 'TrackAdded']);
@@ -44,7 +44,7 @@ describe('a component', () => {
     assert.deepEqual([subscribed?.componentId, subscribed?.peerId, subscribed?.trackId], [component.id, undefined, track?.id]);
   });
 
-  test('is in the welcome of a peer that comes later, which receives its tracks', async () => {
+  test('is in the welcome of a peer that joins later, which receives its tracks', async () => {
     const { rooms, add } = await stage();
     const component = await add();
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
@@ -59,7 +59,7 @@ describe('a component', () => {
     ['is removed', async ({ rooms }, id) => rooms.deleteComponent('r', id), 'ComponentRemoved removed'],
     ['crashes', async ({ components }) => components.last.host.crashed('it broke'), 'ComponentCrashed it broke'],
   ] satisfies [string, (made: Awaited<ReturnType<typeof stage>>, id: string) => Promise<void>, string][]) {
-    test(`that ${way} takes its tracks along, once`, async () => {
+    test(`that ${way} removes its tracks exactly once`, async () => {
       const made = await stage();
       const { rooms, bob, add, told, components, media } = made;
       const component = await add();
@@ -91,7 +91,7 @@ describe('a component', () => {
     assert.equal(components.last.closed, true);
   });
 
-  test('ends with a room that crashes, for which RoomCrashed stands', async () => {
+  test('ends with a crashed room without separate events', async () => {
     const { add, told, components, media } = await stage();
     await add();
     media.room('r').crash('media worker died');
@@ -99,7 +99,7 @@ describe('a component', () => {
     assert.equal(components.last.closed, true);
   });
 
-  test('that cannot start crashes, and the caller hears why', async () => {
+  test('that cannot start crashes, and the request gets the reason', async () => {
     const { rooms, told, components, media } = await stage();
     components.failStart = new ServiceError('unavailable', 'There is no media');
     await assert.rejects(rooms.addComponent('r', { type: 'file' }), { message: 'There is no media' });
@@ -107,7 +107,7 @@ describe('a component', () => {
     assert.deepEqual([(await rooms.getRoom('r')).components, media.room('r').inputs.size], [[], 0]);
   });
 
-  test('that is still being prepared when its room ends never comes to be', async () => {
+  test('that is still being created when its room ends is never added', async () => {
     const { rooms, told, components } = await stage();
     const { promise, resolve } = Promise.withResolvers<void>();
     components.gate = promise;
@@ -119,7 +119,7 @@ describe('a component', () => {
     assert.ok(!told().includes('ComponentAdded'));
   });
 
-  test('with the externalId of another is that one, at the same time too', async () => {
+  test('with a repeated externalId is the existing one, also for concurrent requests', async () => {
     const { rooms, add, components } = await stage();
     const first = await add('key');
     assert.equal(first.externalId, 'key');
@@ -148,7 +148,7 @@ describe('a component', () => {
     assert.deepEqual((await rooms.getComponent('r', id)).tracks, []);
   });
 
-  test('is refused beyond a hundred in one room, those on their way included', async () => {
+  test('is rejected beyond 100 in one room, including pending ones', async () => {
     const { rooms } = await stage();
     const added = await Promise.allSettled(Array.from({ length: 105 }, () => rooms.addComponent('r', { type: 'file' })));
     const refused = added.filter((each) => each.status === 'rejected');

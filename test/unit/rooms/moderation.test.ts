@@ -1,4 +1,4 @@
-// What the server decided on a peer's tracks outlives their sessions: mutes and removals, for the same track and for a page that was reloaded.
+// Moderation: mutes and removals outlive the sessions of a peer, also after a page reload.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/common/errors.ts';
@@ -26,7 +26,7 @@ function publish(from: TestPeer, kind: Kind, { key, metadata = null }: { key?: s
 }
 
 describe('a mute by the server', () => {
-  test('holds for the same track in the next sessions, is seen by everybody, and ends when it is lifted', async () => {
+  test('applies to the same track in later sessions, is visible to everyone, and ends when lifted', async () => {
     const { rooms, alice, bob, paused, again, events } = await stage();
     const one = await publish(alice, 'audio', { key: 'a' });
     assert.equal(one.muted, false);
@@ -54,7 +54,7 @@ describe('a mute by the server', () => {
     assert.deepEqual([four.muted, paused(four.trackId)], [false, false]);
   });
 
-  test('holds for that track alone where the client names its tracks, in whatever order they come', async () => {
+  test('applies to that track only if the client names its tracks, in any order', async () => {
     const { rooms, alice, again } = await stage();
     const [camera] = [await publish(alice, 'video', { key: 'camera' }), await publish(alice, 'video', { key: 'screen' })];
     await rooms.setTrackMuted('r', camera.trackId, true);
@@ -63,7 +63,7 @@ describe('a mute by the server', () => {
     assert.equal((await publish(next, 'video', { key: 'camera' })).muted, true);
   });
 
-  test('holds after a reload, whose tracks have other names, for the next track of the same kind and source, once', async () => {
+  test('applies once after a page reload to the next track of the same kind and source', async () => {
     const { rooms, alice, again } = await stage();
     const microphone = await publish(alice, 'audio', { key: 'old', metadata: source('microphone') });
     await rooms.setTrackMuted('r', microphone.trackId, true);
@@ -75,7 +75,7 @@ describe('a mute by the server', () => {
     assert.equal((await publish(next, 'audio', { metadata: source('microphone') })).muted, false);
   });
 
-  test('cannot be shaken off by publishing anew, with or without a name, nor with a new send transport', async () => {
+  test('cannot be evaded by republishing, with or without a key, nor with a new send transport', async () => {
     const { rooms, alice } = await stage();
     const first = await publish(alice, 'audio');
     await rooms.setTrackMuted('r', first.trackId, true);
@@ -87,7 +87,7 @@ describe('a mute by the server', () => {
     assert.equal((await publish({ ...alice, send: String(id) }, 'audio')).muted, true);
   });
 
-  test('is lifted also while the track is not published, by the id that it had', async () => {
+  test('can be lifted while the track is not published, by its former id', async () => {
     const { rooms, alice, again } = await stage();
     const { trackId } = await publish(alice, 'audio', { key: 'a' });
     await rooms.setTrackMuted('r', trackId, true);
@@ -98,7 +98,7 @@ describe('a mute by the server', () => {
     assert.equal((await publish(await again(), 'audio', { key: 'a' })).muted, false);
   });
 
-  test('is not lost where the publication that would have it fails, and ends with the peer', async () => {
+  test('is kept if the publication that would inherit it fails, and ends with the peer', async () => {
     const { rooms, alice, again } = await stage();
     const { trackId } = await publish(alice, 'audio', { key: 'a' });
     await rooms.setTrackMuted('r', trackId, true);
@@ -110,8 +110,8 @@ describe('a mute by the server', () => {
   });
 });
 
-describe('a track that the server took away', () => {
-  test('is refused where the same is published again, while another one is welcome', async () => {
+describe('a track removed by the server', () => {
+  test('is rejected if published again, while other tracks are accepted', async () => {
     const { rooms, alice, bob, again } = await stage();
     const { trackId } = await publish(alice, 'video', { key: 'camera' });
     await rooms.removeTrack('r', trackId);
@@ -122,7 +122,7 @@ describe('a track that the server took away', () => {
     assert.equal((await publish(next, 'video', { key: 'camera again' })).muted, false);
   });
 
-  test('leaves its mute to the one that comes in its place', async () => {
+  test('passes its mute on to the track that replaces it', async () => {
     const { rooms, alice, again } = await stage();
     const { trackId } = await publish(alice, 'audio', { key: 'a' });
     await rooms.setTrackMuted('r', trackId, true);
@@ -134,7 +134,7 @@ describe('a track that the server took away', () => {
   });
 });
 
-test('a name stands for one track at a time', async () => {
+test('a key identifies one published track at a time', async () => {
   const { alice } = await stage();
   const { trackId } = await publish(alice, 'audio', { key: 'a' });
   await assert.rejects(publish(alice, 'audio', { key: 'a' }), code('conflict'));

@@ -1,4 +1,4 @@
-// A room from creation to its end: events in order, the cascade of closes, timeouts, limits, and asking twice.
+// Room lifecycle: event order, cascading closes, timeouts, limits, and repeated requests.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/common/errors.ts';
@@ -8,7 +8,7 @@ import { connectPeer, joinPeer, makeRooms, publish } from '../../kit/fakes/rooms
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
 
 describe('events', () => {
-  test('count from 1 without holes, fit their schema and carry the incarnation', async () => {
+  test('have consecutive numbers from 1, match their schema and contain the incarnation', async () => {
     const { rooms, events } = makeRooms();
     const { room } = await rooms.createRoom({ roomId: 'r' });
     const alice = await joinPeer(rooms, 'r', 'alice');
@@ -23,7 +23,7 @@ describe('events', () => {
     assert.equal(new Set(events.map((event) => event.id)).size, events.length);
   });
 
-  test('a deleted room ends its peers first and RoomDeleted comes last', async () => {
+  test('a deleted room ends its peers first; RoomDeleted is its last event', async () => {
     const { rooms, kinds, media } = makeRooms();
     await rooms.createRoom({ roomId: 'r' });
     const alice = await joinPeer(rooms, 'r', 'alice');
@@ -43,7 +43,7 @@ describe('events', () => {
     assert.equal(media.rooms.size, 0);
   });
 
-  test('whoever comes while somebody speaks is told who', async () => {
+  test('a peer that joins while another speaks gets the active speaker', async () => {
     const { rooms, media } = makeRooms();
     await rooms.createRoom({ roomId: 'r' });
     const alice = await joinPeer(rooms, 'r', 'alice');
@@ -69,7 +69,7 @@ describe('events', () => {
     await assert.rejects(rooms.getRoom('r'), code('room_ended'));
   });
 
-  test('somebody whose room was lost is told that it may come back, and one whose room or peer was ended is not', async () => {
+  test('a peer of a lost room is told to retry, a peer of a deleted room or a deleted peer is not', async () => {
     const { rooms } = makeRooms();
     assert.equal(rooms.roomNotFoundError('r', 'alice', undefined).code, 'peer_not_found');
     assert.equal(rooms.roomNotFoundError('r', 'alice', 'lost').code, 'room_not_found');
@@ -81,7 +81,7 @@ describe('events', () => {
     assert.equal(rooms.roomNotFoundError('r', 'alice', room.incarnation).code, 'room_ended');
   });
 
-  test('PeerDisconnected comes once for every disconnect, in each of the four cases', async () => {
+  test('PeerDisconnected is emitted exactly once per disconnect, for each cause', async () => {
     const { rooms, events, media } = makeRooms();
     const disconnects = () => events.filter((event) => event.type === 'PeerDisconnected').map((event) => event.peerId);
     await rooms.createRoom({ roomId: 'r' });
@@ -98,7 +98,7 @@ describe('events', () => {
     assert.deepEqual(disconnects(), ['left', 'removed', 'crashed', 'roomDeleted', 'roomCrashed']);
   });
 
-  test('a crashed peer is gone and told so, the others stay', async () => {
+  test('a crashed peer is removed and notified, the others stay', async () => {
     const { rooms, kinds } = makeRooms();
     await rooms.createRoom({ roomId: 'r' });
     const alice = await joinPeer(rooms, 'r', 'alice');
@@ -112,7 +112,7 @@ describe('events', () => {
 });
 
 describe('ids', () => {
-  test('a room id is unique, and free again after the room ended, with a new incarnation', async () => {
+  test('a room id is unique, and can be reused after the room ended, with a new incarnation', async () => {
     const { rooms } = makeRooms();
     const first = await rooms.createRoom({ roomId: 'r' });
     await assert.rejects(rooms.createRoom({ roomId: 'r' }), code('already_exists'));
@@ -123,7 +123,7 @@ describe('ids', () => {
     await assert.rejects(rooms.getRoom('never'), code('room_not_found'));
   });
 
-  test('the same externalId, twice or twenty times at once, makes one room and one peer', async () => {
+  test('a repeated externalId, also concurrently, creates one room and one peer', async () => {
     const { rooms, events } = makeRooms();
     const made = await Promise.all(Array.from({ length: 20 }, () => rooms.createRoom({ externalId: 'mine' })));
     assert.equal(made.filter((each) => each.created).length, 1);
@@ -140,14 +140,14 @@ describe('ids', () => {
     assert.equal((await rooms.createRoom({ externalId: 'mine' })).created, true);
   });
 
-  test('a token names room and peer and nothing else is accepted', async () => {
+  test('a token contains room and peer, and invalid tokens are rejected', async () => {
     const { rooms, keys } = makeRooms();
     await rooms.createRoom({ roomId: 'r' });
     const { token } = await rooms.addPeer('r', { type: 'webrtc', peerId: 'alice' });
     const claims = await keys.verify(token);
     assert.deepEqual([claims?.roomId, claims?.peerId], ['r', 'alice']);
     const [head, body, mac = ''] = token.split('.');
-    // Not its last character, of which two bits count for nothing.
+    // Not the last character: two of its bits are unused.
     assert.equal(await keys.verify(`${head}.${body}.${mac.startsWith('A') ? 'B' : 'A'}${mac.slice(1)}`), undefined);
     assert.equal(await keys.verify('a.b.c'), undefined);
     assert.equal(await keys.verify(await keys.sign({ roomId: 'r', peerId: 'alice' }, -1)), undefined);
@@ -159,7 +159,7 @@ describe('ids', () => {
 });
 
 describe('limits', () => {
-  test('maxPeers of the room and of the node, whichever is lower, and a patch changes it', async () => {
+  test('the lower of maxPeers of room and node applies, and a patch changes it', async () => {
     const { rooms } = makeRooms({ maxPeersPerRoom: 2 });
     await rooms.createRoom({ roomId: 'r', maxPeers: 1 });
     await rooms.addPeer('r', { type: 'webrtc' });
@@ -169,7 +169,7 @@ describe('limits', () => {
     await assert.rejects(rooms.addPeer('r', { type: 'webrtc' }), /Reached webrtc peers limit in room r/);
   });
 
-  test('fifty tracks asked for at once stop at the limit', async () => {
+  test('fifty concurrent publications stop at the limit', async () => {
     const { rooms } = makeRooms({ maxTracksPerPeer: 10 });
     await rooms.createRoom({ roomId: 'r' });
     const alice = await joinPeer(rooms, 'r', 'alice');
@@ -178,7 +178,7 @@ describe('limits', () => {
     assert.equal((await rooms.getRoom('r')).peers[0]?.tracks.length, 10);
   });
 
-  test('a node with maxRooms rooms accepts no more', async () => {
+  test('a node with maxRooms rooms rejects new rooms', async () => {
     const { rooms } = makeRooms({ maxRooms: 1 });
     await rooms.createRoom({ roomId: 'a' });
     await assert.rejects(rooms.createRoom({ roomId: 'b' }), code('no_node_accepts_rooms'));
@@ -188,7 +188,7 @@ describe('limits', () => {
 });
 
 describe('timeouts', () => {
-  test('a peer that does not connect is removed, one that came back is not', (t) => {
+  test('a peer that does not connect is removed, one that reconnected is not', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms, kinds } = makeRooms({ peerDisconnectedTimeout: 10 });
     return (async () => {
@@ -210,7 +210,7 @@ describe('timeouts', () => {
     })();
   });
 
-  test('null in a room means never, whatever the default of the node', async (t) => {
+  test('null in a room means never, regardless of the default of the node', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms } = makeRooms({ peerDisconnectedTimeout: 10, peerlessPurgeTimeout: 10 });
     await rooms.createRoom({ roomId: 'r', peerDisconnectedTimeout: null, peerlessPurgeTimeout: null });
@@ -219,7 +219,7 @@ describe('timeouts', () => {
     assert.equal((await rooms.getRoom('r')).peers.length, 1);
   });
 
-  test('a room without connected peers is purged, and connecting stops the clock', async (t) => {
+  test('a room without connected peers is purged, and a connection stops the timer', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms, events } = makeRooms();
     await rooms.createRoom({ roomId: 'r', peerlessPurgeTimeout: 5 });
@@ -234,7 +234,7 @@ describe('timeouts', () => {
     assert.deepEqual([events.at(-1)?.type, events.at(-1)?.reason], ['RoomDeleted', 'peerless']);
   });
 
-  test('an added peer has a minute to connect, and adding peers again and again does not keep an empty room', async (t) => {
+  test('an added peer has a minute to connect, and adding peers repeatedly does not keep an empty room', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms } = makeRooms();
     await rooms.createRoom({ roomId: 'r', peerlessPurgeTimeout: 300 });
@@ -253,7 +253,7 @@ describe('timeouts', () => {
     assert.equal(rooms.size, 0);
   });
 
-  test('a patch of the purge timeout starts the clock anew', async (t) => {
+  test('a patch of the purge timeout restarts the timer', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms } = makeRooms();
     await rooms.createRoom({ roomId: 'r' });
@@ -262,7 +262,7 @@ describe('timeouts', () => {
     assert.equal(rooms.size, 0);
   });
 
-  test('a timeout of years neither fires at once nor is lost', async (t) => {
+  test('a timeout of years neither fires at once nor is dropped', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
     const { rooms } = makeRooms();
     const day = 24 * 3600;
@@ -276,7 +276,7 @@ describe('timeouts', () => {
 });
 
 describe('draining', () => {
-  test('ends rooms without peers at once, the others when their last peer goes, and takes no new ones', async () => {
+  test('ends rooms without peers at once, the others with their last peer, and rejects new ones', async () => {
     const { rooms, events } = makeRooms();
     await rooms.createRoom({ roomId: 'empty' });
     await rooms.createRoom({ roomId: 'busy' });
@@ -294,7 +294,7 @@ describe('draining', () => {
 });
 
 describe('lists', () => {
-  test('come in pages, in the order of creation, each room once', async () => {
+  test('are paginated in order of creation, with each room once', async () => {
     const { rooms } = makeRooms();
     for (let n = 0; n < 25; n += 1) await rooms.createRoom({ roomId: `room-${n}` });
     const seen: string[] = [];

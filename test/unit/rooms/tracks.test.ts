@@ -1,4 +1,4 @@
-// Tracks, data and permissions between the peers of a room.
+// Tracks, data and permissions of the peers of a room.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../node/common/errors.ts';
@@ -13,7 +13,7 @@ async function pair() {
 }
 
 describe('subscriptions', () => {
-  test('in auto mode follow every track of the others, and only of the others', async () => {
+  test('in auto mode include every track of the others, and no other', async () => {
     const { alice, bob } = await pair();
     const trackId = await publish(alice, 'video', 'camera');
     assert.deepEqual(
@@ -27,7 +27,7 @@ describe('subscriptions', () => {
     assert.deepEqual(alice.connection.of('trackSubscribed'), []);
   });
 
-  test('start for one who joins later, after transport and capabilities, in whatever order', async () => {
+  test('start for a peer that joins later, after transport and capabilities, in any order', async () => {
     const { rooms, alice } = await pair();
     const trackId = await publish(alice, 'audio');
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
@@ -46,7 +46,7 @@ describe('subscriptions', () => {
     );
   });
 
-  test('that start together are offered together, each with how many follow', async () => {
+  test('that start together are announced together, each with the number that follows', async () => {
     const { rooms, alice, bob } = await pair();
     const trackIds = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(bob, 'audio')];
     const told = (connection: TestConnection) => connection.of('trackSubscribed').map(({ trackId, following }) => [trackId, following]);
@@ -61,7 +61,7 @@ describe('subscriptions', () => {
     ]);
   });
 
-  test('wait for one that the worker is slow with no longer than a moment, and what went meanwhile is not offered', async (t) => {
+  test('wait only briefly for a slow one, and skip tracks that ended meanwhile', async (t) => {
     const { rooms, media, alice } = await pair();
     const [slow, quick, gone] = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(alice, 'audio')];
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
@@ -97,7 +97,7 @@ describe('subscriptions', () => {
     ]);
   });
 
-  test('in manual mode wait to be asked for, and can be given back', async () => {
+  test('in manual mode start on request, and can be ended', async () => {
     const { alice, bob, media } = await pair();
     await bob.peer.setSubscription('manual');
     const trackId = await publish(alice, 'video');
@@ -111,7 +111,7 @@ describe('subscriptions', () => {
     await assert.rejects(bob.peer.trackReady(trackId), code('track_not_found'));
   });
 
-  test('of a track that was given back do not come again by themselves', async () => {
+  test('of an unsubscribed track do not restart automatically', async () => {
     const { alice, bob } = await pair();
     const first = await publish(alice, 'video');
     bob.peer.unsubscribe(first);
@@ -121,7 +121,7 @@ describe('subscriptions', () => {
     assert.deepEqual(bob.connection.of('trackSubscribed').length, 3);
   });
 
-  test('end with the track: unsubscribed first, then removed', async () => {
+  test('end with the track: first unsubscribed, then removed', async () => {
     const { alice, bob, kinds } = await pair();
     const trackId = await publish(alice, 'video');
     alice.peer.unpublish(trackId);
@@ -131,7 +131,7 @@ describe('subscriptions', () => {
     await assert.rejects(async () => alice.peer.unpublish(trackId), code('track_not_found'));
   });
 
-  test('start once where joining comes right behind the transport', async () => {
+  test('start once if join directly follows the transport', async () => {
     const { rooms, alice } = await pair();
     const trackId = await publish(alice, 'audio');
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'carol' });
@@ -149,7 +149,7 @@ describe('subscriptions', () => {
     );
   });
 
-  test('double requests for one track share one subscription', async () => {
+  test('concurrent requests for one track share one subscription', async () => {
     const { alice, bob } = await pair();
     await bob.peer.setSubscription('manual');
     const trackId = await publish(alice, 'video');
@@ -159,7 +159,7 @@ describe('subscriptions', () => {
 });
 
 describe('disconnecting', () => {
-  test('takes the tracks everywhere, keeps the peer and its metadata, and lets it come back', async () => {
+  test('removes the tracks for all peers, keeps the peer and its metadata, and permits reconnecting', async () => {
     const { rooms, alice, bob, kinds } = await pair();
     alice.peer.setMetadata({ name: 'Alice' });
     await publish(alice, 'video');
@@ -174,14 +174,14 @@ describe('disconnecting', () => {
     assert.equal(bob.connection.of('trackSubscribed').length, 2);
   });
 
-  test('a second connection of a connected peer is refused', async () => {
+  test('a second connection of a connected peer is rejected', async () => {
     const { alice } = await pair();
     assert.throws(() => alice.peer.connect(new TestConnection()), code('conflict'));
   });
 });
 
 describe('permissions', () => {
-  test('are asked on every request', async () => {
+  test('are checked on every request', async () => {
     const { rooms, alice } = await pair();
     rooms.findPeer('r', 'alice')?.setPermissions({ publish: ['audio'], subscribe: true, data: false });
     await assert.rejects(publish(alice, 'video'), code('forbidden'));
@@ -193,7 +193,7 @@ describe('permissions', () => {
     );
   });
 
-  test('that are taken end what they allowed at once, and given back let it start again', async () => {
+  test('that are revoked end affected tracks at once, and granted again restart them', async () => {
     const { rooms, alice, bob } = await pair();
     const trackId = await publish(alice, 'video');
     await rooms.patchPeer('r', 'alice', { permissions: { publish: ['audio'] } });
@@ -208,7 +208,7 @@ describe('permissions', () => {
     assert.equal(bob.connection.of('trackSubscribed').length, before + 1);
   });
 
-  test('taken while a publish is in flight still win', async () => {
+  test('revoked during a publish request still apply', async () => {
     const { rooms, alice, media } = await pair();
     const publishing = publish(alice, 'video');
     await rooms.patchPeer('r', 'alice', { permissions: { publish: [] } });
@@ -216,7 +216,7 @@ describe('permissions', () => {
     assert.equal(media.room('r').producers.size, 0);
   });
 
-  test('simulcast is refused where the peer was made without it', async () => {
+  test('simulcast is rejected if the peer was created without it', async () => {
     const { rooms } = makeRooms();
     await rooms.createRoom({ roomId: 'r' });
     await rooms.addPeer('r', { type: 'webrtc', peerId: 'plain', options: { enableSimulcast: false } });
@@ -246,7 +246,7 @@ describe('moderation', () => {
     await assert.rejects(rooms.setTrackMuted('r', 'nothing', true), code('track_not_found'));
   });
 
-  test('a track removed by the server goes everywhere and its publisher is told', async () => {
+  test('a track removed by the server ends for all peers, and its publisher is notified', async () => {
     const { rooms, alice, bob } = await pair();
     const trackId = await publish(alice, 'video');
     await rooms.removeTrack('r', trackId);
@@ -255,7 +255,7 @@ describe('moderation', () => {
 });
 
 describe('data and metadata', () => {
-  test('messages go to all others, or to those named, and from the server to anyone', async () => {
+  test('messages are delivered to all others or to named peers, and from the server to any peer', async () => {
     const { rooms, alice, bob } = await pair();
     const carol = await joinPeer(rooms, 'r', 'carol');
     alice.peer.sendData({ label: 'chat', payload: { text: 'hi' } });
@@ -290,7 +290,7 @@ describe('data and metadata', () => {
     assert.deepEqual(bob.connection.of('dataTrackUnsubscribed'), [{ dataTrackId }]);
   });
 
-  test('data channels are for those alone who may have them, and asked for SCTP', async () => {
+  test('data channels require the permission and a transport with SCTP', async () => {
     const { alice, bob, rooms } = await pair();
     assert.equal('sctpParameters' in (await alice.peer.createTransport('send', { sctp: false })), false);
     await assert.rejects(
@@ -309,7 +309,7 @@ describe('data and metadata', () => {
     assert.equal(bob.connection.of('dataTrackSubscribed').length, 1);
   });
 
-  test('of metadata that changes faster than once a second the last is shown', async (t) => {
+  test('of metadata changes within a second only the last is published', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { alice, bob, kinds } = await pair();
     for (const name of ['A', 'B', 'C']) alice.peer.setMetadata({ name });
@@ -329,7 +329,7 @@ describe('data and metadata', () => {
       bob.connection.of('trackMetadataUpdated').map(({ metadata }) => metadata),
       ['1', '3'],
     );
-    // What waits ends with its track and with its peer.
+    // A pending change is dropped with its track and with its peer.
     for (const metadata of ['4', '5']) alice.peer.setTrackMetadata(trackId, metadata);
     for (const name of ['E', 'F']) alice.peer.setMetadata({ name });
     alice.peer.unpublish(trackId);
@@ -338,7 +338,7 @@ describe('data and metadata', () => {
     assert.equal(kinds().filter((kind) => kind.includes('MetadataUpdated')).length, 6);
   });
 
-  test('metadata that did not change is no event', async () => {
+  test('unchanged metadata emit no event', async () => {
     const { alice, bob, kinds } = await pair();
     alice.peer.setMetadata({ name: 'A' });
     alice.peer.setMetadata({ name: 'A' });

@@ -1,4 +1,4 @@
-// One connection for events, against a socket that does as a test says: what it sends, what ends it, and whether trying again may help.
+// Event connection of the SDK, against a scripted socket: frames, closing, and whether a retry may help.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { EventConnection, type EventConnectionOptions, type ReceivedEvent } from '../../../packages/server-sdk/src/event-connection.ts';
@@ -67,7 +67,7 @@ function connect(t: TestContext, options: Partial<EventConnectionOptions> = {}) 
 
 const event = (index: number) => ({ event: 'roomEvent', source: 'a', index, data: { type: 'RoomCreated', roomId: 'r' } });
 
-test('it authenticates, subscribes to what is wanted where it was left, and hands on gaps, cursors and events in order', (t) => {
+test('an event connection authenticates, subscribes at its cursor, and delivers gaps, cursors and events in order', (t) => {
   const { socket, taken, subscribe } = connect(t, { types: ['RoomCreated'], rooms: ['r'], cursor: { a: 1, b: 7 } });
   assert.equal(socket.url, 'ws://host/socket');
   subscribe({ a: 1 }, ['b']);
@@ -89,7 +89,7 @@ test('it authenticates, subscribes to what is wanted where it was left, and hand
   ]);
 });
 
-test('a server that does not answer is given up, before and after it subscribed', async (t) => {
+test('an unresponsive server times out, before and after the subscription', async (t) => {
   const early = connect(t);
   early.socket.open();
   t.mock.timers.tick(10_000);
@@ -104,7 +104,7 @@ test('a server that does not answer is given up, before and after it subscribed'
   assert.deepEqual([disconnectInfo.error.code, disconnectInfo.subscribed], ['connection_failed', true]);
 });
 
-test('a refusal is final unless it passes by itself', async (t) => {
+test('a rejection is final unless it is temporary', async (t) => {
   for (const [code, final] of [
     ['invalid_token', true],
     ['invalid_field', true],
@@ -120,7 +120,7 @@ test('a refusal is final unless it passes by itself', async (t) => {
   }
 });
 
-test('it ends where there is no room for more, at nonsense, with its socket, and once', async (t) => {
+test('an event connection ends once: on a full buffer, an invalid frame, or with its socket', async (t) => {
   const full = connect(t, { take: (item) => !('event' in item) });
   full.subscribe();
   full.socket.say(event(2));
@@ -145,9 +145,9 @@ test('it ends where there is no room for more, at nonsense, with its socket, and
   }
 });
 
-test('without a WebSocket it says so', (t) => {
+test('without a WebSocket the constructor throws', (t) => {
   const { WebSocket } = globalThis;
   t.after(() => Object.assign(globalThis, { WebSocket }));
   Object.assign(globalThis, { WebSocket: undefined });
-  assert.throws(() => connect(t, { webSocket: undefined }), /give one as the option webSocket/);
+  assert.throws(() => connect(t, { webSocket: undefined }), /pass one as the option webSocket/);
 });

@@ -1,4 +1,4 @@
-// The SDK has a method for each call of the REST API that needs a token, and repeats those that do no more when they are done twice.
+// SDK operations: a method for each REST operation, and the retry policy.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { operations } from '../../../packages/server-sdk/src/generated/operation
 import { isIdempotent, isRetryable, readRetryAfter, retryDelay } from '../../../packages/server-sdk/src/retry.ts';
 import { root } from '../../../tools/paths.mjs';
 
-test('every operation has its method; what players fetch by themselves has none', () => {
+test('every operation has a method, except those that players request', () => {
   const folder = join(root, 'packages/server-sdk/src');
   const sources = readdirSync(folder).filter((name) => name.endsWith('.ts'));
   const called = sources.flatMap((name) =>
@@ -20,7 +20,7 @@ test('every operation has its method; what players fetch by themselves has none'
   );
 });
 
-test('no call that would be heard, seen or paid twice is repeated', () => {
+test('operations with repeatable side effects are not retried', () => {
   const once = Object.entries(operations).filter(([id, { method }]) => !isIdempotent(id as keyof typeof operations, method));
   assert.deepEqual(
     once.map(([id]) => id),
@@ -28,7 +28,7 @@ test('no call that would be heard, seen or paid twice is repeated', () => {
   );
 });
 
-test('a failure is tried again where it may pass', () => {
+test('a transient failure is retried', () => {
   const error = (status: number | undefined, code: string) => new MediaroomsError({ status, code, message: 'x' });
   const repeated = [
     error(undefined, 'connection_failed'),
@@ -51,7 +51,7 @@ test('a failure is tried again where it may pass', () => {
     assert.equal(isRetryable(each, true), false, each.code);
 });
 
-test('pauses double up to 8 s, half of each random, and are never shorter than the server asked for', () => {
+test('retry delays double up to 8 s, half of each random, and are never below Retry-After', () => {
   assert.deepEqual(
     [0, 1, 2, 5, 20].map((attempt) => [retryDelay(attempt, undefined, 0), retryDelay(attempt, undefined, 1)]),
     [

@@ -1,4 +1,4 @@
-// Webhooks that somebody else's library signed are verified, and none that was changed, is old, or is too large.
+// Webhook verifier: accepts webhooks signed by another library, and rejects modified, old and oversized ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
@@ -8,7 +8,7 @@ import { WebhookVerifier } from '../../../packages/server-sdk/src/webhook-verifi
 const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`;
 const body = JSON.stringify({ id: 'e1', type: 'RoomCreated', roomId: 'r', metadata: 'Grüße \u{1F600}' });
 
-/** Headers as a node sends them; with several secrets several signatures. */
+/** Headers as sent by a node; several secrets give several signatures. */
 function signed(secrets: readonly string[], text: string | Buffer = body, at = Date.now()): Record<string, string> {
   const date = new Date(at);
   const signatures = secrets.map((secret) => new Webhook(secret).sign('e1', date, text.toString()));
@@ -17,7 +17,7 @@ function signed(secrets: readonly string[], text: string | Buffer = body, at = D
 
 const isInvalid = (error: unknown) => error instanceof MediaroomsError && error.code === 'invalid_webhook' && error.status === undefined;
 
-test('text and bytes, headers of all runtimes, and any of several secrets on either side', async () => {
+test('text and bytes, headers of all runtimes, and any of several secrets on either side are accepted', async () => {
   const verifier = new WebhookVerifier({ secrets: `${secretOf(1)} ${secretOf(2)}` });
   for (const secrets of [[secretOf(1)], [secretOf(2)], [secretOf(3), secretOf(2)]]) {
     const headers = signed(secrets);
@@ -30,7 +30,7 @@ test('text and bytes, headers of all runtimes, and any of several secrets on eit
   await assert.rejects(verifier.verify(body, signed([secretOf(3)])), isInvalid);
 });
 
-test('what was changed, is too old or too new, too large, or no event is refused', async () => {
+test('modified, old, future, oversized and non-event webhooks are rejected', async () => {
   const verifier = new WebhookVerifier({ secrets: secretOf(1), tolerance: 60_000 });
   const headers = signed([secretOf(1)]);
   const signature = headers['webhook-signature'] ?? '';
@@ -60,7 +60,7 @@ test('what was changed, is too old or too new, too large, or no event is refused
   );
 });
 
-test('what is no secret is told at once', () => {
+test('an invalid secret throws at construction', () => {
   for (const secrets of ['', 'x', 'whsec_', 'whsec_AAAA', 'whsec_!', [], [secretOf(1), 'x']])
     assert.throws(() => new WebhookVerifier({ secrets }), TypeError);
 });

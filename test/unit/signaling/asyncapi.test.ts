@@ -1,4 +1,4 @@
-// The AsyncAPI document says everything that the sockets do.
+// AsyncAPI document: completeness for both websockets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -57,13 +57,13 @@ test('every close code is in the document', () => {
   assert.deepEqual(new Set(shown), new Set(Object.values(closeCodes).map(({ code, reason }) => `${code} ${reason}`)));
 });
 
-test('every reference leads somewhere', () => {
+test('every reference resolves', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1] ?? '');
   assert.ok(references.length > 100);
   for (const reference of new Set(references)) assert.equal(typeof at(reference), 'object', reference);
 });
 
-test('the schemas of the document take what the sockets take', () => {
+test('the schemas of the document accept the same messages as the sockets', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema({ $id: 'document', components: { schemas: document.components.schemas } });
   const check = (message: string, value: unknown) => {
@@ -85,7 +85,7 @@ test('the schemas of the document take what the sockets take', () => {
   assert.equal(check('server.roomEventEvent', { event: 'roomEvent', data: { ...event, type: 'Nothing' } }), false);
 });
 
-test('every object has its fields in the document, but for what the application says', () => {
+test('every object has its fields in the document, except application data', () => {
   const open: string[] = [];
   const look = (node: unknown, path: string): void => {
     if (typeof node !== 'object' || node === null) return;
@@ -102,6 +102,6 @@ test('every object has its fields in the document, but for what the application 
   assert.deepEqual(open, []);
 });
 
-test('requests and answers are described for the same methods', () => {
+test('requests and responses are described for the same methods', () => {
   assert.deepEqual(Object.keys(responseSchemas), Object.keys(requestSchemas));
 });

@@ -1,4 +1,4 @@
-// Trying the network before entering: nobody is told, nothing stays, and there is one at a time.
+// Connection checks: no notification of other peers, no leaks, one at a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { responseSchemas } from '../../../node/signaling/messages.ts';
@@ -12,7 +12,7 @@ const check = async (server: SocketServer, token: string) => {
 };
 const mediaOf = (server: SocketServer) => server.media.room('room').peers.size;
 
-test('a check gets a transport and the relays, and nobody in the room is told', async (t) => {
+test('a check gets a transport and ICE servers, and no peer in the room is notified', async (t) => {
   const server = await startSocketServer(t);
   const other = await server.enter('other');
   const { token, peer } = await server.addPeer('guest');
@@ -28,11 +28,11 @@ test('a check gets a transport and the relays, and nobody in the room is told', 
   assert.deepEqual(other.events(), []);
   socket.webSocket.close();
   await socket.closed;
-  // The server hears of it after us: a whole other check ends behind it.
+  // The server detects the close later than the client, so a whole other check ends in between.
   const next = await check(server, token);
   next.webSocket.close();
   await next.closed;
-  await eventually('the checks are as many as they should be', () => mediaOf(server) === before && server.sockets.checks === 0);
+  await eventually('the expected number of checks', () => mediaOf(server) === before && server.sockets.checks === 0);
   const entered = await PeerSocket.enter(server.url, token);
   assert.equal(entered.welcome.ok, true);
 });
@@ -45,26 +45,26 @@ test('a check may run while the same peer is in the room', async (t) => {
   assert.equal((await guest.request('ping')).ok, true);
 });
 
-test('a newer check of the same peer ends the older, and its media with it', async (t) => {
+test('a newer check of the same peer ends the older one and its transport', async (t) => {
   const server = await startSocketServer(t);
   const { token } = await server.addPeer('guest');
   const first = await check(server, token);
   const second = await check(server, token);
   assert.deepEqual(await first.closed, { code: 4409, reason: 'Taken over by a newer socket' });
-  await eventually('the checks are as many as they should be', () => mediaOf(server) === 1);
+  await eventually('the expected number of checks', () => mediaOf(server) === 1);
   assert.equal(server.sockets.checks, 1);
   assert.equal(second.answer.ok, true);
 });
 
-test('a check ends by itself', async (t) => {
+test('a check ends automatically', async (t) => {
   const server = await startSocketServer(t, { limits: { checkTimeout: 50 } });
   const { token } = await server.addPeer('guest');
   const socket = await check(server, token);
   assert.deepEqual(await socket.closed, { code: 4408, reason: 'Authentication timeout' });
-  await eventually('the checks are as many as they should be', () => mediaOf(server) === 0);
+  await eventually('the expected number of checks', () => mediaOf(server) === 0);
 });
 
-test('a check that goes on talking is closed, and a bad token gets none', async (t) => {
+test('a check that sends further requests is closed, and an invalid token gets none', async (t) => {
   const server = await startSocketServer(t);
   const { token } = await server.addPeer('guest');
   const socket = await check(server, token);
@@ -75,7 +75,7 @@ test('a check that goes on talking is closed, and a bad token gets none', async 
   assert.deepEqual(await refused.closed, { code: 4401, reason: 'Not authenticated' });
 });
 
-test('a room that ends takes the media of a check with it', async (t) => {
+test('a room that ends closes the transport of a check', async (t) => {
   const server = await startSocketServer(t);
   const { token } = await server.addPeer('guest');
   const socket = await check(server, token);

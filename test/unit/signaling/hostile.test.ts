@@ -1,11 +1,11 @@
-// Hostile clients: whatever they send, the node goes on and holds nothing of them.
+// Hostile clients: the node keeps running and leaks nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { startSocketServer } from './socket-server.ts';
 
-test('names of every object, NUL, paths and Unicode as methods and ids are answered with errors', async (t) => {
+test('prototype names, NUL, paths and Unicode as methods and ids are answered with errors', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => undefined });
   const socket = await server.enter('a');
   const names = [
@@ -32,14 +32,14 @@ test('names of every object, NUL, paths and Unicode as methods and ids are answe
   assert.equal(({} as { polluted?: boolean }).polluted, undefined);
 });
 
-test('a text frame that is no UTF-8 is closed with 4400', async (t) => {
+test('a text frame with invalid UTF-8 is closed with 4400', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   socket.webSocket.send(Buffer.from([0x22, 0xff, 0xfe, 0x22]), { binary: false });
   assert.deepEqual(await socket.closed, { code: 4400, reason: 'Malformed message' });
 });
 
-test('frames that break the websocket protocol itself end the socket, not the session', async (t) => {
+test('frames that violate the websocket protocol end the socket, not the session', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   const raw = (socket.webSocket as unknown as { _socket: { write: (bytes: Buffer) => void } })._socket;
@@ -50,7 +50,7 @@ test('frames that break the websocket protocol itself end the socket, not the se
   assert.equal(next.welcome.data?.resumed, true);
 });
 
-test('random frames never bring down more than their own socket', async (t) => {
+test('random frames affect only their own socket', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => undefined });
   const good = await server.enter('good');
   let state = 12_345;
@@ -86,7 +86,7 @@ test('random frames never bring down more than their own socket', async (t) => {
   assert.deepEqual(server.types('bad'), ['PeerAdded', 'PeerConnected']);
 });
 
-test('after 300 sockets of every bad kind nothing of them is left', async (t) => {
+test('300 sockets of every hostile type leak nothing', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => 10, limits: { authenticationTimeout: 2_000 } });
   const { token } = await server.addPeer('a');
   const good = await server.enter('good');
@@ -108,11 +108,11 @@ test('after 300 sockets of every bad kind nothing of them is left', async (t) =>
   clearInterval(check);
   assert.equal((await good.request('ping')).ok, true);
   assert.equal(good.webSocket.readyState, WebSocket.OPEN);
-  // The peer whose token was flooded has one session whose socket is lost and may come back.
+  // The peer whose token was flooded has one resumable session without a socket.
   assert.deepEqual([server.sockets.sockets, server.sockets.sessions <= 2, timers() <= before + 2], [1, true, true]);
 });
 
-test('100 peers that come and leave ten times leave nothing', async (t) => {
+test('100 peers that join and leave ten times leak nothing', async (t) => {
   const server = await startSocketServer(t);
   const tokens = await Promise.all(Array.from({ length: 100 }, async (_, index) => (await server.addPeer(`p${index}`)).token));
   for (let round = 0; round < 10; round += 1) {

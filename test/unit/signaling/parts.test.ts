@@ -1,4 +1,4 @@
-// The parts that decide by themselves: outbox, token bucket, origins, renewal of tokens.
+// Independent parts: send queue, token bucket, origins, token renewal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../../node/common/log.ts';
@@ -9,11 +9,11 @@ import { renewalDelay, TokenRenewal } from '../../../node/signaling/token-renewa
 import { turns } from '../../kit/turns.ts';
 
 const texts = (frames: readonly Buffer[] | undefined) => frames?.map(String);
-/** With room for everything but what a test limits. */
+/** With high limits except those under test. */
 const outboxOf = (limits: Partial<OutboxLimits>) =>
   new SendQueue({ unacknowledgedFrames: 10, unacknowledgedBytes: 100, unacknowledgedDataBytes: 100, ...limits }, Buffer.from('gone'));
 
-test('an outbox gives the frames after a number and forgets acknowledged ones', () => {
+test('a send queue returns the frames after a number and deletes acknowledged ones', () => {
   const sendQueue = outboxOf({});
   for (const frame of ['1', '2', '3', '4']) sendQueue.push(Buffer.from(frame));
   assert.deepEqual(texts(sendQueue.after(1)), ['2', '3', '4']);
@@ -24,7 +24,7 @@ test('an outbox gives the frames after a number and forgets acknowledged ones', 
   assert.deepEqual(after, [undefined, ['3', '4'], [], undefined]);
 });
 
-test('an outbox drops the oldest frames beyond its bounds of frames and of bytes', () => {
+test('a send queue drops the oldest frames beyond its limits of frames and bytes', () => {
   const few = outboxOf({ unacknowledgedFrames: 2 });
   for (const frame of ['1', '2', '3']) few.push(Buffer.from(frame));
   assert.deepEqual([few.after(0), texts(few.after(1))], [undefined, ['2', '3']]);
@@ -33,7 +33,7 @@ test('an outbox drops the oldest frames beyond its bounds of frames and of bytes
   assert.deepEqual([small.after(0), texts(small.after(1)), small.sent], [undefined, ['b'], 2]);
 });
 
-test('an outbox gives up messages before anything else, and the count of frames stays', () => {
+test('a send queue drops messages first, and keeps the numbering of frames', () => {
   const fill = (limits: Partial<OutboxLimits>) => {
     const sendQueue = outboxOf(limits);
     sendQueue.push(Buffer.from('first'));
@@ -48,7 +48,7 @@ test('an outbox gives up messages before anything else, and the count of frames 
   sendQueue.acknowledge(3);
   sendQueue.push(Buffer.from('more'), true);
   assert.deepEqual(texts(sendQueue.after(3)), ['gone', 'gone', 'data4', 'data5', 'last', 'more']);
-  // With nothing else to give up, the oldest go as ever, and places of messages are bounded too.
+  // Without messages the oldest frames are dropped as usual, and placeholders are limited too.
   for (let i = 0; i < 100; i += 1) sendQueue.push(Buffer.from('x'), true);
   assert.deepEqual([sendQueue.after(28), sendQueue.after(29)?.length], [undefined, 80]);
 });
@@ -72,7 +72,7 @@ test('a token bucket allows its burst, then its rate', () => {
   assert.equal(takeAll(), 20);
 });
 
-test('a token bucket follows a rate that changes, and none means no limit', () => {
+test('a token bucket follows a changed rate, and null means no limit', () => {
   let rate: number | undefined;
   const bucket = new TokenBucket(
     () => rate,
@@ -84,7 +84,7 @@ test('a token bucket follows a rate that changes, and none means no limit', () =
   assert.deepEqual([bucket.take(), bucket.take()], [true, false]);
 });
 
-test('origins are compared with the host that was asked, the own address or a list', () => {
+test('origins are compared with the requested host, the address of the node or a list', () => {
   const same = (origin: string | undefined) => isAllowedOrigin('same-host', origin, 'media.local:5002', 'public.example.com/path');
   assert.deepEqual(['http://media.local:5002', 'https://public.example.com', 'https://public.example.com:443', undefined].map(same), [
     true,
@@ -110,14 +110,14 @@ test('origins are compared with the host that was asked, the own address or a li
   assert.equal(isAllowedOrigin('any', 'null', undefined, 'x'), true);
 });
 
-test('a token is renewed at 80 % of its life or 10 minutes before its end, whichever is later', () => {
+test('a token is renewed at 80 % of its validity or 10 minutes before its end, whichever is later', () => {
   const minute = 60_000;
   assert.equal(renewalDelay(24 * 60 * minute), (24 * 60 - 10) * minute);
   assert.equal(renewalDelay(10 * minute), 8 * minute);
   assert.equal(renewalDelay(0), 1_000);
 });
 
-test('a renewal is made again and again, with the life of each new token, until it is stopped', async (t) => {
+test('renewal repeats with the validity of each new token until it is stopped', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const lifetime = 60 * 24 * 3_600_000;
   const renewed: string[] = [];
@@ -130,7 +130,7 @@ test('a renewal is made again and again, with the life of each new token, until 
   });
   renewal.schedule(claims());
   const pass = async (time: number) => {
-    // In steps, since a timer of more than 24.8 days is made of several, and each may be late by a step.
+    // In steps, because a timer of more than 24.8 days consists of several, and each may be late by a step.
     for (let left = time; left > 0; left -= 60_000) t.mock.timers.tick(60_000);
     await turns();
   };

@@ -1,4 +1,4 @@
-// The life of a session: authentication, takeover, every way in which it ends.
+// Life of a session: authentication, takeover, and every way to end it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../node/common/errors.ts';
@@ -6,7 +6,7 @@ import { responseSchemas } from '../../../node/signaling/messages.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { startSocketServer } from './socket-server.ts';
 
-test('a peer that authenticates is connected and told all of the room', async (t) => {
+test('a peer that authenticates is connected and receives the state of the room', async (t) => {
   const server = await startSocketServer(t);
   const other = await server.enter('other');
   const socket = await server.enter('a');
@@ -20,7 +20,7 @@ test('a peer that authenticates is connected and told all of the room', async (t
   await other.waitFor('peerJoined');
 });
 
-test('a second socket of a connected peer is refused with conflict and 4401, and the first stays', async (t) => {
+test('a second socket of a connected peer is rejected with conflict and 4401, and the first stays open', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const second = await PeerSocket.enter(server.url, first.token);
@@ -30,7 +30,7 @@ test('a second socket of a connected peer is refused with conflict and 4401, and
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected']);
 });
 
-test('a second socket that takes over closes the first with 4409 and connects anew', async (t) => {
+test('a second socket that takes over closes the first with 4409 and connects the peer again', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const second = await PeerSocket.enter(server.url, first.token, { takeover: true });
@@ -41,7 +41,7 @@ test('a second socket that takes over closes the first with 4409 and connects an
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerConnected']);
 });
 
-test('tracks of a session go when another takes over', async (t) => {
+test('tracks of a session end when another one takes over', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const transport = await first.request('createTransport', { direction: 'send' });
@@ -59,7 +59,7 @@ test('leave is answered, disconnects the peer and closes with 1000 without a rea
   assert.deepEqual([socket.peer.connected, server.sockets.sessions], [false, 0]);
 });
 
-test('a client that closes with 1000 has left at once', async (t) => {
+test('a client that closes with 1000 has left immediately', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   await socket.close(1000);
@@ -67,7 +67,7 @@ test('a client that closes with 1000 has left at once', async (t) => {
   assert.equal(server.sockets.sessions, 0);
 });
 
-test('a token is good again after its peer has left', async (t) => {
+test('a token is valid again after its peer has left', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   await first.request('leave');
@@ -75,7 +75,7 @@ test('a token is good again after its peer has left', async (t) => {
   assert.equal(second.welcome.ok, true);
 });
 
-test('a removed peer is closed with 1000 "Peer removed", and its session is over', async (t) => {
+test('a removed peer is closed with 1000 "Peer removed", and its session has ended', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   await server.rooms.deletePeer('room', 'a');
@@ -100,7 +100,7 @@ test('peers of a crashed room are closed with 1011 "Internal server error"', asy
   assert.deepEqual(await socket.closed, { code: 1011, reason: 'Internal server error' });
 });
 
-test('an error that nobody foresaw crashes the peer alone: 1011 and PeerCrashed', async (t) => {
+test('an unexpected error crashes only its peer: 1011 and PeerCrashed', async (t) => {
   const server = await startSocketServer(t);
   const other = await server.enter('other');
   const socket = await server.enter('a');
@@ -114,7 +114,7 @@ test('an error that nobody foresaw crashes the peer alone: 1011 and PeerCrashed'
   assert.equal((await other.request('ping')).ok, true);
 });
 
-test('a room that cannot be entered now answers why and lets the peer try again', async (t) => {
+test('a room that temporarily cannot be joined responds with the reason, and the peer may retry', async (t) => {
   const server = await startSocketServer(t);
   const { peer, token } = await server.addPeer('a');
   const { welcome } = peer;
@@ -129,7 +129,7 @@ test('a room that cannot be entered now answers why and lets the peer try again'
   assert.equal((await PeerSocket.enter(server.url, token)).welcome.ok, true);
 });
 
-test('a room that ends while a peer enters closes the socket with its reason', async (t) => {
+test('a room that ends during a join closes the socket with its reason', async (t) => {
   const server = await startSocketServer(t);
   const { peer, token } = await server.addPeer('a');
   const { promise, resolve } = Promise.withResolvers<never>();
@@ -143,7 +143,7 @@ test('a room that ends while a peer enters closes the socket with its reason', a
   assert.deepEqual(socket.frames, []);
 });
 
-test('peers of a room that goes with its node are closed with 1001; whoever was in it is told to wait, others that it is over', async (t) => {
+test('peers of a room that ends with its node are closed with 1001, and only its former peers get a retryable error', async (t) => {
   const server = await startSocketServer(t);
   const { token, peer } = await server.addPeer('a');
   const socket = await PeerSocket.enter(server.url, token);
@@ -154,7 +154,7 @@ test('peers of a room that goes with its node are closed with 1001; whoever was 
   assert.equal(await refusal({}), 'peer_not_found');
 });
 
-test('what happens while a peer enters is told after the answer', async (t) => {
+test('events during a join are sent after the response', async (t) => {
   const server = await startSocketServer(t);
   const { peer, token } = await server.addPeer('a');
   const welcome = peer.welcome.bind(peer);
@@ -167,7 +167,7 @@ test('what happens while a peer enters is told after the answer', async (t) => {
   assert.deepEqual(Object.keys(socket.frames[0] ?? {}), ['id', 'ok', 'data']);
 });
 
-test('a draining node tells its peers, those that come later, and that it was called off', async (t) => {
+test('a draining node notifies its peers, peers that join later, and about the cancellation', async (t) => {
   const server = await startSocketServer(t);
   const early = await server.enter('early');
   server.sockets.drainingNotice(new Date(0));
@@ -181,7 +181,7 @@ test('a draining node tells its peers, those that come later, and that it was ca
   assert.deepEqual(after.events('draining'), []);
 });
 
-test('changed ICE servers are told to each peer, unchanged ones are not', async (t) => {
+test('changed ICE servers are sent to each peer, unchanged ones are not', async (t) => {
   let urls = 'stun:one.example.com';
   const server = await startSocketServer(t, { iceServers: ({ id }) => [{ urls, username: id }] });
   const socket = await server.enter('a');
@@ -195,7 +195,7 @@ test('changed ICE servers are told to each peer, unchanged ones are not', async 
   );
 });
 
-test('a token is renewed before it expires, and the new one is good', async (t) => {
+test('a token is renewed before it expires, and the new one is valid', async (t) => {
   const server = await startSocketServer(t);
   const { peer } = await server.addPeer('a');
   const socket = await PeerSocket.enter(server.url, await server.keys.sign({ roomId: 'room', peerId: peer.id }, 2));
@@ -205,7 +205,7 @@ test('a token is renewed before it expires, and the new one is good', async (t) 
   assert.ok(claims && claims.expiresAt > soon);
 });
 
-test('a socket that answers no pings is cut, and its session waits for another', async (t) => {
+test('a socket that answers no pings is closed, and its session can be resumed', async (t) => {
   const server = await startSocketServer(t, { limits: { pongTimeout: 1_500, minPongTimeout: 0 } });
   const { token } = await server.addPeer('a');
   const socket = await PeerSocket.open(server.url, { autoPong: false });

@@ -1,9 +1,9 @@
-// Who goes where more sockets wait for authentication than may.
+// Pending sockets: eviction if too many wait for authentication.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PendingSockets } from '../../../node/signaling/pending-sockets.ts';
 
-/** `add` puts in one socket of an address; `evicted` are the names of those that had to go, in order. */
+/** `add` adds a socket of an address; `evicted` lists the evicted sockets in order. */
 function pendingOf(total: number, perNetwork: number) {
   const pending = new PendingSockets({ total, perNetwork });
   const evicted: string[] = [];
@@ -17,14 +17,14 @@ function pendingOf(total: number, perNetwork: number) {
   return { pending, evicted, add };
 }
 
-test('a network that has its number loses its oldest, and no other does', () => {
+test('a network above its limit evicts its oldest socket, and no other network is affected', () => {
   const { pending, evicted, add } = pendingOf(10, 2);
   add('person', '192.0.2.1');
   for (const name of ['a', 'b', 'c', 'd']) add(name, '198.51.100.7');
   assert.deepEqual([evicted, pending.size], [['a', 'b'], 3]);
 });
 
-test('where all are too many the network that has most loses its oldest', () => {
+test('above the total limit the network with most sockets evicts its oldest', () => {
   const { pending, evicted, add } = pendingOf(4, 3);
   add('person', '192.0.2.1');
   for (const name of ['a', 'b', 'c']) add(name, '198.51.100.7');
@@ -43,7 +43,7 @@ test('an IPv6 address counts as its /64, an IPv4 address as itself', () => {
   assert.deepEqual(evicted, ['a']);
 });
 
-test('whoever has left makes room once, and is not evicted', () => {
+test('a removed socket frees one place and is not evicted', () => {
   const { pending, evicted, add } = pendingOf(10, 1);
   const leave = add('a', '192.0.2.1');
   leave();

@@ -1,4 +1,4 @@
-// docs/reference/protocol.md: each frame in it is one that the sockets send or take, every method and event has one, and its limits are those in force.
+// docs/reference/protocol.md: each frame is valid, every method and event has an example, and its limits are the effective ones.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const frames = [...page.matchAll(/^```json\n(.*?)^```/gms)].flatMap(([, block = 
 );
 const methods = new Map(frames.flatMap(({ id, method }) => (id !== undefined && method !== undefined ? [[id, method] as const] : [])));
 
-test('every example is a frame of the protocol, and none has a field that the schemas do not know', () => {
+test('every example is a frame of the protocol without unknown fields', () => {
   assert.ok(frames.length > 50);
   for (const frame of frames) {
     if (frame.event !== undefined) {
@@ -40,7 +40,7 @@ test('every example is a frame of the protocol, and none has a field that the sc
   }
 });
 
-test('every method has an example of its request and of its answer, every event one', () => {
+test('every method has an example of its request and response, every event has one', () => {
   const answered = new Set(frames.flatMap(({ id, method, event }) => (method || event ? [] : (methods.get(id ?? -1) ?? []))));
   assert.deepEqual([...methods.values()].sort(), Object.keys(requestSchemas).sort());
   assert.deepEqual([...answered].sort(), Object.keys(requestSchemas).sort());
@@ -48,7 +48,7 @@ test('every method has an example of its request and of its answer, every event 
   assert.deepEqual([...events].sort(), peerEventSchema.options.map((option) => option.shape.event.value).sort());
 });
 
-test('what the examples say of media passes the check before the media worker', () => {
+test('media objects of the examples pass validation', () => {
   const data = (method: Method) => frames.find((frame) => frame.method === method)?.data ?? {};
   checkRtpCapabilities(data('join').rtpCapabilities);
   checkDtlsParameters(data('connectTransport').dtlsParameters);
@@ -56,7 +56,7 @@ test('what the examples say of media passes the check before the media worker', 
   checkSctpStreamParameters(data('publishData').sctpStreamParameters);
 });
 
-test('the limits that the page names are those in force', () => {
+test('the limits of the page are the effective ones', () => {
   const row = (what: string) => page.split('\n').find((line) => line.startsWith(`| ${what} |`)) ?? '';
   const { authenticationTimeout, firstMessageBytes, messageBytes, payloadBytes, burst, bytesPerMessage } = defaultLimits;
   assert.equal(row('time to authenticate'), `| time to authenticate | ${authenticationTimeout / 1000} s | 4408 |`);

@@ -1,4 +1,4 @@
-// After authentication: every method, every answer, and what closes a socket.
+// Requests after authentication: every method, every response, and limits that close a socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Method, requestSchemas, responseSchemas } from '../../../node/signaling/messages.ts';
@@ -7,11 +7,11 @@ import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { stopwatch } from '../../kit/promised-time.ts';
 import { type SocketServer, startSocketServer } from './socket-server.ts';
 
-test('every method does what it says and answers as its schema says', async (t) => {
+test('every method has its effect and a response that matches its schema', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => undefined });
   const publisher = await server.enter('publisher');
   const socket = await server.enter('a');
-  // The first of a socket: authenticate in enter(), checkConnection in a file of its own.
+  // First requests of a socket: authenticate in enter(), checkConnection in another file.
   const asked = new Set<Method>(['authenticate', 'checkConnection']);
   const ask = async (method: Method, data: Record<string, unknown> = {}, from: PeerSocket = socket) => {
     const answer = await from.request(method, data);
@@ -63,8 +63,8 @@ for (const [name, method, data, message] of [
   ['a method of every object', 'toString', {}, 'Unknown method: "toString"'],
   ['a missing field', 'trackReady', {}, 'Required field trackId is missing'],
   ['a field of the wrong type', 'trackReady', { trackId: 5 }, 'Expected trackId to be a string, got: 5'],
-  ['a field that nobody knows', 'leave', { now: true }, 'Unknown field now'],
-  ['a value that is none of those possible', 'setSubscription', { mode: 'all' }, 'Expected mode to be one of auto, manual, got: "all"'],
+  ['an unknown field', 'leave', { now: true }, 'Unknown field now'],
+  ['a value outside the enum', 'setSubscription', { mode: 'all' }, 'Expected mode to be one of auto, manual, got: "all"'],
   ['a number out of range', 'setPriority', { trackId: 't', priority: 256 }, 'Expected priority to be at most 255, got: 256'],
   [
     'a text that is too long',
@@ -80,7 +80,7 @@ for (const [name, method, data, message] of [
   ],
   ['a bad ping', 'ping', { received: -1 }, 'Expected received to be at least 0, got: -1'],
 ] as const) {
-  test(`${name} is answered with one sentence, and the socket stays`, async (t) => {
+  test(`${name} is answered with one error message, and the socket stays open`, async (t) => {
     const server = await startSocketServer(t);
     const socket = await server.enter('a');
     const answer = await socket.request(method, data);
@@ -91,7 +91,7 @@ for (const [name, method, data, message] of [
   });
 }
 
-test('data that is too deep is answered with one sentence, however deep, and the socket stays', async (t) => {
+test('data that is too deep is answered with one error message at any depth, and the socket stays open', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   for (const [id, depth] of [
@@ -108,7 +108,7 @@ test('data that is too deep is answered with one sentence, however deep, and the
   assert.equal((await socket.request('setPeerMetadata', { metadata: [[[1]]] }, 13)).ok, true);
 });
 
-test('what the domain refuses is answered with its code', async (t) => {
+test('an error of the domain is returned with its code', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   assert.equal((await socket.request('unpublish', { trackId: 'none' })).error?.code, 'track_not_found');
@@ -121,7 +121,7 @@ test('a second authenticate is answered with conflict', async (t) => {
   assert.equal((await socket.request('authenticate', { token: socket.token })).error?.code, 'conflict');
 });
 
-test('an id that does not grow is answered with an error and its request not done', async (t) => {
+test('an id that does not increase is answered with an error and its request not executed', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   await socket.request('ping', {}, 9);
@@ -130,14 +130,14 @@ test('an id that does not grow is answered with an error and its request not don
   assert.equal(socket.peer.view().metadata, null);
 });
 
-test('a request without data is one with empty data', async (t) => {
+test('a request without data has empty data', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   socket.send({ id: 5, method: 'ping' });
   assert.deepEqual(await socket.answer(5), { id: 5, ok: true, data: {} });
 });
 
-test('ping is answered at once, also while a request takes long', async (t) => {
+test('ping is answered immediately, even during a slow request', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -161,7 +161,7 @@ test('a message of 300 KiB is closed with 4413, one of 2 MiB with 1009', async (
   assert.equal((await second.closed).code, 1009);
 });
 
-test('a payload of 16 KiB is sent, one byte more is refused with one sentence, and the socket stays', async (t) => {
+test('a payload of 16 KiB is sent and one more byte rejected, and the socket stays open', async (t) => {
   const server = await startSocketServer(t);
   const socket = await server.enter('a');
   const other = await server.enter('b');
@@ -176,8 +176,8 @@ test('a payload of 16 KiB is sent, one byte more is refused with one sentence, a
   assert.equal((await socket.request('ping')).ok, true);
 });
 
-test('a message that is large counts as several towards the rate', async (t) => {
-  // As the next test: twenty at once.
+test('a large message counts as several toward the rate limit', async (t) => {
+  // As in the next test: twenty at once.
   const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 1200 } });
   const socket = await server.enter('a');
   socket.post('sendData', { label: 'l', payload: 'x'.repeat(200 * 1024) });
@@ -185,35 +185,35 @@ test('a message that is large counts as several towards the rate', async (t) => 
   assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
 });
 
-test('who sends more than a peer may is refused, and whoever else sends is not', async (t) => {
+test('a peer above its data rate is rejected without effect on other peers', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => null });
   const [flooder, other, listener] = [await server.enter('a'), await server.enter('b'), await server.enter('c')];
   const payload = 'x'.repeat(16_000);
   const answers = await Promise.all(Array.from({ length: 200 }, () => flooder.request('sendData', { label: 'flood', payload })));
   const refused = answers.filter(({ ok }) => !ok);
-  assert.ok(refused.length > 50, `${refused.length} of 200 were refused`);
-  assert.ok(answers.length - refused.length >= 60, 'four seconds of what a peer may send go at once');
-  for (const { error } of refused) assert.deepEqual(error, { code: 'too_many_requests', message: 'This peer sends more data than it may' });
+  assert.ok(refused.length > 50, `${refused.length} of 200 were rejected`);
+  assert.ok(answers.length - refused.length >= 60, 'a burst of four seconds is allowed');
+  for (const { error } of refused) assert.deepEqual(error, { code: 'too_many_requests', message: 'This peer exceeds its data rate limit' });
   assert.equal((await other.request('sendData', { label: 'talk', payload: 1 })).ok, true);
   await listener.waitFor('data', ({ from }) => from === 'b');
 });
 
-test('requests that cost much wait, and none is refused', async (t) => {
+test('expensive requests wait, and none is rejected', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => 1_000_000, limits: { workRate: 1_000, burst: 0.06 } });
   const socket = await server.enter('a');
   const elapsed = stopwatch();
   const answers = await Promise.all(Array.from({ length: 30 }, () => socket.request('getStats')));
   assert.ok(answers.every(({ ok }) => ok));
-  // 300 units at 1,000 a second, 60 of them at once.
+  // 300 units at 1,000 per second, 60 of them at once.
   assert.ok(elapsed() >= 200, 'they waited');
 });
 
-test('a receiver that does not read loses messages, is told how many, and keeps its session', async (t) => {
+test('a receiver that does not read loses messages, receives their number, and keeps its session', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => null, limits: { dataBufferedBytes: 64 * 1024 } });
   const slow = await server.enter('slow');
   const payload = 'x'.repeat(60_000);
   slow.webSocket.pause();
-  // What the network itself takes goes first.
+  // Fills the buffers of the network first.
   for (let sent = 0; sent < 400; sent += 1) await server.rooms.sendData('room', { label: 'l', payload });
   slow.webSocket.resume();
   const { messages } = await slow.waitFor('dataDropped');
@@ -237,8 +237,8 @@ for (const [name, frame] of [
   });
 }
 
-test('messages that come faster than the rate and its burst are closed with 4429, and a new socket does not help', async (t) => {
-  // Eight at once, and the next one a minute later: on a busy machine a second may lie between two of them.
+test('messages above the rate and burst are closed with 4429, and a new socket does not help', async (t) => {
+  // Eight at once and the next one a minute later, because a loaded host may need a second between two.
   const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 480 } });
   const socket = await server.enter('a');
   for (let count = 0; count < 12; count += 1) socket.post('ping');
@@ -279,7 +279,7 @@ for (const together of [false, true]) {
   });
 }
 
-test('only as many answers are free of the rate as there were offers', async (t) => {
+test('the number of free responses is limited by the number of offers', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 480 } });
   const socket = await server.enter('a');
   await fillRoom(server, 1);
@@ -292,7 +292,7 @@ test('only as many answers are free of the rate as there were offers', async (t)
   assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
 });
 
-test('more requests than may wait their turn are closed with 4429', async (t) => {
+test('more queued requests than allowed are closed with 4429', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => undefined, limits: { waitingRequests: 3 } });
   const socket = await server.enter('a');
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -305,23 +305,23 @@ test('more requests than may wait their turn are closed with 4429', async (t) =>
   resolve();
 });
 
-test('a client that does not read is cut before its frames fill the memory', async (t) => {
+test('a client that does not read is closed before its frames exhaust the memory', async (t) => {
   const server = await startSocketServer(t, { limits: { bufferedBytes: 1024 * 1024 } });
   const socket = await server.enter('a');
   socket.webSocket.pause();
   let sent = 0;
   const send = async () => {
-    assert.ok(sent < 400, 'the system does not take that much');
+    assert.ok(sent < 400, 'the system buffers less than that');
     sent += 1;
     await server.rooms.sendData('room', { label: 'l', payload: 'x'.repeat(60_000) });
     return server.sockets.sockets === 0;
   };
-  await eventually('it is cut', send, { every: 2 });
+  await eventually('a close', send, { every: 2 });
   assert.equal(server.sockets.sessions, 1);
   socket.webSocket.terminate();
 });
 
-/** So many peers, each of which publishes sound and picture. */
+/** Adds peers that each publish audio and video. */
 async function fillRoom(server: SocketServer, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const { peer } = await server.addPeer(`p${index}`);

@@ -1,4 +1,4 @@
-// A lost socket: the session goes on, nothing is lost or done twice.
+// Resuming a session after a lost socket: nothing is lost or repeated.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { joinPeer, makeRooms } from '../../kit/fakes/rooms.ts';
@@ -6,11 +6,11 @@ import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
 import { startSocketServer, type WelcomeData } from './socket-server.ts';
 
-/** Frames that count: those after the answer to authenticate. */
+/** Counted frames: those after the response to authenticate. */
 const received = (socket: PeerSocket) => socket.frames.length - 1;
 const data = (socket: { welcome: { data?: Record<string, unknown> } }) => socket.welcome.data as WelcomeData;
 
-test('a session goes on over a new socket: what was missed comes first, then live events', async (t) => {
+test('a session continues on a new socket with missed frames first, then live events', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const transport = await first.request('createTransport', { direction: 'send' });
@@ -29,7 +29,7 @@ test('a session goes on over a new socket: what was missed comes first, then liv
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'TrackAdded']);
 });
 
-test('answers that did not arrive come again, and a request that is repeated is not done again', async (t) => {
+test('lost responses are sent again, and a repeated request is not executed again', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const transport = await first.request('createTransport', { direction: 'send' });
@@ -37,7 +37,7 @@ test('answers that did not arrive come again, and a request that is repeated is 
   const publish = { transportId: transport.data?.id, kind: 'audio', rtpParameters: {} };
   const answer = await first.request('publish', publish, 3);
   await first.cut();
-  // As if that answer had been lost on the way.
+  // As if that response had been lost in transit.
   const second = await PeerSocket.open(server.url);
   second.send({ id: 5, method: 'authenticate', data: { token: first.token, resume: data(first).sessionId, received: count } });
   second.send({ id: 3, method: 'publish', data: publish });
@@ -51,7 +51,7 @@ test('answers that did not arrive come again, and a request that is repeated is 
   assert.equal(server.types('a').filter((type) => type === 'TrackAdded').length, 1);
 });
 
-test('a request that was being done when the socket went is answered on the next one', async (t) => {
+test('a request in progress when the socket was lost is answered on the next one', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ test('a request that was being done when the socket went is answered on the next
   assert.equal((await second.answer(next)).ok, true);
 });
 
-test('a resume replaces a socket that only looks open, and closes it with 4409', async (t) => {
+test('a resume replaces a half-open socket and closes it with 4409', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
@@ -83,7 +83,7 @@ test('a resume replaces a socket that only looks open, and closes it with 4409',
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected']);
 });
 
-test('after the resume window the peer is disconnected and a resume gets a fresh session', async (t) => {
+test('after the resume window the peer is disconnected, and a resume gets a fresh session', async (t) => {
   const server = await startSocketServer(t, { resumeWindow: () => 0.05 });
   const first = await server.enter('a');
   await first.cut();
@@ -94,7 +94,7 @@ test('after the resume window the peer is disconnected and a resume gets a fresh
   assert.notEqual(data(second).sessionId, data(first).sessionId);
 });
 
-test('a resume in time stops the window: the peer stays connected after it', async (t) => {
+test('a resume in time stops the window, and the peer stays connected after it', async (t) => {
   const server = await startSocketServer(t, { resumeWindow: () => 1.5 });
   const first = await server.enter('a');
   await first.cut();
@@ -104,7 +104,7 @@ test('a resume in time stops the window: the peer stays connected after it', asy
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected']);
 });
 
-test('a socket that authenticates without resume takes the place of a session whose socket is lost', async (t) => {
+test('a socket that authenticates without resume replaces a session with a lost socket', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   await first.close(1001);
@@ -113,7 +113,7 @@ test('a socket that authenticates without resume takes the place of a session wh
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerConnected']);
 });
 
-test('where more was missed than is kept, the session starts anew', async (t) => {
+test('if more frames were missed than kept, a fresh session starts', async (t) => {
   const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
   const first = await server.enter('a');
   await first.cut();
@@ -123,7 +123,7 @@ test('where more was missed than is kept, the session starts anew', async (t) =>
   assert.deepEqual(server.types('a'), ['PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerConnected']);
 });
 
-test('messages that were missed beyond what is kept cost no session: it is told how many', async (t) => {
+test('missed messages beyond the limit do not end the session, and their number is reported', async (t) => {
   const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
   const first = await server.enter('a');
   await first.cut();
@@ -143,7 +143,7 @@ test('messages that were missed beyond what is kept cost no session: it is told 
   );
 });
 
-test('ping acknowledges frames: what was acknowledged is not kept', async (t) => {
+test('ping acknowledges frames, which are then deleted', async (t) => {
   const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
   const first = await server.enter('a');
   for (const label of ['1', '2', '3']) await server.rooms.sendData('room', { label, payload: null });
@@ -158,7 +158,7 @@ test('ping acknowledges frames: what was acknowledged is not kept', async (t) =>
   assert.equal(second.events('data').length, 2);
 });
 
-test('a resume that claims frames which were never sent starts anew', async (t) => {
+test('a resume with more frames than were sent starts a fresh session', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   await first.cut();
@@ -166,7 +166,7 @@ test('a resume that claims frames which were never sent starts anew', async (t) 
   assert.equal(data(second).resumed, false);
 });
 
-test('a session is resumed with a token of its own peer only', async (t) => {
+test('a session can be resumed only with a token of its peer', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const other = await server.addPeer('b');
@@ -177,7 +177,7 @@ test('a session is resumed with a token of its own peer only', async (t) => {
   assert.equal(data(owner).resumed, true);
 });
 
-test('a session that was taken over is not resumed', async (t) => {
+test('a session that was taken over cannot be resumed', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   const second = await PeerSocket.enter(server.url, first.token, { takeover: true });
@@ -187,7 +187,7 @@ test('a session that was taken over is not resumed', async (t) => {
   assert.equal((await second.request('ping')).ok, true);
 });
 
-test('a peer that is removed while its socket is lost cannot come back', async (t) => {
+test('a peer that was removed during a lost socket cannot return', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   await first.cut();
@@ -197,7 +197,7 @@ test('a peer that is removed while its socket is lost cannot come back', async (
   assert.equal(server.sockets.sessions, 0);
 });
 
-test('a session is resumed many times over', async (t) => {
+test('a session can be resumed many times', async (t) => {
   const server = await startSocketServer(t);
   const first = await server.enter('a');
   let socket: PeerSocket = first;
@@ -214,7 +214,7 @@ test('a session is resumed many times over', async (t) => {
   assert.deepEqual([server.sockets.sessions, server.types('a').length], [1, 2]);
 });
 
-test('a peer without a socket is waited for no longer than its timeout says, from the loss of the socket on', async (t) => {
+test('a peer without a socket is removed after its timeout, counted from the loss of the socket', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { rooms, events, kinds } = makeRooms({ peerDisconnectedTimeout: 2 });
   await rooms.createRoom({ roomId: 'room' });
@@ -228,7 +228,7 @@ test('a peer without a socket is waited for no longer than its timeout says, fro
   assert.equal(events.at(-1)?.reason, 'timeout');
 });
 
-test('a socket that is cut is a peer that is gone after its timeout, not after the resume window on top', async (t) => {
+test('a peer whose socket was terminated is removed after its timeout, without the resume window in addition', async (t) => {
   const server = await startSocketServer(t, { resumeWindow: () => 3_600 });
   const { token } = await server.addPeer('a');
   await server.rooms.patchRoom('room', { peerDisconnectedTimeout: 1 });
@@ -239,7 +239,7 @@ test('a socket that is cut is a peer that is gone after its timeout, not after t
   assert.deepEqual(server.types('a').slice(-2), ['PeerDisconnected', 'PeerDeleted']);
 });
 
-test('a socket that falls silent is seen by the timeout of its peer, which is gone after that', async (t) => {
+test('an unresponsive socket is detected within the timeout of its peer, which is then removed', async (t) => {
   const server = await startSocketServer(t, { resumeWindow: () => 3_600 });
   const { token } = await server.addPeer('a');
   const lively = await server.enter('b');
@@ -250,7 +250,7 @@ test('a socket that falls silent is seen by the timeout of its peer, which is go
   assert.equal((await silent.closed).code, 1006);
   assert.deepEqual(server.types('a').slice(-1), ['PeerConnected']);
   await server.happened('PeerDeleted', 'a');
-  assertPrompt('the removal of a peer that fell silent', took(), { promised: 4_000 });
+  assertPrompt('the removal of an unresponsive peer', took(), { promised: 4_000 });
   assert.deepEqual(server.types('a').slice(-2), ['PeerDisconnected', 'PeerDeleted']);
   assert.equal((await lively.request('ping')).ok, true);
 });

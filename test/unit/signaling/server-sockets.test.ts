@@ -1,4 +1,4 @@
-// The server notification socket: who may listen, what they get, what closes it.
+// Server websocket: authentication, subscriptions, and limits that close it.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -65,7 +65,7 @@ async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}
 
 const ids = (socket: PeerSocket) => socket.events('roomEvent').map((event) => event.data.id);
 
-test('a holder of a token with scope read gets every event after subscribing to all', async (t) => {
+test('a client with a read token receives every event after subscribing to all', async (t) => {
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'reader');
   assert.deepEqual(socket.welcome.data, { name: 'dashboard', scope: 'read', svcAddress: 'media.example.com' });
@@ -83,7 +83,7 @@ test('a holder of a token with scope read gets every event after subscribing to 
   for (const frame of socket.events('roomEvent')) serverEventSchema.parse(frame);
 });
 
-test('kinds and rooms limit what comes, a later subscribe takes the place of an earlier one, unsubscribe ends it', async (t) => {
+test('types and rooms filter events, a later subscribe replaces an earlier one, and unsubscribe ends it', async (t) => {
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'secret');
   await socket.request('subscribe', { events: ['RoomCreated', 'RoomCreated'], rooms: ['a'] });
@@ -100,11 +100,11 @@ test('kinds and rooms limit what comes, a later subscribe takes the place of an 
 });
 
 for (const [name, data, message] of [
-  ['an unknown kind', { events: ['RoomPainted'] }, 'Expected events to be \'all\' or a list of kinds of events, got: ["RoomPainted"]'],
-  ['no kinds', {}, 'Required field events is missing'],
+  ['an unknown type', { events: ['RoomPainted'] }, 'Expected events to be \'all\' or a list of event types, got: ["RoomPainted"]'],
+  ['no types', {}, 'Required field events is missing'],
   ['too many rooms', { events: 'all', rooms: Array(1001).fill('a') }, /^Expected rooms to have at most 1000 items, got: /],
 ] as const) {
-  test(`a subscription with ${name} is answered with one sentence`, async (t) => {
+  test(`a subscription with ${name} is answered with one error message`, async (t) => {
     const server = await start(t);
     const socket = await PeerSocket.enter(server.url, 'secret');
     const { error } = await socket.request('subscribe', data);
@@ -113,14 +113,14 @@ for (const [name, data, message] of [
   });
 }
 
-test('a wrong token is answered and closed with 4401', async (t) => {
+test('an invalid token is answered and closed with 4401', async (t) => {
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'wrong');
   assert.deepEqual(socket.welcome.error, { code: 'invalid_token', message: 'Invalid token' });
   assert.deepEqual(await socket.closed, { code: 4401, reason: 'Not authenticated' });
 });
 
-test('who guesses tokens is told to wait and closed with 4429, and a right token passes', async (t) => {
+test('a client that guesses tokens is closed with 4429, while a valid token is accepted', async (t) => {
   const server = await start(t, { apiTokens: new ApiTokens(() => [{ token: 'secret', name: 'main', scope: 'admin' }], 2) });
   for (let guess = 0; guess < 2; guess += 1) {
     assert.equal((await (await PeerSocket.enter(server.url, `guess ${guess}`)).closed).code, 4401);
@@ -131,17 +131,17 @@ test('who guesses tokens is told to wait and closed with 4429, and a right token
   assert.equal((await PeerSocket.enter(server.url, 'secret')).welcome.ok, true);
 });
 
-test('a signature stands for the token of a socket, once, and as long as that is good', async (t) => {
+test('a signature replaces the token of a socket, once, and only while the token is valid', async (t) => {
   const server = await start(t);
   const url = `http://10.0.0.1:8080${serverSocketPath}`;
   const signature = signedSocket({ token: 'secret', url });
   const socket = await PeerSocket.enter(server.url, signature);
   assert.equal(socket.welcome.data?.name, 'main');
   const again = await PeerSocket.enter(server.url, signature);
-  assert.deepEqual(again.welcome.error, { code: 'invalid_token', message: 'This was sent before' });
+  assert.deepEqual(again.welcome.error, { code: 'invalid_token', message: 'The signature was already used' });
   assert.equal((await again.closed).code, 4401);
   const request = await PeerSocket.enter(server.url, signedRequest({ token: 'secret', method: 'GET', url, body: '' }));
-  assert.equal(request.welcome.error?.message, 'The signature is not of a form that this node knows');
+  assert.equal(request.welcome.error?.message, 'Unsupported signature format');
   assert.equal((await request.closed).code, 4401);
   assert.equal((await socket.request('ping')).ok, true);
   server.revoke('secret');
@@ -149,7 +149,7 @@ test('a signature stands for the token of a socket, once, and as long as that is
   assert.equal((await socket.closed).code, 4401);
 });
 
-test('nothing is told before authentication, and silence is closed with 4408', async (t) => {
+test('nothing is sent before authentication, and silence is closed with 4408', async (t) => {
   const server = await start(t, { limits: { authenticationTimeout: 50 } });
   const socket = await PeerSocket.open(server.url);
   server.emit('RoomCreated', 'a');
@@ -186,7 +186,7 @@ test('an unknown method and a second authenticate are answered with errors', asy
   assert.equal((await socket.request('ping')).ok, true);
 });
 
-test('sockets of a token that is no longer good are closed with 4401', async (t) => {
+test('sockets of a revoked token are closed with 4401', async (t) => {
   const server = await start(t);
   const revoked = await PeerSocket.enter(server.url, 'reader');
   const kept = await PeerSocket.enter(server.url, 'secret');
@@ -196,7 +196,7 @@ test('sockets of a token that is no longer good are closed with 4401', async (t)
   assert.equal((await kept.request('ping')).ok, true);
 });
 
-test('a client that does not read its events is closed with 4410, and others get theirs', async (t) => {
+test('a client that does not read its events is closed with 4410, and others receive theirs', async (t) => {
   const server = await start(t, { limits: { bufferedBytes: 200_000 } });
   const slow = await PeerSocket.enter(server.url, 'secret');
   const quick = await PeerSocket.enter(server.url, 'secret');
@@ -210,7 +210,7 @@ test('a client that does not read its events is closed with 4410, and others get
   assert.equal((await slow.closed).code, 4410);
 });
 
-test('close() ends the subscription to events and every socket with 1001', async (t) => {
+test('close() ends the subscription to events and closes every socket with 1001', async (t) => {
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'secret');
   await server.sockets.close();
@@ -218,7 +218,7 @@ test('close() ends the subscription to events and every socket with 1001', async
   assert.deepEqual([server.sockets.sockets, server.listeners.size], [0, 0]);
 });
 
-test('a cursor takes up where it was: what was missed comes after the answer and before what happens, each once', async (t) => {
+test('with a cursor missed events follow the response and precede live ones, each once', async (t) => {
   const server = await start(t);
   for (let count = 0; count < 5; count += 1) server.emit('PeerAdded', 'a');
   const socket = await PeerSocket.enter(server.url, 'secret');
@@ -235,7 +235,7 @@ test('a cursor takes up where it was: what was missed comes after the answer and
   for (const frame of frames) serverEventSchema.parse(frame);
 });
 
-test('events of uploads have a place though they have no seq: told once, and taken up at the cursor', async (t) => {
+test('events of uploads have an index but no seq, and are sent once and resumed by cursor', async (t) => {
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'secret');
   await socket.request('subscribe', { events: 'all' });
@@ -252,7 +252,7 @@ test('events of uploads have a place though they have no seq: told once, and tak
   assert.deepEqual(ids(again), ['e3', 'e4']);
 });
 
-test('an empty cursor means everything that is still there; what is gone is told as incomplete', async (t) => {
+test('an empty cursor returns all kept events, and missing ones are reported as incomplete', async (t) => {
   const server = await start(t);
   for (let count = 0; count < 25; count += 1) server.emit('PeerAdded', 'a');
   const socket = await PeerSocket.enter(server.url, 'secret');
@@ -262,7 +262,7 @@ test('an empty cursor means everything that is still there; what is gone is told
   assert.equal(ids(socket).length, 20);
 });
 
-test('a source that nobody knows and an index that was never given are told as incomplete, and new events come', async (t) => {
+test('an unknown source and an unassigned index are reported as incomplete, and new events are sent', async (t) => {
   const server = await start(t);
   server.emit('PeerAdded', 'a');
   const socket = await PeerSocket.enter(server.url, 'secret');
@@ -272,7 +272,7 @@ test('a source that nobody knows and an index that was never given are told as i
   await socket.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
 });
 
-test('ping says how far everything wanted was sent, so that a narrow subscription is not told old events twice', async (t) => {
+test('ping returns the position of filtered events, so that a narrow subscription does not repeat old ones', async (t) => {
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'secret');
   await socket.request('subscribe', { events: ['RoomDeleted'] });
@@ -282,7 +282,7 @@ test('ping says how far everything wanted was sent, so that a narrow subscriptio
   assert.deepEqual((await socket.request('ping')).data, {});
 });
 
-test('cursors with too many sources and with indexes that are none are refused', async (t) => {
+test('cursors with too many sources or invalid indexes are rejected', async (t) => {
   const server = await start(t);
   const socket = await PeerSocket.enter(server.url, 'secret');
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`n#${at}`, 1]));
@@ -291,7 +291,7 @@ test('cursors with too many sources and with indexes that are none are refused',
   }
 });
 
-test('a second subscribe while the first looks for its place takes its place', async (t) => {
+test('a second subscribe replaces the first one while that is resolving its cursor', async (t) => {
   const server = await start(t);
   server.emit('PeerAdded', 'a');
   const socket = await PeerSocket.enter(server.url, 'secret');
@@ -306,7 +306,7 @@ test('a second subscribe while the first looks for its place takes its place', a
   assert.ok(ids(socket).every((id) => id !== 'e2'));
 });
 
-test('who was too slow takes up at its cursor, and gets what it missed as fast as it reads', async (t) => {
+test('a client that was too slow resumes at its cursor, and receives missed events as fast as it reads', async (t) => {
   const server = await start(t, { limits: { bufferedBytes: 200_000 } }, 10_000);
   const slow = await PeerSocket.enter(server.url, 'secret');
   await slow.request('subscribe', { events: 'all' });

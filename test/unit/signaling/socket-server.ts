@@ -1,4 +1,4 @@
-// A peer websocket and its rooms on a port of their own: real domain, real sockets, media that only keeps the rules.
+// Test server: a peer websocket with real rooms and sockets on a separate port, and fake media.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -13,7 +13,7 @@ import { PeerSocket } from '../../kit/network/peer-socket.ts';
 
 export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
 
-/** Starts it; the test that is given ends it. */
+/** Starts the server; it is closed at the end of the test. */
 export async function startSocketServer(test: TestContext, options: Partial<PeerSocketsOptions> = {}) {
   const log = silentLog();
   const keys = new PeerTokens(['a secret of the tests']);
@@ -64,7 +64,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** A peer of a room, which is made where it is missing; with its token. */
+  /** Adds a peer to a room, which is created if missing, and returns its token. */
   const addPeer = async (peerId: string, roomId = 'room') => {
     if (![...rooms.all()].some((room) => room.id === roomId)) await rooms.createRoom({ roomId });
     const { token } = await rooms.addPeer(roomId, { type: 'webrtc', peerId });
@@ -72,7 +72,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     if (!peer) throw new Error(`no peer ${peerId}`);
     return { peer, token };
   };
-  /** Resolves when an event of that type and peer has happened. */
+  /** Resolves after an event of that type and peer. */
   const happened = (type: RoomEvent['type'], peerId: string, count = 1) =>
     new Promise<void>((resolve) => {
       const check = () => {
@@ -92,5 +92,5 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
   return { url, rooms, sockets, media, events, keys, server, addPeer, enter, happened, types };
 }
 
-/** The fields of an answer to authenticate that tests look at. */
+/** The fields of a response to authenticate that tests use. */
 export type WelcomeData = { sessionId: string; resumed: boolean; lastRequest: number; resumeWindow: number };

@@ -1,4 +1,4 @@
-// Before authentication: what a socket may send, how long it may wait, where it may come from.
+// WebSocket acceptor: limits of bytes, time and origin before authentication.
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -22,7 +22,7 @@ const upgradeStatus = (url: string, headers: Record<string, string> = {}) =>
     });
   });
 
-test('a socket that says nothing is closed with 4408 in time', async (t) => {
+test('a silent socket is closed with 4408 in time', async (t) => {
   const server = await startSocketServer(t, { limits: { authenticationTimeout: 50 } });
   const socket = await PeerSocket.open(server.url);
   assert.deepEqual(await socket.closed, { code: 4408, reason: 'Authentication timeout' });
@@ -35,7 +35,7 @@ test('a first message of more than 8 KiB is closed with 4413', async (t) => {
   assert.deepEqual(await socket.closed, { code: 4413, reason: 'Message too large' });
 });
 
-test('a first message that never ends is closed with 4413 once 8 KiB of it have come', async (t) => {
+test('an endless first message is closed with 4413 after 8 KiB', async (t) => {
   const server = await startSocketServer(t);
   const { port } = new URL(server.url);
   const raw = connect(Number(port), '127.0.0.1');
@@ -43,13 +43,13 @@ test('a first message that never ends is closed with 4413 once 8 KiB of it have 
   const has4413 = new Promise<void>((resolve) => {
     raw.on('data', (chunk: Buffer) => {
       received.push(chunk);
-      // A closing frame (RFC 6455, section 5.5.1) with 4413, which is 0x113d, and its reason of 17 bytes.
+      // A close frame (RFC 6455, section 5.5.1) with 4413, which is 0x113d, and its reason of 17 bytes.
       if (Buffer.concat(received).includes(Buffer.from([0x88, 0x13, 0x11, 0x3d]))) resolve();
     });
   });
   const head = ['GET /socket/peer/websocket HTTP/1.1', 'Host: x', 'Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Version: 13'];
   raw.write(`${head.join('\r\n')}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
-  // Announces 500,000 bytes, sends 9,000 of them.
+  // Announces 500,000 bytes and sends 9,000 of them.
   raw.write(Buffer.concat([Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x00, 0x07, 0xa1, 0x20, 0, 0, 0, 0]), Buffer.alloc(9_000, 0x20)]));
   await has4413;
   raw.destroy();
@@ -63,8 +63,8 @@ for (const [name, frame] of [
   ['a request without id', '{"method":"authenticate","data":{}}'],
   ['a request with a text as id', '{"id":"1","method":"authenticate","data":{}}'],
   ['a request without method', '{"id":1,"data":{}}'],
-  ['a request with a field that nobody knows', '{"id":1,"method":"authenticate","data":{},"x":1}'],
-  ['JSON that is nothing but depth', '['.repeat(4_000)],
+  ['a request with an unknown field', '{"id":1,"method":"authenticate","data":{},"x":1}'],
+  ['JSON with nothing but nesting', '['.repeat(4_000)],
 ] as const) {
   test(`${name} as first message is closed with 4400`, async (t) => {
     const server = await startSocketServer(t);
@@ -78,7 +78,7 @@ for (const [name, frame] of [
 for (const [name, request, code] of [
   ['another method', { id: 7, method: 'join', data: { rtpCapabilities: {} } }, 'missing_token'],
   ['no token', { id: 7, method: 'authenticate', data: {} }, 'invalid_field'],
-  ['a token of nobody', { id: 7, method: 'authenticate', data: { token: 'x.y.z' } }, 'invalid_token'],
+  ['a token of an unknown peer', { id: 7, method: 'authenticate', data: { token: 'x.y.z' } }, 'invalid_token'],
   [
     'a token in deep data',
     { id: 7, method: 'authenticate', data: { token: JSON.parse('['.repeat(500) + ']'.repeat(500)) } },
@@ -98,7 +98,7 @@ for (const [name, request, code] of [
   });
 }
 
-test('a good token of a peer or room that does not exist is answered with peer_not_found and closed with 4401', async (t) => {
+test('a valid token of an unknown peer or room is answered with peer_not_found and closed with 4401', async (t) => {
   const server = await startSocketServer(t);
   const socket = await PeerSocket.open(server.url);
   const answer = await socket.request('authenticate', { token: await server.keys.sign({ roomId: 'none', peerId: 'p' }) });
@@ -115,7 +115,7 @@ test('an expired token is closed with 4401', async (t) => {
   assert.equal((await socket.closed).code, 4401);
 });
 
-test('requests right behind authenticate wait for it and are done in order', async (t) => {
+test('requests right after authenticate wait for it and are executed in order', async (t) => {
   const server = await startSocketServer(t);
   const { token } = await server.addPeer('a');
   const socket = await PeerSocket.open(server.url);
@@ -135,7 +135,7 @@ test('requests right behind authenticate wait for it and are done in order', asy
   );
 });
 
-test('more requests behind authenticate than may wait are closed with 4429', async (t) => {
+test('too many requests after authenticate are closed with 4429', async (t) => {
   let verified = () => {};
   const waits = new Promise<void>((resolve) => {
     verified = resolve;
@@ -147,7 +147,7 @@ test('more requests behind authenticate than may wait are closed with 4429', asy
   verified();
 });
 
-test('more bytes behind authenticate than may wait are closed with 4413', async (t) => {
+test('too many bytes after authenticate are closed with 4413', async (t) => {
   let verified = () => {};
   const waits = new Promise<void>((resolve) => {
     verified = resolve;
@@ -160,7 +160,7 @@ test('more bytes behind authenticate than may wait are closed with 4413', async 
   verified();
 });
 
-test('of more sockets than may wait for authentication the oldest is closed with 4408, and those that have authenticated stay', async (t) => {
+test('above the limit of pending sockets the oldest is closed with 4408, and authenticated sockets stay open', async (t) => {
   const server = await startSocketServer(t, { limits: { unauthenticatedSockets: 2 } });
   const known = await server.enter('a');
   const oldest = await PeerSocket.open(server.url);
@@ -175,7 +175,7 @@ test('of more sockets than may wait for authentication the oldest is closed with
   );
 });
 
-test('the sockets of one network do not end those of another that wait', async (t) => {
+test('pending sockets of one network do not evict those of another', async (t) => {
   const forwardedFor = ({ headers }: IncomingMessage) => String(headers['x-test-client']);
   const server = await startSocketServer(t, { limits: { unauthenticatedSockets: 4, unauthenticatedPerNetwork: 3 }, forwardedFor });
   const from = (client: string) => PeerSocket.open(server.url, { headers: { 'x-test-client': client } });
@@ -187,7 +187,7 @@ test('the sockets of one network do not end those of another that wait', async (
   assert.equal((await person.request('authenticate', { token })).ok, true);
 });
 
-test('a page of another origin is refused with 403 where the origin is checked, and programs without one are not', async (t) => {
+test('a page of another origin is rejected with 403 if origins are checked, and clients without an origin are not', async (t) => {
   const server = await startSocketServer(t, { checkOrigin: () => 'same-host' });
   const { host } = new URL(server.url);
   const refused = await upgradeStatus(server.url, { origin: 'https://evil.example.com' });
@@ -198,7 +198,7 @@ test('a page of another origin is refused with 403 where the origin is checked, 
   assert.equal((await upgradeStatus(server.url)).status, 101);
 });
 
-test('after close() sockets are closed with 1001 and new ones refused with 503', async (t) => {
+test('after close() sockets are closed with 1001 and new ones rejected with 503', async (t) => {
   const server = await startSocketServer(t);
   const unknown = await PeerSocket.open(server.url);
   const known = await server.enter('a');

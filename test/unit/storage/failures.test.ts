@@ -1,4 +1,4 @@
-// When an upload counts as refused for good, and how soon it is tried again.
+// Upload failures: permanent rejections and retry delays.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StorageError } from '../../../node/storage/s3/s3-errors.ts';
@@ -8,7 +8,7 @@ import { uploadSettings } from '../../../node/storage/uploads/settings.ts';
 const refusal = new StorageError('refused', 'S3 has no bucket x');
 const outage = new StorageError('failed', 'S3 cannot be reached');
 
-test('the second refusal in a row is one for good, however long the storage was away before, and comes within 15 s', () => {
+test('the second consecutive rejection is permanent, and follows within 15 s even after a long outage', () => {
   const failures = new Failures(uploadSettings);
   const outages = Array.from({ length: 10 }, () => failures.add(outage, 0));
   assert.ok(outages.every(({ isRefused, toShow }) => !isRefused && !toShow));
@@ -18,10 +18,10 @@ test('the second refusal in a row is one for good, however long the storage was 
   assert.ok(first.delay <= 15_000 / 5, `${first.delay} ms`);
   const second = failures.add(refusal, 0);
   assert.deepEqual([second.isRefused, second.isNews, second.toShow, second.problem], [true, false, true, 'S3 has no bucket x']);
-  assert.ok(second.delay >= uploadSettings.maxDelay / 2, 'from now on it is tried as seldom as after any other failure');
+  assert.ok(second.delay >= uploadSettings.maxDelay / 2, 'from now on the delay is that of other failures');
 });
 
-test('a refusal that does not stand, or that a success or another failure follows, is none for good', () => {
+test('a rejection followed by a success or another failure is not permanent', () => {
   const failures = new Failures(uploadSettings);
   failures.add(refusal, 0);
   failures.add(outage, 0);
@@ -30,7 +30,7 @@ test('a refusal that does not stand, or that a success or another failure follow
   assert.deepEqual([failures.count, failures.add(refusal, 0).isRefused], [0, false]);
 });
 
-test('what is no refusal is shown once it has lasted', () => {
+test('other failures are shown once they persist', () => {
   const failures = new Failures(uploadSettings);
   assert.equal(failures.add(outage, 1000).toShow, false);
   assert.equal(failures.add(new Error('no'), 1000 + uploadSettings.problemAfter).toShow, true);

@@ -1,4 +1,4 @@
-// The storages of recordings that are up, on disk: found again with their keys, for nobody else to read, and gone with the recording.
+// Job files: storages of finished uploads, readable by their owner only, and deleted with the recording.
 import assert from 'node:assert/strict';
 import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const job: Job = {
   discarded: false,
 };
 
-test('what is kept of an upload is found by the next process and goes with its recording; what is written just now stays', async (t) => {
+test('a kept job is found by the next process and deleted with its recording, and files being written stay', async (t) => {
   const resources = await makeResources(t);
   const folder = join(resources, 'uploads', 'kept');
   await new JobFiles(resources).keep(job);

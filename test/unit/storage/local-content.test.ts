@@ -1,4 +1,4 @@
-// Content on disk: what is served of it, and above all what is not.
+// Local content: served files, and rejected paths.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
@@ -43,7 +43,7 @@ async function make(t: TestContext) {
   return { resources, content: new LocalContent(resources) };
 }
 
-test('files come with their size, type and what a range is checked against', async (t) => {
+test('files are served with size, type and validators for ranges', async (t) => {
   const { content } = await make(t);
   const answer = await content.open(request('room', 'index.m3u8'));
   assert.equal(await read(answer), '#EXTM3U');
@@ -60,7 +60,7 @@ test('files come with their size, type and what a range is checked against', asy
   assert.equal(await read(report), '{"id":"room-1"}');
 });
 
-test('ranges give parts, with If-Range only of the same file', async (t) => {
+test('ranges return parts, with If-Range only of the same file', async (t) => {
   const { content } = await make(t);
   const part = await content.open(request('room', '0.m4s', { range: 'bytes=2-4' }));
   assert.deepEqual(
@@ -98,7 +98,7 @@ test('HEAD and empty files have no body and keep no file open', async (t) => {
   assert.ok((await open()) <= before + 1);
 });
 
-test('what is not there is not found: file, folder, a folder as file', async (t) => {
+test('missing files, missing folders and folders requested as files are not found', async (t) => {
   const { content } = await make(t);
   for (const [folder, file] of [
     ['room', 'missing.m4s'],
@@ -127,9 +127,9 @@ for (const name of [
   '../../secret.txt',
   '..%2f',
 ]) {
-  test(`the name ${JSON.stringify(name)} leads nowhere, as file and as folder`, async (t) => {
+  test(`the name ${JSON.stringify(name)} is rejected as file and as folder`, async (t) => {
     const { content } = await make(t);
-    // '..%2f' is a plain name here: nobody decodes it again.
+    // '..%2f' is a plain name here, because it is not decoded again.
     const code = name === '..%2f' ? 'not_found' : 'bad_request';
     await assert.rejects(content.open(request('room', name)), { code });
     await assert.rejects(content.open(request(name, 'index.m3u8')), { code });
@@ -140,7 +140,7 @@ for (const name of [
   });
 }
 
-test('links may stay in their folder and never leave it', async (t) => {
+test('links may point inside their folder and never outside', async (t) => {
   const { resources, content } = await make(t);
   const room = join(resources, 'recordings/room');
   await symlink('0.m4s', join(room, 'latest.m4s'));
@@ -160,7 +160,7 @@ test('links may stay in their folder and never leave it', async (t) => {
   for (const file of ['loop.m4s', 'dangling.m4s']) await assert.rejects(content.open(request('room', file)), { code: 'not_found' }, file);
 });
 
-test('a folder that is a link shows nobody what is elsewhere, and nothing is removed through it', async (t) => {
+test('a folder that is a link exposes no other content, and nothing is deleted through it', async (t) => {
   const { resources, content } = await make(t);
   await symlink('other', join(resources, 'recordings/alias'));
   await symlink('/etc', join(resources, 'recordings/etc'));
@@ -172,7 +172,7 @@ test('a folder that is a link shows nobody what is elsewhere, and nothing is rem
   assert.deepEqual((await content.listRecordings()).ids, ['other', 'room', 'room-1', 'room-2']);
 });
 
-test('the resources directory itself may be a link, as a mounted volume is', async (t) => {
+test('the resources directory itself may be a link, for example to a mounted volume', async (t) => {
   const { resources } = await make(t);
   const elsewhere = await makeResources(t);
   await symlink(resources, join(elsewhere, 'mounted'));
@@ -180,7 +180,7 @@ test('the resources directory itself may be a link, as a mounted volume is', asy
   assert.equal(await read(await content.open(request('room', '0.m4s'))), '0123456789');
 });
 
-test('a folder beside one with a longer name is another folder', async (t) => {
+test('a folder whose name is a prefix of another one is a different folder', async (t) => {
   const { resources } = await make(t);
   await mkdir(join(resources, 'recordings/room-more'));
   await writeFile(join(resources, 'recordings/room-more/x.m4s'), 'x');
@@ -188,13 +188,13 @@ test('a folder beside one with a longer name is another folder', async (t) => {
   await assert.rejects(resolveFileInside(join(resources, 'recordings/room'), 'x.m4s'), { code: 'bad_request' });
 });
 
-test('a pipe in the folder makes nobody wait', async (t) => {
+test('a pipe in the folder does not block requests', async (t) => {
   const { resources, content } = await make(t);
   await promisify(execFile)('mkfifo', [join(resources, 'recordings/room/pipe.m4s')]);
   await assert.rejects(content.open(request('room', 'pipe.m4s')), { code: 'not_found' });
 });
 
-test('recordings are listed by folder and removed whole', async (t) => {
+test('recordings are listed by folder and deleted completely', async (t) => {
   const { resources, content } = await make(t);
   await writeFile(join(resources, 'recordings/a-file'), '');
   await mkdir(join(resources, 'recordings/.hidden'));

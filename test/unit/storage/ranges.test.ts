@@ -1,4 +1,4 @@
-// Ranges of bytes as clients write them.
+// Byte ranges in the syntax of clients.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readRange } from '../../../node/storage/ranges.ts';

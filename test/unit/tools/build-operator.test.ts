@@ -1,4 +1,4 @@
-// The operator as one file: it runs where nothing else is, and says what it is made of.
+// Operator bundle: runs without other files and lists its packages.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -17,13 +17,13 @@ function start(file: string, args: string[], cwd: string): Promise<{ code: numbe
   return promise;
 }
 
-test('the bundled operator starts in an empty folder, and refuses a wrong command line in a sentence', async (context) => {
+test('the bundled operator starts in an empty folder and rejects an invalid command line with a message', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-operator-'));
   context.after(() => rm(folder, { recursive: true }));
   const { file, packages } = await buildOperator(folder);
   const { code, stderr } = await start(file, ['--nonsense'], folder);
   assert.equal(code, 2);
-  assert.match(stderr, /^Wrong command line: Unknown option '--nonsense'/);
+  assert.match(stderr, /^Invalid command line: Unknown option '--nonsense'/);
   assert.doesNotMatch(stderr, /^\s+at /m);
   assert.deepEqual((await readdir(folder)).sort(), ['LICENSES.txt', 'operator.mjs', 'packages.json']);
   const licences = await readFile(join(folder, 'LICENSES.txt'), 'utf8');
@@ -34,11 +34,11 @@ test('the bundled operator starts in an empty folder, and refuses a wrong comman
     );
     assert.match(licences, new RegExp(`^${name} \\d`, 'm'));
   }
-  // What only the media node needs stays out.
+  // Dependencies of the media node are not bundled.
   for (const name of ['mediasoup', 'express']) assert.ok(!packages.some((each) => each.name === name), `${name} is bundled`);
 });
 
-test('a bundled file belongs to the innermost package that it lies in', () => {
+test('a bundled file belongs to the innermost package that contains it', () => {
   const inputs = ['operator/main.ts', 'node_modules/a/x.js', 'node_modules/a/node_modules/@s/b/y/z.js', 'node_modules/a/w.js'];
   assert.deepEqual(packageFolders(inputs), ['node_modules/a', 'node_modules/a/node_modules/@s/b']);
 });

@@ -1,4 +1,4 @@
-// Which tests `npm test -- --changed` runs.
+// Selection of tests by `npm test -- --changed`.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { namesOf } from '../../../tools/test-runner/reach.mjs';
 
 const plan = layers.map((layer) => ({ layer, files: testFiles(join(root, 'test', layer.name), []) }));
 
-/** The layers that run files of theirs, these files, and because of which change everything runs. */
+/** The layers with selected files, the files, and the changes that select everything. */
 function reached(...changed: string[]) {
   const planned = planFor(
     plan,
@@ -21,7 +21,7 @@ function reached(...changed: string[]) {
   return { names, files, unknown: planned.unknown };
 }
 
-test('a revision follows the flag, and is HEAD if a layer or nothing does', () => {
+test('--changed takes a revision, or HEAD if a layer name or nothing follows', () => {
   const words = ['unit', 'media'];
   assert.deepEqual(takeRevision(['unit', 'ports'], words), { revision: undefined, rest: ['unit', 'ports'] });
   assert.deepEqual(takeRevision(['--changed'], words), { revision: 'HEAD', rest: [] });
@@ -29,7 +29,7 @@ test('a revision follows the flag, and is HEAD if a layer or nothing does', () =
   assert.deepEqual(takeRevision(['unit', '--changed', 'main~3', 'ports'], words), { revision: 'main~3', rest: ['unit', 'ports'] });
 });
 
-test('a change of the operator reaches no browser, one of a test reaches itself, and the house always runs', () => {
+test('a change of the operator selects no browser test, a changed test selects itself, and house always runs', () => {
   assert.deepEqual(reached('operator/rooms/reconcile.ts').names, ['house', 'unit', 'kubernetes']);
   const self = reached('test/unit/tools/changed.test.ts');
   assert.deepEqual(self.names, ['house', 'unit']);
@@ -39,7 +39,7 @@ test('a change of the operator reaches no browser, one of a test reaches itself,
   );
 });
 
-test('programs that are started, pages that are built and files that are read count like imports', () => {
+test('started programs, built pages and read files count like imports', () => {
   assert.ok(reached('node/main.ts').names.includes('cluster'));
   assert.ok(reached('packages/console/src/main.tsx').files.includes('test/browser/turn.test.ts'));
   assert.ok(reached('helm/mediarooms/values.yaml').names.includes('kubernetes'));
@@ -50,8 +50,8 @@ test('programs that are started, pages that are built and files that are read co
   );
 });
 
-test('a change that no test reaches runs everything, unless it is a document', () => {
-  // Put together: a path in one text would be one that this file reaches.
+test('a change that no test reaches selects all tests, unless it is a document', () => {
+  // Assembled, because a quoted path would count as reached by this file.
   const unknown = ['.git', 'ignore'].join('');
   const everything = reached(unknown);
   assert.deepEqual(everything.unknown, [unknown]);
@@ -59,7 +59,7 @@ test('a change that no test reaches runs everything, unless it is a document', (
   assert.deepEqual(reached('NOTES.md').names, ['house']);
 });
 
-test('git tells what changed, and an unknown revision is a sentence', async () => {
+test('changed files come from git, and an unknown revision is rejected with a message', async () => {
   assert.ok(Array.isArray(await changedSince('HEAD')));
-  await assert.rejects(changedSince('no-such-revision'), /git cannot tell what changed since "no-such-revision": fatal: /);
+  await assert.rejects(changedSince('no-such-revision'), /git cannot list changes since "no-such-revision": fatal: /);
 });

@@ -1,4 +1,4 @@
-// When npm packages are installed anew, and what is said when they cannot be.
+// Dependencies: when npm packages are reinstalled, and the messages of a failed install.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ test('the stamp changes with the lock file and with the platform', () => {
   assert.notEqual(dependencyStamp(lock, 'linux-arm64'), stamp);
 });
 
-test('packages that npm installed without us are kept when they are those of the lock file', () => {
+test('packages installed by a plain npm ci are kept if they match the lock file', () => {
   assert.equal(isInstalled({ stamp, foundStamp: '', lock, installed: installed('8.0.0') }), true);
   assert.equal(isInstalled({ stamp, foundStamp: '', lock, installed: installed('7.9.9') }), false);
   assert.equal(
@@ -39,23 +39,23 @@ test('packages that npm installed without us are kept when they are those of the
   assert.equal(isInstalled({ stamp, foundStamp: '', lock, installed: '{"packages":' }), false);
 });
 
-test('a stamp of this lock and platform settles it; one of another platform never does', () => {
+test('a stamp of this lock file and platform is current; a stamp of another platform never is', () => {
   assert.equal(isInstalled({ stamp, foundStamp: stamp, lock, installed: '' }), true);
   const other = dependencyStamp(lock, 'darwin-arm64');
   assert.equal(isInstalled({ stamp, foundStamp: other, lock, installed: installed('8.0.0') }), false);
 });
 
-test('a lock file that changed only in what is not installed here needs no new install', () => {
+test('a lock file that changed only for packages of other platforms needs no reinstall', () => {
   assert.equal(isInstalled({ stamp, foundStamp: dependencyStamp('older', 'linux-x64'), lock, installed: installed('8.0.0') }), true);
   assert.equal(isInstalled({ stamp, foundStamp: dependencyStamp('older', 'linux-x64'), lock, installed: installed('7.0.0') }), false);
 });
 
-test('what is installed now matches the real lock file', () => {
+test('the installed packages match package-lock.json', () => {
   const text = readFileSync(join(root, 'package-lock.json'), 'utf8');
   assert.equal(installedMatchesLock(text, readFileSync(join(root, 'node_modules', '.package-lock.json'), 'utf8')), true);
 });
 
-test('the lock file has an entry for each optional package of each platform, without which npm 11 refuses it', () => {
+test('the lock file has an entry for each optional package of each platform, as npm 11 requires', () => {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { optionalDependencies?: Record<string, string>; resolved?: string }>;
   };
@@ -77,14 +77,14 @@ test('npm runs without the Node.js of node_modules and without building its own 
   assert.equal(npmEnvironment({ MEDIASOUP_WORKER_BIN: '/mine' }).MEDIASOUP_WORKER_BIN, '/mine');
 });
 
-test('each way in which npm fails has its sentence', () => {
+test('each failure of npm has a message', () => {
   assert.match(npmFailure(127, 'spawn npm ENOENT', false), /not on PATH/);
-  assert.match(npmFailure(1, '', true), /still running after 600 s/);
+  assert.match(npmFailure(1, '', true), /did not finish within 600 s/);
   assert.match(
     npmFailure(1, 'npm error code EAI_AGAIN\nnpm error getaddrinfo EAI_AGAIN registry.npmjs.org', false),
-    /cannot reach the package registry/,
+    /could not reach the package registry/,
   );
-  assert.match(npmFailure(0, '', false), /no node_modules\/node\/bin\/node/);
+  assert.match(npmFailure(0, '', false), /did not create node_modules\/node\/bin\/node/);
   assert.equal(
     npmFailure(1, 'npm error code EUSAGE\nnpm error\nnpm error `npm ci` can only install when in sync.\nnpm error', false),
     'npm ci failed: `npm ci` can only install when in sync.',

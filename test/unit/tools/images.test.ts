@@ -1,4 +1,4 @@
-// The images: what their Dockerfiles promise, how builds are asked for, which archives stay.
+// Images: what the Dockerfiles guarantee, the arguments of a build, and which archives are kept.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -25,13 +25,13 @@ const both = Object.entries(dockerfiles);
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> };
 const image = (name: 'node' | 'operator') => images.find((each) => each.name === name) ?? assert.fail(`no image ${name}`);
 
-/** Lines that go on after a backslash as one; comments left out. */
+/** Instructions of a Dockerfile: continued lines joined, comments removed. */
 function instructions(dockerfile: string): string[] {
   const lines = dockerfile.split('\n').filter((line) => !line.startsWith('#'));
   return lines.join('\n').replaceAll('\\\n', ' ').split('\n').filter(Boolean);
 }
 
-/** What the last stage says. */
+/** Instructions of the last stage. */
 function finalStage(dockerfile: string): string[] {
   const all = instructions(dockerfile);
   return all.slice(all.findLastIndex((line) => line.startsWith('FROM ')));
@@ -45,13 +45,13 @@ function environment(dockerfile: string): Record<string, string> {
   return Object.fromEntries(words.flatMap((word) => [...word.matchAll(/^(\w+)=(.*)$/g)].map(([, name, value]) => [name, value] as const)));
 }
 
-/** The words of an instruction in exec form. */
+/** Arguments of an instruction in exec form. */
 function execForm(dockerfile: string, name: string): string[] {
   const line = finalStage(dockerfile).find((each) => each.startsWith(name)) ?? assert.fail(`no ${name}`);
   return JSON.parse(line.slice(line.indexOf('['))) as string[];
 }
 
-test('a base is pinned by its digest alone', () => {
+test('only a digest pins a base image', () => {
   const digest = 'a'.repeat(64);
   assert.equal(isPinned(`docker.io/library/debian:bookworm-slim@sha256:${digest}`), true);
   for (const name of ['debian', 'docker.io/library/debian:bookworm-slim', `debian@sha256:${digest.slice(1)}`, `debian:${digest}`])
@@ -60,7 +60,7 @@ test('a base is pinned by its digest alone', () => {
 });
 
 describe('the Dockerfiles', () => {
-  test("the node's image sets exactly what the table of variables says that it sets", () => {
+  test('the node image sets exactly the variables that the reference table lists', () => {
     const { NODE_ENV, NODE_OPTIONS, MEDIASOUP_WORKER_BIN, SVC_GIT_COMMIT, ...set } = environment(dockerfiles.node);
     const rows: [string, Row][] = Object.entries({ ...staticVariables, ...reloadableVariables });
     const expected = rows.flatMap(([name, row]) => (row.image === undefined ? [] : [[`SVC_${name}`, row.image]]));
@@ -72,7 +72,7 @@ describe('the Dockerfiles', () => {
   });
 
   for (const [name, text] of both) {
-    test(`the image of the ${name} runs as a user that is not root, below tini, told to end by SIGTERM`, () => {
+    test(`the image of the ${name} runs as a non-root user under tini and stops on SIGTERM`, () => {
       const last = finalStage(text);
       assert.ok(last.includes('USER 10001:10001'));
       assert.ok(last.includes('STOPSIGNAL SIGTERM'));
@@ -82,7 +82,7 @@ describe('the Dockerfiles', () => {
       assert.doesNotThrow(() => new Function(`return async () => {${execForm(text, 'HEALTHCHECK')[2]}}`));
     });
 
-    test(`the image of the ${name} has the Node.js of package-lock.json, and nothing unchecked from elsewhere`, () => {
+    test(`the image of the ${name} has the Node.js version of package-lock.json and no unverified downloads`, () => {
       const version = /^ARG NODE_VERSION=(.*)$/m.exec(text)?.[1];
       assert.equal(version, lock.packages['node_modules/node']?.version);
       assert.equal([...text.matchAll(/^ARG \w*SHA512\w*=[0-9a-f]{128}$/gm)].length, 3);
@@ -91,7 +91,7 @@ describe('the Dockerfiles', () => {
     });
   }
 
-  test('both begin with the same stages, so that a builder makes them once', () => {
+  test('both Dockerfiles start with the same stages, so that a builder runs them once', () => {
     const [node = [], operator = []] = both.map(([, text]) => {
       const all = instructions(text).filter((line) => !line.startsWith('ARG WORKER='));
       return all.slice(0, all.indexOf('FROM packages AS build'));
@@ -100,7 +100,7 @@ describe('the Dockerfiles', () => {
     assert.deepEqual(node, operator);
   });
 
-  test('what the Dockerfiles copy out of the checkout is let through by .dockerignore, and is part of what an image is known by', () => {
+  test('files copied from the checkout pass .dockerignore and are part of the image hash', () => {
     const allowed = read('.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -111,9 +111,9 @@ describe('the Dockerfiles', () => {
         .flatMap((line) => line.split(/\s+/).slice(1, -1));
       assert.ok(copied.length > 5);
       const { sources } = image(name as 'node' | 'operator');
-      // The manifests of published packages are in package-lock.json, too: without their workspaces npm refuses the lock.
+      // package-lock.json has the manifests of published packages, too: without their workspaces npm rejects the lock file.
       for (const path of copied.filter((each) => !/^packages\/(client|server-sdk)\/package\.json$/.test(each))) {
-        assert.ok(allowed.includes(path.split('/')[0] ?? ''), `${path} is not let through`);
+        assert.ok(allowed.includes(path.split('/')[0] ?? ''), `${path} is excluded by .dockerignore`);
         assert.ok(
           sources.some((source) => path === source || path.startsWith(`${source}/`)),
           `${path} is missing in the sources of ${name}`,
@@ -123,10 +123,10 @@ describe('the Dockerfiles', () => {
   });
 });
 
-describe('building', () => {
+describe('an image build', () => {
   const setting = { base: 'debian:x', version: '1.2.3', commit: 'abcdef0', epoch: 7 };
 
-  test('a build is told its base, version, commit and time; the worker where there is one', () => {
+  test('build arguments contain base, version, commit and time, and the worker if there is one', () => {
     const plain = buildArguments(image('node'), setting, '/src');
     assert.ok(plain.includes('--build-arg=BASE=debian:x'));
     assert.ok(plain.includes('--build-arg=SVC_GIT_COMMIT=abcdef0'));
@@ -140,31 +140,31 @@ describe('building', () => {
     assert.ok(!buildArguments(image('operator'), { ...setting, worker: '/cache/w' }, '/src').some((each) => each.includes('WORKER')));
   });
 
-  test('images have the names that the operator and the chart ask for', () => {
+  test('images have the names that the operator and the chart use', () => {
     assert.equal(imageName(image('node'), '1.2.3'), 'ghcr.io/mediarooms/node:1.2.3');
     assert.match(read('operator/config.ts'), /`ghcr\.io\/mediarooms\/node:\$\{version\}`/);
   });
 
-  test('the commit is that of the sources, and says so where they were changed since', () => {
+  test('the commit is the last one of the sources, marked if they have uncommitted changes', () => {
     assert.equal(commitName('abcdef012345\n', ''), 'abcdef012345');
     assert.equal(commitName('abcdef012345\n', ' M node/main.ts\n'), 'abcdef012345-changed');
     assert.equal(commitName('fatal: not a git repository', ''), 'unknown');
     assert.equal(commitName('', ''), 'unknown');
   });
 
-  test('the time in an image is the same for every build, unless SOURCE_DATE_EPOCH says another', () => {
+  test('the timestamp of an image is the same for every build, unless SOURCE_DATE_EPOCH is set', () => {
     assert.equal(sourceEpoch(undefined), 0);
     assert.equal(sourceEpoch('1795000000'), 1_795_000_000);
     assert.equal(sourceEpoch('yesterday'), 0);
   });
 
-  test('the newest archives of an image stay, those of the other image too', () => {
+  test('the newest archives of an image are kept, and the archives of the other image', () => {
     const archives = ['node-1-a.tar', 'node-1-b.tar', 'operator-1-a.tar', 'node-1-c.tar'].map((file, time) => ({ file, time }));
     assert.deepEqual(oldArchives(image('node'), archives, 2), ['node-1-a.tar']);
     assert.deepEqual(oldArchives(image('operator'), archives, 2), []);
   });
 
-  test('of a failed build the words of the failed command are said', () => {
+  test('a failed build reports the output of the failed command', () => {
     const output = [
       '[1/4] STEP 3/3: RUN npm ci',
       'npm error code EUSAGE',
@@ -176,7 +176,7 @@ describe('building', () => {
     assert.equal(buildError('Error: building at STEP "COPY x": nothing there'), 'Error: building at STEP "COPY x": nothing there');
   });
 
-  test('the history of an image says what was done, not on which intermediate image of this one build', () => {
+  test('the history of an image lists its steps without ids of intermediate images', () => {
     const history = [{ created_by: 'RUN x', comment: 'FROM 0123', empty_layer: true }];
     assert.deepEqual(withoutComments({ os: 'linux', history }), { os: 'linux', history: [{ created_by: 'RUN x', empty_layer: true }] });
     assert.deepEqual(withoutComments({ os: 'linux' }), { os: 'linux' });

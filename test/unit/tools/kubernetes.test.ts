@@ -1,4 +1,4 @@
-// Where set-up looks for the programs of Kubernetes, and the Go modules it builds them with.
+// Kubernetes programs: the folders that are searched, and the Go modules that they are built from.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { kubernetesVersion, programModules, programsRecipe } from '../../../tool
 
 const linux = { platform: 'linux', arch: 'x64' };
 
-test('programs are looked for where envtest, the user and we put them, our cache last', () => {
+test('programs are searched in KUBEBUILDER_ASSETS, envtest folders, PATH and the cache, in this order', () => {
   const env = { KUBEBUILDER_ASSETS: '/assets', PATH: '/usr/bin:relative:/opt/bin', HOME: '/home/me' };
   const list = () => ['1.9.1-linux-amd64', '1.36.0-linux-amd64', '1.37.0-linux-arm64'];
   const store = '/home/me/.local/share/kubebuilder-envtest/k8s';
@@ -27,7 +27,7 @@ test('programs are looked for where envtest, the user and we put them, our cache
   ]);
 });
 
-test('the XDG directories are honoured, relative ones are not', () => {
+test('absolute XDG directories are used, relative ones are ignored', () => {
   const list = () => ['1.36.0-linux-amd64'];
   const folders = (env: NodeJS.ProcessEnv) => programFolders({ HOME: '/home/me', ...env }, { ...linux, list }).slice(1);
   assert.deepEqual(folders({ XDG_CACHE_HOME: '/cache', XDG_DATA_HOME: '/data' }), [
@@ -45,21 +45,21 @@ const there =
   (path: string) =>
     paths.includes(path);
 
-test('all programs come from one folder where one has them all', () => {
+test('all programs come from one folder if one has them all', () => {
   const exists = there('/a/kubectl', '/b/kubectl', '/b/etcd', '/b/kube-apiserver');
   const { found, missing } = choosePrograms(['etcd', 'kube-apiserver', 'kubectl'], ['/a', '/b'], exists);
   assert.deepEqual(found, { etcd: '/b/etcd', 'kube-apiserver': '/b/kube-apiserver', kubectl: '/b/kubectl' });
   assert.deepEqual(missing, []);
 });
 
-test('otherwise each comes from the first folder that has it, and the rest is missing', () => {
+test('otherwise each program comes from the first folder that has it, and the rest is missing', () => {
   const exists = there('/a/helm', '/b/kubectl', '/b/kube-apiserver', '/b/etcd', '/b/helm');
   const { found, missing } = choosePrograms(['etcd', 'kube-apiserver', 'kubectl', 'helm', 'coredns'], ['/a', '/b', '/ours'], exists);
   assert.deepEqual(found, { etcd: '/b/etcd', 'kube-apiserver': '/b/kube-apiserver', kubectl: '/b/kubectl', helm: '/a/helm' });
   assert.deepEqual(missing, ['coredns']);
 });
 
-test("a program of Kubernetes without an API server beside it is not taken, unless it is our cache's", () => {
+test('a Kubernetes program without an API server in its folder is ignored, unless the folder is the cache', () => {
   const wanted = ['etcd', 'kubectl', 'kube-apiserver'] as const;
   const exists = there('/usr/bin/etcd', '/usr/bin/kubectl', '/b/kube-apiserver', '/ours/etcd');
   const { found, missing } = choosePrograms(wanted, ['/usr/bin', '/b', '/ours'], exists);
@@ -67,7 +67,7 @@ test("a program of Kubernetes without an API server beside it is not taken, unle
   assert.deepEqual(missing, ['kubectl']);
 });
 
-test('only what can be run is a program', () => {
+test('only executable files are programs', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-programs-'));
   try {
     for (const [name, mode] of [['coredns', 0o644] as const, ['helm', 0o755] as const]) {
@@ -82,7 +82,7 @@ test('only what can be run is a program', () => {
   }
 });
 
-test('one module requires all programs but Traefik, and takes what Kubernetes is released with', () => {
+test('one module requires all programs except Traefik, with the dependency versions of the Kubernetes release', () => {
   const required = 'require (\n\tk8s.io/api v0.0.0\n\tx/y v1.2.3\n)\n\nrequire (\n\tx/z v4.5.6 // indirect\n)\n';
   const staging = 'replace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n\tk8s.io/kms => ./staging/src/k8s.io/kms\n)\n';
   const lines = programsModule(`module k8s.io/kubernetes\n\ngo 1.26.0\n\n${required}\n${staging}`).split('\n');
@@ -100,7 +100,7 @@ test('one module requires all programs but Traefik, and takes what Kubernetes is
   );
 });
 
-test('the version of a module is read from where it is required', () => {
+test('the required version of a module is read from go.mod', () => {
   const goMod = 'module t\n\ngo 1.25.0\n\nrequire (\n\tx/y v1.2.3\n\tx/y/z v4.5.6 // indirect\n)\n';
   assert.equal(requiredVersion(goMod, 'x/y'), 'v1.2.3');
   assert.equal(requiredVersion(goMod, 'x/y/z'), 'v4.5.6');
@@ -108,7 +108,7 @@ test('the version of a module is read from where it is required', () => {
   assert.equal(requiredVersion(goMod, 'y'), undefined);
 });
 
-test('a copy of a module lacks what is cut and has all else, also where the original is read-only', () => {
+test('a copy of a module has everything except the cut parts, even if the original is read-only', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-cut-'));
   try {
     const [from, to] = [join(folder, 'from'), join(folder, 'to')];
@@ -123,13 +123,13 @@ test('a copy of a module lacks what is cut and has all else, also where the orig
     assert.deepEqual(readdirSync(to, { recursive: true }).sort(), ['dns', 'dns/dns.go', 'lib', 'lib/dns', 'lib/dns/a.go']);
     assert.equal(readFileSync(join(to, 'dns', 'dns.go'), 'utf8'), 'package dns\n\nimport (\n\t"fmt"\n)\n');
     const unknown = [{ file: 'dns/dns.go', pattern: /nowhere/g }];
-    assert.throws(() => copySubset(from, join(folder, 'other'), { without, lines: unknown }), /dns\/dns\.go of .*is not what .* knows/);
+    assert.throws(() => copySubset(from, join(folder, 'other'), { without, lines: unknown }), /dns\/dns\.go of .*does not match /);
   } finally {
     rmSync(folder, { recursive: true });
   }
 });
 
-test("of Traefik's options those of other providers than Kubernetes go, and what heeds them", () => {
+test("Traefik's options of other providers than Kubernetes are removed, with the code that reads them", () => {
   const options = vendoredSubsets['github.com/traefik/traefik/v3']?.lines ?? [];
   const cut = (file: string, text: string) =>
     options.filter((each) => each.file === file).reduce((rest, { pattern }) => rest.replace(pattern, ''), text);
@@ -144,7 +144,7 @@ test("of Traefik's options those of other providers than Kubernetes go, and what
   assert.equal(cut('pkg/config/static/static_config.go', fields), '\tFile   *file.Provider  `json:"file"`\n');
 });
 
-test("CoreDNS has what the tests' Corefile and that of kubeadm say, in CoreDNS' own order", () => {
+test("CoreDNS has the plugins of the tests' Corefile and of kubeadm, in the order of CoreDNS", () => {
   const main = coreDnsMain();
   const order = [...(/\[\]string\{(.*)\}/.exec(main)?.[1] ?? '').matchAll(/"(\w+)"/g)].map(([, name]) => name);
   for (const name of ['errors', 'health', 'ready', 'kubernetes', 'prometheus', 'forward', 'cache', 'loop', 'reload', 'loadbalance']) {

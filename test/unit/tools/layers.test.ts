@@ -1,4 +1,4 @@
-// Which layers and files a test command runs, and how their counts are summed up.
+// Test layers: which layers and files a test command runs, and the summary of their counts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ test('without a name all layers run, house first and browser last', () => {
   assert.deepEqual(filters, []);
 });
 
-test('named layers run in their own order, other words filter files', () => {
+test('named layers run in the order of the table, other arguments filter files', () => {
   const { chosen, filters } = chooseLayers(['media', 'simulcast', 'unit']);
   assert.deepEqual(
     chosen.map(({ name }) => name),
@@ -26,15 +26,15 @@ test('named layers run in their own order, other words filter files', () => {
   assert.deepEqual(filters, ['simulcast']);
 });
 
-test('a file outlives its tests: its deadline is the longer one in every layer', () => {
+test('the timeout of a file is longer than that of a test in every layer', () => {
   for (const { name, testTimeout, fileTimeout } of [...layers, endToEnd]) assert.ok(fileTimeout > testTimeout, name);
 });
 
 const tests = join(import.meta.dirname, '../..');
 
-test('heavy files have their turn first, then long ones, and the layer of the shortest files fills the gaps', () => {
+test('heavy files start first, then slow ones, and the layer of the shortest files fills the gaps', () => {
   const jobs = jobsOf(layers.map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) })));
-  const media = layers.find(({ name }) => name === 'media') ?? assert.fail('there is no layer of media');
+  const media = layers.find(({ name }) => name === 'media') ?? assert.fail('no layer "media"');
   const turn = (name: string) => jobs.findIndex((job) => job.name === name);
   const turns = ['house/files', 'media/worker-pool', 'media/churn', 'browser/turn', 'media/quotas', 'unit/tools/layers'].map(turn);
   assert.deepEqual(
@@ -46,7 +46,7 @@ test('heavy files have their turn first, then long ones, and the layer of the sh
   assert.deepEqual([jobs[turn('media/worker-pool')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.['worker-pool'], media.cores]);
 });
 
-test('files that make network devices or nodes of a cluster have a network of their own', () => {
+test('files that create network devices or cluster nodes run in a separate network', () => {
   const plan = [...layers, endToEnd].map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) }));
   const own = new Map(jobsOf(plan).map(({ name, ownNetwork }) => [name, ownNetwork]));
   const names = [
@@ -66,7 +66,7 @@ test('files that make network devices or nodes of a cluster have a network of th
   );
 });
 
-test('files that a layer names are there', () => {
+test('the files that a layer names exist', () => {
   for (const layer of [...layers, endToEnd]) {
     const files = jobsOf([{ layer, files: testFiles(join(tests, layer.name), []) }]).map(({ name }) => name);
     const named = [...Object.keys(layer.heavy ?? {}), ...(layer.first ?? []), ...(layer.goClient ?? [])].map(
@@ -92,15 +92,15 @@ test('test files are found in all folders, in order, and filtered by parts of th
   }
 });
 
-test('the last line of a run is plain and counts all layers', () => {
+test('the last line of a run has the counts of all layers', () => {
   const rows = [
     { name: 'unit', passed: 40, failed: 1, skipped: 0, milliseconds: 1234, computed: 617 },
     { name: 'media', passed: 2, failed: 0, skipped: 3, milliseconds: 60_000 },
-    { name: 'kubernetes', passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests here yet' },
+    { name: 'kubernetes', passed: 0, failed: 0, skipped: 0, milliseconds: 0, note: 'no tests selected' },
   ];
   assert.deepEqual(sum(rows), { passed: 42, failed: 1, skipped: 3 });
   const lines = summary(rows).split('\n');
   assert.equal(lines.at(-1), '42 passed, 1 failed, 3 skipped');
   assert.match(lines.find((line) => line.startsWith('unit')) ?? '', /^unit +40 +1 +0 +1\.2 +0\.50$/);
-  assert.match(lines.find((line) => line.startsWith('kubernetes')) ?? '', /no tests here yet$/);
+  assert.match(lines.find((line) => line.startsWith('kubernetes')) ?? '', /no tests selected$/);
 });

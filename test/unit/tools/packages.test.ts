@@ -1,4 +1,4 @@
-// Which of the distribution's packages are missing, how they are installed, and what is said when they cannot be.
+// Debian packages: which are missing, how they are installed, and the messages of a failed install.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,19 +18,19 @@ test('root installs directly, others with sudo, which asks only at a terminal', 
   assert.deepEqual(planInstall(machine), { prefix: ['sudo', '-n'] });
 });
 
-test('without apt-get or without rights there is an obstacle instead of a prefix', () => {
+test('the plan has an obstacle instead of a prefix without apt-get or permissions', () => {
   assert.match(planInstall({ apt: false, root: true, sudo: true, terminal: true }).obstacle ?? '', /no apt-get/);
-  assert.match(planInstall({ apt: true, root: false, sudo: false, terminal: true }).obstacle ?? '', /needs root/);
+  assert.match(planInstall({ apt: true, root: false, sudo: false, terminal: true }).obstacle ?? '', /requires root/);
 });
 
-test('the line that mends a missing package can be pasted', () => {
+test('the command that installs a missing package can be pasted', () => {
   assert.equal(aptLine(['chromium'], false), 'apt-get update && apt-get install -y chromium (as root)');
   assert.equal(aptLine(aptPackages.browser, true), 'sudo apt-get update && sudo apt-get install -y chromium ffmpeg coturn');
 });
 
-test('of a page of output the last error is said, else the last line', () => {
+test('lastError returns the last error of an output, or its last line', () => {
   assert.equal(lastError('Reading...\nE: Unable to locate package foo\nE: really not\nbye\n'), 'E: really not');
   assert.equal(lastError('one\ntwo\n\n'), 'two');
-  assert.equal(lastError(''), 'it printed nothing');
+  assert.equal(lastError(''), 'no output');
   assert.equal(lastError('x'.repeat(1000)).length, 300);
 });

@@ -1,4 +1,4 @@
-// What a release is made of, and what stops it.
+// Release checks: bills of materials, vulnerabilities and signatures.
 
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ Architecture: amd64
 Version: 1
 `;
 
-test("Debian's packages are those that are installed", () => {
+test('the Debian components are the installed packages', () => {
   assert.deepEqual(debianComponents(status, '12'), [
     {
       type: 'library',
@@ -31,7 +31,7 @@ test("Debian's packages are those that are installed", () => {
   ]);
 });
 
-test('packages of npm are found with their scopes and inside of others', async (context) => {
+test('npm packages are found with their scopes and inside of other packages', async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-sbom-'));
   context.after(() => rm(folder, { recursive: true }));
   const packages = [
@@ -63,32 +63,29 @@ test('a bill of materials names each component once, sorted, and is the same for
   assert.equal(JSON.stringify(billOfMaterials(image, [libssl, b])), JSON.stringify(bill));
 });
 
-test('grave holes stop a release, others are told, and a registry that says nothing is no answer', () => {
+test('severe vulnerabilities block a release, others are reported, and a registry without a result is an error', () => {
   const report = (counts: object) => `npm warn something\n${JSON.stringify({ metadata: { vulnerabilities: counts } })}\n`;
   assert.deepEqual(auditVerdict(report({ low: 0, high: 0, total: 0 })), {
     stops: false,
-    sentence: 'No hole is known in a package that a release has.',
+    sentence: 'The released packages have no known vulnerability.',
   });
   assert.deepEqual(auditVerdict(report({ low: 2, high: 0, total: 2 })), {
     stops: false,
-    sentence: 'Holes are known in packages that a release has: 2 low.',
+    sentence: 'The released packages have known vulnerabilities: 2 low.',
   });
   assert.equal(auditVerdict(report({ critical: 1, total: 1 })).stops, true);
-  assert.throws(() => auditVerdict('{"message": "405 Method Not Allowed"}'), /did not say which holes are known: 405 Method Not Allowed/);
-  assert.throws(() => auditVerdict('npm error network'), /no JSON came/);
+  assert.throws(() => auditVerdict('{"message": "405 Method Not Allowed"}'), /returned no vulnerabilities report: 405 Method Not Allowed/);
+  assert.throws(() => auditVerdict('npm error network'), /no JSON in the response/);
 });
 
-test('a release has only packages that their registry signed, and nothing unknown counts as that', () => {
+test('a release has only packages with a valid registry signature, and an unknown result is an error', () => {
   const good = 'audited 237 packages in 3s\n\n237 packages have verified registry signatures\n';
   assert.match(signaturesVerdict(0, good), /: 237 packages have verified registry signatures\.$/);
   for (const bad of [
     '1 package has an invalid registry signature:',
     '2 packages have missing registry signatures but the registry is providing signing keys:',
   ])
-    assert.throws(
-      () => signaturesVerdict(1, `${good}\n${bad}\n`),
-      /^SetupError: Not every package is what its registry signed: [12] package/,
-    );
+    assert.throws(() => signaturesVerdict(1, `${good}\n${bad}\n`), /^SetupError: Package signatures are invalid: [12] package/);
   assert.throws(() => signaturesVerdict(1, 'npm error code ENOTFOUND\nnpm error network request failed'), /could not be checked/);
   assert.throws(() => signaturesVerdict(0, ''), /could not be checked/);
 });

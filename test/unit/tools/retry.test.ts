@@ -1,4 +1,4 @@
-// What set-up tries again, how often, and what it takes for an answer at once.
+// Retries of setup: which failures are transient, how often a command is repeated, and which failures are final.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,14 +7,14 @@ import { retriesAfter, runWithRetry } from '../../../tools/retry.mjs';
 
 const failed = (output: string) => ({ code: 100, output, timedOut: false });
 
-test('another apt-get is waited for, for minutes, as on a machine that upgrades itself when it starts', () => {
+test('a lock held by another apt-get is retried for minutes, as on a machine that upgrades itself at boot', () => {
   const lists = 'Reading package lists...\nE: Could not get lock /var/lib/apt/lists/lock. It is held by process 812 (apt-get)\nE: more';
   const { times, why } = retriesAfter(failed(`${lists}\nE: Unable to locate package coturn`));
   assert.equal(times, 60);
   assert.equal(why, 'E: Could not get lock /var/lib/apt/lists/lock. It is held by process 812 (apt-get)');
 });
 
-test('a hiccup of the network is tried again a few times, whoever tells of it', () => {
+test('a network error is retried a few times, whichever program reports it', () => {
   for (const output of [
     'npm error code ECONNRESET',
     'npm error code EAI_AGAIN\nnpm error getaddrinfo EAI_AGAIN registry.npmjs.org',
@@ -28,14 +28,14 @@ test('a hiccup of the network is tried again a few times, whoever tells of it', 
     assert.equal(retriesAfter(failed(output)).times, 3, output);
 });
 
-test('everything else is an answer, and so is a program that was ended', () => {
+test('every other failure is final, and so is a timeout', () => {
   for (const output of ['', 'E: Unable to locate package foo', 'npm error code EUSAGE', 'x.go:7: undefined: y'])
     assert.equal(retriesAfter(failed(output)).times, 1, output);
   assert.equal(retriesAfter({ code: 0, output: 'W: Temporary failure resolving', timedOut: false }).times, 1);
   assert.equal(retriesAfter({ code: 1, output: 'ECONNRESET', timedOut: true }).times, 1);
 });
 
-test('it is run until it succeeds, or as often as it may be', async () => {
+test('a program is retried until it succeeds or the attempts are used up', async () => {
   const outputs = ['ECONNRESET', 'ECONNRESET'];
   const result = await runWithRetry(async () => {
     const output = outputs.shift();

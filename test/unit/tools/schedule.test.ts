@@ -1,4 +1,4 @@
-// Which test files run side by side, and what the end of a run waited for.
+// Test scheduler: which files run in parallel, and the critical path of a run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -7,9 +7,9 @@ import { criticalPath, nextJob, runJobs } from '../../../tools/test-runner/sched
 import { turns } from '../../kit/turns.ts';
 
 const job = (name: string, cores: number, programs?: Promise<unknown>) => ({ name, cores, ...(programs ? { programs } : {}) });
-const never = () => assert.fail('all programs can be had');
+const never = () => assert.fail('all programs can be installed');
 
-test('the first job in turn that the cores still carry is next', () => {
+test('the next job is the first one in order that fits the free cores', () => {
   const [heavy, light] = [job('heavy', 1.2), job('light', 0.4)];
   assert.equal(nextJob([heavy, light], [], 2), heavy);
   assert.equal(nextJob([heavy, light], [job('other', 1.2)], 2), light);
@@ -27,14 +27,14 @@ test('light jobs leave room for a heavy one, until one runs', () => {
   assert.equal(nextJob([heavy, light], [job('other', 1.2)], 2), light);
 });
 
-test('a job that wants more cores than there are runs alone', () => {
+test('a job that needs more cores than the machine has runs alone', () => {
   const big = job('big', 3);
   assert.equal(nextJob([big], [], 2), big);
   assert.equal(nextJob([big], [job('light', 0.1)], 2), undefined);
   assert.equal(nextJob([job('light', 0.1)], [big], 2), undefined);
 });
 
-test('all jobs run, never more at once than the cores carry', async () => {
+test('all jobs run, and never need more cores than the machine has', async () => {
   let [running, most] = [0, 0];
   const jobs = Array.from({ length: 9 }, (_, index) => job(`${index}`, 0.5));
   const done = await runJobs(
@@ -53,7 +53,7 @@ test('all jobs run, never more at once than the cores carry', async () => {
   assert.deepEqual([...done.values()].map(({ result }) => result).sort(), [...jobs.map(({ name }) => name)]);
 });
 
-test('a job waits for its programs, and is told of if they cannot be had', async () => {
+test('a job waits for its programs, and is reported if they cannot be installed', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const order: string[] = [];
   const unready: string[] = [];
@@ -72,7 +72,7 @@ test('a job waits for its programs, and is told of if they cannot be had', async
   assert.deepEqual(unready, ['lost: no network']);
 });
 
-test('a run that is to end starts nothing more', async () => {
+test('an interrupted run starts no more jobs', async () => {
   const begun: string[] = [];
   const run = runJobs(
     [job('a', 1), job('b', 1), job('c', 1)],
@@ -87,11 +87,11 @@ test('a run that is to end starts nothing more', async () => {
   assert.deepEqual(begun, ['a', 'b']);
 });
 
-test('no jobs, no run', async () => {
+test('a run without jobs has no results', async () => {
   assert.equal((await runJobs([], 2, async () => {}, never)).size, 0);
 });
 
-test('the critical path goes from the last job back to what made room for it', () => {
+test('the critical path goes back from the last job to the job that freed its cores', () => {
   const span = (from: number, to: number, after?: string) => ({ span: { from, to, ...(after ? { after } : {}) } });
   const done = new Map([
     [job('a', 1), span(0, 5)],

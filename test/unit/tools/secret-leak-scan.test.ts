@@ -1,4 +1,4 @@
-// The search for secrets in what tests and nodes print.
+// Secret leak scanner: finds secrets in the output of tests and nodes.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,16 +22,16 @@ function found(text: string): string[] {
   return search.found();
 }
 
-describe('a secret is found', () => {
+describe('the scanner finds a secret', () => {
   const basic = (user: string) => Buffer.from(`${user}:${token}`).toString('base64');
   for (const [how, text] of [
     ['plain', `x${token}y`],
     ['in JSON', JSON.stringify({ a: [{ token }] })],
     ['in a URL', `http://host/?token=${encodeURIComponent(token)}`],
     ['in hex', Buffer.from(token).toString('hex')],
-    ['behind a user in base64', basic('a')],
-    ['behind another user in base64', basic('ab')],
-    ['behind a third user in base64', basic('abc')],
+    ['after a user in base64', basic('a')],
+    ['after another user in base64', basic('ab')],
+    ['after a third user in base64', basic('abc')],
     ['as base64url', Buffer.from(`xy${token}z`).toString('base64url')],
     ['as the key of webhooks without its prefix', webhooks.slice(6)],
     ['as the bytes of the key of webhooks', Buffer.from(webhooks.slice(6), 'base64').toString('hex')],
@@ -40,20 +40,20 @@ describe('a secret is found', () => {
   }
 });
 
-test('what looks like the token of a peer or a secret of webhooks is one', () => {
+test('text that looks like a peer token or a webhook secret is reported', () => {
   const jwt = `eyJ${'a'.repeat(30)}.${'b'.repeat(40)}.${'c'.repeat(43)}`;
   assert.match(found(`say ${jwt} now`).join(), /^the token of a peer was printed: say \[here\] now$/);
   assert.equal(found(`whsec_${randomBytes(32).toString('base64')}`).length, 1);
   assert.deepEqual(found('Expected SVC_WEBHOOK_SECRET to be whsec_ followed by the base64 of 24 to 64 bytes; eyJhbGciOi is no token'), []);
 });
 
-test('the sentence names the kind and the place, and shows none of the secrets', () => {
+test('the message contains the kind and the context, but none of the secrets', () => {
   const [sentence = ''] = found(`first\nboth ${webhooks} and ${token} here\nlast`);
   assert.match(sentence, /^an API token was printed: both whsec_\[secret\] and \[here\] here$/);
   assert.ok(!sentence.includes(token) && !sentence.includes(webhooks.slice(6)));
 });
 
-test('the secrets of a node are in its environment, but for words', () => {
+test('the environment of a node contains its secrets; plain words do not count', () => {
   const [user, query, credential] = ['user', 'query', 'credential'].map((name) => `${name}-of-something-long`);
   const kinds = secretsOf({
     SVC_SERVER_API_TOKEN: `development ${token}`,
@@ -70,23 +70,23 @@ test('the secrets of a node are in its environment, but for words', () => {
   ]);
 });
 
-test('a log is searched as it is written, children and levels below info included', () => {
+test('a log is scanned while it is written, including child loggers and levels below info', () => {
   const search = new SecretLeakScanner(secrets);
   const log = searchedLog(search);
   log.child({ room: 'r' }).debug({ port: 1 }, 'nothing to find');
   assertNothingFound(search);
   log.child({ token }).debug('something to find');
-  assert.throws(() => assertNothingFound(search), /^Error: The output of a node holds secrets: an API token was printed: /);
+  assert.throws(() => assertNothingFound(search), /^Error: The output of a node contains secrets: an API token was printed: /);
 });
 
-test('what nodes of this process log to a log that a test reads is searched, too', () => {
+test('logs of nodes in the test process that a test records are scanned, too', () => {
   const search = startSearch({ SVC_SERVER_API_TOKEN: token });
   const { log } = recordedLog();
   log.info({ nested: { token } }, 'a line');
   assert.throws(() => assertNothingFound(search), /an API token was printed/);
 });
 
-test('what the tests noted is read once each; without a file there is nothing', () => {
+test('recorded secrets are read once each; without a file there are none', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-secrets-'));
   try {
     const file = join(folder, 'secrets');

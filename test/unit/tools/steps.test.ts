@@ -1,4 +1,4 @@
-// Programs that set-up runs: their output, deadlines and signals; the lock between two set-ups; stamps of what is built.
+// Setup steps: output, timeouts and signals of programs; the lock between two setups; stamps of sources.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ function temporary(t: TestContext): string {
   return folder;
 }
 
-test('a program gives its exit code, its output and each line of it', async () => {
+test('run returns the exit code, the output and each line of a program', async () => {
   const lines: string[] = [];
   const result = await run('sh', ['-c', 'echo one; echo two >&2; exit 3'], { onLine: (line) => lines.push(line) });
   assert.equal(result.code, 3);
@@ -28,18 +28,18 @@ test('a program gives its exit code, its output and each line of it', async () =
   assert.equal(result.timedOut, false);
 });
 
-test('a program that is not there is code 127, as in a shell', async () => {
+test('a missing program has exit code 127, as in a shell', async () => {
   const { code, output } = await run('mediarooms-no-such-program', []);
   assert.equal(code, 127);
   assert.match(output, /ENOENT/);
 });
 
-test('a program that outlives its deadline is ended', async () => {
+test('a program is killed after its timeout', async () => {
   const { timedOut } = await run('sleep', ['60'], { deadline: 50 });
   assert.equal(timedOut, true);
 });
 
-test('SIGTERM reaches the program that runs in the foreground once, and its exit code becomes ours', async () => {
+test('SIGTERM is forwarded once to the program in the foreground, and its exit code is passed on', async () => {
   const steps = JSON.stringify(join(root, 'tools', 'steps.mjs'));
   const child = `process.on('SIGTERM', () => { console.log('told'); setTimeout(() => process.exit(7), 50); }); console.log('ready'); setInterval(() => {}, 1000);`;
   const parent = `import { runInForeground } from ${steps}; const { code } = await runInForeground(process.execPath, ['-e', ${JSON.stringify(child)}], process.env); process.exitCode = code;`;
@@ -57,7 +57,7 @@ test('SIGTERM reaches the program that runs in the foreground once, and its exit
   assert.equal(output, 'ready\ntold\n');
 });
 
-test('two that hold the same lock run one after the other', async (t) => {
+test('two owners of the same lock run one after the other', async (t) => {
   const lock = join(temporary(t), 'locks', 'one');
   const order: string[] = [];
   const first = withLock(lock, async () => {
@@ -71,7 +71,7 @@ test('two that hold the same lock run one after the other', async (t) => {
   assert.equal(existsSync(lock), false);
 });
 
-test('the lock of a holder that died is taken over, and work that fails frees it', async (t) => {
+test('the lock of a dead owner is taken over, and failing work releases it', async (t) => {
   const lock = join(temporary(t), 'one');
   mkdirSync(lock);
   const longAgo = new Date(Date.now() - 60_000);
@@ -83,16 +83,16 @@ test('the lock of a holder that died is taken over, and work that fails frees it
   assert.equal(existsSync(lock), false);
 });
 
-test('waiting for a lock has an end, with the line that mends it', async (t) => {
+test('waiting for a lock times out with the command that fixes it', async (t) => {
   const lock = join(temporary(t), 'one');
   mkdirSync(lock);
   await assert.rejects(
     withLock(lock, () => Promise.resolve(), { poll: 1, deadline: 5 }),
-    (error) => error instanceof SetupError && error.remedy === `end it, or: rm -r ${lock}`,
+    (error) => error instanceof SetupError && error.remedy === `stop it, or: rm -r ${lock}`,
   );
 });
 
-test('the stamp of sources changes with content and names, and not with what was built from them', (t) => {
+test('the stamp of sources changes with content and names, but not with build output', (t) => {
   const folder = temporary(t);
   mkdirSync(join(folder, 'console', 'dist'), { recursive: true });
   const write = (name: string, text: string) => writeFileSync(join(folder, 'console', name), text);

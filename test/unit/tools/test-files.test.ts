@@ -1,4 +1,4 @@
-// How a run of test files counts, retries and reports; each file here is a real one that node:test runs.
+// Test file runs: counts, retries and reports; each file here is a real one that node:test runs.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { flakyMessage, runTestFiles, tooFlaky } from '../../../tools/test-runner
 
 const layer: Layer = { name: 'none', packages: [], cores: 1, testTimeout: 20_000, fileTimeout: 20_000 };
 
-/** Each text is the body of a file that has node:test's `test`, `assert`, and `folder`. */
+/** Each text is the body of a test file, in which node:test's `test`, `assert`, and `folder` are defined. */
 function jobs(t: TestContext, files: Record<string, string>, own: Partial<Layer> = {}) {
   t.mock.method(console, 'log', () => {});
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-files-'));
@@ -30,7 +30,7 @@ const bad = `test('bad', () => assert.equal(1, 2));`;
 /** Fails the first time. */
 const sometimes = `test('sometimes', () => { const again = fs.existsSync(folder + '/mark'); fs.writeFileSync(folder + '/mark', ''); assert.ok(again, 'the first time'); });`;
 
-test('files are counted, and what failed twice is told with its error', async (t) => {
+test('files are counted, and a file that failed twice is reported with its error', async (t) => {
   const { results, failures, flaky } = await runTestFiles(jobs(t, { good, bad }), process.env);
   const counts = [...results].map(([{ name }, { passed, failed, skipped }]) => [name, passed, failed, skipped]);
   assert.deepEqual(counts.sort(), [
@@ -42,34 +42,34 @@ test('files are counted, and what failed twice is told with its error', async (t
   assert.deepEqual(flaky, []);
 });
 
-test('a file that fails among others and passes alone is flaky, with both outcomes and its first error', async (t) => {
+test('a file that fails in parallel and passes alone is flaky, reported with both results and its first error', async (t) => {
   const { failures, flaky } = await runTestFiles(jobs(t, { good, sometimes }), process.env);
   assert.deepEqual(failures, []);
   assert.equal(flaky.length, 1);
-  assert.match(flaky[0] ?? '', /^sometimes: 1 failed among others, 1 passed alone\n[\s\S]*the first time/);
+  assert.match(flaky[0] ?? '', /^sometimes: 1 failed in parallel, 1 passed alone\n[\s\S]*the first time/);
   assert.equal(tooFlaky(flaky), false);
-  assert.match(flakyMessage(flaky), /^1 flaky: sometimes: 1 failed among others, 1 passed alone\. Find the cause/);
+  assert.match(flakyMessage(flaky), /^1 flaky: sometimes: 1 failed in parallel, 1 passed alone\. Find the cause/);
 });
 
-test('a file that ran alone is not run again, and more than two flaky files fail a run', async (t) => {
+test('a file that ran alone is not repeated, and more than two flaky files fail a run', async (t) => {
   const { failures, flaky } = await runTestFiles(jobs(t, { sometimes }), process.env);
   assert.deepEqual([failures.length, flaky.length], [1, 0]);
   assert.equal(tooFlaky(['a', 'b', 'c']), true);
-  assert.match(flakyMessage(['a: x\nerror', 'b: y', 'c: z']), /^3 flaky: a: x; b: y; c: z\. That is more than 2: the run failed\.$/);
+  assert.match(flakyMessage(['a: x\nerror', 'b: y', 'c: z']), /^3 flaky: a: x; b: y; c: z\. More than 2 flaky files fail the run\.$/);
 });
 
-test('a file fails without a failed test if it cannot be loaded or does not end in time', async (t) => {
+test('a file fails without a failed test if it cannot be loaded or exceeds its timeout', async (t) => {
   const files = { syntax: 'import { nothing } from "node:fs"; nothing();', stays: `${good} setInterval(() => {}, 1000);` };
   const { results, failures } = await runTestFiles(jobs(t, files, { fileTimeout: 2_000 }), process.env);
   assert.deepEqual(
     [...results.values()].map(({ failed }) => failed),
     [1, 1],
   );
-  assert.match(failures.join('\n'), /syntax\.test\.ts ended with code 1[\s\S]*does not provide an export/);
-  assert.match(failures.join('\n'), /stays\.test\.ts was still running after 2 s and was ended; open: .*Timeout/);
+  assert.match(failures.join('\n'), /syntax\.test\.ts exited with code 1[\s\S]*does not provide an export/);
+  assert.match(failures.join('\n'), /stays\.test\.ts did not exit within 2 s and was killed; open resources: .*Timeout/);
 });
 
-test('a hook that fails at the end of a file or of a suite fails the file', async (t) => {
+test('a failed hook at the end of a file or suite fails the file', async (t) => {
   const hooks = {
     file: `import { after } from 'node:test'; after(() => { throw new Error('it stays'); }); ${good}`,
     suite: `import { after, describe } from 'node:test'; describe('all', () => { after(() => { throw new Error('it stays'); }); ${good} });`,
@@ -85,7 +85,7 @@ test('a hook that fails at the end of a file or of a suite fails the file', asyn
   assert.equal(failures.filter((failure) => failure.includes('it stays')).length, 2);
 });
 
-test('a secret that a file noted and printed fails it', async (t) => {
+test('a recorded secret in the output fails the file', async (t) => {
   const prints = `test('prints', () => {
     fs.appendFileSync(process.env.MEDIAROOMS_TEST_SECRETS, JSON.stringify({ kind: 'an API token', value: 'abcdefghijklmnopqrst' }) + '\\n');
     console.log('the token is ' + 'abcdefghij' + 'klmnopqrst');
@@ -96,7 +96,7 @@ test('a secret that a file noted and printed fails it', async (t) => {
   assert.match(failures.join(), /an API token was printed: the token is \[here\]/);
 });
 
-test('what a file computed with all that it started is told, and what it left running is ended', mayMakeGroups, async (t) => {
+test('the CPU time of a file includes its child processes, and orphaned processes are killed', mayMakeGroups, async (t) => {
   const busy = 'for (const end = process.cpuUsage().user + 300_000; process.cpuUsage().user < end; );';
   const leaves = `import { spawn, spawnSync } from 'node:child_process';
     test('leaves', () => {
@@ -113,6 +113,6 @@ test('what a file computed with all that it started is told, and what it left ru
   assert.ok((result?.computed ?? 0) >= 300, `${result?.computed} ms`);
   assert.deepEqual(result?.left, ['sleep 1000']);
   const pid = Number(readFileSync(join(job.file, '../pid'), 'utf8'));
-  // Whoever inherits it may not have buried it yet.
+  // The process that inherits the child may not have reaped it yet.
   assert.equal(existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '', '');
 });

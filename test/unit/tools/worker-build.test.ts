@@ -1,4 +1,4 @@
-// What the build of the mediasoup worker decides before any compiler runs.
+// Media worker build: the decisions that are made before a compiler runs.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ test('each stand-in has a wrap in the installed mediasoup that names its folder'
   assert.equal(wrapDirectory('[wrap-git]\nurl = x\n'), undefined);
 });
 
-test('each target whose headers are compiled once is in the installed mediasoup', () => {
+test('each target with precompiled headers exists in the installed mediasoup', () => {
   assert.deepEqual(
     precompiled.map(({ folder }) => folder),
     ['.', 'deps/libwebrtc'],
@@ -34,7 +34,7 @@ test('each target whose headers are compiled once is in the installed mediasoup'
   assert.equal(withPrecompiledHeader("executable(\n  'x',\n)\n", "'y',", 'a/b.hpp'), undefined);
 });
 
-test('Meson is good from 1.1 on', () => {
+test('Meson is supported from version 1.1', () => {
   assert.deepEqual(
     ['1.0.1', '0.64.0', '1.1.0\n', '1.12.1', '2.0', ''].map((version) => isMesonSupported(version)),
     [false, false, true, true, true, false],

@@ -1,4 +1,4 @@
-// The patches of the media worker fit the source that package.json pins, and a binary that lacks some is found out.
+// Media worker patches: they apply to the source that package.json pins, and missing patches of a binary are detected.
 import assert from 'node:assert/strict';
 import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,25 +24,25 @@ function workerSource(t: TestContext): string {
   return source;
 }
 
-test('each patch fits the pinned source, says why it is there and is under 200 lines', async (t) => {
+test('each patch applies to the pinned source, has reason, test and upstream state, and at most 200 lines', async (t) => {
   const source = workerSource(t);
   await applyPatches(source, version);
   assert.match(readFileSync(join(source, 'include', 'Patches.hpp'), 'utf8'), /0001-name-the-patches\\n0002-/);
   for (const name of patchNames()) {
     const text = readFileSync(join(root, 'tools/worker/patches', `${name}.patch`), 'utf8');
     assert.ok(text.split('\n').length <= 200, `${name} has ${text.split('\n').length} lines`);
-    for (const said of ['Why: ', 'Test: ', 'Upstream: ']) assert.ok(text.includes(said), `${name} says nothing of ${said}`);
+    for (const said of ['Why: ', 'Test: ', 'Upstream: ']) assert.ok(text.includes(said), `${name} has no line ${said}`);
   }
 });
 
-test('a source that a patch does not fit, or of another version, is refused in one sentence', async (t) => {
+test('a source of another version, or to which a patch does not apply, is rejected with a message', async (t) => {
   const source = workerSource(t);
   writeFileSync(join(source, 'src', 'main.cpp'), 'int main() {}\n');
-  await assert.rejects(applyPatches(source, version), /The patch 0001-name-the-patches does not fit the media worker of mediasoup/);
-  await assert.rejects(applyPatches(source, '3.0.0'), /mediasoup 3\.0\.0 is installed, but the patches .* are made for 3\./);
+  await assert.rejects(applyPatches(source, version), /Patch 0001-name-the-patches does not apply to the worker of mediasoup/);
+  await assert.rejects(applyPatches(source, '3.0.0'), /mediasoup 3\.0\.0 is installed, but the patches .* require 3\./);
 });
 
-test('a binary tells its patches; one that does not lacks them all', async (t) => {
+test('missing patches of a binary are detected; a binary without a list has none', async (t) => {
   const folder = temporaryFolder(t);
   const program = (name: string, script: string) => {
     const path = join(folder, name);

@@ -1,4 +1,4 @@
-// Which mediasoup worker set-up chooses, and where it keeps the one it gets.
+// Media worker: which mediasoup worker setup chooses, and its folder in the cache.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { chooseWorker, workerKey, workerRuns } from '../../../tools/worker/worke
 const debian = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nVERSION_ID="12"\nID=debian\nID_LIKE=none\n';
 const machine = { version: '3.27.1', platform: 'linux', arch: 'x64', osRelease: debian, patches: '0a1b2c3d' } as const;
 
-test('a worker is kept by mediasoup version, patches, distribution and architecture', () => {
+test('the folder of a worker depends on mediasoup version, patches, distribution and architecture', () => {
   assert.equal(workerKey(machine), '3.27.1-0a1b2c3d-debian12-x64');
   assert.equal(
     workerKey({ ...machine, osRelease: 'ID="ubuntu"\nVERSION_ID="24.04"\n', arch: 'arm64' }),
@@ -21,13 +21,13 @@ test('a worker is kept by mediasoup version, patches, distribution and architect
   assert.equal(workerKey({ ...machine, platform: 'darwin', osRelease: '' }), '3.27.1-0a1b2c3d-darwin-x64');
 });
 
-test('a distribution without version, or without a name, still has a key that is a plain folder name', () => {
+test('a distribution without version or name still has a valid folder name', () => {
   assert.equal(workerKey({ ...machine, osRelease: 'ID=arch\n' }), '3.27.1-0a1b2c3d-arch-x64');
   assert.equal(workerKey({ ...machine, osRelease: '' }), '3.27.1-0a1b2c3d-linux-x64');
   assert.equal(workerKey({ ...machine, osRelease: 'ID=../../etc\nVERSION_ID=1/2\n' }), '3.27.1-0a1b2c3d-....etc12-x64');
 });
 
-test('a given worker comes before the cached one, and there is no other', () => {
+test('MEDIASOUP_WORKER_BIN takes precedence over the cached worker, and there is no third source', () => {
   const places = { given: '/given', cached: '/cached' };
   const there = (path: string) => path === '/cached';
   assert.deepEqual(chooseWorker(places, there), { source: 'given', path: '/given' });
@@ -38,7 +38,7 @@ test('a given worker comes before the cached one, and there is no other', () => 
   );
 });
 
-test('a worker counts as running only when it answers as one', () => {
+test('a worker counts as working only if it exits with the code of a worker', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediarooms-worker-'));
   try {
     const program = (name: string, code: number) => {
@@ -56,7 +56,7 @@ test('a worker counts as running only when it answers as one', () => {
   }
 });
 
-test('the cache directory is the XDG one, else ~/.cache; a relative XDG_CACHE_HOME does not count', () => {
+test('the cache directory is XDG_CACHE_HOME or ~/.cache; a relative XDG_CACHE_HOME is ignored', () => {
   assert.equal(cacheDirectory({ XDG_CACHE_HOME: '/big/cache', HOME: '/home/ann' }), '/big/cache/mediarooms');
   assert.equal(cacheDirectory({ HOME: '/home/ann' }), '/home/ann/.cache/mediarooms');
   assert.equal(cacheDirectory({ XDG_CACHE_HOME: 'cache', HOME: '/home/ann' }), '/home/ann/.cache/mediarooms');

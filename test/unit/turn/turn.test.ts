@@ -1,4 +1,4 @@
-// TURN: credentials and what coturn is told.
+// TURN: credentials and the configuration of coturn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { turnHost } from '../../../node/start-turn.ts';
@@ -7,7 +7,7 @@ import { turnCredential } from '../../../node/turn/credentials.ts';
 
 const settings = { listenIp: '0.0.0.0', port: 3478, tls: undefined, mediaIp: '10.0.0.7', secret: 'thesecret', folder: '/tmp/x' };
 
-test('a credential is the time of its end and the user, signed with HMAC-SHA1', () => {
+test('a credential contains its expiry and user, signed with HMAC-SHA1', () => {
   // Computed with: printf '1700000000:bob' | openssl dgst -sha1 -hmac thesecret -binary | base64
   assert.deepEqual(turnCredential('thesecret', 'bob', 1_700_000_000_999), {
     username: '1700000000:bob',
@@ -15,7 +15,7 @@ test('a credential is the time of its end and the user, signed with HMAC-SHA1', 
   });
 });
 
-test('coturn relays to the media address of its node and to no other, and opens nothing that nobody needs', () => {
+test('coturn relays only to the media address of its node, and unused features are off', () => {
   const lines = coturnConfig(settings).split('\n');
   assert.deepEqual(
     lines.filter((line) => line.includes('peer')),
@@ -30,14 +30,14 @@ test('coturn relays to the media address of its node and to no other, and opens 
     assert.ok(lines.includes(line), line);
 });
 
-test('with a certificate it speaks TLS 1.2 and later, and loopback is relayed to only where media is there', () => {
+test('with a certificate it supports TLS 1.2 and later, and relays to loopback only if media is there', () => {
   const tls = { port: 5349, keyPath: '/k', certPath: '/c' };
   const lines = coturnConfig({ ...settings, mediaIp: '127.0.0.1', tls }).split('\n');
   for (const line of ['tls-listening-port=5349', 'cert=/c', 'pkey=/k', 'no-tlsv1', 'no-tlsv1_1', 'allow-loopback-peers'])
     assert.ok(lines.includes(line), line);
 });
 
-test('the host of TURN over TLS is a name, or made of the announced address as a certificate for many names has it', () => {
+test('the host of TURN over TLS is a name, or derived from the announced address for wildcard certificates', () => {
   assert.equal(turnHost('turn.example', '203.0.113.7'), 'turn.example');
   assert.equal(turnHost('*', '203.0.113.7'), '203.0.113.7');
   assert.equal(turnHost('*.turn.example', '203.0.113.7'), '203-0-113-7.turn.example');

@@ -1,4 +1,4 @@
-// Asks an EPMD: registers a node, finds the port of one, lists all. Every question has a deadline and an end.
+// EPMD client: registers a node, looks up the port of a node, and lists all nodes. Every request has a timeout.
 import { connect, type Socket } from 'node:net';
 import { WireError } from '../wire-error.ts';
 import {
@@ -13,32 +13,32 @@ import {
 } from './epmd-packets.ts';
 
 export type EpmdAddress = { host: string; port: number };
-/** A registration lasts as long as its connection. */
+/** A registration is valid while its connection is open. */
 export type Registration = { creation: number; closed: Promise<void>; close: () => void };
 
 const questionTimeoutMs = 5000;
 const maxAnswerBytes = 1_048_576;
 
-/** The EPMD knows another node by this name. */
+/** Another node is registered at the EPMD under this name. */
 export class NameTakenError extends Error {
   constructor(name: string) {
-    super(`Another node is registered as ${name} at the EPMD of this machine`);
+    super(`Another node is registered as ${name} at the EPMD of this host`);
     this.name = 'NameTakenError';
   }
 }
 
-/** Registers a node. @throws NameTakenError; WireError where it is not an EPMD that answers; Error of the connection */
+/** Registers a node. @throws NameTakenError; WireError if the server is not an EPMD; Error of the connection */
 export async function registerNode(address: EpmdAddress, node: { name: string; port: number }): Promise<Registration> {
   const entry = { ...node, hidden: false, highest: distributionVersion, lowest: distributionVersion, extra: Buffer.alloc(0) };
   const socket = await open(address);
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   try {
     const { creation } = await exchange(socket, aliveRequest(entry), (bytes, ended) => {
-      if (ended) throw new WireError('that is no answer of an EPMD');
+      if (ended) throw new WireError('invalid response of EPMD');
       return parseAliveReply(bytes);
     });
     if (creation === null) throw new NameTakenError(node.name);
-    // Keeps a machine that is gone without a word from holding the name for ever.
+    // Without keep-alive a lost host would hold the name forever.
     socket.setKeepAlive(true, 60_000);
     socket.resume();
     return { creation, closed, close: () => socket.destroy() };
@@ -48,7 +48,7 @@ export async function registerNode(address: EpmdAddress, node: { name: string; p
   }
 }
 
-/** Where a node listens, with the address at which its EPMD answered; undefined: it is not registered there. @throws WireError Error */
+/** Port of a node, and the address at which its EPMD responded; undefined if it is not registered. @throws WireError Error */
 export async function findNode(address: EpmdAddress, name: string): Promise<{ entry: NodeEntry; host: string } | undefined> {
   const socket = await open(address);
   try {
@@ -60,7 +60,7 @@ export async function findNode(address: EpmdAddress, name: string): Promise<{ en
   }
 }
 
-/** All nodes that an EPMD knows. @throws WireError Error */
+/** All nodes registered at an EPMD. @throws WireError Error */
 export async function listNodes(address: EpmdAddress): Promise<{ name: string; port: number }[]> {
   const socket = await open(address);
   try {
@@ -73,7 +73,7 @@ export async function listNodes(address: EpmdAddress): Promise<{ name: string; p
 function open({ host, port }: EpmdAddress): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, noDelay: true });
-    const timer = setTimeout(() => socket.destroy(new Error(`no EPMD answered at ${host} port ${port}`)), questionTimeoutMs);
+    const timer = setTimeout(() => socket.destroy(new Error(`no EPMD responded at ${host} port ${port}`)), questionTimeoutMs);
     socket.once('connect', () => {
       clearTimeout(timer);
       resolve(socket);
@@ -85,11 +85,11 @@ function open({ host, port }: EpmdAddress): Promise<Socket> {
   });
 }
 
-/** Asks and collects bytes until `parse` makes something of them. */
+/** Sends a request and collects bytes until `parse` returns a value. */
 function exchange<Value>(socket: Socket, request: Buffer, parse: (bytes: Buffer, ended: boolean) => Value | undefined): Promise<Value> {
   return new Promise((resolve, reject) => {
     let bytes = Buffer.alloc(0);
-    const timer = setTimeout(() => fail(new WireError('no answer came in time')), questionTimeoutMs);
+    const timer = setTimeout(() => fail(new WireError('timeout of EPMD')), questionTimeoutMs);
     const stop = () => {
       clearTimeout(timer);
       socket.off('data', take).off('close', end);
@@ -102,7 +102,7 @@ function exchange<Value>(socket: Socket, request: Buffer, parse: (bytes: Buffer,
       try {
         const value = parse(bytes, ended);
         if (value === undefined) {
-          if (ended) fail(new WireError('the answer is not complete'));
+          if (ended) fail(new WireError('incomplete response of EPMD'));
           return;
         }
         stop();
@@ -113,7 +113,7 @@ function exchange<Value>(socket: Socket, request: Buffer, parse: (bytes: Buffer,
     };
     const take = (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk]);
-      if (bytes.length > maxAnswerBytes) fail(new WireError('the answer is too long'));
+      if (bytes.length > maxAnswerBytes) fail(new WireError('response of EPMD is too long'));
       else tryParse(false);
     };
     const end = () => tryParse(true);

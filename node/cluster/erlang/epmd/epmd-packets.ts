@@ -1,4 +1,4 @@
-// The messages of EPMD (Erlang/OTP, "Distribution Protocol", "EPMD Protocol") as bytes and as values.
+// EPMD packets: encodes and parses them (Erlang/OTP, "Distribution Protocol", "EPMD Protocol").
 import { isUtf8 } from 'node:buffer';
 import { WireError } from '../wire-error.ts';
 
@@ -14,9 +14,9 @@ export const epmdCodes = {
   aliveReplyExtended: 118,
 } as const;
 
-/** The version of the handshake that OTP 25 to 27 speak, highest and lowest. */
+/** Version of the handshake in OTP 25 to 27, both highest and lowest. */
 export const distributionVersion = 6;
-/** Longest request: an ALIVE2_REQ with a name and an extra field of 255 bytes each. */
+/** Maximum request size: an ALIVE2_REQ with a name and an extra field of 255 bytes each. */
 export const maxEpmdRequest = 13 + 255 + 255;
 const maxName = 255;
 const visibleNode = 77;
@@ -31,7 +31,7 @@ export type EpmdRequest =
   | { kind: 'kill' }
   | { kind: 'stop' };
 
-/** A request without its length. @throws WireError */
+/** Parses a request without its length. @throws WireError */
 export function parseEpmdRequest(bytes: Buffer): EpmdRequest {
   switch (bytes[0]) {
     case epmdCodes.alive:
@@ -47,7 +47,7 @@ export function parseEpmdRequest(bytes: Buffer): EpmdRequest {
     case epmdCodes.stop:
       return { kind: 'stop' };
     default:
-      throw new WireError('an unknown request to EPMD');
+      throw new WireError('unknown EPMD request');
   }
 }
 
@@ -66,23 +66,23 @@ export function namesRequest(): Buffer {
   return request(Buffer.of(epmdCodes.names));
 }
 
-/** ALIVE2_X_RESP for a node that speaks version 6, ALIVE2_RESP for an older one. `creation` null: refused. */
+/** ALIVE2_X_RESP for a node with version 6, ALIVE2_RESP for an older one. `creation` null: rejected. */
 export function aliveReply(creation: number | null, highest: number): Buffer {
   const extended = highest >= distributionVersion;
   const bytes = Buffer.alloc(extended ? 6 : 4);
   bytes[0] = extended ? epmdCodes.aliveReplyExtended : epmdCodes.aliveReply;
   bytes[1] = creation === null ? 1 : 0;
   if (extended) bytes.writeUInt32BE(creation ?? 0, 2);
-  // Two bits are all that a node of before version 6 understands.
+  // Nodes before version 6 have only two bits.
   else bytes.writeUInt16BE(((creation ?? 0) % 3) + 1, 2);
   return bytes;
 }
 
-/** What there is of an answer to ALIVE2_REQ; undefined while it is not complete. @throws WireError */
+/** Parses a response to ALIVE2_REQ; undefined if it is incomplete. @throws WireError */
 export function parseAliveReply(bytes: Buffer): { creation: number | null } | undefined {
   const [code, result] = bytes;
   if (code === undefined) return undefined;
-  if (code !== epmdCodes.aliveReplyExtended && code !== epmdCodes.aliveReply) throw new WireError('that is no answer of an EPMD');
+  if (code !== epmdCodes.aliveReplyExtended && code !== epmdCodes.aliveReply) throw new WireError('invalid response of EPMD');
   const size = code === epmdCodes.aliveReplyExtended ? 6 : 4;
   if (bytes.length < size) return undefined;
   if (result !== 0) return { creation: null };
@@ -95,13 +95,13 @@ export function portReply(entry: NodeEntry | undefined): Buffer {
   return Buffer.concat([Buffer.of(epmdCodes.portReply, 0), entryBytes(entry)]);
 }
 
-/** A whole answer to PORT_PLEASE2_REQ; undefined: no such node. @throws WireError */
+/** Parses a complete response to PORT_PLEASE2_REQ; undefined if the node is unknown. @throws WireError */
 export function parsePortReply(bytes: Buffer): NodeEntry | undefined {
-  if (bytes[0] !== epmdCodes.portReply || bytes.length < 2) throw new WireError('that is no answer of an EPMD');
+  if (bytes[0] !== epmdCodes.portReply || bytes.length < 2) throw new WireError('invalid response of EPMD');
   return bytes[1] === 0 ? parseEntry(bytes.subarray(2)) : undefined;
 }
 
-/** The answer to NAMES_REQ. `port`: EPMD's own. */
+/** Response to NAMES_REQ. `port`: the port of EPMD. */
 export function namesReply(port: number, entries: Iterable<NodeEntry>): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(port);
@@ -109,9 +109,9 @@ export function namesReply(port: number, entries: Iterable<NodeEntry>): Buffer {
   return Buffer.concat([head, Buffer.from(lines.join(''))]);
 }
 
-/** A whole answer to NAMES_REQ. @throws WireError */
+/** Parses a complete response to NAMES_REQ. @throws WireError */
 export function parseNamesReply(bytes: Buffer): { name: string; port: number }[] {
-  if (bytes.length < 4) throw new WireError('that is no answer of an EPMD');
+  if (bytes.length < 4) throw new WireError('invalid response of EPMD');
   const lines = bytes.toString('utf8', 4).matchAll(/^name (\S+) at port (\d{1,5})$/gm);
   return Array.from(lines, ([, name = '', port]) => ({ name, port: Number(port) }));
 }
@@ -127,7 +127,7 @@ function entryBytes(entry: NodeEntry): Buffer {
   const head = Buffer.alloc(10);
   head.writeUInt16BE(entry.port, 0);
   head[2] = entry.hidden ? hiddenNode : visibleNode;
-  // 0 in the fourth place: TCP, of whatever family.
+  // The fourth byte is 0: TCP over IPv4 or IPv6.
   head.writeUInt16BE(entry.highest, 4);
   head.writeUInt16BE(entry.lowest, 6);
   head.writeUInt16BE(name.length, 8);
@@ -137,13 +137,13 @@ function entryBytes(entry: NodeEntry): Buffer {
 }
 
 function parseEntry(bytes: Buffer): NodeEntry {
-  if (bytes.length < 12) throw new WireError('an entry of EPMD is too short');
+  if (bytes.length < 12) throw new WireError('EPMD entry is too short');
   const nameEnd = 10 + bytes.readUInt16BE(8);
-  if (nameEnd + 2 > bytes.length) throw new WireError('an entry of EPMD is too short');
+  if (nameEnd + 2 > bytes.length) throw new WireError('EPMD entry is too short');
   const extraEnd = nameEnd + 2 + bytes.readUInt16BE(nameEnd);
-  if (extraEnd > bytes.length) throw new WireError('an entry of EPMD is too short');
+  if (extraEnd > bytes.length) throw new WireError('EPMD entry is too short');
   const port = bytes.readUInt16BE(0);
-  if (port === 0) throw new WireError('an entry of EPMD has no port');
+  if (port === 0) throw new WireError('EPMD entry without port');
   return {
     name: parseName(bytes.subarray(10, nameEnd)),
     port,
@@ -154,10 +154,10 @@ function parseEntry(bytes: Buffer): NodeEntry {
   };
 }
 
-/** What could break the lines of NAMES is no name. */
+/** A name must not contain characters that break the lines of NAMES_RESP. */
 function parseName(bytes: Buffer): string {
-  if (bytes.length === 0 || bytes.length > maxName || !isUtf8(bytes)) throw new WireError('a name of a node is wrong');
+  if (bytes.length === 0 || bytes.length > maxName || !isUtf8(bytes)) throw new WireError('invalid node name');
   const name = bytes.toString('utf8');
-  if (/[\s@\p{Cc}]/u.test(name)) throw new WireError('a name of a node is wrong');
+  if (/[\s@\p{Cc}]/u.test(name)) throw new WireError('invalid node name');
   return name;
 }

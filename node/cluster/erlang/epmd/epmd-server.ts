@@ -1,4 +1,4 @@
-// An EPMD of our own: names and ports of the nodes of this machine, for our nodes and for Erlang's.
+// EPMD server: maps names of nodes on this host to ports, for Mediarooms and Erlang nodes.
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Log } from '../../../common/log.ts';
 import { listenOn } from '../listen.ts';
@@ -10,7 +10,7 @@ export const epmdServerLimits: EpmdServerLimits = { connections: 1024, nodes: 25
 
 type Registered = NodeEntry & { socket: Socket };
 
-/** A name is kept as long as the connection that registered it, and registered from this machine only. */
+/** A name stays registered while its connection is open. Only local processes can register. */
 export class EpmdServer {
   readonly #log: Log;
   readonly #limits: EpmdServerLimits;
@@ -18,7 +18,7 @@ export class EpmdServer {
   readonly #sockets = new Set<Socket>();
   readonly #nodes = new Map<string, Registered>();
   #port = 0;
-  /** Starts anywhere and grows, as Erlang's does, so that a node that comes back under its name is another one. */
+  /** Starts at a random number and grows, as in the EPMD of Erlang, so that a restarted node differs from its previous incarnation. */
   #creation = 4 + Math.floor(Math.random() * 0x7fff_0000);
 
   constructor(log: Log, limits: EpmdServerLimits = epmdServerLimits) {
@@ -30,21 +30,21 @@ export class EpmdServer {
     return this.#port;
   }
 
-  /** Names that are registered now. */
+  /** Currently registered names. */
   get names(): string[] {
     return [...this.#nodes.keys()];
   }
 
-  /** Listens on one more address; null: on all, of both families where the machine has both. @throws Error of listen(2) */
+  /** Listens on one more address; null: on all addresses of both families. @throws Error of listen(2) */
   async listen(ip: string | null, port: number): Promise<void> {
     const server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
     server.maxConnections = this.#limits.connections;
     this.#port = await listenOn(server, ip, port);
-    server.on('error', (error) => this.#log.error({ err: error }, 'EPMD failed to take a connection'));
+    server.on('error', (error) => this.#log.error({ err: error }, 'EPMD could not accept connection'));
     this.#servers.push(server);
   }
 
-  /** Ends all connections: those who were registered look for another EPMD, or become one. Idempotent. */
+  /** Closes all connections. Registered nodes then search for another EPMD, or become one. Idempotent. */
   async close(): Promise<void> {
     const closed = this.#servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve)));
     for (const socket of this.#sockets) socket.destroy();
@@ -63,7 +63,7 @@ export class EpmdServer {
         if (!packet) return;
         socket.off('data', take);
         if (!this.#answer(socket, parseEpmdRequest(packet))) return;
-        // Registered: nothing more is expected, and whatever comes is dropped.
+        // Registered: no more data is expected, and it is ignored.
         clearTimeout(deadline);
         socket.setKeepAlive(true, 60_000);
         socket.resume();
@@ -79,7 +79,7 @@ export class EpmdServer {
     });
   }
 
-  /** Whether the connection stays. */
+  /** Returns true if the connection stays open. */
   #answer(socket: Socket, request: EpmdRequest): boolean {
     switch (request.kind) {
       case 'alive':
@@ -91,7 +91,7 @@ export class EpmdServer {
         socket.end(namesReply(this.#port, this.#nodes.values()));
         return false;
       case 'kill':
-        // As Erlang's answers while nodes are registered and its command check is not relaxed.
+        // Same response as the EPMD of Erlang while nodes are registered and its relaxed command check is off.
         socket.end('NO');
         return false;
       case 'stop':
@@ -115,12 +115,12 @@ export class EpmdServer {
     this.#nodes.set(entry.name, { ...entry, socket });
     this.#creation = this.#creation >= 0xffff_ffff ? 4 : this.#creation + 1;
     socket.write(aliveReply(this.#creation, entry.highest));
-    this.#log.debug({ node: entry.name, port: entry.port }, 'a node registered with this EPMD');
+    this.#log.debug({ node: entry.name, port: entry.port }, 'node registered with this EPMD');
     return true;
   }
 }
 
-/** From this machine: from loopback, or from the very address that it came to. */
+/** A connection is local if it comes from loopback, or from the address that it was sent to. */
 function isLocal({ remoteAddress = '', localAddress }: Socket): boolean {
   return remoteAddress === localAddress || /^(::ffff:)?127\.|^::1$/.test(remoteAddress);
 }

@@ -1,4 +1,4 @@
-// Keeps a name service on this machine: registers with whoever answers, becomes one where nobody does, begins anew when it is lost.
+// EPMD service: registers this node at the EPMD of the host, becomes the EPMD if there is none, and repeats that after a loss.
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../../common/log.ts';
@@ -10,18 +10,18 @@ import { EpmdServer } from './epmd-server.ts';
 export const defaultEpmdPort = 4369;
 
 export type EpmdServiceOptions = {
-  /** Where it serves if it has to; null: on all addresses. */
+  /** Address on which to serve EPMD if necessary; null: all addresses. */
   ip: string | null;
   port?: number;
-  /** The node to register; null: none, there is only a service for others. */
+  /** The node to register; null: none, only serve EPMD for other nodes. */
   node: { name: string; port: number } | null;
   log: Log;
 };
 
-/** Milliseconds. Several nodes that lose one EPMD at once are spread over the first. */
+/** Milliseconds. Spreads nodes that lose the same EPMD at the same time. */
 const jitter = 200;
 const maxWaitMs = 30_000;
-/** How often a node without a name to register looks whether the place is free. */
+/** Interval at which a node without a registration checks whether the port is free. */
 const watchInterval = 5000;
 const attemptsAtStart = 5;
 const loopback = '127.0.0.1';
@@ -45,8 +45,8 @@ export class EpmdService {
   }
 
   /**
-   * Resolves when the node is registered, or when that is not possible now and goes on being tried.
-   * @throws NameTakenError where another node of this machine has the name
+   * Resolves when the node is registered, or when registration is not possible now and continues in the background.
+   * @throws NameTakenError if another node of this host has the name
    */
   static async start(options: EpmdServiceOptions): Promise<EpmdService> {
     const service = new EpmdService(options);
@@ -60,7 +60,7 @@ export class EpmdService {
     return service;
   }
 
-  /** Tells this life of the node from others under its name; it stays although EPMD may give others later. */
+  /** Identifies this incarnation of the node name. It stays the same even if EPMD assigns others later. */
   get creation(): number {
     return this.#creation;
   }
@@ -69,12 +69,12 @@ export class EpmdService {
     return this.#registration !== undefined;
   }
 
-  /** Whether it is this process that answers. */
+  /** True if this process serves EPMD. */
   get serving(): boolean {
     return this.#server !== undefined;
   }
 
-  /** Gives the name up and, where it serves, the service to whoever takes it. Idempotent. */
+  /** Unregisters the name and stops serving EPMD. Idempotent. */
   async close(): Promise<void> {
     this.#end.abort();
     this.#registration?.close();
@@ -92,7 +92,7 @@ export class EpmdService {
       try {
         if (await this.#attempt()) break;
       } catch (error) {
-        // The one who had the name may be about to end: it is given a moment.
+        // The node that has the name may be shutting down, so registration is retried briefly.
         if (!(error instanceof NameTakenError) || attempt === attemptsAtStart) throw error;
       }
       if (this.#complained) break;
@@ -107,15 +107,15 @@ export class EpmdService {
         await this.#registration.closed;
         this.#registration = undefined;
         if (this.#end.signal.aborted) return;
-        this.#log.warn({ port: this.#port }, 'lost the connection to EPMD');
+        this.#log.warn({ port: this.#port }, 'lost connection to EPMD');
         await this.#pause(randomInt(jitter));
       } else await this.#pause(this.#options.node ? this.#backOff() : watchInterval);
       if (this.#end.signal.aborted) return;
-      await this.#attempt().catch((error: unknown) => this.#complain('the name of this node is taken at the EPMD of this machine', error));
+      await this.#attempt().catch((error: unknown) => this.#complain('node name is taken at local EPMD', error));
     }
   }
 
-  /** Whether all is as it should be afterwards. @throws NameTakenError */
+  /** True if the node is registered, or EPMD is served, afterwards. @throws NameTakenError */
   async #attempt(): Promise<boolean> {
     const done = this.#options.node ? await this.#register(this.#options.node) : await this.#serve();
     if (!done) return false;
@@ -133,7 +133,7 @@ export class EpmdService {
     } catch (error) {
       if (error instanceof NameTakenError) throw error;
       if (!isSystemError(error, 'ECONNREFUSED')) this.#complainOfPort(error);
-      // Whoever answered there is gone or going: then this process takes its place, and the next attempt registers.
+      // The previous EPMD is closed or closing. This process replaces it, and the next attempt registers.
       else if (await this.#serve()) return this.#register(node);
       return false;
     }
@@ -147,7 +147,7 @@ export class EpmdService {
       await this.#serveLoopback(server);
     } catch (error) {
       await server.close();
-      if (!isSystemError(error, 'EADDRINUSE')) this.#complain('EPMD cannot listen', error);
+      if (!isSystemError(error, 'EADDRINUSE')) this.#complain('could not listen as EPMD', error);
       else if (!this.#options.node) await listNodes(this.#home).catch((reason: unknown) => this.#complainOfPort(reason));
       return false;
     }
@@ -156,11 +156,11 @@ export class EpmdService {
       return false;
     }
     this.#server = server;
-    this.#log.info({ ip: this.#options.ip ?? 'all', port: this.#port }, 'EPMD listens');
+    this.#log.info({ ip: this.#options.ip ?? 'all', port: this.#port }, 'EPMD listening');
     return true;
   }
 
-  /** Erlang nodes of this machine look for EPMD at loopback. Where somebody else answers there, they are served. */
+  /** Erlang nodes on this host connect to EPMD at loopback. If another EPMD listens there, it serves them. */
   async #serveLoopback(server: EpmdServer): Promise<void> {
     const { ip } = this.#options;
     if (ip === null || ip === loopback || ip === '::1') return;
@@ -170,11 +170,11 @@ export class EpmdService {
   }
 
   #complainOfPort(error: unknown): void {
-    if (error instanceof WireError) this.#complain(`port ${this.#port} is taken by something that is not an EPMD`, error);
-    else this.#complain('EPMD does not answer', error);
+    if (error instanceof WireError) this.#complain(`port ${this.#port} is in use by a server that is not EPMD`, error);
+    else this.#complain('EPMD did not respond', error);
   }
 
-  /** Says the same thing once until it has changed. */
+  /** Logs a problem once until it changes. */
   #complain(what: string, error: unknown): void {
     if (this.#complained === what || this.#end.signal.aborted) return;
     this.#complained = what;

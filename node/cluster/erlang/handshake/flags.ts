@@ -1,4 +1,4 @@
-// The capabilities that nodes tell each other in the handshake (Erlang/OTP, "Distribution Protocol", "Distribution Flags").
+// Distribution flags: capabilities in the handshake (Erlang/OTP, "Distribution Protocol", "Distribution Flags").
 
 export const flags = {
   published: 1n << 0n,
@@ -26,7 +26,7 @@ export const flags = {
   alias: 1n << 35n,
 } as const;
 
-/** What OTP 25 demands of every peer, and we as well. */
+/** Flags that OTP 25 and this node require of every remote node. */
 export const mandatoryFlags =
   flags.extendedReferences |
   flags.funTags |
@@ -41,8 +41,8 @@ export const mandatoryFlags =
   flags.handshake23;
 
 /**
- * What we offer: also what OTP 26 and 27 demand. Without the atom cache and without fragments every message is a
- * control term and a message term that stand for themselves, so a connection has no state that a peer could fill.
+ * Flags that we send, including those required by OTP 26 and 27. Without atom cache and fragments every message is self-contained, so a
+ * connection has no state that a remote node could fill.
  */
 export const ownFlags =
   mandatoryFlags |
@@ -58,12 +58,12 @@ export const ownFlags =
   flags.spawn |
   flags.alias;
 
-/** Flags as sent, with those that the shorthand of OTP 25 stands for. */
+/** Adds the flags that the shorthand of OTP 25 implies. */
 export function expandFlags(sent: bigint): bigint {
   return (sent & flags.mandatory25) === 0n ? sent : sent | mandatoryFlags;
 }
 
-/** Whether a node with these flags can talk to us. */
+/** True if a node with these flags is compatible. */
 export function hasMandatoryFlags(sent: bigint): boolean {
   return (expandFlags(sent) & mandatoryFlags) === mandatoryFlags;
 }

@@ -1,13 +1,13 @@
-// Connections of those who dialled us and have not shown yet that they belong to the cluster: bounded, the oldest goes first.
+// Half-open connections: limits accepted sockets whose handshake is incomplete. The oldest is closed first.
 import type { Socket } from 'node:net';
 
 export type HalfOpenLimits = { all: number; perAddress: number };
-/** A machine may have many nodes that all begin at once; each needs milliseconds. */
+/** A host may run many nodes that connect at the same time. Each needs only milliseconds. */
 export const halfOpenLimits: HalfOpenLimits = { all: 256, perAddress: 64 };
 
 export class HalfOpen {
   readonly #limits: HalfOpenLimits;
-  /** The address of each, the oldest first. */
+  /** Remote address of each socket, oldest first. */
   readonly #sockets = new Map<Socket, string>();
 
   constructor(limits: HalfOpenLimits = halfOpenLimits) {
@@ -18,7 +18,10 @@ export class HalfOpen {
     return this.#sockets.size;
   }
 
-  /** Takes one more. Whoever holds connections open keeps nobody out: the oldest of the same address makes room, else the oldest of all. */
+  /**
+   * Adds a socket. A client that holds connections open cannot block others: the oldest of the same address is closed, else the oldest of
+   * all.
+   */
   enter(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
     const ofAddress = [...this.#sockets].filter(([, each]) => each === address);
@@ -27,7 +30,7 @@ export class HalfOpen {
     this.#sockets.set(socket, address);
   }
 
-  /** It is done, or gone. */
+  /** The handshake is complete or the socket is closed. */
   leave(socket: Socket): void {
     this.#sockets.delete(socket);
   }

@@ -1,16 +1,16 @@
-// The packets of the distribution handshake, version 6 (Erlang/OTP, "Distribution Protocol", "Distribution Handshake").
+// Handshake packets of the distribution, version 6 (Erlang/OTP, "Distribution Protocol", "Distribution Handshake").
 import { isUtf8 } from 'node:buffer';
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { splitNodeName } from '../node-names.ts';
 import { WireError } from '../wire-error.ts';
 
-/** Longest packet of a handshake: a name of 255 characters with what is around it. */
+/** Maximum packet size: a name of 255 characters plus its envelope. */
 export const maxHandshakePacket = 2048;
 const maxNameBytes = 1020;
 
 const letters = { name: 0x4e, status: 0x73, reply: 0x72, ack: 0x61 } as const;
 
-/** `nonce`: what nodes of ours send behind their name, to prove by `boundProof` that they know the cookie. */
+/** `nonce`: sent by our nodes after their name, for the cookie proof of `boundProof`. */
 export type NamePacket = { flags: bigint; creation: number; name: string; nonce?: Buffer | undefined };
 export type ChallengePacket = NamePacket & { challenge: number };
 export type ReplyPacket = { challenge: number; digest: Buffer };
@@ -18,19 +18,22 @@ export type Status = 'ok' | 'ok_simultaneous' | 'nok' | 'not_allowed' | 'alive' 
 
 const statuses: readonly string[] = ['ok', 'ok_simultaneous', 'nok', 'not_allowed', 'alive', 'true', 'false'] satisfies Status[];
 
-/** Stands before a nonce. Erlang ignores what is behind a name. */
+/** Prefix of a nonce. Erlang ignores bytes after the name. */
 const nonceMark = Buffer.from('mrp1');
 export const nonceBytes = 16;
 
-/** Erlang's proof of the cookie: MD5 of it and the challenge in decimal. It names nobody, so whoever is given it can use it elsewhere. */
+/**
+ * Cookie proof of Erlang: MD5 of the cookie and the challenge in decimal. It is not bound to a node, so its receiver can use it at another
+ * node.
+ */
 export function cookieDigest(cookie: string, challenge: number): Buffer {
   return createHash('md5').update(`${cookie}${challenge}`).digest();
 }
 
-/** A connection as both sides see it: the packets with both names and nonces. `binding`: key material of its TLS, if there is any. */
+/** The handshake as seen by both sides: packets with both names and nonces. `binding`: TLS key material, if TLS is used. */
 export type Transcript = { hello: Buffer; answer: Buffer; binding: Buffer };
 
-/** Our own proof of the cookie, as long as Erlang's: good for this connection, this side of it and this challenge only. */
+/** Our cookie proof, of the same length as that of Erlang. It is valid for this connection, this side and this challenge only. */
 export function boundProof(
   cookie: string,
   side: 'dialler' | 'acceptor',
@@ -54,7 +57,7 @@ export function namePacket({ flags, creation, name, nonce }: NamePacket): Buffer
 
 /** @throws WireError */
 export function parseNamePacket(bytes: Buffer): NamePacket {
-  if (bytes[0] !== letters.name || bytes.length < 15) throw new WireError('a name of the handshake was expected, of version 6');
+  if (bytes[0] !== letters.name || bytes.length < 15) throw new WireError('expected a handshake name of version 6');
   return { flags: bytes.readBigUInt64BE(1), creation: bytes.readUInt32BE(9), ...parseText(bytes, 13) };
 }
 
@@ -65,7 +68,7 @@ export function challengePacket({ flags, creation, name, challenge, nonce }: Cha
 
 /** @throws WireError */
 export function parseChallengePacket(bytes: Buffer): ChallengePacket {
-  if (bytes[0] !== letters.name || bytes.length < 19) throw new WireError('a challenge of the handshake was expected');
+  if (bytes[0] !== letters.name || bytes.length < 19) throw new WireError('expected a handshake challenge');
   return {
     flags: bytes.readBigUInt64BE(1),
     challenge: bytes.readUInt32BE(9),
@@ -82,7 +85,7 @@ export function statusPacket(status: Status): Buffer {
 /** @throws WireError */
 export function parseStatus(bytes: Buffer): Status {
   const status = bytes.toString('latin1', 1);
-  if (bytes[0] !== letters.status || !isStatus(status)) throw new WireError('a status of the handshake was expected');
+  if (bytes[0] !== letters.status || !isStatus(status)) throw new WireError('expected a handshake status');
   return status;
 }
 
@@ -93,7 +96,7 @@ export function replyPacket({ challenge, digest }: ReplyPacket): Buffer {
 
 /** @throws WireError */
 export function parseReply(bytes: Buffer): ReplyPacket {
-  if (bytes[0] !== letters.reply || bytes.length !== 21) throw new WireError('an answer to the challenge was expected');
+  if (bytes[0] !== letters.reply || bytes.length !== 21) throw new WireError('expected a response to the challenge');
   return { challenge: bytes.readUInt32BE(1), digest: bytes.subarray(5) };
 }
 
@@ -104,7 +107,7 @@ export function ackPacket(digest: Buffer): Buffer {
 
 /** @throws WireError */
 export function parseAck(bytes: Buffer): Buffer {
-  if (bytes[0] !== letters.ack || bytes.length !== 17) throw new WireError('the end of the handshake was expected');
+  if (bytes[0] !== letters.ack || bytes.length !== 17) throw new WireError('expected the end of the handshake');
   return bytes.subarray(1);
 }
 
@@ -135,13 +138,13 @@ function extension(nonce: Buffer | undefined): Buffer[] {
   return nonce === undefined ? [] : [nonceMark, nonce];
 }
 
-/** A node's name behind its length, and its nonce if there is one. What else is behind it is for versions to come and ignored, as Erlang does. */
+/** A node name after its length, and its nonce if present. Further bytes are reserved for later versions and ignored, as in Erlang. */
 function parseText(bytes: Buffer, at: number): { name: string; nonce?: Buffer } {
   const end = at + 2 + bytes.readUInt16BE(at);
   const name = bytes.subarray(at + 2, end);
-  if (end > bytes.length || name.length > maxNameBytes || !isUtf8(name)) throw new WireError('the name of a node is wrong');
+  if (end > bytes.length || name.length > maxNameBytes || !isUtf8(name)) throw new WireError('invalid node name');
   const value = name.toString('utf8');
-  if (!splitNodeName(value)) throw new WireError('the name of a node is wrong');
+  if (!splitNodeName(value)) throw new WireError('invalid node name');
   const nonceAt = end + nonceMark.length;
   const marked = bytes.length >= nonceAt + nonceBytes && bytes.subarray(end, nonceAt).equals(nonceMark);
   return { name: value, ...(marked && { nonce: bytes.subarray(nonceAt, nonceAt + nonceBytes) }) };

@@ -1,13 +1,13 @@
-// A socket while two nodes shake hands: packets one after the other, and an end to it in time.
+// Handshake socket: reads and writes handshake packets with a timeout.
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { PacketReader } from '../packet-reader.ts';
 import { WireError } from '../wire-error.ts';
 import { maxHandshakePacket } from './handshake-packets.ts';
 
-/** Milliseconds for a whole handshake. */
+/** Timeout of a whole handshake in milliseconds. */
 export const handshakeTimeoutMs = 7000;
-/** Whoever has ended a handshake may go on with messages at once: so much of them comes in one read, and nobody else sends ahead. */
+/** After its handshake a node may send messages at once, so this much can arrive in one read. Before that nothing is sent ahead. */
 const maxHeldBytes = 131_072;
 
 const exporterLabel = 'EXPORTER-mediarooms-distribution';
@@ -30,12 +30,12 @@ export class HandshakeSocket {
     this.#timer = setTimeout(() => this.abort(new WireError('the handshake stalled')), deadline);
   }
 
-  /** What only the two ends of this connection know, where it is TLS (RFC 8446, section 7.5); else empty. */
+  /** TLS keying material that only the two ends have (RFC 8446, section 7.5); empty without TLS. */
   get binding(): Buffer {
     return this.#socket instanceof TLSSocket ? this.#socket.exportKeyingMaterial(32, exporterLabel, Buffer.alloc(0)) : Buffer.alloc(0);
   }
 
-  /** The next packet. @throws WireError Error where there is none any more */
+  /** The next packet. @throws WireError Error if the connection ended */
   read(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (this.#failure) reject(this.#failure);
@@ -50,19 +50,19 @@ export class HandshakeSocket {
     this.#socket.write(Buffer.concat([length, packet]));
   }
 
-  /** Gives the socket up to whoever goes on with it, with what has come and was not read. */
+  /** Releases the socket to a new owner, together with unread data. */
   release(): { socket: Socket; rest: Buffer } {
     this.#stop();
     return { socket: this.#socket, rest: this.#reader.rest() };
   }
 
-  /** Ends the connection once what was written is gone. */
+  /** Closes the connection after buffered data was sent. */
   end(error: Error): void {
     this.#fail(error);
     this.#socket.end(() => this.#socket.destroy());
   }
 
-  /** Ends the connection at once. Idempotent. */
+  /** Closes the connection immediately. Idempotent. */
   abort(error: Error): void {
     this.#fail(error);
     this.#socket.destroy();
@@ -70,11 +70,11 @@ export class HandshakeSocket {
 
   readonly #take = (chunk: Buffer): void => {
     this.#reader.push(chunk);
-    if (this.#reader.held > maxHeldBytes) this.abort(new WireError('too much came before the end of the handshake'));
+    if (this.#reader.held > maxHeldBytes) this.abort(new WireError('too much data before the end of the handshake'));
     else this.#deliver();
   };
 
-  readonly #close = (): void => this.#fail(new Error('the other side closed the connection'));
+  readonly #close = (): void => this.#fail(new Error('the remote node closed the connection'));
 
   readonly #fail = (error: Error): void => {
     if (this.#failure) return;
@@ -100,6 +100,6 @@ export class HandshakeSocket {
   #stop(): void {
     clearTimeout(this.#timer);
     this.#socket.off('data', this.#take).off('close', this.#close);
-    // `error` keeps its listener: without any the process would end.
+    // The `error` listener stays, because the process would exit without one.
   }
 }

@@ -1,4 +1,4 @@
-// The distribution handshake, version 6, from both sides (Erlang/OTP, "Distribution Protocol", "Distribution Handshake").
+// Distribution handshake, version 6, for both sides (Erlang/OTP, "Distribution Protocol", "Distribution Handshake").
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { WireError } from '../wire-error.ts';
@@ -25,34 +25,34 @@ import {
 } from './handshake-packets.ts';
 import type { HandshakeSocket } from './handshake-socket.ts';
 
-/** `dialsErlang`: whether it gives Erlang's proof of the cookie to nodes that it dials and that know no other. */
+/** `dialsErlang`: sends the Erlang cookie proof to dialed nodes that support no other. */
 export type Identity = { name: string; creation: number; cookie: string; dialsErlang: boolean };
-/** `bound`: both sides gave the proof that is good for this connection only. */
+/** `bound`: both sides used the cookie proof that is bound to this connection. */
 export type HandshakeResult = { peer: string; creation: number; flags: bigint; bound: boolean; socket: Socket; rest: Buffer };
 
 export type HandshakeErrorReason =
   /** The cookies differ. */
   | 'cookie'
-  /** It closed instead of proving that it knows the cookie: so does an Erlang node to which we have not proven it. */
+  /** It closed the connection instead of sending its cookie proof. Erlang nodes also do that if our proof is wrong. */
   | 'unanswered'
-  /** It knows Erlang's proof only, which it could show to others as its own. */
+  /** It only supports the Erlang cookie proof, which it could reuse at other nodes. */
   | 'unbound'
-  /** It lacks what we need. */
+  /** A mandatory flag is missing. */
   | 'flags'
-  /** Both dial at once and the other connection is the one that counts. */
+  /** Both nodes dial at the same time, and the other connection is kept. */
   | 'simultaneous'
-  /** One side does not want the other at all. */
+  /** One side rejects the other node. */
   | 'not_allowed'
-  /** It asked whether our connection lives, and it does not. */
+  /** It asked whether our connection is alive, and it is not. */
   | 'obsolete';
 
-/** A handshake that ended in order, with a no. */
+/** The handshake ended properly with a rejection. */
 export class HandshakeError extends Error {
   readonly reason: HandshakeErrorReason;
   readonly peer: string;
 
   constructor(reason: HandshakeErrorReason, peer: string) {
-    super(`the handshake was refused: ${reason}`);
+    super(`handshake rejected: ${reason}`);
     this.name = 'HandshakeError';
     this.reason = reason;
     this.peer = peer;
@@ -60,13 +60,13 @@ export class HandshakeError extends Error {
 }
 
 export type AcceptPolicy = {
-  /** What a node is told that names itself so: nothing is proven yet. */
+  /** Status sent to a node that claims this name, before any proof. */
   status: (peer: string) => Exclude<Status, 'true' | 'false'>;
-  /** Whether a node that has proven to know the cookie gets the connection. */
+  /** True if a node with a valid cookie proof gets the connection. */
   confirm: (peer: string) => boolean;
 };
 
-/** The side that was dialled. @throws HandshakeError WireError Error */
+/** Handshake of the accepting side. @throws HandshakeError WireError Error */
 export async function acceptHandshake(channel: HandshakeSocket, own: Identity, decisions: AcceptPolicy): Promise<HandshakeResult> {
   const hello = await channel.read();
   const theirs = parseNamePacket(hello);
@@ -84,7 +84,7 @@ export async function acceptHandshake(channel: HandshakeSocket, own: Identity, d
   const proofs = proofsOf(own.cookie, nonce && { hello, answer, binding: channel.binding });
   const reply = parseReply(await channel.read());
   if (!isSame(reply.digest, proofs('dialler', challenge))) {
-    // An answer that proves nothing makes the other side log what is wrong, where silence would not.
+    // An invalid proof makes the remote node log the reason; silence would not.
     channel.write(ackPacket(Buffer.alloc(16)));
     throw new HandshakeError('cookie', peer);
   }
@@ -93,7 +93,10 @@ export async function acceptHandshake(channel: HandshakeSocket, own: Identity, d
   return finished(channel, theirs);
 }
 
-/** The side that dials. `wanted`: whether the connection is still wanted when the other side asks. @throws HandshakeError WireError Error */
+/**
+ * Handshake of the dialing side. `wanted`: returns whether the connection is still needed when the remote node asks. @throws
+ * HandshakeError WireError Error
+ */
 export async function dialHandshake(
   channel: HandshakeSocket,
   own: Identity,
@@ -105,7 +108,7 @@ export async function dialHandshake(
   await readStatus(channel, peer, wanted);
   const answer = await channel.read();
   const theirs: ChallengePacket = parseChallengePacket(answer);
-  if (theirs.name !== peer) throw new WireError('another node answered than the one that was dialled');
+  if (theirs.name !== peer) throw new WireError('a different node responded than the one dialed');
   if (!hasMandatoryFlags(theirs.flags)) throw new HandshakeError('flags', peer);
   if (!theirs.nonce && !own.dialsErlang) throw new HandshakeError('unbound', peer);
   const challenge = newChallenge();
@@ -120,7 +123,7 @@ function newChallenge(): number {
   return randomInt(0x1_0000_0000);
 }
 
-/** What each side must show. Erlang's is the same for both; without a transcript it is the one. */
+/** Proofs that each side must present. In Erlang they are the same for both; without a transcript the Erlang proof is used. */
 function proofsOf(cookie: string, transcript: Transcript | undefined) {
   return (side: 'dialler' | 'acceptor', challenge: number): Buffer =>
     transcript ? boundProof(cookie, side, transcript, challenge) : cookieDigest(cookie, challenge);

@@ -1,37 +1,34 @@
-// Reads the external term format: every length is checked against what is there before anything is made of it.
+// Term reader: decodes the external term format. Every length is checked against the available bytes before memory is allocated.
 import { isUtf8 } from 'node:buffer';
 import { WireError } from '../wire-error.ts';
 import { tags, versionByte } from './term-tags.ts';
 import { Atom, BitString, ExternalFun, Float, ImproperList, OpaqueFun, Pid, Port, Reference, type Term, Tuple } from './terms.ts';
 
 export type TermLimits = {
-  /** How deep terms may be nested. */
+  /** Maximum nesting depth. */
   depth: number;
-  /** How many terms there may be in one, all levels together. */
+  /** Maximum number of nested terms, all levels together. */
   elements: number;
-  /** Bytes of one integer. */
+  /** Maximum bytes of one integer. */
   integerBytes: number;
 };
 
 export const defaultTermLimits: TermLimits = { depth: 128, elements: 262_144, integerBytes: 1024 };
 
-/** Erlang's own limits: 255 characters, each up to 4 bytes. */
+/** Limits of Erlang: 255 characters, each up to 4 bytes. */
 const maxAtomBytes = 1020;
 const maxAtomCharacters = 255;
 const maxReferenceWords = 5;
 
-/** The one term that the bytes hold. @throws WireError also where bytes are left. */
+/** Decodes exactly one term. @throws WireError also for extra bytes. */
 export function decodeTerm(bytes: Buffer, limits: TermLimits = defaultTermLimits): Term {
   const reader = new TermReader(bytes, 0, limits);
   const term = reader.read();
-  if (!reader.done) throw new WireError('there are bytes behind the term');
+  if (!reader.done) throw new WireError('extra bytes after the term');
   return term;
 }
 
-/**
- * Reads terms that stand behind each other. Binaries are views of the bytes, not copies. The limits hold for all of its
- * terms together.
- */
+/** Reads consecutive terms. Binaries are views of the bytes, not copies. The limits apply to all terms together. */
 export class TermReader {
   readonly #bytes: Buffer;
   readonly #limits: TermLimits;
@@ -50,12 +47,12 @@ export class TermReader {
 
   /** One term with its version byte. @throws WireError */
   read(): Term {
-    if (this.#u8() !== versionByte) throw new WireError('a term of an unknown version');
+    if (this.#u8() !== versionByte) throw new WireError('unknown version of term');
     return this.#term(this.#limits.depth);
   }
 
   #term(depth: number): Term {
-    if (depth === 0) throw new WireError('a term is nested too deep');
+    if (depth === 0) throw new WireError('term is nested too deep');
     this.#count(1);
     const tag = this.#u8();
     switch (tag) {
@@ -108,14 +105,14 @@ export class TermReader {
       case tags.newFun:
         return this.#opaqueFun();
       default:
-        // Compressed terms and references to an atom cache among them: we do not offer what would allow them.
-        throw new WireError(`a term has the unknown tag ${tag}`);
+        // This includes compressed terms and atom cache references: our flags do not allow them.
+        throw new WireError(`unknown tag ${tag} of term`);
     }
   }
 
   #terms(count: number, depth: number): Term[] {
-    // Each of them takes at least one byte, so a count alone makes no memory.
-    if (count > this.#bytes.length - this.#at) throw new WireError('a term is longer than what came');
+    // Each element takes at least one byte, so a count alone allocates no memory.
+    if (count > this.#bytes.length - this.#at) throw new WireError('term exceeds the received bytes');
     const terms: Term[] = [];
     for (let index = 0; index < count; index += 1) terms.push(this.#term(depth - 1));
     return terms;
@@ -136,7 +133,7 @@ export class TermReader {
 
   #map(depth: number): Map<Term, Term> {
     const count = this.#u32();
-    if (count * 2 > this.#bytes.length - this.#at) throw new WireError('a term is longer than what came');
+    if (count * 2 > this.#bytes.length - this.#at) throw new WireError('term exceeds the received bytes');
     const map = new Map<Term, Term>();
     for (let index = 0; index < count; index += 1) {
       const key = this.#term(depth - 1);
@@ -146,7 +143,7 @@ export class TermReader {
   }
 
   #integer(size: number): number | bigint {
-    if (size > this.#limits.integerBytes) throw new WireError('an integer is too large');
+    if (size > this.#limits.integerBytes) throw new WireError('integer is too large');
     const negative = this.#u8() !== 0;
     const bytes = Buffer.from(this.#take(size)).reverse();
     const value = size === 0 ? 0n : BigInt(`0x${bytes.toString('hex')}`);
@@ -156,14 +153,14 @@ export class TermReader {
 
   #float(): Float {
     const value = this.#take(8).readDoubleBE();
-    if (!Number.isFinite(value)) throw new WireError('a float is not a number');
+    if (!Number.isFinite(value)) throw new WireError('float is not a number');
     return new Float(value);
   }
 
   #bitString(): BitString | Buffer {
     const size = this.#u32();
     const lastBits = this.#u8();
-    if (lastBits < 1 || lastBits > 8 || size === 0) throw new WireError('a bit string has a wrong number of bits');
+    if (lastBits < 1 || lastBits > 8 || size === 0) throw new WireError('bit string with an invalid number of bits');
     const bytes = this.#take(size);
     return lastBits === 8 ? bytes : new BitString(bytes, lastBits);
   }
@@ -177,7 +174,7 @@ export class TermReader {
 
   #reference(tag: number): Reference {
     const count = this.#u16();
-    if (count < 1 || count > maxReferenceWords) throw new WireError('a reference has a wrong length');
+    if (count < 1 || count > maxReferenceWords) throw new WireError('reference with an invalid length');
     const node = this.#atomName();
     const creation = tag === tags.newerReference ? this.#u32() : this.#u8();
     const words: number[] = [];
@@ -194,15 +191,15 @@ export class TermReader {
   #externalFun(): ExternalFun {
     const module = this.#atomName();
     const name = this.#atomName();
-    if (this.#u8() !== tags.smallInteger) throw new WireError('a fun without an arity');
+    if (this.#u8() !== tags.smallInteger) throw new WireError('fun without arity');
     return new ExternalFun(module, name, this.#u8());
   }
 
   #opaqueFun(): OpaqueFun {
     const start = this.#at - 1;
-    // The size counts its own four bytes.
+    // The size includes its own four bytes.
     const size = this.#u32();
-    if (size < 4) throw new WireError('a fun has a wrong length');
+    if (size < 4) throw new WireError('fun with an invalid length');
     this.#take(size - 4);
     return new OpaqueFun(this.#bytes.subarray(start, this.#at));
   }
@@ -213,16 +210,16 @@ export class TermReader {
     if (tag === tags.atomUtf8) return this.#atomText(this.#u16(), true);
     if (tag === tags.smallAtom) return this.#atomText(this.#u8(), false);
     if (tag === tags.atom) return this.#atomText(this.#u16(), false);
-    throw new WireError('an atom was expected');
+    throw new WireError('expected an atom');
   }
 
   #atomText(size: number, utf8: boolean): string {
-    if (size > maxAtomBytes) throw new WireError('an atom is too long');
+    if (size > maxAtomBytes) throw new WireError('atom is too long');
     const start = this.#at;
     const end = start + size;
-    if (end > this.#bytes.length) throw new WireError('a term is longer than what came');
+    if (end > this.#bytes.length) throw new WireError('term exceeds the received bytes');
     this.#at = end;
-    // Atoms are short and nearly always ASCII: made here they cost a fraction of a call into the runtime.
+    // Atoms are short and mostly ASCII. Building the string here is much faster than a call into the runtime.
     if (size <= 24) {
       let text = '';
       for (let index = start; index < end; index += 1) {
@@ -237,20 +234,20 @@ export class TermReader {
 
   #decodeAtom(start: number, end: number, utf8: boolean): string {
     const bytes = this.#bytes.subarray(start, end);
-    if (utf8 && !isUtf8(bytes)) throw new WireError('an atom is not UTF-8');
+    if (utf8 && !isUtf8(bytes)) throw new WireError('atom is not UTF-8');
     const text = bytes.toString(utf8 ? 'utf8' : 'latin1');
-    if (text.length > maxAtomCharacters && [...text].length > maxAtomCharacters) throw new WireError('an atom is too long');
+    if (text.length > maxAtomCharacters && [...text].length > maxAtomCharacters) throw new WireError('atom is too long');
     return text;
   }
 
   #count(elements: number): void {
     this.#elements += elements;
-    if (this.#elements > this.#limits.elements) throw new WireError('a term has too many elements');
+    if (this.#elements > this.#limits.elements) throw new WireError('term has too many elements');
   }
 
   #take(size: number): Buffer {
     const end = this.#at + size;
-    if (end > this.#bytes.length) throw new WireError('a term is longer than what came');
+    if (end > this.#bytes.length) throw new WireError('term exceeds the received bytes');
     const taken = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return taken;
@@ -258,7 +255,7 @@ export class TermReader {
 
   #u8(): number {
     const byte = this.#bytes[this.#at];
-    if (byte === undefined) throw new WireError('a term is longer than what came');
+    if (byte === undefined) throw new WireError('term exceeds the received bytes');
     this.#at += 1;
     return byte;
   }

@@ -1,6 +1,6 @@
-// The tags of the external term format (Erlang/OTP, ERTS user's guide, "External Term Format").
+// Tags of the external term format (Erlang/OTP, ERTS user's guide, "External Term Format").
 
-/** In front of every term that stands alone. */
+/** Precedes every top-level term. */
 export const versionByte = 131;
 
 export const tags = {

@@ -1,4 +1,4 @@
-// Writes the external term format into buffers that are handed on without a copy.
+// Term writer: encodes the external term format into buffers that are passed on without a copy.
 import { tags, versionByte } from './term-tags.ts';
 import { Atom, BitString, ExternalFun, Float, ImproperList, OpaqueFun, Pid, Port, Reference, type Term, Tuple } from './terms.ts';
 
@@ -6,14 +6,14 @@ const chunkBytes = 65_536;
 const maxDepth = 256;
 const maxAtomBytes = 1020;
 
-/** A term with its version byte. @throws TypeError for what no term can hold, RangeError for what is too long. */
+/** A term with its version byte. @throws TypeError for values that are no term, RangeError for values that are too long. */
 export function encodeTerm(term: Term): Buffer {
   const writer = new TermWriter();
   writer.write(term);
   return writer.take();
 }
 
-/** Collects bytes until take(). What was taken is never touched again, so it may wait in a socket. */
+/** Collects bytes until take(). Taken buffers are never modified, so they may stay in a socket. */
 export class TermWriter {
   #bytes = Buffer.allocUnsafe(chunkBytes);
   #start = 0;
@@ -24,11 +24,11 @@ export class TermWriter {
     return this.#at - this.#start;
   }
 
-  /** What was written since the last take(). */
+  /** Bytes written since the last take(). */
   take(): Buffer {
     const taken = this.#bytes.subarray(this.#start, this.#at);
     this.#start = this.#at;
-    // Small ends of a chunk are not worth a copy of what comes next.
+    // A small remainder of a chunk is not worth copying the next data.
     if (this.#bytes.length - this.#at < 1024) {
       this.#bytes = Buffer.allocUnsafe(chunkBytes);
       this.#start = 0;
@@ -37,7 +37,7 @@ export class TermWriter {
     return taken;
   }
 
-  /** Forgets what was written beyond this size. */
+  /** Discards bytes beyond this size. */
   truncate(size: number): void {
     this.#at = this.#start + size;
   }
@@ -61,7 +61,7 @@ export class TermWriter {
     this.#bytes[this.#at++] = value;
   }
 
-  /** Puts a number over four bytes that were written since the last take(). `offset` counts from there. */
+  /** Overwrites four bytes written since the last take() with a number. `offset` counts from there. */
   patchU32(offset: number, value: number): void {
     this.#bytes.writeUInt32BE(value, this.#start + offset);
   }
@@ -79,7 +79,7 @@ export class TermWriter {
   }
 
   #term(term: Term, depth: number): void {
-    if (depth === 0) throw new RangeError('a term is nested too deep');
+    if (depth === 0) throw new RangeError('term is nested too deep');
     if (typeof term === 'number') this.#number(term);
     else if (typeof term === 'string') this.#text(term);
     else if (typeof term === 'bigint') this.#bigint(term);
@@ -100,11 +100,11 @@ export class TermWriter {
     else if (term instanceof Port) this.#port(term);
     else if (term instanceof ExternalFun) this.#externalFun(term);
     else if (term instanceof OpaqueFun) this.bytes(term.bytes);
-    else throw new TypeError(`a ${typeof term} is not a term`);
+    else throw new TypeError(`${typeof term} is not a term`);
   }
 
   #number(value: number): void {
-    if (!Number.isSafeInteger(value)) throw new TypeError('a number is not an integer: use Float or a bigint');
+    if (!Number.isSafeInteger(value)) throw new TypeError('number is not an integer: use Float or a bigint');
     if (value >= 0 && value <= 0xff) {
       this.u8(tags.smallInteger);
       this.u8(value);
@@ -134,7 +134,7 @@ export class TermWriter {
 
   #atom(name: string): void {
     const size = Buffer.byteLength(name);
-    if (size > maxAtomBytes) throw new RangeError('an atom is too long');
+    if (size > maxAtomBytes) throw new RangeError('atom is too long');
     if (size <= 0xff) {
       this.u8(tags.smallAtomUtf8);
       this.u8(size);
@@ -229,7 +229,7 @@ export class TermWriter {
   }
 
   #float(value: number): void {
-    if (!Number.isFinite(value)) throw new TypeError('a float has to be finite');
+    if (!Number.isFinite(value)) throw new TypeError('float must be finite');
     this.u8(tags.newFloat);
     this.#reserve(8);
     this.#at = this.#bytes.writeDoubleBE(value, this.#at);

@@ -1,6 +1,6 @@
-// Erlang's terms as values of this language: what the external term format can say, and nothing that it could fill up.
+// Erlang terms as JavaScript values.
 
-/** An atom is its name and lives no longer than whoever holds it: there is no table that a peer could fill. */
+/** An atom is its name. There is no atom table that a remote node could fill. */
 export class Atom {
   readonly name: string;
 
@@ -17,7 +17,7 @@ export class Tuple {
   }
 }
 
-/** A list whose last tail is not the empty list, as `[alias | Reference]`. */
+/** A list whose last tail is not the empty list, such as `[alias | Reference]`. */
 export class ImproperList {
   readonly items: readonly Term[];
   readonly tail: Term;
@@ -67,7 +67,7 @@ export class Port {
   }
 }
 
-/** A number that is a float in Erlang also where it has no fraction. */
+/** A number that is a float in Erlang even without a fraction. */
 export class Float {
   readonly value: number;
 
@@ -100,7 +100,7 @@ export class ExternalFun {
   }
 }
 
-/** A closure: its bytes, which mean something only where it was made. */
+/** A closure: its bytes, valid only on the node that created it. */
 export class OpaqueFun {
   readonly bytes: Buffer;
 
@@ -110,8 +110,8 @@ export class OpaqueFun {
 }
 
 /**
- * Any term. A `number` is an integer that is safe, a `bigint` any other one; an array is a proper list; a Buffer is a binary.
- * A string is a way to write the binary of its UTF-8: decoding never gives one.
+ * Any term. A `number` is a safe integer, a `bigint` any other integer; an array is a proper list; a Buffer is a binary. A string encodes
+ * as the binary of its UTF-8; decoding never returns one.
  */
 export type Term =
   | Atom
@@ -143,12 +143,12 @@ export function isAtom(term: Term | undefined, name: string): boolean {
   return term instanceof Atom && term.name === name;
 }
 
-/** The items of a tuple, an empty array for any other term. */
+/** The elements of a tuple; an empty array for any other term. */
 export function tupleElements(term: Term | undefined): readonly Term[] {
   return term instanceof Tuple ? term.items : [];
 }
 
-/** A term as it may stand in a log: at most two hundred characters, binaries by their size only. */
+/** A term for logs: at most 200 characters, binaries by size only. */
 export function describeTerm(term: Term | undefined): string {
   const text = describe(term, 4);
   return text.length > 200 ? `${text.slice(0, 197)}...` : text;

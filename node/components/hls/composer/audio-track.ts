@@ -1,4 +1,4 @@
-// One track's sound: packets in order, decoded, and placed in the stream by the clock of their sender.
+// Audio track of a stream: orders and decodes packets, and places samples by the clock of the sender.
 
 import { MixerInput } from '../../compose/mixer-input.ts';
 import { AudioDecoder } from '../../ffmpeg/audio-decoder.ts';
@@ -11,9 +11,9 @@ export type AudioTrackOptions = {
   source: string;
   clockRate: number;
   delay: PlayoutDelay;
-  /** Number of the sample that is heard at a time (milliseconds since 1970). */
+  /** Number of the sample that is played at `time` (milliseconds since 1970). */
   sampleAt: (time: number) => number;
-  /** The sample that is read first. */
+  /** First sample to read. */
   from: number;
 };
 
@@ -39,7 +39,7 @@ export class AudioTrack {
     return this.#options.source;
   }
 
-  /** `now`: milliseconds since 1970, as all times here. */
+  /** `now`: milliseconds since 1970, like all times here. */
   push(packet: RtpPacket, now: number): void {
     this.#now = now;
     this.#timing.arrived(this.#buffer.unwrapped(packet.timestamp), now);
@@ -55,7 +55,7 @@ export class AudioTrack {
     this.#buffer.drain(now);
   }
 
-  /** Adds its samples from `from` on. @returns how loud they are, from 0 to 1 */
+  /** Adds its samples from `from` on. @returns their loudness, from 0 to 1 */
   mixInto(from: number, left: Float32Array, right: Float32Array): number {
     return this.#line.read(from, left, right);
   }
@@ -73,7 +73,7 @@ export class AudioTrack {
       const margin = this.#line.write(at, samples);
       this.#options.delay.came(margin / samplesPerMillisecond, this.#now);
     } catch (error) {
-      // What cannot be decoded is a hole.
+      // Samples that cannot be decoded become silence.
       if (!(error instanceof AvError)) throw error;
     }
   }

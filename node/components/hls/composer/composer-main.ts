@@ -1,4 +1,4 @@
-// The process that composes a room to one stream: RTP of all its tracks comes in over one socket, parts of segments go into files.
+// Composer process: receives RTP of all tracks of a room on one socket and writes parts of segments to files.
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { AvError } from '../../ffmpeg/ffmpeg.ts';
@@ -11,9 +11,9 @@ import { Composer } from './composer.ts';
 import { type ComposerCommand, type ComposerReport, composerCommandSchema } from './composer-messages.ts';
 
 const loopback = '127.0.0.1';
-/** Milliseconds between two requests for a key picture of a track. */
+/** Milliseconds between two requests for a key frame of a track. */
 const keyInterval = 500;
-/** Bytes that the kernel is asked to hold for the socket; it gives what it allows. */
+/** Bytes of the receive buffer that is requested from the kernel, which may grant less. */
 const receiveBuffer = 4 * 1024 * 1024;
 
 const ownSsrc = randomInt(1, 2 ** 32);
@@ -38,7 +38,7 @@ socket.on('message', (packet) => {
 function run(command: ComposerCommand): void {
   if (command.type === 'start') starting = start(command);
   else if (command.type === 'connect') feedbackTo = { ip: command.ip, port: command.port };
-  // A composer takes some milliseconds to start; nothing that was said meanwhile is lost.
+  // A composer takes some milliseconds to start; commands that arrive meanwhile are queued.
   else starting = starting.then(() => obey(command));
 }
 
@@ -68,7 +68,7 @@ async function obey(command: Extract<ComposerCommand, { type: 'add' | 'remove' |
   }
 }
 
-/** A track that this FFmpeg cannot decode is not answered, so that it never comes. */
+/** No response for a track that this FFmpeg cannot decode, so that no RTP of it is sent. */
 function add(command: Extract<ComposerCommand, { type: 'add' }>): void {
   try {
     composer?.add(command);
@@ -82,7 +82,7 @@ function add(command: Extract<ComposerCommand, { type: 'add' }>): void {
 function askForKey(ssrc: number): void {
   const now = performance.now();
   if (!feedbackTo || now - (asked.get(ssrc) ?? Number.NEGATIVE_INFINITY) < keyInterval) return;
-  // The oldest first: those that may be asked again need not be known.
+  // Drops the oldest entry: a track without an entry is only requested again.
   asked.delete(ssrc);
   asked.set(ssrc, now);
   for (const [each, at] of asked) {
@@ -92,15 +92,15 @@ function askForKey(ssrc: number): void {
   socket.send(pictureLossIndication(ownSsrc, ssrc), feedbackTo.port, feedbackTo.ip);
 }
 
-/** Told once: what follows is of no use to anybody. */
+/** Reports the first failure only. */
 function fail(error: unknown): void {
   if (hasFailed) return;
   hasFailed = true;
   send({ type: 'failed', reason: diskErrorMessage(error) });
 }
 
-/** Another process takes over. An exit would wait for the thread that never answers. */
+/** Ends the process with a signal, because an exit would wait for the hanging thread. The supervisor starts another. */
 function die(): void {
-  process.stderr.write('No picture came out for 10 s\n');
+  process.stderr.write('No frame was produced for 10 s\n');
   process.kill(process.pid, 'SIGKILL');
 }

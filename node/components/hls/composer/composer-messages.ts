@@ -1,4 +1,4 @@
-// What a node and the process that composes a room to one stream say to each other. Media goes into files of the stream's folder.
+// Messages between a node and a composer process. Media is written to files in the folder of the stream.
 import { z } from 'zod';
 import { layouts } from '../../../rooms/shapes/component-options.ts';
 
@@ -6,39 +6,39 @@ const port = z.int().min(1).max(65_535);
 const entry = z.int().min(0);
 const segment = z.int().min(0);
 
-/** Codecs that are decoded, as tracks name them. */
+/** Codecs that can be decoded, by the names that tracks use. */
 export const composedEncodings = ['opus', 'vp8', 'vp9', 'h264', 'av1'] as const;
 export type ComposedEncoding = (typeof composedEncodings)[number];
 
-/** Durations are milliseconds. Tracks are told apart by `entry`, a number that the node gives. */
+/** Durations are milliseconds. `entry` is the number by which the node identifies a track. */
 export const composerCommandSchema = z.discriminatedUnion('type', [
-  /** Comes first, once; answered with `listening` and `ready`. */
+  /** First command, sent once; answered with `listening` and `ready`. */
   z.strictObject({
     type: z.literal('start'),
-    /** Absolute path of the folder that `init` and segments are written to. */
+    /** Absolute path of the folder for `init` and segments. */
     folder: z.string().max(4096),
     init: z.string().max(255),
-    /** Number of the first segment: those before are of a process that crashed. */
+    /** Number of the first segment: those before belong to a crashed process. */
     firstSegment: segment,
     width: z.int().min(16).max(3840),
     height: z.int().min(16).max(2160),
     framerate: z.int().min(1).max(60),
     layout: z.enum(layouts),
-    /** Whether names are drawn into the picture. */
+    /** True if names are drawn on the frames. */
     names: z.boolean(),
     /** Bits per second. */
     videoBitrate: z.int().min(50_000).max(50_000_000),
     audioBitrate: z.int().min(16_000).max(512_000),
     segmentDuration: z.int().min(500).max(30_000),
     partDuration: z.int().min(100).max(5000),
-    /** Pixels of a picture of each track, all in all, that are decoded. */
+    /** Maximum of pixels of one frame of each track, summed over all tracks. */
     maxPixels: z.int().positive(),
-    /** Whether no two tracks are decoded at once, so that the end of the process says which of them broke it. */
+    /** True if tracks are decoded one at a time, so that a crash identifies the track that caused it. */
     careful: z.boolean(),
   }),
-  /** Where feedback about RTP goes. */
+  /** Destination of RTCP feedback. */
   z.strictObject({ type: z.literal('connect'), ip: z.ipv4(), port }),
-  /** Answered with `added`, from when on its RTP may come. Tracks of one `source` (a peer or component) share a place in the picture. */
+  /** Answered with `added`; RTP may be sent after that. Tracks of one `source` (a peer or component) share a layout cell. */
   z.strictObject({
     type: z.literal('add'),
     entry,
@@ -57,13 +57,13 @@ export type ComposerCommand = z.infer<typeof composerCommandSchema>;
 
 export const composerReportSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('listening'), port }),
-  /** `init` is written. `codecs` as RFC 6381 writes them, e.g. `avc1.4d401f,mp4a.40.2`. */
+  /** The init segment is written. `codecs` as in RFC 6381, e.g. `avc1.4d401f,mp4a.40.2`. */
   z.strictObject({ type: z.literal('ready'), codecs: z.string().max(200) }),
   z.strictObject({ type: z.literal('added'), entry }),
   /**
-   * A part (RFC 8216bis, section 4.4.4.9) is in the file `segment-<segment>.m4s`: so many bytes from `offset`. Parts come in order, without
-   * a gap in time; a part of the next segment says that the one before is whole. `time`: milliseconds since 1970 at which its first picture
-   * was taken. `independent`: it begins with a key frame.
+   * A part (RFC 8216bis, section 4.4.4.9) is in the file `segment-<segment>.m4s`: `length` bytes from `offset`. Parts arrive in order and
+   * without a gap in time; a part of the next segment completes the previous one. `time`: capture time of its first frame, milliseconds
+   * since 1970. `independent`: it begins with a key frame.
    */
   z.strictObject({
     type: z.literal('part'),
@@ -74,19 +74,19 @@ export const composerReportSchema = z.discriminatedUnion('type', [
     independent: z.boolean(),
     time: z.number(),
   }),
-  /** It goes on without this track, which it could not work on. */
+  /** The composer dropped this track because it could not process it. */
   z.strictObject({ type: z.literal('broken'), entry, reason: z.string().max(500) }),
-  /** The pictures of this track are too many pixels, until others have less. */
+  /** The frames of this track exceed the pixel budget, until other tracks use less. */
   z.strictObject({ type: z.literal('refused'), entry }),
-  /** Pictures that were left out since the last report because there was no time for them. */
+  /** Number of frames dropped for lack of CPU time since the last report. */
   z.strictObject({ type: z.literal('overloaded'), skipped: z.int().positive() }),
-  /** It cannot go on, e.g. the disk is full: the stream is over. */
+  /** The composer cannot continue, for example because the disk is full; the stream ends. */
   z.strictObject({ type: z.literal('failed'), reason: z.string().max(500) }),
   z.strictObject({ type: z.literal('closed') }),
 ]);
 export type ComposerReport = z.infer<typeof composerReportSchema>;
 
-/** Name of the file of a segment. */
+/** File name of a segment. */
 export function segmentName(number: number): string {
   return `segment-${number}.m4s`;
 }

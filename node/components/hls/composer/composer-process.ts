@@ -1,4 +1,4 @@
-// One process that composes a room, with the way for tracks to it: given up as a whole when it ends.
+// Composer process of a stream, with the feed of its tracks. It is not reused after it ends.
 import { ServiceError } from '../../../common/errors.ts';
 import { Timer } from '../../../common/timer.ts';
 import type { ComponentHost, EgressTrack, SubscribableTrack } from '../../../rooms/interfaces.ts';
@@ -19,28 +19,28 @@ export type ComposerProcessOptions = {
   /** Path of the module that runs in it. */
   module: string;
   start: ComposerStart;
-  /** Bytes that it may have. */
+  /** Memory limit in bytes. */
   maxMemory: number;
-  /** It has written the file that parts are decoded with; `codecs` as RFC 6381 writes them. Called once, before the first part. */
+  /** The init segment is written; `codecs` as in RFC 6381. Called once, before the first part. */
   onReady: (codecs: string) => void;
   onPart: (part: Extract<ComposerReport, { type: 'part' }>) => void;
-  /** It ended without being told to, while it was at work on these tracks; called at most once, after the last part. */
+  /** It crashed while it processed these tracks. Called at most once, after the last part. */
   onCrashed: (reason: string, tracks: readonly string[]) => void;
   onTrackBroken: (trackId: string, reason: string) => void;
-  /** It is not shown for now. */
+  /** The track is temporarily not shown. */
   onTrackRefused: (trackId: string) => void;
-  /** The stream cannot be written. */
+  /** Writing the stream failed. */
   onFailed: (reason: string) => void;
 };
 
 type ComposedTrack = SubscribableTrack & { encoding: ComposedEncoding };
 
-/** Milliseconds for it to end its last segment, and to end. */
+/** Milliseconds to end the last segment and exit. */
 const finishTimeoutMs = 8000;
 const endTimeoutMs = 2000;
-/** Characters of a name in the picture. */
+/** Maximum of characters of a drawn name. */
 const maxNameLength = 64;
-/** Milliseconds between two lines of the log about pictures that were left out. */
+/** Milliseconds between two log lines about dropped frames. */
 const tellInterval = 10_000;
 
 export class ComposerProcess {
@@ -82,7 +82,7 @@ export class ComposerProcess {
     return this.#process.pid;
   }
 
-  /** Resolves when tracks can come. @throws ServiceError */
+  /** Resolves when tracks can be added. @throws ServiceError */
   async start(): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = new Timer(startTimeoutMs, () => late.reject(new ServiceError('unavailable', 'The composer did not start in time')));
@@ -96,12 +96,12 @@ export class ComposerProcess {
     }
   }
 
-  /** Composes these tracks and no others from here. */
+  /** Replaces the set of composed tracks. */
   receive(tracks: readonly SubscribableTrack[]): void {
     this.#tracks.receive(tracks);
   }
 
-  /** Ends it with its last segment written. Idempotent; never fails. */
+  /** Writes the last segment and ends. Idempotent; never rejects. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -120,11 +120,11 @@ export class ComposerProcess {
 
   #takes({ id: trackId, encoding }: SubscribableTrack): boolean {
     if (isComposed(encoding)) return true;
-    this.#options.host.log.warn({ track: trackId, encoding }, 'a track cannot be composed');
+    this.#options.host.log.warn({ track: trackId, encoding }, 'could not compose track');
     return false;
   }
 
-  /** @returns the number that it is told apart by */
+  /** @returns the number that identifies the track */
   #add(track: ComposedTrack, { ssrc, clockRate, channels }: EgressTrack): number {
     const { encoding, origin } = track;
     this.#entries += 1;
@@ -149,14 +149,14 @@ export class ComposerProcess {
     } else if (report.type === 'closed') this.#finished.resolve();
     else if (report.type === 'failed') this.#fail(report.reason, onFailed);
     else if (report.type === 'broken') {
-      for (const trackId of this.#tracks.named([report.entry])) onTrackBroken(trackId, `It cannot be composed: ${report.reason}`);
+      for (const trackId of this.#tracks.named([report.entry])) onTrackBroken(trackId, `Could not compose track: ${report.reason}`);
     } else if (report.type === 'refused') for (const trackId of this.#tracks.named([report.entry])) onTrackRefused(trackId);
     else if (report.type === 'overloaded') this.#tellSkipped(report.skipped);
     else this.#tracks.added(report.entry);
   }
 
   #fail(reason: string, onFailed: (reason: string) => void): void {
-    const error = new ServiceError('unavailable', `The stream cannot be made: ${reason}`);
+    const error = new ServiceError('unavailable', `Could not create the stream: ${reason}`);
     this.#listening.reject(error);
     this.#ready.reject(error);
     onFailed(reason);
@@ -165,7 +165,7 @@ export class ComposerProcess {
   #tellSkipped(skipped: number): void {
     this.#skipped += skipped;
     this.#telling ??= new Timer(tellInterval, () => {
-      this.#options.host.log.warn({ skipped: this.#skipped }, 'a composer had no time for some pictures');
+      this.#options.host.log.warn({ skipped: this.#skipped }, 'composer dropped frames');
       this.#skipped = 0;
       this.#telling = undefined;
     });
@@ -186,7 +186,7 @@ export class ComposerProcess {
 }
 
 function notStarted(): ServiceError {
-  return new ServiceError('unavailable', 'The composer could not be started');
+  return new ServiceError('unavailable', 'Could not start the composer');
 }
 
 function isComposed(encoding: string): encoding is ComposedEncoding {

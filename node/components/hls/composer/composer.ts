@@ -1,4 +1,4 @@
-// Composes the tracks of a room to one stream that never stops: pictures and sound by the clock, whoever comes and goes.
+// Composer: builds one continuous stream from the tracks of a room, with frames and audio at a constant rate.
 
 import { AudioMixer } from '../../compose/audio-mixer.ts';
 import { DominantSpeakerSelector } from '../../compose/dominant-speaker.ts';
@@ -19,15 +19,15 @@ import { VideoTrack } from './video-track.ts';
 
 export type ComposerOptions = {
   start: Extract<ComposerCommand, { type: 'start' }>;
-  /** Of names. */
+  /** Font of drawn names. */
   font: string | undefined;
   onKeyNeeded: (ssrc: number) => void;
   onReport: (report: ComposerReport) => void;
-  /** It cannot go on; called at least once where it cannot. */
+  /** The composer cannot continue; called at least once in that case. */
   onFailed: (error: unknown) => void;
-  /** The next picture does not come: something native never answers, and nothing can be hoped of this process. Called once. */
+  /** No frame is produced any more: native code hangs, so the process must be replaced. Called once. */
   onStuck: () => void;
-  /** Work on a track begins; what it returns ends it. */
+  /** Marks that work on a track begins; the returned function marks its end. */
   mark: (entry: number) => () => void;
 };
 
@@ -37,12 +37,12 @@ type Source = { name: string; delay: PlayoutDelay; entries: Set<number> };
 type Encoders = { video: VideoEncoder; audio: AudioEncoder; muxer: FragmentMuxer };
 
 const samplesPerMillisecond = 48;
-/** Milliseconds between two reports of pictures that were left out. */
+/** Milliseconds between two reports of dropped frames. */
 const overloadInterval = 1000;
-/** Key pictures only come where they are asked for; this is the most that x264 takes. */
+/** Key frames are requested explicitly; this is the maximum of x264. */
 const keyInterval = 100_000;
 
-/** Milliseconds since 1970, by a clock that does not go back. */
+/** Milliseconds since 1970, by a monotonic clock. */
 function clock(): number {
   return performance.timeOrigin + performance.now();
 }
@@ -62,7 +62,7 @@ export class Composer {
   readonly #sources = new Map<string, Source>();
   readonly #watch = new FrameWatchdog();
   readonly #began = clock();
-  /** Gone from the stream: freed when no picture is being made. */
+  /** Removed tracks, freed when no frame is being composed. */
   #retired: Track[] = [];
   #arranged = true;
   #speaker: string | undefined;
@@ -98,7 +98,7 @@ export class Composer {
     this.#scheduleSound();
   }
 
-  /** Resolves when the init segment is written, and the first picture is under way. @throws Error, e.g. where the disk refuses */
+  /** Resolves when the init segment is written and the first frame is in progress. @throws Error, e.g. if the disk write fails */
   static async start(options: ComposerOptions): Promise<Composer> {
     const { width, height, framerate, videoBitrate, audioBitrate, folder, init } = options.start;
     const video = await VideoEncoder.open({ width, height, framerate, bitrate: videoBitrate, keyInterval });
@@ -110,7 +110,7 @@ export class Composer {
     return new Composer(options, { video, audio, muxer }, files);
   }
 
-  /** @throws AvError where this FFmpeg cannot decode it */
+  /** @throws AvError if this FFmpeg cannot decode it */
   add({ entry, ssrc, encoding, clockRate, source, name }: Added): void {
     this.remove(entry);
     const known = this.#sources.get(source) ?? { name: '', delay: new PlayoutDelay(), entries: new Set() };
@@ -153,12 +153,12 @@ export class Composer {
     if (found) this.#work(found.entry, () => found.track.push(packet, clock()));
   }
 
-  /** From a sender report; `time` in milliseconds since 1970. */
+  /** From an RTCP sender report; `time` in milliseconds since 1970. */
   reported(ssrc: number, timestamp: number, time: number): void {
     this.#bySsrc.get(ssrc)?.track.reported(timestamp, time);
   }
 
-  /** Ends the last part; resolves when it is written. Idempotent; never fails. */
+  /** Ends the last part; resolves when it is written. Idempotent; never rejects. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
@@ -217,7 +217,7 @@ export class Composer {
     }, delayUntil(due));
   }
 
-  /** `until`: milliseconds from the beginning. */
+  /** `until`: milliseconds since the start. */
   #makeSound(until: number): void {
     const now = clock();
     for (const [entry, { track }] of this.#tracks) if (track.kind === 'audio') this.#work(entry, () => track.drain(now));
@@ -248,7 +248,7 @@ export class Composer {
     for (const picture of encoded) await this.#partSegmenter.addPicture(picture);
   }
 
-  /** @returns tracks whose picture is another now */
+  /** @returns tracks that have a new frame */
   async #decode(time: number): Promise<Set<object>> {
     const now = clock();
     const changed = new Set<object>();
@@ -268,7 +268,7 @@ export class Composer {
     return changed;
   }
 
-  /** Takes its pixels from who has most. */
+  /** Frees pixels by refusing tracks of the source that uses the most. */
   #mayDecode(entry: number, { width, height }: { width: number; height: number }): boolean {
     const track = this.#tracks.get(entry)?.track;
     if (track?.kind !== 'video') return false;
@@ -281,7 +281,7 @@ export class Composer {
     return !refused.includes(track);
   }
 
-  /** What a track breaks is its own: the others go on. */
+  /** An error of a track is reported for that track only; the other tracks continue. */
   #work(entry: number, step: () => void): void {
     const done = this.#options.mark(entry);
     try {
@@ -300,7 +300,7 @@ export class Composer {
   #arrange(): void {
     const { layout, names, width, height } = this.#options.start;
     const cells = new Map<string, Cell['shown'][number][]>();
-    // Who only speaks is seen by name.
+    // A source without video is shown by its name.
     if (names) for (const [source, { name }] of this.#sources) if (name !== '') cells.set(source, []);
     for (const { track } of this.#tracks.values()) {
       if (track.kind !== 'video') continue;
@@ -343,7 +343,7 @@ export class Composer {
   }
 }
 
-/** Milliseconds; 0 for what is late. */
+/** Milliseconds; 0 if the time has passed. */
 function delayUntil(time: number): number {
   return Math.max(0, time - clock());
 }

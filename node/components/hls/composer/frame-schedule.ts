@@ -1,25 +1,25 @@
-// Which picture of the stream is made next, when none is to be hoped for, and how parts and segments are counted in pictures.
+// Frame schedule: selects the next frame of the stream, detects a stalled composer and counts parts and segments in frames.
 
 export type GopTiming = {
-  /** Milliseconds between two pictures. */
+  /** Milliseconds between two frames. */
   interval: number;
-  /** Pictures of a part; segments are whole parts. */
+  /** Frames of a part; segments consist of whole parts. */
   perPart: number;
   perSegment: number;
-  /** Pictures between two key pictures of a segment, at most. */
+  /** Maximum of frames between two key frames of a segment. */
   perKey: number;
 };
 
-/** Pictures that it may be late before some are left out. */
+/** Frames that the composer may be late by before it drops some. */
 const maxLateFrames = 2;
 
 /**
- * Milliseconds between two key pictures. Players begin at the last one before their place, part by part: what that takes they are late for
- * good, where they do not catch up (hls.js by default).
+ * Milliseconds between two key frames. Players start at the last key frame before their position, part by part. The time that this takes
+ * becomes permanent delay unless the player catches up (hls.js does not by default).
  */
 const keyInterval = 1000;
 
-/** Durations are milliseconds. Parts are no longer than asked for, segments as near to it as whole parts allow. */
+/** Durations are milliseconds. Parts are at most as long as requested; segments are as close to it as whole parts allow. */
 export function gopTiming(framerate: number, partDuration: number, segmentDuration: number): GopTiming {
   const interval = 1000 / framerate;
   const perPart = Math.max(1, Math.floor((partDuration + 0.001) / interval));
@@ -27,28 +27,28 @@ export function gopTiming(framerate: number, partDuration: number, segmentDurati
   return { interval, perPart, perSegment: wholeParts(segmentDuration), perKey: wholeParts(keyInterval) };
 }
 
-/** Whether this picture begins anew: parts that begin with it can be decoded without those before. */
+/** True if this frame is a key frame: a part that begins with it can be decoded independently. */
 export function isKeyFrame(number: number, { perSegment, perKey }: GopTiming): boolean {
   const at = number % perSegment;
-  // Right before the next segment one would only cost bits.
+  // A key frame right before the next segment would only cost bits.
   return at === 0 || (at % perKey === 0 && perSegment - at >= perKey / 2);
 }
 
 /**
- * `next`: the picture behind the last one; `due`: the one whose time it is. Where that is far ahead, those between are left out, but no part
- * is without a picture at its beginning: its length is told to players, and has to be right.
+ * `next`: number after the last frame; `due`: number of the current time. If `due` is far ahead, the frames between are dropped, but never
+ * the first frame of a part, because the announced duration of the part must be correct.
  */
 export function nextFrame(next: number, due: number, perPart: number): number {
   if (due - next <= maxLateFrames) return next;
   return Math.min(due, Math.ceil(next / perPart) * perPart);
 }
 
-/** Rounds of sound, of 21.3 ms each: 10 s. The slowest machine that makes a stream at all makes a picture in far less. */
+/** Rounds of 21.3 ms of audio: 10 s. Even a slow machine that can create a stream at all encodes a frame in far less. */
 const maxWaitMs = 470;
 
 /**
- * Whether pictures still come. It counts rounds of sound, not time: a process that stood still meanwhile, with its machine or for want of a
- * core, makes up for all of it in one round.
+ * Detects that no frames are produced any more. It counts rounds of audio instead of time: a process that was stopped or had no CPU catches
+ * up in one round.
  */
 export class FrameWatchdog {
   #rounds = 0;
@@ -57,7 +57,7 @@ export class FrameWatchdog {
     this.#rounds = 0;
   }
 
-  /** @returns whether no picture is to be hoped for */
+  /** @returns true if the composer has stalled */
   soundMade(): boolean {
     this.#rounds += 1;
     return this.#rounds >= maxWaitMs;

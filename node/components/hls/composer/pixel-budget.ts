@@ -1,18 +1,21 @@
-// How many pixels a composer decodes at once: pictures of 4K of very many tracks would take the memory of the machine.
+// Pixel budget of a composer: bounds the pixels decoded at once, because 4K frames of many tracks would exhaust memory.
 
 type Claim = { source: string; pixels: number };
 
-/** A track of whom the sum leaves nothing over is refused, and asks again with its next key picture. */
+/** A track that does not fit is refused, and claims again with its next key frame. */
 export class PixelBudget<Track> {
   readonly #most: number;
   readonly #claims = new Map<Track, Claim>();
 
-  /** `most`: pixels of a picture of each track, all in all. */
+  /** `most`: pixels of one frame of each track, summed over all tracks. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Takes the place of an earlier claim of the track. Who has most gives way. @returns those that are refused from here, the track itself among them or not */
+  /**
+   * Replaces an earlier claim of the track. The source with the most pixels yields. @returns the refused tracks, possibly including this
+   * track
+   */
   claim(track: Track, source: string, pixels: number): Track[] {
     this.#claims.set(track, { source, pixels });
     const refused: Track[] = [];

@@ -1,4 +1,4 @@
-// One track's pictures: packets in order, put together, decoded when they are due.
+// Video track of a stream: orders packets, assembles frames and decodes them at their playout time.
 import { AvError } from '../../ffmpeg/ffmpeg.ts';
 import { VideoDecoder } from '../../ffmpeg/video-decoder.ts';
 import { VideoFrame } from '../../ffmpeg/video-frame.ts';
@@ -24,7 +24,7 @@ export type VideoTrackOptions = {
   clockRate: number;
   delay: PlayoutDelay;
   onKeyNeeded: () => void;
-  /** Whether pictures of this size may be decoded; asked for each key picture. */
+  /** True if frames of this size may be decoded; called for each key frame. */
   mayDecode: (size: VideoDescription) => boolean;
 };
 
@@ -35,12 +35,12 @@ const formats = {
   av1: () => new Av1Depacketizer(),
 } as const satisfies Record<VideoTrackOptions['encoding'], () => RtpDepacketizer>;
 
-/** Pictures that wait for their time, and their bytes. */
+/** Maximum of waiting frames, and of their bytes. */
 const maxWaiting = 300;
 const maxWaitingBytes = 4 * 1024 * 1024;
-/** Milliseconds without a new picture after which the last one is not shown any more. */
+/** Milliseconds without a new frame after which the last one is hidden. */
 const staleAfter = 3000;
-/** Milliseconds that a picture waits at most: a clock that says more is wrong. */
+/** Maximum milliseconds that a frame waits; a longer wait means a wrong clock. */
 const maxWait = 3000;
 
 type Waiting = EncodedPicture & { timestamp: number; arrival: number; size: VideoDescription | undefined };
@@ -54,14 +54,14 @@ export class VideoTrack {
   #shown = new VideoFrame();
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
-  /** Nothing can be decoded before the next key picture. */
+  /** No frame can be decoded before the next key frame. */
   #broken = true;
-  /** Its pictures are too large for now: `full` until its memory is given back. */
+  /** Its frames are too large at the moment: `full` until its memory is freed. */
   #refused: 'full' | 'empty' | undefined;
   #shownAt: number | undefined;
   #now = 0;
 
-  /** @throws AvError where this FFmpeg cannot decode it */
+  /** @throws AvError if this FFmpeg cannot decode it */
   constructor(options: VideoTrackOptions) {
     this.#options = options;
     this.#decoder = new VideoDecoder(options.encoding);
@@ -79,12 +79,12 @@ export class VideoTrack {
     return this.#options.source;
   }
 
-  /** The newest picture; undefined where none came, or none for too long. */
+  /** The newest frame; undefined if none arrived, or none recently. */
   get picture(): VideoFrame | undefined {
     return this.#shownAt === undefined ? undefined : this.#shown;
   }
 
-  /** `now`: milliseconds since 1970, as all times here. */
+  /** `now`: milliseconds since 1970, like all times here. */
   push(packet: RtpPacket, now: number): void {
     this.#now = now;
     this.#timing.arrived(this.#buffer.unwrapped(packet.timestamp), now);
@@ -100,7 +100,7 @@ export class VideoTrack {
     this.#buffer.drain(now);
   }
 
-  /** Decodes what is to be seen at `now`. One call at a time. @returns whether what is seen is another than before */
+  /** Decodes frames that are due at `now`. Not reentrant. @returns true if the shown frame changed */
   async decodeUntil(now: number): Promise<boolean> {
     let changed = this.#refused === 'full';
     if (changed) this.#empty();
@@ -117,7 +117,7 @@ export class VideoTrack {
     return changed;
   }
 
-  /** Not while it is drawn. Idempotent. */
+  /** Not while its frame is drawn. Idempotent. */
   close(): void {
     this.#waiting = [];
     this.#decoder.close();
@@ -139,7 +139,7 @@ export class VideoTrack {
     const isDue = ({ timestamp, arrival }: Waiting) => this.#timing.dueAt(timestamp) <= now || now - arrival > maxWait;
     const due = this.#waiting.findIndex((picture) => !isDue(picture));
     const count = due < 0 ? this.#waiting.length : due;
-    // Behind time, a key picture makes those before it needless.
+    // If decoding is late, a key frame makes the frames before it unnecessary.
     const start = this.#waiting.findLastIndex(({ key }, index) => key && index < count);
     for (const { data } of this.#waiting.splice(0, Math.max(0, start))) this.#waitingBytes -= data.length;
     const next = count > 0 ? this.#waiting.shift() : undefined;
@@ -147,7 +147,7 @@ export class VideoTrack {
     return next;
   }
 
-  /** It is not shown until its next key picture that may be decoded. */
+  /** Hides the track until its next key frame that may be decoded. */
   refuse(): void {
     this.#refused ??= 'full';
     this.#broken = true;
@@ -161,7 +161,7 @@ export class VideoTrack {
     this.#shown = new VideoFrame();
   }
 
-  /** A picture whose size nobody knows is none. */
+  /** A key frame without a size is not admitted. */
   #admit(size: VideoDescription | undefined): boolean {
     if (!size || !this.#options.mayDecode(size)) return false;
     if (this.#refused === 'empty') this.#decoder = new VideoDecoder(this.#options.encoding);
@@ -179,7 +179,7 @@ export class VideoTrack {
     this.#broken = false;
     try {
       const some = await this.#decoder.decode(this.#options.encoding === 'h264' ? toAnnexB(data) : data, timestamp, this.#shown);
-      // Meanwhile another track may have taken its pixels.
+      // Another track may have claimed its pixels meanwhile.
       return some && !this.#refused;
     } catch (error) {
       if (!(error instanceof AvError)) throw error;

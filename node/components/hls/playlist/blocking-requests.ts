@@ -1,33 +1,33 @@
-// Requests that wait for something to come: those that wait for the same share one timer and one wake-up.
+// Blocking playlist requests: requests that wait for the same part share one timer and one wake-up.
 import { ServiceError } from '../../../common/errors.ts';
 import { Timer } from '../../../common/timer.ts';
 
 type Wait = { isOver: () => boolean; settled: PromiseWithResolvers<boolean>; deadline: Timer; waiting: number };
 
-/** Requests that wait at once. */
+/** Maximum of waiting requests. */
 const maxWaiting = 20_000;
 
 export class BlockingRequests {
   readonly #waits = new Map<string, Wait>();
   #waiting = 0;
 
-  /** What is waited for now. */
+  /** Number of different conditions that are waited for. */
   get kinds(): number {
     return this.#waits.size;
   }
 
-  /** Requests that wait now. */
+  /** Number of waiting requests. */
   get size(): number {
     return this.#waiting;
   }
 
   /**
-   * Resolves when `isOver`, or when the client is gone. `key`: the same for all that wait for the same. `deadline`: milliseconds.
-   * @throws ServiceError `unavailable` where it takes too long, or too many wait
+   * Resolves when `isOver` is true or the client disconnects. `key`: the same for equal conditions. `deadline`: milliseconds. @throws
+   * ServiceError `unavailable` after the deadline, or if too many requests wait
    */
   async wait(key: string, { isOver, deadline, signal }: { isOver: () => boolean; deadline: number; signal: AbortSignal }): Promise<void> {
     if (isOver() || signal.aborted) return;
-    if (this.#waiting >= maxWaiting) throw new ServiceError('unavailable', 'Too many requests wait for this stream', { retryAfter: 1 });
+    if (this.#waiting >= maxWaiting) throw new ServiceError('unavailable', 'Too many requests for this stream', { retryAfter: 1 });
     const wait = this.#waits.get(key) ?? this.#begin(key, isOver, deadline);
     const gone = Promise.withResolvers<boolean>();
     const leave = () => gone.resolve(true);
@@ -36,17 +36,17 @@ export class BlockingRequests {
     wait.waiting += 1;
     try {
       const came = await Promise.race([wait.settled.promise, gone.promise]);
-      if (!came) throw new ServiceError('unavailable', 'The stream does not go on', { retryAfter: 1 });
+      if (!came) throw new ServiceError('unavailable', 'The stream has stalled', { retryAfter: 1 });
     } finally {
       this.#waiting -= 1;
       wait.waiting -= 1;
       signal.removeEventListener('abort', leave);
-      // Nobody is left who waits for it.
+      // The last request with this condition has ended.
       if (wait.waiting === 0 && this.#waits.get(key) === wait) this.#end(key, wait, false);
     }
   }
 
-  /** Something came: wakes those whose time it is. */
+  /** The stream changed: wakes the requests whose condition is true. */
   check(): void {
     for (const [key, wait] of this.#waits) if (wait.isOver()) this.#end(key, wait, true);
   }

@@ -1,4 +1,4 @@
-// The playlists of a stream as viewers ask for them: held back until what they want is there, made once for all who want the same.
+// Live playlists of a stream: holds requests until the requested part exists, and caches responses for equal requests.
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import { ServiceError } from '../../../common/errors.ts';
@@ -21,18 +21,21 @@ const compress = promisify(gzip);
 export type LivePlaylistOptions = {
   times: PlaylistTimes;
   window: LiveWindow;
-  /** Undefined before it is known. */
+  /** Undefined until the stream has a segment. */
   variant: () => Variant | undefined;
 };
 
 type Made = { text: Buffer; zipped: Buffer | Promise<Buffer> | undefined };
-/** Small playlists come out nearly as small as by default, in a sixth of the time: with a token each, viewers all need their own at once. */
+/**
+ * Output is nearly as small as with the defaults, in a sixth of the time. With a token each, every viewer needs a separate playlist at
+ * once.
+ */
 const compression = { level: 3, memLevel: 6, windowBits: 13 };
-/** Bytes up to which compressing here is less work than handing it to another thread. */
+/** Bytes up to which synchronous compression is cheaper than a thread of the pool. */
 const compressedHere = 32 * 1024;
-/** What is made of one state of the stream: more, where each viewer has a token of its own, are made each time. */
+/** Maximum of cached responses per state of the stream. Beyond it, with a token per viewer, responses are built for each request. */
 const maxMade = 256;
-/** Requests wait so many target durations (section 6.2.5.2); answers to those that waited may be kept so long (appendix B.1). */
+/** Target durations that a request waits at most (section 6.2.5.2), and that responses to waiting requests may be cached (appendix B.1). */
 const waitTargets = 3;
 const keepTargets = 6;
 
@@ -40,9 +43,9 @@ export class LivePlaylist {
   readonly #options: LivePlaylistOptions;
   readonly #blockingRequests = new BlockingRequests();
   readonly #made = new Map<string, Made>();
-  /** Without tokens. */
+  /** Playlists without tokens. */
   readonly #texts = new Map<string, string>();
-  /** The part of a new segment that comes next is not announced: how it is to be decoded is not known yet. */
+  /** The next part of a new segment is not announced while its init segment is unknown. */
   #interrupted = false;
   #ended = false;
 
@@ -50,17 +53,17 @@ export class LivePlaylist {
     this.#options = options;
   }
 
-  /** Requests that wait now. */
+  /** Number of waiting requests. */
   get waiting(): number {
     return this.#blockingRequests.size;
   }
 
-  /** Players can begin: a segment is whole. */
+  /** True if players can start: one segment is complete. */
   get playable(): boolean {
     return this.#options.window.segments[0]?.whole === true && this.#options.variant() !== undefined;
   }
 
-  /** A part came, or a segment ended. */
+  /** A part was added or a segment ended. */
   changed({ interrupted = false } = {}): void {
     this.#interrupted = interrupted;
     this.#made.clear();
@@ -73,12 +76,12 @@ export class LivePlaylist {
     this.changed();
   }
 
-  /** @throws ServiceError `bad_request`, `not_found` where there is none, `unavailable` where it does not come in time */
+  /** @throws ServiceError `bad_request`, `not_found` if the stream has no media, `unavailable` after the timeout */
   async open(file: typeof multivariantName | typeof mediaName, request: PlaylistRequest, signal: AbortSignal): Promise<ContentResponse> {
     const target = Math.ceil(this.#options.times.target / 1000);
     const blocked = file === mediaName && (await this.#waitFor(request, signal));
     await this.#wait('playable', () => this.playable, signal);
-    if (!this.playable) throw new ServiceError('not_found', 'The stream has ended before there was anything of it');
+    if (!this.playable) throw new ServiceError('not_found', 'The stream ended before its first segment');
     const made = this.#make(file, request);
     if (request.gzip) made.zipped ??= zip(made.text);
     const bytes = request.gzip && made.zipped ? await made.zipped : made.text;
@@ -93,17 +96,17 @@ export class LivePlaylist {
     return { status: 200, headers, body: undefined, bytes };
   }
 
-  /** Resolves when the part is there, or cannot come any more. */
+  /** Resolves when the part exists or cannot be produced any more. */
   async waitForPart(segment: number, part: number, signal: AbortSignal): Promise<void> {
     await this.#wait(`${segment}.${part}`, () => this.#options.window.has(segment, part), signal);
   }
 
-  /** @returns whether the request said what it waits for */
+  /** @returns true if the request was a blocking request */
   async #waitFor({ msn, part }: PlaylistRequest, signal: AbortSignal): Promise<boolean> {
     const { window, times } = this.#options;
-    if (msn === undefined && part !== undefined) throw new ServiceError('bad_request', '_HLS_part needs _HLS_msn');
+    if (msn === undefined && part !== undefined) throw new ServiceError('bad_request', '_HLS_part requires _HLS_msn');
     if (msn === undefined || times.partTarget === undefined || this.#ended) return false;
-    if (window.isFarAhead(msn, part)) throw new ServiceError('bad_request', 'The playlist does not go that far yet');
+    if (window.isFarAhead(msn, part)) throw new ServiceError('bad_request', '_HLS_msn is too far in the future');
     await this.#wait(`${msn}.${part ?? ''}`, () => window.has(msn, part), signal);
     return !this.#ended;
   }
@@ -128,7 +131,7 @@ export class LivePlaylist {
 
   #multivariant(): string {
     const variant = this.#options.variant();
-    if (!variant) throw new ServiceError('not_found', 'There is no stream yet');
+    if (!variant) throw new ServiceError('not_found', 'The stream has not started yet');
     return multivariantPlaylist(variant);
   }
 
@@ -146,7 +149,7 @@ function zip(text: Buffer): Buffer | Promise<Buffer> {
   return text.length <= compressedHere ? gzipSync(text, compression) : compress(text, compression);
 }
 
-/** The part that comes next. */
+/** The part that follows the last one. */
 function nextPart(last: Segment | undefined, { partsPerSegment }: PlaylistTimes): { segment: number; part: number } | undefined {
   if (!last) return undefined;
   const { number, parts, whole } = last;

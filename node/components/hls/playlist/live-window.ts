@@ -1,16 +1,16 @@
-// What of a stream can be watched now: its segments and parts as they come and go, and how many bits they take.
+// Live window of a stream: the segments and parts that viewers can load, and their bit rates.
 import { type Part, type PlaylistTimes, parsePartName, type Segment } from './playlist.ts';
 
-/** As the composer tells it. `time`: milliseconds since 1970. */
+/** As reported by the composer. `time`: milliseconds since 1970. */
 export type NewPart = Part & { segment: number; time: number };
 
 type OpenSegment = Segment & { parts: Part[] };
-/** `finished`: a segment to which nothing comes any more; `removed`: those that are too old for viewers. */
+/** `finished`: a segment that is complete; `removed`: segments that left the window. */
 export type WindowChange = { finished: Segment | undefined; removed: readonly Segment[] };
-/** Bits per second; undefined before there is anything. */
+/** Bits per second; undefined before the first segment. */
 export type Bitrates = { peak: number; average: number };
 
-/** Target durations of media that a playlist has at least (RFC 8216bis, section 6.2.2), and those whose parts are kept. */
+/** Minimum of target durations in a playlist (RFC 8216bis, section 6.2.2), and those whose parts are kept. */
 const minTargetDurations = 3;
 const partTargets = 4;
 
@@ -26,7 +26,7 @@ export class LiveWindow {
   #totalBytes = 0;
   #totalDuration = 0;
 
-  /** `span`: milliseconds that are kept; null = all. */
+  /** `span`: milliseconds that are kept; null for all. */
   constructor(times: PlaylistTimes, span: number | null) {
     this.#times = times;
     this.#span = Math.max(span ?? Number.POSITIVE_INFINITY, times.target * minTargetDurations);
@@ -49,7 +49,7 @@ export class LiveWindow {
     return this.#discontinuitySequence;
   }
 
-  /** Of whole segments. */
+  /** Measured over complete segments. */
   get rates(): Bitrates | undefined {
     return this.#totalDuration === 0
       ? undefined
@@ -59,7 +59,7 @@ export class LiveWindow {
         };
   }
 
-  /** From here another process makes the parts. `init`: name of the file that they are decoded with. */
+  /** Another process writes the following parts. `init`: file name of its init segment. */
   begin(init: string): void {
     this.#init = init;
     this.#fresh = this.#segments.length > 0;
@@ -81,20 +81,23 @@ export class LiveWindow {
     return change;
   }
 
-  /** Nothing more comes to the last segment. */
+  /** Completes the last segment. */
   finish(): WindowChange {
     const finished = this.#segments.at(-1);
     if (!finished || finished.whole) return { finished: undefined, removed: [] };
     finished.whole = true;
     this.#totalBytes += finished.bytes;
     this.#totalDuration += finished.duration;
-    // Short ones say nothing about a peak (section 4.4.6.2).
+    // Short segments do not count for the peak (section 4.4.6.2).
     if (finished.duration >= this.#times.target / 2) this.#peak = Math.max(this.#peak, bitrate(finished.bytes, finished.duration));
     this.#forgetParts();
     return { finished, removed: this.#trim() };
   }
 
-  /** Whether the segment, or this part of it, is there; a part behind the last one of a segment is the first of the next (section 6.2.5.2). */
+  /**
+   * True if the segment or this part of it exists. A part number after the last part of a segment means the first part of the next (section
+   * 6.2.5.2).
+   */
   has(msn: number, part: number | undefined): boolean {
     const last = this.#segments.at(-1);
     if (!last || msn > last.number) return false;
@@ -102,7 +105,7 @@ export class LiveWindow {
     return part === undefined ? last.whole : part < last.parts.length;
   }
 
-  /** Whether what is asked for is further away than anybody has a reason to ask for (section 6.2.5.2). */
+  /** True if the requested part is further in the future than a client may request (section 6.2.5.2). */
   isFarAhead(msn: number, part: number | undefined): boolean {
     const last = this.#segments.at(-1);
     if (!last) return false;
@@ -118,7 +121,7 @@ export class LiveWindow {
     return first === undefined ? undefined : this.#segments[number - first];
   }
 
-  /** Whether a part of this name can still come. */
+  /** True if a part of this name can still be added. */
   mayCome(name: string): boolean {
     const part = parsePartName(name);
     const last = this.#segments.at(-1);

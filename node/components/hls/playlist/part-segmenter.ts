@@ -1,10 +1,10 @@
-// Cuts what is encoded into parts and segments: each part is one fragment, and lasts as long as it was said to.
+// Part segmenter: cuts encoded packets into parts and segments. Each part is one fragment with exactly the announced duration.
 import { aacSamples } from '../../ffmpeg/audio-encoder.ts';
 import type { EncodedPacket } from '../../ffmpeg/encoded-packet.ts';
 import { type FragmentMuxer, mp4Rates } from '../../ffmpeg/mp4.ts';
 import type { GopTiming } from '../composer/frame-schedule.ts';
 
-/** `first`: number of its first picture. Durations are milliseconds. */
+/** `first`: number of its first frame. Durations are milliseconds. */
 export type EncodedPart = { bytes: Buffer; segment: number; first: number; duration: number; independent: boolean };
 
 export type PartSegmenterOptions = {
@@ -14,15 +14,15 @@ export type PartSegmenterOptions = {
   onPart: (encodedPart: EncodedPart) => void;
 };
 
-/** Samples of sound per millisecond. */
+/** Samples of audio per millisecond. */
 const soundRate = mp4Rates.audio / 1000;
 
 export class PartSegmenter {
   readonly #options: PartSegmenterOptions;
   #sound: EncodedPacket[] = [];
-  /** Not written yet: how long it is seen shows with the next one. */
+  /** Not written yet: its duration is known when the next packet arrives. */
   #held: EncodedPacket | undefined;
-  /** First picture of the part that is being made. */
+  /** First frame of the current part. */
   #first = 0;
   #independent = false;
 
@@ -31,25 +31,25 @@ export class PartSegmenter {
   }
 
   addSound(encoded: readonly EncodedPacket[]): void {
-    // What is before the beginning only primes the encoder.
+    // Packets before time 0 only prime the encoder.
     for (const packet of encoded) if (packet.timestamp >= 0) this.#sound.push(packet);
   }
 
-  /** Timestamps count pictures; each part gets one at its beginning. One call at a time. */
+  /** Timestamps count frames; each part gets one at its beginning. Not reentrant. */
   async addPicture(picture: EncodedPacket): Promise<void> {
     const { perPart } = this.#options.rhythm;
     await this.#release(picture.timestamp);
     if (picture.timestamp >= this.#first + perPart) await this.#cut(this.#first + perPart);
     if (picture.timestamp === this.#first) this.#independent = picture.key;
     this.#held = picture;
-    // The last one of its part lasts until the end of that, whatever comes.
+    // The last frame of a part lasts until the end of the part.
     if (picture.timestamp + 1 === this.#first + perPart) {
       await this.#release(picture.timestamp + 1);
       await this.#cut(picture.timestamp + 1);
     }
   }
 
-  /** Cuts the rest. `end`: the picture that would be next. */
+  /** Cuts the last part. `end`: number of the frame that would follow. */
   async finish(end: number): Promise<void> {
     if (!this.#held) return;
     await this.#release(end);

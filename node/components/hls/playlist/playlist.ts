@@ -1,42 +1,42 @@
-// The texts of playlists (RFC 8216bis): of the whole stream, of what can be watched now, of what changed, and of a stream that is over.
+// Playlist texts (RFC 8216bis): multivariant, live, delta and video-on-demand playlists.
 import { segmentName } from '../composer/composer-messages.ts';
 
-/** Names of the playlists: the one that players open, and the one with the media. */
+/** Names of the playlists: the multivariant playlist, which players open, and the media playlist. */
 export const multivariantName = 'index.m3u8';
 export const mediaName = 'stream.m3u8';
 
-/** Durations are milliseconds. `offset` and `length`: bytes in the file of the segment. */
+/** Durations are milliseconds. `offset` and `length`: bytes in the segment file. */
 export type Part = { duration: number; independent: boolean; offset: number; length: number };
 
 export type Segment = {
   number: number;
-  /** Name of the file that it is decoded with. */
+  /** File name of its init segment. */
   init: string;
-  /** It has nothing to do with the one before: another process made it. */
+  /** True if it does not continue the previous segment, because another process wrote it. */
   discontinuity: boolean;
-  /** Milliseconds since 1970 of its first picture. */
+  /** Milliseconds since 1970 of its first frame. */
   time: number;
   duration: number;
   bytes: number;
-  /** No part is missing. */
+  /** True if no part is missing. */
   whole: boolean;
-  /** Empty where they are too old to be offered. */
+  /** Empty if they are too old to be listed. */
   parts: readonly Part[];
 };
 
-/** Durations are milliseconds. `partTarget`: the longest part; undefined where there are none (plain HLS). */
+/** Durations are milliseconds. `partTarget`: the maximum part duration; undefined without parts (plain HLS). */
 export type PlaylistTimes = { target: number; partTarget: number | undefined; partsPerSegment: number };
 
 export type MediaPlaylist = PlaylistTimes & {
   segments: readonly Segment[];
-  /** Discontinuities before the first of them (section 4.4.3.3). */
+  /** Number of discontinuities before the first segment (section 4.4.3.3). */
   discontinuitySequence: number;
-  /** The part that comes next. */
+  /** The part that follows. */
   hint: { segment: number; part: number } | undefined;
   ended: boolean;
 };
 
-/** Target durations from the end in which parts are offered (section 4.4.4.9), and those that a delta update keeps (section 4.4.3.8). */
+/** Target durations from the end in which parts are listed (section 4.4.4.9), and that a delta update keeps (section 4.4.3.8). */
 const partSpan = 3;
 const skipBoundary = 6;
 
@@ -44,13 +44,13 @@ export function partName(segment: number, part: number): string {
   return `part-${segment}.${part}.m4s`;
 }
 
-/** Undefined for every other name. */
+/** Undefined for any other name. */
 export function parsePartName(name: string): { segment: number; part: number } | undefined {
   const match = /^part-(0|[1-9]\d{0,14})\.(0|[1-9]\d{0,5})\.m4s$/.exec(name);
   return match ? { segment: Number(match[1]), part: Number(match[2]) } : undefined;
 }
 
-/** The playlist as it is now. `skip`: without what the client has already, where that is worth it. */
+/** The current playlist. `skip`: omits what the client already has, if that saves enough. */
 export function mediaPlaylist(playlist: MediaPlaylist, { skip = false } = {}): string {
   const { segments, target, partTarget, hint, ended, discontinuitySequence } = playlist;
   const skipped = skip && !ended && partTarget !== undefined ? skippable(segments, target) : 0;
@@ -64,7 +64,7 @@ export function mediaPlaylist(playlist: MediaPlaylist, { skip = false } = {}): s
     `#EXT-X-DISCONTINUITY-SEQUENCE:${discontinuitySequence}`,
     ...(skipped > 0 ? [`#EXT-X-SKIP:SKIPPED-SEGMENTS=${skipped}`] : []),
   ];
-  // What is left out brings its EXT-X-MAP along (section 6.2.5.1): the client has it.
+  // Skipped segments keep their EXT-X-MAP in force (section 6.2.5.1), so it is not repeated.
   let init = skipped > 0 ? segments[skipped - 1]?.init : undefined;
   let left = segments.slice(skipped).reduce((sum, { duration }) => sum + duration, 0);
   for (const [index, segment] of segments.entries()) {
@@ -82,7 +82,7 @@ export function mediaPlaylist(playlist: MediaPlaylist, { skip = false } = {}): s
   return `${lines.join('\n')}\n`;
 }
 
-/** Of a stream that is over, all of it. */
+/** Complete playlist of an ended stream. */
 export class VodPlaylist {
   readonly #target: number;
   #lines: string[] = [];
@@ -117,7 +117,7 @@ export class VodPlaylist {
   }
 }
 
-/** Bits per second are of the stream as a whole (section 4.4.6.2). */
+/** Bits per second are those of the whole stream (section 4.4.6.2). */
 export type Variant = { codecs: string; width: number; height: number; framerate: number; peak: number; average: number };
 
 export function multivariantPlaylist({ codecs, width, height, framerate, peak, average }: Variant): string {
@@ -142,7 +142,7 @@ function lowLatencyHead(target: number, partTarget: number): string[] {
   return [`#EXT-X-PART-INF:PART-TARGET=${decimal(partTarget)}`, `#EXT-X-SERVER-CONTROL:${control.join(',')}`];
 }
 
-/** How many segments at the beginning are older than a client needs that has an earlier playlist. */
+/** Number of leading segments that a client with an earlier playlist does not need. */
 function skippable(segments: readonly Segment[], target: number): number {
   let behind = 0;
   for (let index = segments.length - 1; index >= 0; index -= 1) {
@@ -164,7 +164,7 @@ function partLine(segment: number, { duration, independent }: Part, index: numbe
   return `#EXT-X-PART:DURATION=${(duration / 1000).toFixed(5)},URI="${partName(segment, index)}"${independent ? ',INDEPENDENT=YES' : ''}`;
 }
 
-/** Whole seconds that no segment is longer than once it is rounded (section 4.4.3.1). */
+/** Whole seconds; no rounded segment duration exceeds them (section 4.4.3.1). */
 function targetSeconds(target: number): number {
   return Math.ceil(target / 1000);
 }

@@ -1,17 +1,17 @@
-// Writes the parts of segments to their files in order, without holding up who makes them.
+// Segment files: writes parts in order, without blocking the composer.
 import { type FileHandle, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { segmentName } from '../composer/composer-messages.ts';
 
 export type SegmentFilesOptions = {
   folder: string;
-  /** The disk refuses; called once. Nothing is written afterwards. */
+  /** A disk write failed; called once. Nothing is written afterwards. */
   onFailed: (error: unknown) => void;
 };
 
 export type WrittenSegment = { segment: number; offset: number; length: number };
 
-/** Bytes that may wait for the disk. */
+/** Maximum of bytes that wait for the disk. */
 const maxWaiting = 32 * 1024 * 1024;
 
 export class SegmentFiles {
@@ -25,12 +25,12 @@ export class SegmentFiles {
     this.#options = options;
   }
 
-  /** @throws Error where the disk refuses */
+  /** @throws Error if the disk write fails */
   async writeInit(name: string, bytes: Buffer): Promise<void> {
     await writeFile(join(this.#options.folder, name), bytes, { mode: 0o640 });
   }
 
-  /** `onWritten` is called when the part is in the file. */
+  /** `onWritten` is called when the part is written. */
   append(segment: number, bytes: Buffer, onWritten: (writtenSegment: WrittenSegment) => void): void {
     if (this.#waiting + bytes.length > maxWaiting) {
       this.#fail(new Error('The disk is too slow'));
@@ -47,7 +47,7 @@ export class SegmentFiles {
     });
   }
 
-  /** Resolves when all is written. Never fails. */
+  /** Resolves when everything is written. Never rejects. */
   async close(): Promise<void> {
     await this.#last;
     await this.#current?.file.close().catch(() => {});

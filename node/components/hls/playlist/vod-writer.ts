@@ -1,4 +1,4 @@
-// A persistent stream on its way to video on demand: its playlists on disk and in S3 while it lives, so that whatever is lost costs seconds.
+// Video-on-demand writer: stores the playlists of a persistent stream on disk and in S3 while it runs, so that a crash costs only seconds.
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../../common/log.ts';
@@ -6,14 +6,14 @@ import type { Upload } from '../../../storage/upload.ts';
 import { segmentName } from '../composer/composer-messages.ts';
 import { mediaName, multivariantName, multivariantPlaylist, type Segment, type Variant, VodPlaylist } from './playlist.ts';
 
-/** Playlists grow with the stream: bytes per second that are written and uploaded of them, so that a long stream costs no more than a short one. */
+/** Bytes per second for writing and uploading playlists, which grow with the stream. The limit keeps the cost of long streams constant. */
 const writeRate = 1024 * 1024;
 const uploadRate = 100 * 1024;
 
 export type StreamArchiveOptions = {
   log: Log;
   folder: string;
-  /** Milliseconds of a segment. */
+  /** Target duration in milliseconds. */
   target: number;
   upload: Upload | undefined;
   now: () => number;
@@ -32,17 +32,17 @@ export class VodWriter {
     this.#playlist = new VodPlaylist(options.target);
   }
 
-  /** Whether there is nothing to keep. */
+  /** True if no segment exists. */
   get empty(): boolean {
     return this.#playlist.empty;
   }
 
-  /** A file that segments are decoded with is written. */
+  /** An init segment is written. */
   addInit(name: string): void {
     this.#options.upload?.add(name);
   }
 
-  /** A segment is whole. */
+  /** A segment is complete. */
   addSegment(segment: Segment, variant: Variant): void {
     this.#playlist.add(segment);
     this.#options.upload?.add(segmentName(segment.number));
@@ -50,13 +50,13 @@ export class VodWriter {
     if (this.#busy || now < this.#nextWrite) return;
     this.#busy = true;
     this.#writing = this.#write(variant, now)
-      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the playlist of a stream cannot be written'))
+      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'could not write stream playlist'))
       .finally(() => {
         this.#busy = false;
       });
   }
 
-  /** Writes the playlists for the last time. @throws Error where the disk refuses */
+  /** Writes the playlists for the last time. @throws Error if the disk write fails */
   async finish(variant: Variant): Promise<void> {
     await this.#writing;
     this.#nextUpload = Number.NEGATIVE_INFINITY;
@@ -76,7 +76,7 @@ export class VodWriter {
   }
 }
 
-/** All of it or nothing, whenever the process ends. */
+/** Writes atomically, so that a crash never leaves a partial file. */
 async function writeWhole(folder: string, name: string, text: string): Promise<void> {
   const temporary = join(folder, `.${name}`);
   await writeFile(temporary, text, { mode: 0o640 });

@@ -1,4 +1,4 @@
-// A user agent of SIP (RFC 3261) for one account: its registration, and its calls out and in.
+// SIP user agent (RFC 3261) of one account: its registration, and its outgoing and incoming calls.
 import { randomUUID } from 'node:crypto';
 import { Core, type Invitation, type Session, URI, UserAgent } from 'sip.js';
 import { settleWithin, Timer } from '../../../common/timer.ts';
@@ -16,11 +16,11 @@ export type SipUserAgentOptions = {
   settings: UserAgentSettings;
   audio: CallAudio;
   report: (report: SipReport) => void;
-  /** Something that came could not be worked on: for logs. */
+  /** A received message could not be processed; for logs. */
   onFault?: (error: unknown) => void;
 } & Pick<NodeTransportOptions, 'find' | 'requestRate'>;
 
-/** A command that cannot be carried out; its message is for whoever gave it. */
+/** A command failed; the message is for the client that sent it. */
 export class SipCommandError extends Error {
   readonly code: 'bad_request' | 'not_found' | 'conflict' | 'unavailable';
 
@@ -31,15 +31,15 @@ export class SipCommandError extends Error {
 }
 
 const maxCalls = 200;
-/** Milliseconds in which digits are refused, if at all. */
+/** Milliseconds in which a rejection of digits arrives. */
 const refusalTime = 300;
-/** Milliseconds in which it is said whether a call that came may be answered. */
+/** Milliseconds to decide whether an incoming call may be answered. */
 const admissionTimeoutMs = 2000;
-/** Milliseconds for far sides to say that they know of the end. */
+/** Milliseconds for remote parties to confirm the end of their call. */
 const goodbyeTimeoutMs = 3000;
 
-// Over UDP answers and their repetitions cross: SIP.js has these at 0, as for streams. RFC 3261, section 17, has up to 32 s, while messages
-// that are repeated for longer than this were answered several times already.
+// Over UDP, responses and their retransmissions cross. SIP.js sets these timers to 0, as for streams. RFC 3261, section 17, allows up to 32
+// s, but messages that are retransmitted for longer than this were answered several times already.
 Object.assign(Core.Timers, { TIMER_D: 8000, TIMER_I: 5000, TIMER_J: 8000, TIMER_K: 5000 });
 
 export class SipUserAgent {
@@ -48,10 +48,10 @@ export class SipUserAgent {
   readonly #transport: SipTransportAdapter;
   readonly #registration: Registration;
   readonly #calls = new Map<string, Call>();
-  /** Over for us, or not begun, while the far side does not know yet. */
+  /** Calls that ended locally while the remote party has not confirmed. */
   readonly #leaving = new Set<Promise<void>>();
   readonly #orphanedDialogs: Dialog[];
-  /** Calls that came, until it is said whether they may be answered. */
+  /** Incoming calls whose admission is pending. */
   readonly #asked = new Map<string, (admitted: boolean) => void>();
   readonly #descriptions = new WeakMap<Session, CallDescription>();
   #closed: Promise<void> | undefined;
@@ -93,7 +93,7 @@ export class SipUserAgent {
       },
     });
     const { transport, userAgentCore } = this.#agent;
-    if (!(transport instanceof SipTransportAdapter)) throw new Error('SIP.js has a transport of its own');
+    if (!(transport instanceof SipTransportAdapter)) throw new Error('SIP.js does not use the given transport');
     this.#transport = transport;
     userAgentCore.configuration.authenticationFactory = () => new Credentials(this.#agent.getLoggerFactory(), { username, password });
     this.#registration = new Registration({
@@ -109,45 +109,45 @@ export class SipUserAgent {
     });
   }
 
-  /** From here it registers, and takes calls. */
+  /** Starts to register and to accept calls. */
   start(): void {
-    // It connects through the registration, which knows what to do where that fails.
+    // The registration connects the transport, and handles its failures.
     this.#agent.start().catch(() => {});
     this.#registration.start();
   }
 
-  /** Calls a number; what becomes of it is reported. @throws SipCommandError */
+  /** Calls a number; progress is reported. @throws SipCommandError */
   async call(callId: string, phoneNumber: string): Promise<void> {
     if (!this.#registration.registered) throw new SipCommandError('unavailable', 'The component is not registered at its registrar');
     const { registrar, ringTimeout } = this.#options.settings;
     const target = new URI('sip', phoneNumber.replaceAll('%', '%25'), hostInUri(registrar.host), registrar.port);
     const call = await this.#open(callId);
-    if (!call) throw new SipCommandError('unavailable', 'All ports for calls are taken');
+    if (!call) throw new SipCommandError('unavailable', 'All RTP ports are in use');
     call.dial(this.#agent, target, ringTimeout);
   }
 
-  /** The answer to `asked`. */
+  /** Response to `asked`. */
   admit(callId: string, admitted: boolean): void {
     this.#asked.get(callId)?.(admitted);
   }
 
-  /** @throws SipCommandError where there is no such call */
+  /** @throws SipCommandError if the call does not exist */
   hangUp(callId: string): void {
     this.#require(callId).end({ reason: 'hung_up' });
   }
 
-  /** @throws SipCommandError where it is no call that takes them now */
+  /** @throws SipCommandError if the call does not exist or accepts no digits */
   async sendDigits(callId: string, digits: string): Promise<void> {
     const call = this.#require(callId);
-    if (!call.active) throw new SipCommandError('conflict', `Call ${callId} was not answered yet`);
+    if (!call.active) throw new SipCommandError('conflict', `Call ${callId} has not been answered yet`);
     const sent = call.sendDigits(digits).catch((error: unknown) => {
-      throw new SipCommandError(error instanceof RangeError ? 'bad_request' : 'conflict', `The far side of call ${callId} takes no digits`);
+      throw new SipCommandError(error instanceof RangeError ? 'bad_request' : 'conflict', `The remote of call ${callId} accepts no digits`);
     });
-    // Many take longer than whoever asked waits: what was not refused at once is on its way.
+    // Long sequences take longer than the client waits: digits that were not rejected at once are being sent.
     await settleWithin(refusalTime, [sent]);
   }
 
-  /** Hangs up, takes the registration back and closes its socket. Idempotent; never fails. */
+  /** Hangs up, unregisters and closes the socket. Idempotent; never rejects. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -191,7 +191,7 @@ export class SipUserAgent {
     return admitted;
   }
 
-  /** @returns undefined where no more calls can be */
+  /** @returns undefined if no more calls are possible */
   async #open(callId: string, incomingFrom?: string): Promise<Call | undefined> {
     const { audio, report, settings } = this.#options;
     if (this.#calls.size >= maxCalls || this.#calls.has(callId)) return undefined;
@@ -213,7 +213,7 @@ export class SipUserAgent {
       listener: {
         onRinging: () => report({ type: 'ringing', callId }),
         onAnswered: (dialog) => {
-          // Of those who call only whom we answer is told.
+          // Only incoming calls that are answered are reported.
           if (incomingFrom !== undefined) report({ type: 'incoming', callId, phoneNumber: incomingFrom });
           report({ type: 'answered', callId, ssrc: sound.ssrc, ...(dialog && { dialog }) });
         },
@@ -233,7 +233,7 @@ export class SipUserAgent {
 
   #descriptionOf(session: Session): CallDescription {
     const description = this.#descriptions.get(session);
-    if (!description) throw new Error('A session belongs to no call');
+    if (!description) throw new Error('The session has no call');
     return description;
   }
 
@@ -244,7 +244,7 @@ export class SipUserAgent {
   }
 }
 
-/** As the network vouches for it (RFC 3325), else as the caller says. */
+/** Asserted identity of the network (RFC 3325), or else the From header. */
 function callerOf(invitation: Invitation): string {
   const user = (invitation.assertedIdentity ?? invitation.remoteIdentity).uri.user ?? '';
   const text = user.replaceAll(/[^ -~]/g, '').slice(0, 128);

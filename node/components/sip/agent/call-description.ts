@@ -1,4 +1,4 @@
-// The descriptions of one call as SIP.js asks for them: offers made and answered, each result handed to the call's sound.
+// Session description handler of one call for SIP.js: creates and answers offers, and passes results to the audio of the call.
 import { randomBytes, randomInt } from 'node:crypto';
 import type { BodyAndContentType, SessionDescriptionHandler } from 'sip.js';
 import type { CallSession, NegotiatedMedia } from '../audio/session.ts';
@@ -10,9 +10,9 @@ export class CallDescription implements SessionDescriptionHandler {
   readonly #sound: CallSession;
   readonly #local: LocalMediaDescription;
   #agreed: NegotiatedMedia | undefined;
-  /** Our offer is out, its answer is not here. */
+  /** True if an offer was sent and not answered. */
   #offering = false;
-  /** The answer to their offer, until it is fetched. */
+  /** Answer to the remote offer, until SIP.js fetches it. */
   #answer: string | undefined;
 
   constructor(sound: CallSession, ip: string) {
@@ -21,7 +21,7 @@ export class CallDescription implements SessionDescriptionHandler {
     this.#local = { ip, port: sound.port, sessionId: randomInt(1, 2 ** 31), version: 0, direction: 'sendrecv', key };
   }
 
-  /** Whether an offer could be answered. @throws SdpNegotiationError */
+  /** Checks that an offer can be answered. @throws SdpNegotiationError */
   check(offer: string): void {
     createAnswer(offer, this.#local);
   }
@@ -47,7 +47,7 @@ export class CallDescription implements SessionDescriptionHandler {
     this.#take(agreed);
   }
 
-  /** What was agreed before stays in force. */
+  /** The previous agreement stays valid. */
   async rollbackDescription(): Promise<void> {
     this.#offering = false;
     this.#answer = undefined;
@@ -57,12 +57,12 @@ export class CallDescription implements SessionDescriptionHandler {
     return type.split(';')[0]?.trim().toLowerCase() === contentType;
   }
 
-  /** Of SIP.js; digits go out by the call. */
+  /** Required by SIP.js; the call sends digits itself. */
   sendDtmf(): boolean {
     return false;
   }
 
-  /** The call itself ends its sound: it knows when the port is free. */
+  /** The call ends its audio, because it must know when the port is free. */
   close(): void {}
 
   #take(negotiatedMedia: NegotiatedMedia): void {

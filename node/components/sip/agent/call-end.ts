@@ -1,4 +1,4 @@
-// What the answers of SIP mean for a call (RFC 3261, section 21).
+// Maps SIP response codes to the reason of the end of a call (RFC 3261, section 21).
 import type { CallEnd } from '../sip-messages.ts';
 
 const reasons: Record<number, string> = {
@@ -21,7 +21,7 @@ const reasons: Record<number, string> = {
   606: 'no_common_codec',
 };
 
-/** `rang`: it was told to ring before: then nobody took it, else nobody was there. */
+/** `wasRinging`: separates "not answered" from "not reachable". */
 export function callEndForStatus(status: number, phrase: string | undefined, wasRinging: boolean): CallEnd {
   const redirected = status >= 300 && status < 400 ? 'redirected' : undefined;
   const late = wasRinging ? 'no_answer' : 'time_out';

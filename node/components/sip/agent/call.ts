@@ -1,4 +1,4 @@
-// One call, out or in, from its first word to its last: whoever ends it, its end is told once and its sound is closed.
+// Outgoing or incoming call from its first message to its last: reports its end exactly once and closes its audio.
 import {
   type Core,
   type Info,
@@ -22,9 +22,9 @@ import { minSe, parseSessionTimerResponse, requestSessionTimer, respondSessionTi
 
 export type CallListener = {
   onRinging: () => void;
-  /** `dialog`: what it is hung up by if this process does not come to it. */
+  /** `dialog`: data with which another process can hang up the call. */
   onAnswered: (dialog: Dialog | undefined) => void;
-  /** Once, and nothing after it. */
+  /** Called once, as the last callback. */
   onEnded: (end: CallEnd) => void;
   onDigit: (digit: string, duration: number) => void;
 };
@@ -32,7 +32,7 @@ export type CallListener = {
 export type CallOptions = {
   sound: CallSession;
   description: CallDescription;
-  /** Whose descriptions SIP.js asks for. */
+  /** Registers the description handler of a session. */
   describedBy: (session: Session, description: CallDescription) => void;
   listener: CallListener;
 };
@@ -52,7 +52,7 @@ export class Call {
   #rang = false;
   #answered = false;
   #ended = false;
-  /** Set before SIP.js closes what the other side refused, so that its end has a reason. */
+  /** Set before SIP.js closes a rejected session, so that its end has a reason. */
   #refusal: CallEnd | undefined;
 
   constructor(options: CallOptions) {
@@ -63,18 +63,18 @@ export class Call {
     return this.#answered && !this.#ended;
   }
 
-  /** Resolves when the far side knows that it is over, or cannot be told. */
+  /** Resolves when the remote party has confirmed the end, or cannot be reached. */
   get gone(): Promise<void> {
     return this.#gone.promise;
   }
 
-  /** Rings at the target, for so many milliseconds at most. */
+  /** Calls the target; `ringTimeout` in milliseconds. */
   dial(agent: UserAgent, target: URI, ringTimeout: number): void {
     this.#ring = new Timer(ringTimeout, () => this.end({ reason: 'no_answer' }));
     this.#invite(agent, target, minSe);
   }
 
-  /** Answers, or refuses with a status where that cannot be. */
+  /** Answers, or rejects with a status. */
   async accept(invitation: Invitation): Promise<void> {
     this.#follow(invitation);
     const { request } = invitation;
@@ -91,7 +91,7 @@ export class Call {
     this.#expiry.set(agreed?.expiry);
   }
 
-  /** @throws Error where the far side takes no digits */
+  /** @throws Error if the remote party accepts no digits */
   async sendDigits(digits: string): Promise<void> {
     await this.#options.sound.sendDigits(digits);
   }
@@ -117,7 +117,7 @@ export class Call {
       onRedirect: ({ message }: { message: Response }) => this.#refused(message),
       onReject: ({ message }: { message: Response }) => {
         const wanted = Number(message.getHeader('min-se'));
-        // Section 7.4 of RFC 4028: once more, with the time that it wants.
+        // RFC 4028, section 7.4: retries with the requested interval.
         if (message.statusCode === 422 && wanted > least && wanted <= 86_400 && !this.#ended) this.#invite(agent, target, wanted);
         else this.#refused(message);
       },
@@ -136,12 +136,12 @@ export class Call {
       },
       onCancel: () => this.#tellEnd({ reason: 'cancelled' }),
       onInfo: (info) => this.#hearInfo(info),
-      // Calls are not passed on: whom this node calls is said by REST alone.
+      // Call transfers are rejected: only REST decides whom this node calls.
       onRefer: (referral: Referral) => void referral.reject({ statusCode: 603 }).catch(() => {}),
     };
     session.stateChange.addListener((state) => {
       if (state === SessionState.Established) this.#established(session);
-      // Its reason comes right after its end.
+      // SIP.js reports the reason right after the end.
       if (state === SessionState.Terminated) setImmediate(() => this.#terminated(session));
     });
   }
@@ -192,7 +192,7 @@ export class Call {
         requestDelegate: {
           onAccept: ({ message }) =>
             this.#expiry.set(this.#ended ? undefined : parseSessionTimerResponse(message.getHeader('session-expires'))),
-          // It knows nothing of the call any more (RFC 3261, section 12.2.1.2); else the next try may do.
+          // The remote dialog no longer exists (RFC 3261, section 12.2.1.2); after other errors the next try may succeed.
           onReject: ({ message }) => {
             if (message.statusCode === 481 || message.statusCode === 408)
               this.end(callEndForStatus(message.statusCode, message.reasonPhrase, true));
@@ -202,7 +202,7 @@ export class Call {
       .catch(() => {});
   }
 
-  /** SIP.js answers re-INVITEs without a word of session timers: the words are put in. */
+  /** SIP.js answers re-INVITEs without session timer headers: they are added here. */
   #watchReinvites({ dialog }: Session): void {
     const delegate = dialog?.delegate;
     if (!dialog || !delegate?.onInvite) return;
@@ -238,7 +238,7 @@ export class Call {
   }
 }
 
-/** With which status an INVITE is refused, before anything is agreed. */
+/** Status for rejecting an INVITE before negotiation. */
 function refusalOf({ request, body }: Invitation, description: CallDescription): { status: number; headers: string[] } | undefined {
   const required = (request.getHeader('require') ?? '').split(',').map((tag) => tag.trim().toLowerCase());
   const unsupported = required.filter((tag) => tag !== '' && !supported.includes(tag));

@@ -1,4 +1,4 @@
-// Dialogs (RFC 3261, section 12) as they outlive the process that had them: so that the next one can hang up what the last one left.
+// Serialized dialogs (RFC 3261, section 12), so that another process can terminate orphaned ones.
 import { Core, type Session } from 'sip.js';
 import { z } from 'zod';
 
@@ -20,10 +20,10 @@ export const dialogSchema = z.strictObject({
 });
 export type Dialog = z.infer<typeof dialogSchema>;
 
-/** Requests that may have been sent since it was written down. */
+/** Upper bound of requests sent since the dialog was stored. */
 const possibleRequests = 10_000;
 
-/** @returns undefined where it is none that could be hung up later */
+/** @returns undefined if the dialog could not be terminated later */
 export function dialogOf({ dialog }: Session): Dialog | undefined {
   if (!(dialog instanceof Core.SessionDialog)) return undefined;
   const { callId, localTag, remoteTag, localURI, remoteURI, remoteTarget, routeSet, localSequenceNumber } = dialog;
@@ -36,7 +36,7 @@ export function dialogOf({ dialog }: Session): Dialog | undefined {
   return found.success ? found.data : undefined;
 }
 
-/** Hangs up what an earlier process left. What is answered does not matter: that knows whether the call was still there. */
+/** Sends BYE for an orphaned dialog. The response does not matter, because the call may have ended. */
 export function terminateOrphanedDialog(core: Core.UserAgentCore, dialog: Dialog): void {
   const [target, local, remote] = [dialog.remoteTarget, dialog.localUri, dialog.remoteUri].map((each) => Core.Grammar.URIParse(each));
   if (!target || !local || !remote) return;

@@ -1,11 +1,11 @@
-// Digits that come as INFO requests (application/dtmf-relay and application/dtmf, as most gateways send them).
+// DTMF in INFO requests: application/dtmf-relay and application/dtmf, as most gateways send them.
 
 export type DtmfInfo = { digit: string /** Milliseconds. */; duration: number };
 
 const defaultDuration = 160;
 const maxDtmfDurationMs = 10_000;
 
-/** @returns undefined for what is none */
+/** @returns undefined if the body is invalid */
 export function parseDtmfInfo(contentType: string | undefined, body: string): DtmfInfo | undefined {
   const type = contentType?.split(';')[0]?.trim().toLowerCase();
   if (body.length > 256) return undefined;
@@ -17,7 +17,7 @@ export function parseDtmfInfo(contentType: string | undefined, body: string): Dt
   return digit ? { digit, duration: Math.min(duration, maxDtmfDurationMs) } : undefined;
 }
 
-/** Also by its number of RFC 4733: 10 is the star, 11 the hash. */
+/** Also accepts event codes of RFC 4733: 10 is the star, 11 the hash. */
 function digitOf(signal: string): string | undefined {
   if (signal === '10') return '*';
   if (signal === '11') return '#';

@@ -1,4 +1,4 @@
-// The registration at a registrar (RFC 3261, section 10): made, refreshed, made again wherever it was lost, taken back at the end.
+// Registration at a registrar (RFC 3261, section 10): registers, refreshes, retries after failures and unregisters.
 import { Core, type URI, type UserAgent } from 'sip.js';
 import { settleWithin, Timer } from '../../../common/timer.ts';
 import type { SipTransportAdapter } from '../wire/node-transport.ts';
@@ -10,21 +10,21 @@ export type RegistrationOptions = {
   /** A UUID. */
   instanceId: string;
   onRegistered: () => void;
-  /** `problem`: one sentence. Told whenever an attempt fails. */
+  /** Called for each failed attempt; `problem` is the message. */
   onLost: (problem: string) => void;
 };
 
-/** Seconds that are asked for. Refreshed at half: so a registrar that restarted knows us soon. */
+/** Requested expiry in seconds. Refreshed at half of it, so that a restarted registrar soon has the contact again. */
 const expiry = 120;
 const minRegistrationExpiry = 10;
 const maxRegistrationExpiry = 86_400;
-/** Milliseconds in which a registrar answers; then another of its addresses is tried. */
+/** Milliseconds for a response; then the next address is tried. */
 const responseTimeoutMs = 8000;
 const unregisterTimeoutMs = 2000;
-/** Milliseconds between attempts, longer each time. */
+/** Milliseconds between attempts; grows with each attempt. */
 const firstRetry = 1000;
 const maxRetryMs = 30_000;
-/** Who is refused again and again gets locked out by many registrars. */
+/** Long, because many registrars lock out clients after repeated rejections. */
 const refusedRetry = 60_000;
 const maxRejectedRetryMs = 600_000;
 
@@ -36,11 +36,11 @@ export class Registration {
   #asked = expiry;
   #registered = false;
   #failures = 0;
-  /** Attempts are told apart, so that late answers count nothing. */
+  /** Number of the attempt, so that late responses are ignored. */
   #attempt = 0;
   #timer: Timer | undefined;
   #deadline: Timer | undefined;
-  /** What is asked for and not answered yet: whether it was granted. */
+  /** The pending request; resolves to true if it was granted. */
   #asking: Promise<boolean> | undefined;
   #stopped = false;
 
@@ -56,21 +56,21 @@ export class Registration {
     void this.#register();
   }
 
-  /** The connection was lost: the way back to us is gone with it. */
+  /** The connection was lost, so the registrar cannot reach this contact any more. */
   connectionLost(error: Error | undefined): void {
     if (this.#stopped) return;
     this.#attempt += 1;
     this.#fail(`The connection to the registrar was lost: ${reasonOf(error)}`);
   }
 
-  /** Takes it back, if the registrar answers soon. Idempotent. */
+  /** Unregisters, if the registrar responds soon. Idempotent. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#attempt += 1;
     this.#timer?.stop();
     this.#deadline?.stop();
-    // Before that is answered nothing else may be asked for (RFC 3261, section 10.2), and what is granted then would stay.
+    // Only one request may be pending (RFC 3261, section 10.2), and a binding granted afterwards would stay.
     const granted = this.#asking?.then((each) => {
       this.#registered ||= each;
     });
@@ -89,7 +89,7 @@ export class Registration {
     try {
       await transport.connect();
     } catch (error) {
-      if (attempt === this.#attempt) this.#fail(`The registrar cannot be reached: ${reasonOf(error)}`);
+      if (attempt === this.#attempt) this.#fail(`Could not reach the registrar: ${reasonOf(error)}`);
       return;
     }
     if (attempt !== this.#attempt) return;
@@ -131,21 +131,21 @@ export class Registration {
       void this.#register();
       return;
     }
-    // Also what SIP.js makes of a time-out and of a broken connection.
+    // SIP.js also reports timeouts and connection errors with these codes.
     if (statusCode === 408 || statusCode === 503) {
       this.#unanswered(Number(message.getHeader('retry-after')) * 1000);
       return;
     }
     const answer = `${statusCode} ${shortOf(reasonPhrase ?? '')}`.trim();
     const refused = [401, 403, 407].includes(statusCode);
-    const problem = refused ? `The registrar refused the credentials (${answer})` : `The registrar refused the registration (${answer})`;
+    const problem = refused ? `The registrar rejected the credentials (${answer})` : `The registrar rejected the registration (${answer})`;
     this.#fail(problem, Math.min(refusedRetry * 2 ** this.#failures, maxRejectedRetryMs));
   }
 
   #unanswered(retryAfter = 0): void {
-    // Another of its addresses, where there is one.
+    // Tries the next address, if any.
     this.#options.transport.failOver();
-    this.#fail('The registrar does not answer', Math.min(retryAfter || 0, refusedRetry));
+    this.#fail('The registrar does not respond', Math.min(retryAfter || 0, refusedRetry));
   }
 
   #fail(problem: string, least = 0): void {
@@ -155,7 +155,7 @@ export class Registration {
     this.#options.onLost(problem);
     const delay = Math.max(least, Math.min(firstRetry * 2 ** this.#failures, maxRetryMs));
     this.#failures = Math.min(this.#failures + 1, 16);
-    // Not all at once after a restart.
+    // Jitter, so that clients do not reconnect all at once after a restart.
     this.#schedule(delay * (0.75 + Math.random() / 2));
   }
 
@@ -168,7 +168,7 @@ export class Registration {
     const { agent, registrar, instanceId } = this.#options;
     const core = agent.userAgentCore;
     const { aor } = core.configuration;
-    // One Call-ID for all of them, so that the registrar knows their order (section 10.2).
+    // One Call-ID for all requests, so that the registrar can order them (section 10.2).
     const made = core.makeOutgoingRequestMessage(
       'REGISTER',
       registrar,
@@ -182,7 +182,7 @@ export class Registration {
   }
 }
 
-/** Seconds for which our contact is known, as the registrar says. */
+/** Expiry of this contact in seconds, as granted by the registrar. */
 function grantedBy(message: Core.IncomingResponseMessage, own: URI): number | undefined {
   const contacts = message.getHeaders('contact').map((_, index): unknown => message.parseHeader('contact', index));
   const ours = contacts.find(
@@ -193,9 +193,9 @@ function grantedBy(message: Core.IncomingResponseMessage, own: URI): number | un
   return Number.isInteger(seconds) && seconds > 0 ? Math.min(Math.max(seconds, minRegistrationExpiry), maxRegistrationExpiry) : undefined;
 }
 
-/** OpenSSL's own messages begin with addresses and file names: their codes say more. */
+/** Messages of OpenSSL begin with addresses and file names: the codes are clearer. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'it was closed';
+  if (!(error instanceof Error)) return 'connection closed';
   const { code } = error as NodeJS.ErrnoException;
   return shortOf(code !== undefined && /:error:|^write /.test(error.message) ? code : error.message);
 }

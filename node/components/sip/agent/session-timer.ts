@@ -1,4 +1,4 @@
-// Session timers (RFC 4028): a call whose other end is gone without a word comes to its end. Refreshed by re-INVITE, as SIP.js has no UPDATE.
+// Session timer (RFC 4028): ends a call whose remote party vanished without BYE. It refreshes by re-INVITE, because SIP.js has no UPDATE.
 import { Timer } from '../../../common/timer.ts';
 
 /** Seconds; sections 4 and 5. */
@@ -19,12 +19,12 @@ export function parseSessionExpires(value: string | undefined): SessionExpires |
   return { seconds, refresher: refresher === 'uac' || refresher === 'uas' ? refresher : undefined };
 }
 
-/** Headers of an INVITE. `seconds`: as another answer asked for. */
+/** Headers of an INVITE. `seconds`: interval that an earlier response requested. */
 export function requestSessionTimer(seconds = sessionExpires, least = minSe): string[] {
   return [`Session-Expires: ${Math.max(seconds, least)}`, `Min-SE: ${least}`];
 }
 
-/** Of the answer to our INVITE: undefined where the far side wants none. */
+/** Parameters in the response to an INVITE; undefined if the remote party uses no session timer. */
 export function parseSessionTimerResponse(value: string | undefined): SessionTimerParams | undefined {
   const parsed = parseSessionExpires(value);
   if (!parsed || parsed.seconds < minSe) return undefined;
@@ -33,7 +33,7 @@ export function parseSessionTimerResponse(value: string | undefined): SessionTim
 
 export type SessionTimerHeaders = { sessionExpires: string | undefined; supported: string | undefined };
 
-/** For the answer to an INVITE (section 9). `tooShort`: it is to be refused with 422. */
+/** Response to an INVITE (section 9). `tooShort`: reject it with 422. */
 export function respondSessionTimer({
   sessionExpires,
   supported,
@@ -50,13 +50,15 @@ export function respondSessionTimer({
   };
 }
 
-/** Milliseconds after which a refresh that brought nothing is made again, each time after twice as many: both sides may have begun one at once (RFC 3261, section 14.1). */
+/**
+ * Milliseconds until a failed refresh is retried; doubles with each retry. Both sides may have sent one at once (RFC 3261, section 14.1).
+ */
 const firstRetry = 4000;
 
 export type SessionTimerOptions = {
-  /** Time to refresh it; again and again where set() does not follow. */
+  /** A refresh is due; called again until set() is called. */
   onRefresh: () => void;
-  /** Nobody has refreshed it. */
+  /** The session was not refreshed in time. */
   onExpired: () => void;
 };
 
@@ -69,13 +71,13 @@ export class SessionTimer {
     this.#options = options;
   }
 
-  /** Counts from now; undefined: there is none any more. */
+  /** Restarts the timer; undefined stops it. */
   set(expiry: SessionTimerParams | undefined): void {
     this.stop();
     if (!expiry) return;
     const { seconds, refresher } = expiry;
     if (refresher === 'local') this.#refreshIn(seconds * 500, firstRetry);
-    // Section 10: a little before the far side takes it for over.
+    // Section 10: some time before the session expires at the remote party.
     this.#expiry = new Timer((seconds - Math.min(32, seconds / 3)) * 1000, () => {
       this.stop();
       this.#options.onExpired();

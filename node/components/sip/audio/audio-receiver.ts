@@ -1,4 +1,4 @@
-// One voice that comes in as RTP: put in order, decoded when it has to be, and heard block by block.
+// Audio receiver of one RTP source: orders packets, and decodes them when their block is due.
 import { AvError } from '../../ffmpeg/ffmpeg.ts';
 import { JitterBuffer, type OrderedPacket } from '../../rtp/jitter-buffer.ts';
 import type { RtpPacket } from '../../rtp/rtp-reader.ts';
@@ -7,9 +7,9 @@ import { CallDecoder, callCodecFacts } from './call-codecs.ts';
 import { PlayoutBuffer } from './playout-buffer.ts';
 import type { CallCodec } from './session.ts';
 
-/** Milliseconds that a missing packet is waited for where there is time; it is given up when its turn has come. */
+/** Maximum milliseconds to wait for a missing packet; it counts as lost when its block is due. */
 const maxWait = 200;
-/** Packets of each block that are read, and how many may come at once: more is a flood. */
+/** Packets read per block, and the burst limit; more is a flood. */
 const packetsPerBlock = 10;
 const maxBurst = 100;
 const nothing = Buffer.alloc(0);
@@ -18,20 +18,20 @@ export class AudioReceiver {
   readonly #decoder: CallDecoder;
   readonly #playoutBuffer = new PlayoutBuffer();
   readonly #buffer: JitterBuffer;
-  /** Samples at 48 kHz of one tick of RTP's clock. */
+  /** Samples at 48 kHz per tick of the RTP clock. */
   readonly #ratio: number;
   #budget = maxBurst;
-  /** The block whose turn it is. */
+  /** The block that is due. */
   #due: number | undefined;
   #closed = false;
 
-  /** @throws AvError where this FFmpeg has no such codec */
+  /** @throws AvError if this FFmpeg has no such codec */
   constructor(codec: CallCodec) {
     this.#decoder = new CallDecoder(codec);
     this.#ratio = sampleRate / callCodecFacts[codec].clockRate;
     const isDue = () => this.#due !== undefined && !this.#playoutBuffer.isComplete(this.#due);
     this.#buffer = new JitterBuffer({
-      // What is missing is waited for until its turn has come.
+      // A missing packet is waited for until its block is due.
       get wait() {
         return isDue() ? 0 : maxWait;
       },
@@ -39,14 +39,14 @@ export class AudioReceiver {
     });
   }
 
-  /** `now`: milliseconds on the line of read(). What has no sound (digits, comfort noise) has a number among the others nevertheless. */
+  /** `now`: milliseconds on the time line of read(). Packets without audio (digits, comfort noise) also have sequence numbers. */
   push(packet: RtpPacket, now: number, options: { silent: boolean } = { silent: false }): void {
     if (this.#budget <= 0 || this.#closed) return;
     this.#budget -= 1;
     this.#buffer.push(options.silent ? { ...packet, payload: nothing } : packet, now);
   }
 
-  /** Fills the block with what is heard from sample `from` on. @returns false where that is nothing */
+  /** Fills the block with audio from sample `from`. @returns false if there is none */
   read(from: number, block: Float32Array): boolean {
     this.#budget = Math.min(maxBurst, this.#budget + packetsPerBlock);
     this.#due = from;
@@ -67,7 +67,7 @@ export class AudioReceiver {
       const samples = this.#decoder.decode(payload);
       this.#playoutBuffer.write(timestamp * this.#ratio, samples, Math.round(arrival * samplesPerMillisecond));
     } catch (error) {
-      // What cannot be decoded is a hole.
+      // Audio that cannot be decoded is concealed like a lost packet.
       if (!(error instanceof AvError)) throw error;
     }
   }

@@ -1,4 +1,4 @@
-// The codecs of calls, each from and to blocks of sound at 48 kHz.
+// Codecs of calls, from and to blocks of audio at 48 kHz.
 
 import { AudioDecoder } from '../../ffmpeg/audio-decoder.ts';
 import { Resampler } from '../../ffmpeg/resampler.ts';
@@ -7,7 +7,7 @@ import { sampleRate } from './audio-format.ts';
 import { decodeG711, encodeG711 } from './g711.ts';
 import type { CallCodec } from './session.ts';
 
-/** `clockRate` of RTP; that of G.722 is half of what it samples (RFC 3551, section 4.5.2). `bandwidth`: hertz that it carries. */
+/** `clockRate` of RTP; that of G.722 is half of its sampling rate (RFC 3551, section 4.5.2). `bandwidth`: audio bandwidth in hertz. */
 export const callCodecFacts = {
   opus: { clockRate: 48_000, sampleRate: 48_000, bandwidth: 20_000 },
   G722: { clockRate: 8000, sampleRate: 16_000, bandwidth: 8000 },
@@ -20,7 +20,7 @@ export class CallDecoder {
   readonly #native: AudioDecoder | undefined;
   readonly #resampler: Resampler | undefined;
 
-  /** @throws AvError where this FFmpeg has no such codec */
+  /** @throws AvError if this FFmpeg has no such codec */
   constructor(codec: CallCodec) {
     const native =
       codec === 'opus' || codec === 'G722' ? new AudioDecoder({ codec: codec === 'opus' ? 'opus' : 'g722', channels: 1 }) : undefined;
@@ -30,7 +30,7 @@ export class CallDecoder {
     this.#resampler = from === sampleRate ? undefined : new Resampler({ from, to: sampleRate });
   }
 
-  /** @returns samples at 48 kHz. @throws AvError for what cannot be decoded */
+  /** @returns samples at 48 kHz. @throws AvError for invalid data */
   decode(payload: Buffer): Float32Array {
     const samples = this.#decode(payload);
     return this.#resampler?.convert(samples) ?? samples;
@@ -48,7 +48,7 @@ export class CallEncoder {
   readonly #native: VoiceEncoder | undefined;
   readonly #resampler: Resampler | undefined;
 
-  /** @throws AvError where this FFmpeg has no such codec */
+  /** @throws AvError if this FFmpeg has no such codec */
   constructor(codec: CallCodec) {
     const native =
       codec === 'opus' || codec === 'G722' ? new VoiceEncoder({ encoding: codec === 'opus' ? 'opus-far' : 'g722' }) : undefined;
@@ -58,7 +58,7 @@ export class CallEncoder {
     this.#resampler = to === sampleRate ? undefined : new Resampler({ from: sampleRate, to });
   }
 
-  /** Takes a block. */
+  /** Encodes one block. */
   encode(block: Float32Array): Buffer {
     return this.#encode(this.#resampler?.convert(block) ?? block);
   }

@@ -1,4 +1,4 @@
-// What the far side of a call sends: checked, deciphered, and told apart into voice, digits and silence.
+// RTP receiver of a call: validates and decrypts packets, and separates audio, digits and silence.
 import { isRtcp, parseRtp, type RtpPacket } from '../../rtp/rtp-reader.ts';
 import { AudioReceiver } from './audio-receiver.ts';
 import { callCodecFacts } from './call-codecs.ts';
@@ -7,25 +7,25 @@ import { SrtpReceiver } from './srtp.ts';
 import { type RtpAddress, SymmetricRtpAddress } from './symmetric-rtp.ts';
 import { DigitReceiver } from './telephone-event.ts';
 
-/** Bytes of a datagram that is looked at. */
+/** Maximum bytes of an accepted datagram. */
 const maxPacket = 1500;
-/** Of comfort noise (RFC 3389), agreed or not. */
+/** Payload type of comfort noise (RFC 3389), negotiated or not. */
 const comfortNoise = 13;
-/** Packets of another source in a row after which it is the far side's voice. */
+/** Consecutive packets of another source after which it replaces the current one. */
 const newSource = 3;
 
-/** Of one source (SSRC). */
+/** State of one source (SSRC). */
 type Stream = { ssrc: number; voice: AudioReceiver; digits: DigitReceiver };
 
 export type FarReceiverOptions = {
   listener: SessionListener;
-  /** Milliseconds without a packet after which the far side is taken for gone; 0: never. */
+  /** Milliseconds without a packet after which the remote party counts as lost; 0: never. */
   silence: number;
-  /** Whether what is heard may be answered to a private address. */
+  /** True if RTP may be sent to a private address that packets came from. */
   allowPrivate: boolean;
 };
 
-/** Times are milliseconds on the line of read(). */
+/** Times are milliseconds on the time line of read(). */
 export class CallRtpReceiver {
   readonly #options: FarReceiverOptions;
   #agreed: NegotiatedMedia | undefined;
@@ -33,7 +33,7 @@ export class CallRtpReceiver {
   #srtp: { key: string; receiver: SrtpReceiver } | undefined;
   #stream: Stream | undefined;
   #other: { ssrc: number; packets: number } | undefined;
-  /** When something came last, or was first expected. */
+  /** Arrival of the last packet, or start of waiting. */
   #heard = 0;
   #told = false;
 
@@ -41,16 +41,16 @@ export class CallRtpReceiver {
     this.#options = options;
   }
 
-  /** Where to send. */
+  /** Address to send to. */
   get target(): RtpAddress | undefined {
     return this.#address?.target;
   }
 
-  /** @throws RangeError for keys that are none */
+  /** @throws RangeError for invalid keys */
   agree(negotiatedMedia: NegotiatedMedia, now: number): void {
     const before = this.#agreed;
     const keys = negotiatedMedia.keys;
-    // One receiver per key: how often its sequence numbers wrapped around is not known anew.
+    // One receiver per key, because a new one would not have the rollover counter.
     if (keys && this.#srtp?.key !== keys.remote) this.#srtp = { key: keys.remote, receiver: new SrtpReceiver(keys.remote) };
     if (!before || !isSame(before.remote, negotiatedMedia.remote) || !isSame(before.keys, keys))
       this.#address = new SymmetricRtpAddress(negotiatedMedia.remote, this.#options.allowPrivate);
@@ -76,12 +76,12 @@ export class CallRtpReceiver {
     stream.voice.push(packet, now, { silent: kind !== 'voice' });
   }
 
-  /** Fills the block with what is heard from sample `from` on. @returns false where that is nothing */
+  /** Fills the block with audio from sample `from`. @returns false if there is none */
   read(from: number, block: Float32Array): boolean {
     return this.#stream?.voice.read(from, block) ?? false;
   }
 
-  /** To be called from time to time. */
+  /** Call periodically. */
   tick(now: number): void {
     this.#stream?.digits.tick(now);
     const { silence, listener } = this.#options;

@@ -1,4 +1,4 @@
-// What goes to the far side of a call: the mix or a digit, 20 ms at a time.
+// RTP sender of a call: sends the mix or a digit every 20 ms.
 import { randomInt } from 'node:crypto';
 import { rtpPacket } from '../../rtp/rtp-writer.ts';
 import { frameDuration } from './audio-format.ts';
@@ -8,11 +8,11 @@ import { SrtpSender } from './srtp.ts';
 import { DigitSender, digitToEvent } from './telephone-event.ts';
 
 export type FarSenderOptions = { send: (packet: Buffer) => void };
-/** Milliseconds of a digit and of the pause behind it, where nothing else is said. */
+/** Milliseconds of a digit and of the pause after it, by default. */
 const defaultDuration = 120;
 const defaultGap = 80;
 const bounds = { duration: { min: 40, max: 6000 }, gap: { min: 40, max: 6000 } } as const;
-/** Digits that may wait. */
+/** Maximum of waiting digits. */
 const maxDigits = 128;
 
 export class CallRtpSender {
@@ -21,23 +21,23 @@ export class CallRtpSender {
   readonly #firstTimestamp = randomInt(2 ** 32);
   readonly #digits = new DigitSender();
   readonly #refusals = new Set<(error: Error) => void>();
-  /** In the lower half: a loss at the beginning must not hide that it wraps around (RFC 3711, section 3.3.1). */
+  /** In the lower half, so that a loss at the beginning cannot hide a wrap-around (RFC 3711, section 3.3.1). */
   #sequence = randomInt(2 ** 15);
   #agreed: NegotiatedMedia | undefined;
   #encoder: CallEncoder | undefined;
   #srtp: { key: string; sender: SrtpSender } | undefined;
-  /** Sound begins, or goes on after a pause. */
+  /** True if audio starts, or continues after a pause. */
   #begins = true;
 
   constructor(options: FarSenderOptions) {
     this.#options = options;
   }
 
-  /** @throws AvError where this FFmpeg has no such codec, RangeError for keys that are none */
+  /** @throws AvError if this FFmpeg has no such codec, RangeError for invalid keys */
   agree(negotiatedMedia: NegotiatedMedia): void {
     const before = this.#agreed;
     const { keys } = negotiatedMedia;
-    // One sender per key, also behind a time without: counted anew, its key stream would be used a second time (RFC 3711, section 9.1).
+    // One sender per key, also after a pause: a restarted counter would reuse the key stream (RFC 3711, section 9.1).
     if (keys && this.#srtp?.key !== keys.local) this.#srtp = { key: keys.local, sender: new SrtpSender(keys.local) };
     if (before?.codec !== negotiatedMedia.codec) {
       this.#encoder?.close();
@@ -46,20 +46,20 @@ export class CallRtpSender {
       this.#begins = true;
     }
     this.#agreed = negotiatedMedia;
-    if (negotiatedMedia.dtmfPayloadType === undefined) this.#refuseDigits('The far side takes no digits any more');
+    if (negotiatedMedia.dtmfPayloadType === undefined) this.#refuseDigits('The remote party no longer accepts digits');
   }
 
-  /** Resolves when they are sent. @throws RangeError, Error where the far side takes none */
+  /** Resolves when they are sent. @throws RangeError, Error if the remote party accepts none */
   sendDigits(digits: string, { duration = defaultDuration, gap = defaultGap }: { duration?: number; gap?: number }): Promise<void> {
-    if (this.#agreed?.dtmfPayloadType === undefined) throw new Error('The far side takes no digits');
+    if (this.#agreed?.dtmfPayloadType === undefined) throw new Error('The remote party accepts no digits');
     const steps = { duration: stepsOf('duration', duration), gap: stepsOf('gap', gap) };
     const events = [...digits].map((digit) => {
       const event = digitToEvent(digit);
-      if (event === undefined) throw new RangeError('Digits are 0 to 9, *, # and A to D');
+      if (event === undefined) throw new RangeError('Valid digits are 0 to 9, *, # and A to D');
       return event;
     });
     if (events.length === 0 || this.#digits.waiting + events.length > maxDigits)
-      throw new RangeError(`From one to ${maxDigits} digits can wait`);
+      throw new RangeError(`At most ${maxDigits} digits can be queued, and at least one`);
     return new Promise((resolve, reject) => {
       this.#refusals.add(reject);
       for (const [index, event] of events.entries()) {
@@ -72,7 +72,7 @@ export class CallRtpSender {
     });
   }
 
-  /** Block `number` of the mix; blocks that are left out are gone. */
+  /** Sends block `number` of the mix; skipped blocks are lost. */
   next(number: number, block: Float32Array): void {
     const negotiatedMedia = this.#agreed;
     if (!negotiatedMedia || !this.#encoder) return;
@@ -85,7 +85,7 @@ export class CallRtpSender {
     const eventStep = ((negotiatedMedia.dtmfClockRate ?? clockRate) * frameDuration) / 1000;
     const timestamp = (this.#firstTimestamp + number * step) % 2 ** 32;
     const events = negotiatedMedia.dtmfPayloadType === undefined ? undefined : this.#digits.next(timestamp, eventStep);
-    // Encoded in any case: codecs have a memory.
+    // Always encodes, because codecs have state.
     const payload = this.#encoder.encode(block);
     if (events && negotiatedMedia.dtmfPayloadType !== undefined) {
       for (const event of events) this.#send({ ...event, payloadType: negotiatedMedia.dtmfPayloadType });
@@ -120,6 +120,6 @@ export class CallRtpSender {
 
 function stepsOf(what: keyof typeof bounds, time: number): number {
   const { min, max } = bounds[what];
-  if (!(time >= min && time <= max)) throw new RangeError(`The ${what} of a digit is from ${min} to ${max} ms`);
+  if (!(time >= min && time <= max)) throw new RangeError(`The ${what} of a digit must be between ${min} and ${max} ms`);
   return Math.round(time / frameDuration);
 }

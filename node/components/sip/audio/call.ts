@@ -1,4 +1,4 @@
-// The sound of one call: its socket, what comes from the far side, and what goes there and into the room.
+// Audio of one call: its socket, and its RTP from and to the remote party and the room.
 import type { Socket } from 'node:dgram';
 import { Limiter } from '../../audio/limiter.ts';
 import { frameSamples } from './audio-format.ts';
@@ -12,13 +12,13 @@ import { sendUdp } from './udp.ts';
 export type CallOptions = {
   socket: Socket;
   listener: SessionListener;
-  /** As of CallRtpReceiver. */
+  /** See CallRtpReceiver. */
   silence: number;
-  /** As of CallRtpReceiver. */
+  /** See CallRtpReceiver. */
   allowPrivate: boolean;
-  /** Of its voice in the room. */
+  /** SSRC of its audio in the room. */
   ssrc: number;
-  /** Milliseconds on the line of blocks. */
+  /** Milliseconds on the time line of blocks. */
   now: () => number;
   sendToRoom: (packet: Buffer) => void;
   onClosed: (call: Call) => void;
@@ -32,7 +32,7 @@ export class Call implements CallSession {
   readonly #voice = new Float32Array(frameSamples);
   readonly #mix = new Float32Array(frameSamples);
   #room: RoomRtpSender | undefined;
-  /** Something is heard of it in this block. */
+  /** True if the call has audio in this block. */
   #speaks = false;
   #closed: Promise<void> | undefined;
 
@@ -67,7 +67,7 @@ export class Call implements CallSession {
     await this.#sender.sendDigits(digits, options);
   }
 
-  /** Adds the far side's voice of this block to the sum, if there is any. */
+  /** Adds audio of the remote party in this block to the sum. */
   hear(from: number, sum: Float32Array): void {
     this.#receiver.tick(this.#options.now());
     this.#speaks = this.#receiver.read(from, this.#voice);
@@ -76,7 +76,10 @@ export class Call implements CallSession {
     else this.#voice.fill(0);
   }
 
-  /** Sends block `number`: to the far side the sum of all voices without its own, its own to the room. `time`: milliseconds since 1970. */
+  /**
+   * Sends block `number`: the sum without the call's own audio to the remote party, and that audio to the room. `time`: milliseconds since
+   * 1970.
+   */
   speak(number: number, sum: Float32Array, time: number): void {
     if (this.#closed) return;
     this.#mix.set(sum);

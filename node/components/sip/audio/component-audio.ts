@@ -1,4 +1,5 @@
-// All sound of one sip component: the room's tracks come in over one socket, each call hears all but itself, and is heard in the room.
+// Audio of a sip component: receives the tracks of the room on one socket, sends each call a mix of all other audio, and sends call audio
+// to the room.
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 import { isRtcp, parseRtp } from '../../rtp/rtp-reader.ts';
@@ -10,23 +11,23 @@ import { Ticker } from './ticker.ts';
 import { bindUdp, PortPool, type PortRange, sendUdp } from './udp.ts';
 
 export type ComponentSoundOptions = {
-  /** Where calls' RTP is taken: an address of this host, or that of all of them. */
+  /** Local address for RTP of calls: one address, or all of them. */
   ip: string;
-  /** Ports of calls; undefined: the system chooses. */
+  /** RTP ports of calls; undefined lets the system choose. */
   ports: PortRange | undefined;
-  /** Port of the loopback address for the room's side; the system chooses where it is left out. */
+  /** Loopback port of the room side; undefined lets the system choose. */
   roomPort?: number;
-  /** Milliseconds without a packet after which a far side is taken for gone; 0: never. */
+  /** Milliseconds without a packet after which a remote party counts as lost; 0: never. */
   silence?: number;
-  /** Whether calls may go to private addresses. */
+  /** True if RTP may be sent to private addresses. */
   allowPrivate: boolean;
-  /** Work on a track of the room begins; what it returns ends it. */
+  /** Marks that work on a track of the room begins; the returned function marks its end. */
   mark?: (ssrc: number) => () => void;
 };
 
 const defaultSilence = 30_000;
 const loopback = '127.0.0.1';
-/** Tracks of the room that are heard at once. */
+/** Maximum of room tracks that are mixed. */
 const maxTracks = 500;
 
 export class ComponentAudio implements CallAudio {
@@ -49,25 +50,28 @@ export class ComponentAudio implements CallAudio {
     room.on('message', (packet) => this.#hear(packet));
   }
 
-  /** @throws Error where `roomPort` is taken */
+  /** @throws Error if `roomPort` is in use */
   static async open(options: ComponentSoundOptions): Promise<ComponentAudio> {
     return new ComponentAudio(options, await bindUdp(loopback, options.roomPort ?? 0));
   }
 
-  /** Port on the loopback address: the room sends here, and takes what comes from here. */
+  /** Loopback port: the room sends to it, and accepts packets from it. */
   get port(): number {
     return this.#room.address().port;
   }
 
-  /** Where the room takes the voices of calls. */
+  /** Address at which the room receives call audio. */
   connect(address: { ip: string; port: number }): void {
     this.#roomAddress = address;
   }
 
-  /** A track of the room, Opus, heard by all calls from here; not one of this component's own. Idempotent. @throws AvError, Error where there are too many */
+  /**
+   * Adds an Opus track of the room, which all calls receive; never a track of this component. Idempotent. @throws AvError, Error at the
+   * limit
+   */
   addTrack(ssrc: number): void {
     if (this.#tracks.has(ssrc) || this.#closed) return;
-    if (this.#tracks.size >= maxTracks) throw new Error(`No more than ${maxTracks} tracks can be heard`);
+    if (this.#tracks.size >= maxTracks) throw new Error(`At most ${maxTracks} tracks can be mixed`);
     this.#tracks.set(ssrc, new AudioReceiver('opus'));
   }
 
@@ -81,7 +85,7 @@ export class ComponentAudio implements CallAudio {
     const socket = await this.#ports.bind(this.#options.ip);
     if (this.#closed) {
       socket.close();
-      throw new Error('The sound of this component has ended');
+      throw new Error('The audio of this component has ended');
     }
     const call = new Call({
       socket,
@@ -98,7 +102,7 @@ export class ComponentAudio implements CallAudio {
     return call;
   }
 
-  /** Ends all calls' sound. Idempotent. */
+  /** Ends the audio of all calls. Idempotent. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -108,7 +112,7 @@ export class ComponentAudio implements CallAudio {
   }
 
   #hear(packet: Buffer): void {
-    // Nobody listens.
+    // No call needs the audio.
     if (!this.#ticker.runs || isRtcp(packet)) return;
     const rtp = parseRtp(packet);
     const track = rtp && this.#tracks.get(rtp.ssrc);

@@ -1,17 +1,17 @@
-// PCMA and PCMU as tables (ITU-T G.711).
+// PCMA and PCMU with tables (ITU-T G.711).
 
 export type G711 = 'PCMA' | 'PCMU';
-/** Silence of each as one byte. */
+/** Silence as a byte of each codec. */
 export const silentBytes = { PCMA: 0xd5, PCMU: 0xff } as const satisfies Record<G711, number>;
 
-/** One byte as 16 bits: 13 of A-law, 14 of mu-law, at the upper end. */
+/** Expands a byte to 16 bits: 13 bits of A-law or 14 bits of mu-law, left-aligned. */
 const expand = { PCMA: expandA, PCMU: expandMu } as const;
 const fullScale = 32_768;
 
 type Tables = { decoded: Float32Array; encoded: Uint8Array };
 const tables: Record<G711, Tables> = { PCMA: tablesOf('PCMA'), PCMU: tablesOf('PCMU') };
 
-/** @returns samples from -1 to 1, 8000 a second */
+/** @returns samples from -1 to 1 at 8000 Hz */
 export function decodeG711(law: G711, payload: Uint8Array): Float32Array {
   const { decoded } = tables[law];
   const samples = new Float32Array(payload.length);
@@ -19,7 +19,7 @@ export function decodeG711(law: G711, payload: Uint8Array): Float32Array {
   return samples;
 }
 
-/** What is beyond -1 to 1 is clipped. */
+/** Samples outside of -1 to 1 are clipped. */
 export function encodeG711(law: G711, samples: Float32Array): Buffer {
   const { encoded } = tables[law];
   const payload = Buffer.allocUnsafe(samples.length);
@@ -44,10 +44,10 @@ function expandMu(byte: number): number {
   return code & 0x80 ? -magnitude : magnitude;
 }
 
-/** A value is encoded as the byte that decodes nearest to it; of two as near, as the greater one. */
+/** A sample is encoded as the byte that decodes nearest to it; a tie selects the greater value. */
 function tablesOf(law: G711): Tables {
   const values = Array.from({ length: 256 }, (_, byte) => ({ byte, value: expand[law](byte) })).sort(
-    // Mu-law has two zeros: the positive one, which comes last, is silence.
+    // Mu-law has two zeros: the positive one, which is last, is silence.
     (a, b) => a.value - b.value || a.byte - b.byte,
   );
   const encoded = new Uint8Array(2 * fullScale);

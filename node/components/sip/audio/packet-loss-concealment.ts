@@ -1,32 +1,32 @@
-// Fills holes of a voice: its last period is repeated, ever quieter, as in ITU-T G.711, appendix I.
+// Packet loss concealment: repeats the last pitch period with decreasing volume, as in ITU-T G.711, appendix I.
 
-/** Samples at 48 kHz: periods of voices from 66 to 400 Hz. */
+/** Samples at 48 kHz: pitch periods from 66 to 400 Hz. */
 const minPeriod = 120;
 const maxPeriod = 720;
-/** What of the past is compared with what was a period before. */
+/** Samples that are compared to find the pitch period. */
 const compared = 480;
-/** Samples that are looked at: one of so many. */
+/** Compares one of this many samples. */
 const stride = 4;
 const history = maxPeriod + compared;
-/** Samples after which a hole is silent: 60 ms. */
+/** Samples after which concealment is silent: 60 ms. */
 const audible = 2880;
-/** Samples in which what was made up goes over into what came: 5 ms. */
+/** Samples of the cross-fade from concealment to received audio: 5 ms. */
 const overlap = 240;
 
 export class PacketLossConcealer {
   readonly #past = new Float32Array(history);
   #period: Float32Array | undefined;
   #filled = 0;
-  /** Samples of what came that went over already. */
+  /** Received samples that have been cross-faded. */
   #blended = 0;
   #silent = true;
 
-  /** Nothing is heard where there is nothing. */
+  /** True if nothing is to be repeated. */
   get silent(): boolean {
     return this.#silent;
   }
 
-  /** Makes up the samples. */
+  /** Generates the missing samples. */
   fill(samples: Float32Array): void {
     this.#blended = 0;
     this.#makeUp(samples);
@@ -34,7 +34,7 @@ export class PacketLossConcealer {
     this.#remember(samples);
   }
 
-  /** Takes note of what came, and smooths where it begins behind a hole. In place. */
+  /** Stores received samples, and cross-fades after a loss. In place. */
   pass(samples: Float32Array): void {
     if (this.#period) {
       const madeUp = new Float32Array(Math.min(overlap - this.#blended, samples.length));
@@ -70,7 +70,7 @@ export class PacketLossConcealer {
   }
 }
 
-/** The one that the past repeats best. */
+/** The period with the best match. */
 function lastPeriod(past: Float32Array): Float32Array {
   let best = maxPeriod;
   let bestMatch = Number.NEGATIVE_INFINITY;

@@ -1,43 +1,43 @@
-// One voice's sound from when it came to when it is heard: just late enough that what comes late is there in time.
+// Adaptive playout buffer of one audio source: delays playout just enough for late packets to arrive in time.
 
 import { frameSamples, sampleRate, samplesPerMillisecond } from './audio-format.ts';
 import { PacketLossConcealer } from './packet-loss-concealment.ts';
 
-/** Samples from a packet's arrival to its sound: a block that is read at once, and what the network jitters. */
+/** Samples from arrival to playout of a packet: one block that is read at once, and expected jitter. */
 const firstDelay = 50 * samplesPerMillisecond;
-/** Beyond this all packets came too early for a while: the delay is brought back to the first one. */
+/** If the minimum delay of a window exceeds this, the delay is reset to the initial one. */
 const longDelay = 60 * samplesPerMillisecond;
-/** For what was late: from then on so much more than it was late by. */
+/** Margin added to the measured lateness. */
 const spare = 10 * samplesPerMillisecond;
-/** One step later at most, and the latest of all. */
+/** Maximum increase of the delay at once, and maximum delay. */
 const maxStep = 40 * samplesPerMillisecond;
 const maxDelay = 250 * samplesPerMillisecond;
-/** In which the least delay is looked for: two seconds. */
+/** Window of the minimum delay: two seconds. */
 const period = 2 * sampleRate;
-/** What it holds at most, ahead of what is read: a second. Further ahead or behind, a source counts anew. */
+/** Capacity ahead of the read position: a second. Beyond it, the source restarted its timestamps. */
 const capacity = sampleRate;
-/** Samples in which overlapping sounds go over into each other. */
+/** Samples of the cross-fade between overlapping audio. */
 const overlap = 240;
 
-/** All numbers count samples at 48 kHz; places are on the line that read() reads. */
+/** All numbers are samples at 48 kHz; positions are on the time line of read(). */
 export class PlayoutBuffer {
   readonly #ring = new Float32Array(capacity);
   readonly #packetLossConcealer = new PacketLossConcealer();
-  /** What is written and not read, in order. */
+  /** Written and unread ranges, in order. */
   #written: { from: number; to: number }[] = [];
   #read = 0;
-  /** Place of timestamp 0. */
+  /** Position of timestamp 0. */
   #offset: number | undefined;
   #minDelay = Number.POSITIVE_INFINITY;
   #periodEnd = 0;
 
-  /** Samples of the next block that are there already. */
+  /** True if all samples of the block from `from` have arrived. */
   isComplete(from: number): boolean {
     const last = this.#written.at(-1);
     return last !== undefined && last.to >= from + frameSamples;
   }
 
-  /** `timestamp` of the first sample goes on without end; `arrival`: its place if it were heard as it came. */
+  /** `timestamp` of the first sample does not wrap; `arrival`: position without delay. */
   write(timestamp: number, samples: Float32Array, arrival: number): void {
     let place = timestamp + (this.#offset ?? Number.NaN);
     if (!(place > this.#read - capacity && place + samples.length <= this.#read + capacity)) {
@@ -48,7 +48,7 @@ export class PlayoutBuffer {
     this.#put(timestamp + (this.#offset ?? 0), samples);
   }
 
-  /** Fills the block with what is heard from `from` on, which goes up from call to call. @returns false where that is nothing */
+  /** Fills the block with audio from `from`, which increases with each read. @returns false if there is none */
   read(from: number, block: Float32Array): boolean {
     const to = from + block.length;
     this.#read = to;
@@ -72,7 +72,7 @@ export class PlayoutBuffer {
     return true;
   }
 
-  /** Later at once for what came too late, earlier once nothing needed the delay for a while. */
+  /** Increases the delay at once after late packets, and reduces it if none was late for a while. */
   #adapt(place: number, arrival: number): void {
     const late = this.#read - place;
     const delay = place - arrival;
@@ -102,7 +102,7 @@ export class PlayoutBuffer {
     if (to <= from) return;
     while ((this.#written.at(-1)?.from ?? Number.NEGATIVE_INFINITY) >= from) this.#written.pop();
     const last = this.#written.at(-1);
-    // Behind a change of the delay, sound can be there already: it goes over into the new one.
+    // After a change of the delay, new audio may overlap existing audio: they are cross-faded.
     const blended = Math.min(to, Math.max(from, last?.to ?? from), from + overlap);
     for (let at = from; at < to; at += 1) {
       const sample = samples[at - place] ?? 0;

@@ -1,4 +1,4 @@
-// The far side's voice on its way into the room: Opus, with a sender report each second.
+// RTP sender of call audio to the room: Opus, with a sender report each second.
 import { randomInt } from 'node:crypto';
 import { VoiceEncoder } from '../../ffmpeg/voice-encoder.ts';
 import { rtpPacket, senderReport } from '../../rtp/rtp-writer.ts';
@@ -9,9 +9,9 @@ const blocksPerReport = 1000 / frameDuration;
 
 export type RoomSenderOptions = {
   ssrc: number;
-  /** Hertz that there is sound of at most. */
+  /** Audio bandwidth in hertz. */
   bandwidth: number;
-  /** The one whose stream of packets goes on. */
+  /** Previous sender, whose packet stream is continued. */
   after: RoomRtpSender | undefined;
   send: (packet: Buffer) => void;
 };
@@ -34,7 +34,7 @@ export class RoomRtpSender {
     return this.#options.bandwidth;
   }
 
-  /** Block `number`, spoken at `time` (milliseconds since 1970). */
+  /** Sends block `number`, recorded at `time` (milliseconds since 1970). */
   next(number: number, block: Float32Array, time: number): void {
     const { ssrc, send } = this.#options;
     const line = this.#line;

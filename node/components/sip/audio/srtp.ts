@@ -1,27 +1,27 @@
-// SRTP with AES in counter mode and HMAC-SHA1 (RFC 3711), its keys as SDES gives them (RFC 4568).
+// SRTP with AES in counter mode and HMAC-SHA1 (RFC 3711), with SDES keys (RFC 4568).
 import { createCipheriv, createHmac, timingSafeEqual } from 'node:crypto';
 import type { CallKeys } from './session.ts';
 
 export type SrtpSuite = CallKeys['suite'];
 
-/** Bytes of the tag that shows who made a packet: all in which the suites differ. */
+/** Bytes of the authentication tag, the only difference between the suites. */
 const tagBytes = { AES_CM_128_HMAC_SHA1_80: 10, AES_CM_128_HMAC_SHA1_32: 4 } as const satisfies Record<SrtpSuite, number>;
 const keyBytes = 16;
 const saltBytes = 14;
 const authBytes = 20;
 const labels = { encryption: 0, authentication: 1, salt: 2 } as const;
-/** Packets behind the newest that may still come (section 3.3.2 asks for 64 at least). */
+/** Packets that may arrive after newer ones (section 3.3.2 requires 64 at least). */
 const replayWindow = 128;
-/** Sources of one call: a new one begins where the far side changes, e.g. is transferred. */
+/** Sources of one call: a transfer of the remote party adds a new one. */
 const maxSources = 32;
 const rtpHeader = 12;
 
 export type SessionKeys = { encryption: Buffer; authentication: Buffer; salt: Buffer };
 
-/** Section 4.3, without a key derivation rate. `inline`: master key and salt, base64. @throws RangeError where it is no such key */
+/** Section 4.3, without a key derivation rate. `inline`: master key and salt, base64. @throws RangeError for an invalid key */
 export function deriveKeys(inline: string): SessionKeys {
   const bytes = Buffer.from(inline, 'base64');
-  if (bytes.length !== keyBytes + saltBytes) throw new RangeError(`A key of SRTP has ${keyBytes + saltBytes} bytes`);
+  if (bytes.length !== keyBytes + saltBytes) throw new RangeError(`An SRTP key has ${keyBytes + saltBytes} bytes`);
   const key = bytes.subarray(0, keyBytes);
   const salt = bytes.subarray(keyBytes);
   const derive = (label: number, length: number) => {
@@ -37,7 +37,7 @@ export function deriveKeys(inline: string): SessionKeys {
   };
 }
 
-/** One direction of a call: all packets that this side sends. Their sequence numbers go up one by one. */
+/** Sending direction of a call. Sequence numbers must increase by one. */
 export class SrtpSender {
   readonly #keys: SessionKeys;
   #rollover = 0;
@@ -47,7 +47,7 @@ export class SrtpSender {
     this.#keys = deriveKeys(inline);
   }
 
-  /** Takes a whole RTP packet without CSRCs or extension. */
+  /** Protects a whole RTP packet without CSRCs or extension. */
   protect(packet: Buffer, suite: SrtpSuite): Buffer {
     const sequence = packet.readUInt16BE(2);
     if (this.#last !== undefined && sequence < this.#last) this.#rollover += 1;
@@ -61,7 +61,7 @@ export class SrtpSender {
 
 type Source = { highest: number; seen: Float64Array };
 
-/** The other direction: what comes in is checked before it is read. */
+/** Receiving direction of a call: authenticates packets before it parses them. */
 export class SrtpReceiver {
   readonly #keys: SessionKeys;
   readonly #sources = new Map<number, Source>();
@@ -70,7 +70,7 @@ export class SrtpReceiver {
     this.#keys = deriveKeys(inline);
   }
 
-  /** @returns the RTP packet; undefined for what was not made with the key, or came already */
+  /** @returns the RTP packet; undefined if authentication fails or the packet is a replay */
   unprotect(packet: Buffer, suite: SrtpSuite): Buffer | undefined {
     const end = packet.length - tagBytes[suite];
     const start = headerLength(packet, end);
@@ -97,7 +97,7 @@ function wasSeen({ highest, seen }: Source, index: number): boolean {
   return index <= highest - replayWindow || seen[index % replayWindow] === index;
 }
 
-/** The index whose low 16 bits these are, next to the highest (section 3.3.1). */
+/** Index with these low 16 bits that is closest to the highest index (section 3.3.1). */
 function nearest(sequence: number, highest: number): number {
   const base = Math.floor(highest / 2 ** 16) * 2 ** 16 + sequence;
   if (base - highest > 2 ** 15) return base - 2 ** 16;
@@ -105,7 +105,7 @@ function nearest(sequence: number, highest: number): number {
   return base;
 }
 
-/** Bytes before what is encrypted. @returns undefined for what is no RTP */
+/** Bytes before the encrypted part. @returns undefined if it is not RTP */
 function headerLength(packet: Buffer, end: number): number | undefined {
   if (end < rtpHeader || (packet[0] ?? 0) >> 6 !== 2) return undefined;
   const first = packet[0] ?? 0;
@@ -131,7 +131,7 @@ function counterMode(key: Buffer, iv: Buffer, data: Buffer): Buffer {
   return createCipheriv('aes-128-ctr', key, iv).update(data);
 }
 
-/** Section 4.2: over the packet and the rollover counter. */
+/** Section 4.2: over packet and rollover counter. */
 function tagOf(keys: SessionKeys, packet: Buffer, rollover: number, length: number): Buffer {
   const counter = Buffer.alloc(4);
   counter.writeUInt32BE(rollover >>> 0);

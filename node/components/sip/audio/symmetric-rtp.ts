@@ -1,14 +1,14 @@
-// Where the far side of a call is: where SDP says, until its packets come from elsewhere (symmetric RTP, RFC 4961; RFC 7362 on what to beware of).
+// Remote RTP address of a call: the address in SDP, until packets arrive from another one (symmetric RTP, RFC 4961; risks in RFC 7362).
 import { isIP, isIPv6 } from 'node:net';
 import { isPrivateAddress } from '../../../common/private-addresses.ts';
 
 export type RtpAddress = { ip: string; port: number };
 
-/** How near a source is to what was agreed: only a nearer one takes the place of another. */
+/** Trust in a source: only a higher rank replaces the current source. */
 const ranks = { elsewhere: 1, sameHost: 2, asAgreed: 3 } as const;
-/** Packets of one source in a row that make it the far side, where it is not the one that was agreed. */
+/** Consecutive packets of one source that make it the remote address, if it is not the negotiated one. */
 const probation = 3;
-/** Milliseconds of silence after which the far side may go on from another port of its host. */
+/** Milliseconds of silence after which packets from another port of the remote host are accepted. */
 const rebinding = 2000;
 
 type Latched = { address: RtpAddress; rank: number; heard: number };
@@ -24,15 +24,15 @@ export class SymmetricRtpAddress {
     this.#allowPrivate = allowPrivate;
   }
 
-  /** Where to send; undefined where neither SDP nor a packet names anybody who may be sent to. */
+  /** Address to send to; undefined if neither SDP nor a packet has a valid one. */
   get target(): RtpAddress | undefined {
     const rtpAddress = this.#latched?.address ?? this.#agreed;
     return isSendable(rtpAddress) && (this.#allowPrivate || !isPrivateAddress(rtpAddress.ip)) ? rtpAddress : undefined;
   }
 
   /**
-   * Whether a valid packet from there is of this call. `trusted`: it shows by itself that it is (SRTP); `now`: milliseconds of any clock that
-   * does not go back.
+   * True if a valid packet from this address belongs to the call. `trusted`: it is authenticated (SRTP); `now`: milliseconds of any
+   * monotonic clock.
    */
   accepts(from: RtpAddress, ssrc: number, trusted: boolean, now: number): boolean {
     const latched = this.#latched;
@@ -69,7 +69,7 @@ function isSame(one: RtpAddress, other: RtpAddress): boolean {
   return one.ip === other.ip && one.port === other.port;
 }
 
-/** Not of those that mean nobody, as old phones say for hold, or many. */
+/** Excludes unspecified addresses, which old phones use for hold, and multicast. */
 function isSendable({ ip, port }: RtpAddress): boolean {
   if (isIP(ip) === 0 || port < 1 || port > 65_535) return false;
   if (isIPv6(ip)) return ip !== '::' && !/^ff/i.test(ip);

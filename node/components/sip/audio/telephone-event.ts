@@ -1,22 +1,22 @@
-// Digits as RTP events (RFC 4733, section 2): how they are read, and how they are sent.
+// DTMF digits as RTP events (RFC 4733, section 2): receiver and sender.
 
-/** By their event codes. */
+/** Digits by event code. */
 const digits = '0123456789*#ABCD';
-/** Where the volume would be: in dBm0 with the sign dropped. */
+/** Value of the volume field: dBm0 without the sign. */
 const volume = 10;
 const maxDuration = 0xffff;
-/** Packets that say the end (section 2.5.1.4). */
+/** Number of end packets (section 2.5.1.4). */
 const endPackets = 3;
-/** Milliseconds without a word of an event after which its end is taken for lost. */
+/** Milliseconds without packets of an event after which its end packet counts as lost. */
 const endLost = 200;
-/** Milliseconds for which packets of a digit may still come: what is further behind the last digit is of a source that counts anew, or came half a round later. */
+/** Maximum milliseconds that packets of a digit may be late. Older timestamps mean a restarted source, or half a wrap-around. */
 const maxLate = 20_000;
 
 /** `timestamp` as in RTP. */
 export type TelephoneEventPacket = { payload: Buffer; timestamp: number; marker: boolean };
 export type TelephoneEvent = { event: number; end: boolean; duration: number };
 
-/** @returns undefined for what is no event */
+/** @returns undefined if it is not an event */
 export function parseEvent(payload: Buffer): TelephoneEvent | undefined {
   if (payload.length < 4) return undefined;
   return { event: payload.readUInt8(0), end: (payload.readUInt8(1) & 0x80) !== 0, duration: payload.readUInt16BE(2) };
@@ -26,7 +26,7 @@ export function eventPayload({ event, end, duration }: TelephoneEvent): Buffer {
   return Buffer.of(event, (end ? 0x80 : 0) | volume, duration >> 8, duration & 0xff);
 }
 
-/** @returns undefined for what is no digit */
+/** @returns undefined if it is not a digit */
 export function digitToEvent(digit: string): number | undefined {
   const event = digit.length === 1 ? digits.indexOf(digit.toUpperCase()) : -1;
   return event < 0 ? undefined : event;
@@ -40,18 +40,18 @@ export type DigitReceiverOptions = {
   onDigit: (digit: string, duration: number) => void;
 };
 
-/** Tells each digit once, however often its packets come and in whatever order. */
+/** Reports each digit once, for any order and number of its packets. */
 export class DigitReceiver {
   readonly #options: DigitReceiverOptions;
   #heard: Heard | undefined;
-  /** Start of the last one that was told, as in RTP. */
+  /** Start of the last reported digit, as in RTP. */
   #told: number | undefined;
 
   constructor(options: DigitReceiverOptions) {
     this.#options = options;
   }
 
-  /** `now`: milliseconds of any clock that does not go back. */
+  /** `now`: milliseconds of any monotonic clock. */
   push({ payload, timestamp, marker }: TelephoneEventPacket, now: number): void {
     const parsed = parseEvent(payload);
     if (!parsed || parsed.event >= digits.length) return;
@@ -62,7 +62,7 @@ export class DigitReceiver {
       heard.duration = Math.max(heard.duration, duration);
       heard.at = now;
     } else if (heard && heard.event === event && !marker && (timestamp - heard.segment) >>> 0 <= maxDuration) {
-      // A long one goes on in another segment (section 2.5.1.3).
+      // A long event continues in another segment (section 2.5.1.3).
       Object.assign(heard, { segment: timestamp, duration, at: now });
     } else if (!heard || !isAtOrBefore(timestamp, heard.segment)) {
       this.#tell();
@@ -73,7 +73,7 @@ export class DigitReceiver {
     if (end) this.#tell();
   }
 
-  /** To be called from time to time. */
+  /** Call periodically. */
   tick(now: number): void {
     if (this.#heard && now - this.#heard.at >= endLost) this.#tell();
   }
@@ -93,18 +93,18 @@ function isAtOrBefore(timestamp: number, other: number): boolean {
   return (other - timestamp) >>> 0 < 2 ** 31;
 }
 
-/** In steps of 20 ms. */
+/** Digit in steps of 20 ms. */
 export type SentDigit = { event: number; steps: number; gap: number };
 type Sending = { digit: SentDigit; segment: number; duration: number; step: number; sent: () => void };
 
-/** Sends digits one after the other, a step at a time. */
+/** Sends digits one after the other, one step at a time. */
 export class DigitSender {
   readonly #queue: (SentDigit & { sent: () => void })[] = [];
   #current: Sending | undefined;
   #repeated: { packet: TelephoneEventPacket; left: number } | undefined;
   #pause = 0;
 
-  /** Digits that are not sent yet. */
+  /** Number of unsent digits. */
   get waiting(): number {
     return this.#queue.length + (this.#current ? 1 : 0);
   }
@@ -113,7 +113,7 @@ export class DigitSender {
     this.#queue.push({ ...digit, sent });
   }
 
-  /** Forgets what is not sent yet; the end of the one that is being sent is not told. */
+  /** Drops unsent digits; a digit in progress gets no end packet. */
   clear(): void {
     this.#queue.length = 0;
     this.#current = undefined;
@@ -121,9 +121,7 @@ export class DigitSender {
     this.#pause = 0;
   }
 
-  /**
-   * What this step sends in place of sound; undefined where it is sound. `timestamp` is where sound is now, `step` how far it goes on.
-   */
+  /** Packets that replace audio in this step; undefined if audio is sent. `timestamp` is the current one of audio, `step` its increment. */
   next(timestamp: number, step: number): TelephoneEventPacket[] | undefined {
     const repeated = this.#repeat();
     if (!this.#current) {
@@ -138,7 +136,7 @@ export class DigitSender {
     const current = this.#current;
     const packets = repeated ?? [];
     if (current.duration + step > maxDuration) {
-      // The last word about this segment is said three times, too, without the end.
+      // The last packet of a segment is also sent three times, without the end bit.
       this.#repeated = { packet: this.#packetOf(current, false), left: endPackets - 1 };
       current.segment = (current.segment + current.duration) >>> 0;
       current.duration = 0;

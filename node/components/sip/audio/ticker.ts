@@ -1,8 +1,8 @@
-// Calls block by block at their times, by a clock that does not go back.
+// Ticker: calls back for each block on time, by a monotonic clock.
 import { Timer } from '../../../common/timer.ts';
 import { frameDuration } from './audio-format.ts';
 
-/** Blocks that are made up for when the process was held up; what is older is left out. */
+/** Maximum of blocks to catch up after a delay; older blocks are skipped. */
 const maxBehind = 10;
 
 export class Ticker {
@@ -15,7 +15,7 @@ export class Ticker {
     this.#onBlock = onBlock;
   }
 
-  /** Milliseconds since it was made; block `n` is called at `n * frameDuration`. */
+  /** Milliseconds since creation; block `n` is due at `n * frameDuration`. */
   get now(): number {
     return performance.now() - this.#start;
   }
@@ -24,7 +24,7 @@ export class Ticker {
     return this.#timer !== undefined;
   }
 
-  /** Idempotent. Blocks that were due while it did not run are left out. */
+  /** Idempotent. Blocks that were due while it was stopped are skipped. */
   start(): void {
     if (this.#timer) return;
     this.#next = Math.ceil(this.now / frameDuration);

@@ -1,28 +1,28 @@
-// UDP sockets of sound: bound, within a range where there is one, and with a bound on what waits to be sent.
+// UDP sockets of call audio: binds them in a port range, and bounds their send queue.
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 
 export type PortRange = { min: number; max: number };
 
-/** Bytes that wait for the kernel; sound that cannot be sent in time is worth nothing. */
+/** Maximum bytes waiting for the kernel; late audio is worthless. */
 const maxWaiting = 128 * 1024;
-/** Bytes that the kernel is asked to hold of what came; it gives what it allows. */
+/** Bytes of the receive buffer that is requested from the kernel, which may grant less. */
 const receiveBuffer = 1024 * 1024;
 
-/** Takes free ports of a range one after the other, so that one is not used again while packets of the last call are on their way. */
+/** Assigns free ports round robin, so that late packets of the last call do not reach a new one. */
 export class PortPool {
   readonly #range: PortRange | undefined;
   #next: number;
 
-  /** Without a range the system chooses. */
+  /** Without a range, the system chooses. */
   constructor(range: PortRange | undefined) {
     this.#range = range;
-    // Several processes share the range.
+    // Random start, because several processes share the range.
     this.#next = range ? range.min + Math.floor(Math.random() * (range.max - range.min + 1)) : 0;
   }
 
-  /** @throws Error where none is free */
+  /** @throws Error if none is free */
   async bind(ip: string): Promise<Socket> {
     const range = this.#range;
     if (!range) return bindUdp(ip, 0);
@@ -48,7 +48,7 @@ export async function bindUdp(ip: string, port: number): Promise<Socket> {
     socket.close();
     throw error;
   }
-  // UDP may lose packets; that nothing comes is noticed by itself.
+  // Errors are ignored: UDP may lose packets, and silence is detected separately.
   socket.on('error', () => {});
   return socket;
 }

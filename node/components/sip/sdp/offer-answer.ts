@@ -1,24 +1,24 @@
-// Offer and answer (RFC 3264) of a call's one audio stream: what is offered, what is taken of an offer, and what came of it.
+// Offer and answer (RFC 3264) for the one audio stream of a call: creates offers and answers, and applies received ones.
 import { isIP } from 'node:net';
 import { type CallCodec, type CallKeys, callCodecs, type NegotiatedMedia } from '../audio/session.ts';
 import { type Crypto, type Direction, type Format, type Media, parseSdp } from './session-description.ts';
 
-/** What this side's descriptions say. */
+/** Content of local descriptions. */
 export type LocalMediaDescription = {
   ip: string;
   port: number;
-  /** Of the session, for `o=`. */
+  /** Session id of `o=`. */
   sessionId: number;
-  /** One more with every description that differs. */
+  /** Incremented with every description that differs. */
   version: number;
   direction: Direction;
-  /** Base64 of a master key with salt, for SDES. */
+  /** Base64 of master key and salt, for SDES. */
   key: string;
 };
 
-export type Negotiated = { agreed: NegotiatedMedia /** Undefined where the far side gave the answer. */; answer: string | undefined };
+export type Negotiated = { agreed: NegotiatedMedia /** Undefined if the remote party created the answer. */; answer: string | undefined };
 
-/** Descriptions that cannot be agreed on. The message says why. */
+/** Offer and answer do not match; the message states the reason. */
 export class SdpNegotiationError extends Error {}
 
 type Suite = CallKeys['suite'];
@@ -30,15 +30,15 @@ const offered: readonly { payloadType: number; codec: CallCodec; map: string; fm
   { payloadType: 8, codec: 'PCMA', map: 'PCMA/8000' },
   { payloadType: 0, codec: 'PCMU', map: 'PCMU/8000' },
 ];
-/** By clock rate (RFC 4733, section 2.5.1.2: that of the codec it goes with). */
+/** Payload types by clock rate, which must be that of the codec (RFC 4733, section 2.5.1.2). */
 const offeredEvents = { 48000: 100, 8000: 101 } as const;
-/** That of digits where the far side has none with the codec's: many know this one only, and use it with every codec. */
+/** Clock rate of DTMF if the remote party does not offer that of the codec: many only know this one, and use it with every codec. */
 const commonEventRate = 8000;
 const comfortNoise = 13;
-/** Milliseconds of sound in a packet. */
+/** Milliseconds of audio in a packet. */
 const packetTime = 20;
 
-/** `held`: what was agreed before; then its codec alone is offered again. */
+/** `held`: the previous agreement; only its codec is offered again. */
 export function createOffer(local: LocalMediaDescription, held?: NegotiatedMedia): string {
   if (held) return describe(local, [audioLine(local, held, 'RTP/AVP')]);
   const formats = [...offered.map(({ payloadType }) => payloadType), ...Object.values(offeredEvents), comfortNoise];
@@ -54,30 +54,33 @@ export function createOffer(local: LocalMediaDescription, held?: NegotiatedMedia
   return describe(local, [lines]);
 }
 
-/** Takes the first audio stream that can be taken, with its first codec known here; the others are refused (section 6). @throws SdpNegotiationError */
+/**
+ * Accepts the first usable audio stream, with its first known codec; the other streams are rejected (section 6). @throws
+ * SdpNegotiationError
+ */
 export function createAnswer(text: string, local: LocalMediaDescription, before?: NegotiatedMedia): Negotiated {
   const offer = parseSdp(text);
-  if (!offer) throw new SdpNegotiationError('The description cannot be read');
+  if (!offer) throw new SdpNegotiationError('The session description is invalid');
   for (const [index, media] of offer.media.entries()) {
     const taken = agreeOn(media, local, before);
     if (!taken) continue;
     const sections = offer.media.map((each, at) => (at === index ? audioLine(local, taken.agreed, media.protocol, taken) : refused(each)));
     return { agreed: taken.agreed, answer: describe({ ...local, direction: taken.agreed.direction }, sections) };
   }
-  throw new SdpNegotiationError('The description has no audio that can be taken');
+  throw new SdpNegotiationError('The session description has no supported audio stream');
 }
 
-/** What an answer to createOffer() makes of it. @throws SdpNegotiationError */
+/** Applies an answer to createOffer(). @throws SdpNegotiationError */
 export function applyAnswer(text: string, local: LocalMediaDescription, before?: NegotiatedMedia): NegotiatedMedia {
   const answer = parseSdp(text);
   const media = answer?.media[0];
-  if (!answer || !media) throw new SdpNegotiationError('The answer cannot be read');
-  if (answer.media.length !== 1) throw new SdpNegotiationError('The answer has other streams than the offer');
-  // Keys that were not asked for count nothing; where they were, there is no way back to speech that everybody hears.
+  if (!answer || !media) throw new SdpNegotiationError('The answer is invalid');
+  if (answer.media.length !== 1) throw new SdpNegotiationError('The answer has other media streams than the offer');
+  // Keys that were not offered are ignored. An encrypted call must never fall back to unencrypted audio.
   const secured = before?.keys !== undefined;
   const taken = agreeOn(secured ? media : { ...media, cryptos: [] }, local, before);
   if (secured && !taken?.agreed.keys) throw new SdpNegotiationError('The answer is not encrypted');
-  if (!taken) throw new SdpNegotiationError('The answer takes none of what was offered');
+  if (!taken) throw new SdpNegotiationError('The answer accepts no offered codec');
   return taken.agreed;
 }
 
@@ -91,7 +94,7 @@ function agreeOn(media: Media, local: LocalMediaDescription, before: NegotiatedM
   if (secure && !crypto) return undefined;
   const codec = media.formats.map((format) => ({ format, codec: codecOf(format) })).find((each) => each.codec !== undefined);
   if (!codec?.codec) return undefined;
-  // An address of zeros is how RFC 2543 held a call.
+  // RFC 2543 signals hold with an address of zeros.
   const held = media.ip === '0.0.0.0' || media.ip === '::';
   if (held && !before) return undefined;
   if (!held && !isReachable(media.ip, local.ip)) return undefined;
@@ -119,7 +122,7 @@ function codecOf({ name, clockRate }: Format): CallCodec | undefined {
   return codec !== undefined && clockRate === (codec === 'opus' ? 48_000 : 8000) ? codec : undefined;
 }
 
-/** What this side does of what it wants where the far side does that (section 6.1). */
+/** Local direction for a remote direction (section 6.1). */
 function answered(remote: Direction, wanted: Direction): Direction {
   const sends = (remote === 'sendrecv' || remote === 'recvonly') && (wanted === 'sendrecv' || wanted === 'sendonly');
   const receives = (remote === 'sendrecv' || remote === 'sendonly') && (wanted === 'sendrecv' || wanted === 'recvonly');
@@ -127,7 +130,7 @@ function answered(remote: Direction, wanted: Direction): Direction {
   return receives ? 'recvonly' : 'inactive';
 }
 
-/** A description shall not make this node send to itself or to many: loopback only where this side is on it too. */
+/** Rejects addresses at which this node would send to itself or to a group: loopback only if the local address is loopback. */
 function isReachable(ip: string, ownIp: string): boolean {
   if (isIP(ip) !== isIP(ownIp)) return false;
   const loopback = (address: string) => address.startsWith('127.') || address === '::1';
@@ -161,7 +164,7 @@ function audioLine(
   ];
 }
 
-/** A stream that is not taken has port 0 (section 6). */
+/** A rejected stream has port 0 (section 6). */
 function refused({ kind, protocol, rawFormats }: Media): string[] {
   return [`m=${kind} 0 ${protocol} ${rawFormats[0] ?? '0'}`];
 }

@@ -1,4 +1,4 @@
-// SDP (RFC 8866) of one audio stream: read within bounds, and nothing believed that was not checked.
+// SDP (RFC 8866) of one audio stream: parses it within bounds and validates every value.
 import { isIP } from 'node:net';
 
 export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
@@ -8,10 +8,10 @@ export type Media = {
   kind: string;
   port: number;
   protocol: string;
-  /** As they stand in the line, for a refusal that gives them back. */
+  /** Formats verbatim, for a rejection that repeats them. */
   rawFormats: string[];
   formats: Format[];
-  /** Undefined where neither the stream nor the session says. */
+  /** Undefined if neither the stream nor the session has an address. */
   ip: string | undefined;
   direction: Direction;
   cryptos: Crypto[];
@@ -26,7 +26,7 @@ const maxMedia = 16;
 const maxFormats = 64;
 const maxCryptos = 16;
 
-/** RFC 3551, table 4: what needs no rtpmap. */
+/** RFC 3551, table 4: formats that need no rtpmap. */
 const staticFormats: Record<number, readonly [string, number]> = {
   0: ['pcmu', 8000],
   8: ['pcma', 8000],
@@ -35,7 +35,7 @@ const staticFormats: Record<number, readonly [string, number]> = {
 };
 const directions: readonly string[] = ['sendrecv', 'sendonly', 'recvonly', 'inactive'];
 
-/** @returns undefined where it is no description that can be used. Never throws. */
+/** @returns undefined if the description is invalid. Never throws. */
 export function parseSdp(text: string): SessionDescription | undefined {
   if (text.length > maxLength) return undefined;
   const lines = text.split(/\r?\n/).filter((line) => line !== '');
@@ -77,11 +77,11 @@ function mediaOf(lines: readonly string[], sessionIp: string | undefined, sessio
   };
 }
 
-/** @returns undefined where there is none, null for what is no address */
+/** @returns undefined without an address, null for an invalid one */
 function addressOf(lines: readonly string[]): string | undefined | null {
   const line = lines.find((each) => each.startsWith('c='));
   if (line === undefined) return undefined;
-  // Names would have to be looked up, and a time to live belongs to multicast.
+  // A name would require DNS, and a TTL means multicast.
   const [, version, ip = ''] = /^c=IN IP([46]) ([0-9A-Fa-f:.]{2,45})$/.exec(line.trimEnd()) ?? [];
   return version !== undefined && isIP(ip) === Number(version) ? ip : null;
 }
@@ -109,7 +109,7 @@ function formatsOf(payloadTypes: readonly string[], lines: readonly string[]): F
   });
 }
 
-/** Those that can be used (RFC 4568, section 6): one key, without an index for it and without session parameters. */
+/** Usable keys (RFC 4568, section 6): one key, without MKI and without session parameters. */
 function cryptosOf(lines: readonly string[]): Crypto[] {
   return lines
     .flatMap((line) => {

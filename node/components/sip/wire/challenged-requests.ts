@@ -1,14 +1,14 @@
-// Requests that were challenged: SIP.js asks again in their place, and would take a late repetition of the challenge for an answer to that.
+// Challenged requests: detects retransmissions of a challenge, which SIP.js would treat as the response to its repeated request.
 import type { MessageKey } from './retransmissions.ts';
 
-/** The oldest are forgotten: nobody repeats an answer for longer than 32 seconds (RFC 3261, section 17). */
+/** The oldest are dropped: a response is retransmitted for at most 32 seconds (RFC 3261, section 17). */
 const maxKept = 256;
 
 export class ChallengedRequests {
-  /** By request; with what acknowledges the challenge again, for INVITE. */
+  /** By request; the value acknowledges the challenge again, for INVITE. */
   readonly #kept = new Map<string, (() => void) | undefined>();
 
-  /** Takes an answer. @returns whether it is a challenge that was taken before: it is acknowledged again, where that is due, and to be dropped */
+  /** @returns true if the response repeats a handled challenge: it is acknowledged again if necessary, and must be dropped */
   isRepeated(messageKey: MessageKey): boolean {
     if (messageKey.status !== 401 && messageKey.status !== 407) return false;
     const key = keyOf(messageKey);
@@ -22,7 +22,7 @@ export class ChallengedRequests {
     return false;
   }
 
-  /** Is told of every request that goes out. `send`: sends it again. */
+  /** Called for every sent request. `send`: sends it again. */
   onRequest({ method, branch }: MessageKey, send: () => void): void {
     const key = keyOf({ method: 'INVITE', branch });
     if (method === 'ACK' && this.#kept.has(key)) this.#kept.set(key, send);

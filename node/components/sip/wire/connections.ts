@@ -1,4 +1,4 @@
-// Ways to a registrar: one UDP socket, or one connection over TCP or TLS, with keep-alives (RFC 5626, section 3.5).
+// Connections to a registrar: a UDP socket, or a TCP or TLS connection, with keep-alives (RFC 5626, section 3.5).
 import { createSocket, type Socket } from 'node:dgram';
 import { connect as connectTcp, isIP, type Socket as StreamSocket } from 'node:net';
 import { connect as connectTls, rootCertificates } from 'node:tls';
@@ -9,23 +9,23 @@ import type { SipTarget } from './server-location.ts';
 export type SipEndpoint = { ip: string; port: number };
 export type SipConnectionListener = {
   onMessage: (bytes: Buffer, from: SipEndpoint) => void;
-  /** It cannot be used any more; called once, not after close(). */
+  /** The connection is unusable; called once, not after close(). */
   onLost: (error: Error) => void;
 };
 
 export interface SipConnection {
   readonly localPort: number;
-  /** @throws Error where it cannot be sent */
+  /** @throws Error if the message cannot be sent */
   send(message: string, to: SipEndpoint): void;
   close(): void;
 }
 
 const connectTimeoutMs = 5000;
-/** Milliseconds that bindings of NATs and idle connections last at least (RFC 5626, section 4.4). */
+/** Milliseconds that NAT bindings and idle connections survive (RFC 5626, section 4.4). */
 const udpKeepAlive = 25_000;
 const streamKeepAlive = 95_000;
 const pongTimeoutMs = 10_000;
-/** Bytes that may wait for a far side that does not read. */
+/** Maximum bytes waiting for a remote peer that does not read. */
 const maxWaiting = 1024 * 1024;
 
 export class UdpConnection implements SipConnection {
@@ -40,7 +40,7 @@ export class UdpConnection implements SipConnection {
     this.#scheduleKeepAlive();
   }
 
-  /** On the first free port of these. @throws Error where none is */
+  /** Binds the first free port of these. @throws Error if none is free */
   static async open(
     family: 4 | 6,
     { min, max }: { min: number; max: number },
@@ -66,8 +66,8 @@ export class UdpConnection implements SipConnection {
 
   send(message: string, { ip, port }: SipEndpoint): void {
     const bytes = Buffer.from(message);
-    if (bytes.length > maxMessageBytes) throw new RangeError('A message is too large for UDP');
-    // Whether it arrives is known by its answer only.
+    if (bytes.length > maxMessageBytes) throw new RangeError('The message is too large for UDP');
+    // Delivery is only confirmed by a response.
     this.#socket.send(bytes, port, ip, () => {});
   }
 
@@ -88,9 +88,9 @@ export class UdpConnection implements SipConnection {
 }
 
 export type StreamConnectionOptions = {
-  /** The name that the certificate must have. */
+  /** Name that the certificate must match. */
   host: string;
-  /** PEM of further certificate authorities. */
+  /** PEM of additional certificate authorities. */
   ca: string | undefined;
 };
 
@@ -101,7 +101,7 @@ export class StreamConnection implements SipConnection {
   readonly #listener: SipConnectionListener;
   #keepAlive: Timer | undefined;
   #pong: Timer | undefined;
-  /** Whether the far side answers pings: then one that is not answered tells that it is gone (RFC 5626, section 4.4.1). */
+  /** True if the remote peer answers pings: an unanswered ping then means a dead connection (RFC 5626, section 4.4.1). */
   #answersPings = false;
   #over = false;
 
@@ -113,11 +113,11 @@ export class StreamConnection implements SipConnection {
     socket.setKeepAlive(true, 30_000);
     socket.on('data', (chunk: Buffer) => this.#hear(chunk));
     socket.on('error', (error) => this.#lose(error));
-    socket.on('close', () => this.#lose(new Error('The connection was closed by the far side')));
+    socket.on('close', () => this.#lose(new Error('The connection was closed by the remote peer')));
     this.#scheduleKeepAlive();
   }
 
-  /** @throws Error where it cannot be connected in time, or the certificate does not hold */
+  /** @throws Error if the connection times out, or the certificate is invalid */
   static async open(target: SipTarget, { host, ca }: StreamConnectionOptions, listener: SipConnectionListener): Promise<StreamConnection> {
     const secure = target.transport === 'TLS';
     const place = { host: target.ip, port: target.port };
@@ -131,10 +131,10 @@ export class StreamConnection implements SipConnection {
         })
       : connectTcp(place);
     const connected = Promise.withResolvers<void>();
-    const timer = new Timer(connectTimeoutMs, () => connected.reject(new Error('It was not connected in time')));
+    const timer = new Timer(connectTimeoutMs, () => connected.reject(new Error('Connecting timed out')));
     socket.once(secure ? 'secureConnect' : 'connect', () => connected.resolve());
     socket.once('error', (error) => connected.reject(error));
-    socket.once('close', () => connected.reject(new Error('It was closed before it was connected')));
+    socket.once('close', () => connected.reject(new Error('The connection was closed before it was established')));
     try {
       await connected.promise;
     } catch (error) {
@@ -154,8 +154,8 @@ export class StreamConnection implements SipConnection {
   send(message: string): void {
     if (this.#over) throw new Error('The connection is closed');
     if (this.#socket.writableLength > maxWaiting) {
-      this.#lose(new Error('The far side does not read'));
-      throw new Error('The far side does not read');
+      this.#lose(new Error('Send buffer full: remote peer is not reading'));
+      throw new Error('Send buffer full: remote peer is not reading');
     }
     this.#socket.write(message);
   }
@@ -163,7 +163,7 @@ export class StreamConnection implements SipConnection {
   close(): void {
     if (this.#over) return;
     this.#end();
-    // What was written still goes out; then it is ended for certain.
+    // Flushes written data, then destroys the socket.
     this.#socket.end(() => this.#socket.destroySoon());
     new Timer(1000, () => this.#socket.destroy());
   }
@@ -179,14 +179,14 @@ export class StreamConnection implements SipConnection {
         } else this.#listener.onMessage(streamFrame.message, this.#from);
       }
     } catch (error) {
-      this.#lose(error instanceof Error ? error : new Error('It cannot be followed'));
+      this.#lose(error instanceof Error ? error : new Error('Invalid stream'));
     }
   }
 
   #scheduleKeepAlive(): void {
     this.#keepAlive = new Timer(streamKeepAlive, () => {
       this.#socket.write('\r\n\r\n');
-      if (this.#answersPings) this.#pong = new Timer(pongTimeoutMs, () => this.#lose(new Error('The far side answers no keep-alive')));
+      if (this.#answersPings) this.#pong = new Timer(pongTimeoutMs, () => this.#lose(new Error('No response to keep-alive')));
       this.#scheduleKeepAlive();
     });
   }

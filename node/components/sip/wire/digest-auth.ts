@@ -1,4 +1,4 @@
-// Which of several digest challenges is answered (RFC 8760, section 2.4): the first that is known here. SIP.js would see the last one only.
+// Digest authentication: selects the first supported challenge (RFC 8760, section 2.4), because SIP.js only sees the last one.
 import { createHash, randomBytes } from 'node:crypto';
 import { Core } from 'sip.js';
 import type { Header } from './message.ts';
@@ -12,7 +12,7 @@ function isKnown(algorithm: string): algorithm is Algorithm {
 
 const names = ['www-authenticate', 'proxy-authenticate'];
 
-/** Leaves one challenge of each header, or none where none is known. */
+/** Keeps one supported challenge of each header, if any. */
 export function chooseChallenge(headers: readonly Header[]): Header[] {
   const chosen = new Set<string>();
   return headers.filter(({ name, value }) => {
@@ -34,7 +34,7 @@ export type Challenge = {
 
 export type DigestRequest = { method: string; uri: string; username: string; password: string };
 
-/** The credentials for a challenge (RFC 7616, section 3.4), with qop auth where it is offered. @returns undefined where it cannot be answered */
+/** Credentials for a challenge (RFC 7616, section 3.4), with qop auth if offered. @returns undefined for an unsupported challenge */
 export function digestCredentials(
   challenge: Challenge,
   request: DigestRequest,
@@ -57,12 +57,12 @@ export function digestCredentials(
   if (opaque !== undefined) params.push(`opaque="${opaque}"`);
   if (!qop || qop.length === 0) return `Digest ${[...params, `response="${hash(`${secret}:${nonce}:${what}`)}"`].join(', ')}`;
   if (!qop.includes('auth')) return undefined;
-  // Each request gets a count of its own: a nonce is used once.
+  // A nonce is used once, so the count is always 1.
   const response = hash(`${secret}:${nonce}:00000001:${cnonce}:auth:${what}`);
   return `Digest ${[...params, 'qop=auth', 'nc=00000001', `cnonce="${cnonce}"`, `response="${response}"`].join(', ')}`;
 }
 
-/** SIP.js's credentials know MD5 alone. */
+/** Replaces the credentials of SIP.js, which only support MD5. */
 export class Credentials extends Core.DigestAuthentication {
   readonly #of: { username: string; password: string };
   #header: string | undefined;

@@ -1,11 +1,11 @@
-// A SIP message as it came (RFC 3261, section 7): taken apart within bounds, checked, and written anew for SIP.js, which trusts what it reads.
+// SIP message parser (RFC 3261, section 7): parses within bounds, validates, and serializes again for SIP.js, which trusts its input.
 
 export type Header = { /** Lower case, in its long form. */ name: string; value: string };
 export type SipMessage = {
   start: string;
-  /** Of a request; undefined for a response. */
+  /** Method of a request; undefined for a response. */
   method: string | undefined;
-  /** Of a response. */
+  /** Status of a response. */
   status: number | undefined;
   headers: Header[];
   body: string;
@@ -17,7 +17,7 @@ const maxLine = 8192;
 const maxBody = 16 * 1024;
 const maxVias = 32;
 
-/** Section 7.3.3, and those of extensions that SIP.js or we read. */
+/** Compact forms of section 7.3.3 and of extensions in use. */
 const compactNames: Record<string, string> = {
   v: 'via',
   f: 'from',
@@ -44,11 +44,11 @@ const unusualNames: Record<string, string> = {
 const token = /^[A-Za-z0-9\-.!%*_+`'~]{1,128}$/;
 const requestLine = /^([A-Z0-9\-.!%*_+`'~]{1,32}) (sips?:[^\s<>"]{1,1024}) SIP\/2\.0$/i;
 const statusLine = /^SIP\/2\.0 ([1-6]\d\d) ?(.{0,256})$/;
-/** What a message has once (section 8.1.1). */
+/** Headers that must occur once (section 8.1.1). */
 const once = ['from', 'to', 'call-id', 'cseq'] as const;
 const cseqForm = /^(\d{1,10})[ \t]+([A-Za-z0-9\-.!%*_+`'~]{1,32})$/;
 
-/** @returns undefined where it is no message, or one that nobody should take further. Never throws. */
+/** @returns undefined for an invalid message. Never throws. */
 export function readMessage(bytes: Buffer): SipMessage | undefined {
   if (bytes.length > maxBytes) return undefined;
   const end = bytes.indexOf('\r\n\r\n');
@@ -76,7 +76,7 @@ export function writeMessage({ start, headers, body }: SipMessage): string {
   return `${[start, ...lines, `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Names count the same in any case; not every far side knows. */
+/** Usual capitalization, because some user agents compare header names case-sensitively. */
 function shownAs(name: string): string {
   return unusualNames[name] ?? name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
@@ -84,7 +84,7 @@ function shownAs(name: string): string {
 function readHeaders(lines: readonly string[]): Header[] | undefined {
   const headers: Header[] = [];
   for (const line of lines) {
-    // Nothing that could become a line of its own, or what a log or terminal acts on.
+    // Rejects control characters: they could inject header lines, or control a log or terminal.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is them that are looked for
     if (line.length > maxLine || /[\x00-\x08\x0a-\x1f\x7f]/.test(line)) return undefined;
     const last = headers.at(-1);
@@ -112,7 +112,7 @@ function isWhole(headers: readonly Header[], method: string | undefined): boolea
   return /^\S{1,256}$/.test(all('call-id')[0]?.value ?? '');
 }
 
-/** What follows the length that was told is none of it (section 18.3). */
+/** Bytes after Content-Length do not belong to the body (section 18.3). */
 function bodyOf(rest: Buffer, headers: readonly Header[]): string | undefined {
   const lengths = headers.filter(({ name }) => name === 'content-length').map(({ value }) => value);
   const [length = String(rest.length)] = lengths;

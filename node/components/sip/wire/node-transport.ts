@@ -1,4 +1,4 @@
-// What SIP.js sends and receives through: the registrar's addresses one after the other, and nobody else; retransmission, Via, bounds.
+// SIP transport for SIP.js: connects to the addresses of the registrar only, and handles retransmission, Via and limits.
 import { isIP } from 'node:net';
 import { EmitterImpl, type Transport, TransportState } from 'sip.js';
 import { isPrivateAddress } from '../../../common/private-addresses.ts';
@@ -14,25 +14,25 @@ import { addReceivedAndRport, parseVia, responseAddress, withViaPort } from './v
 
 export type NodeTransportOptions = {
   registrar: Registrar;
-  /** The address that the far side is told. */
+  /** Address in Via and Contact. */
   announcedIp: string;
-  /** Of UDP: the first free one is taken. */
+  /** UDP ports; the first free one is used. */
   ports: { min: number; max: number };
-  /** PEM of further certificate authorities. */
+  /** PEM of additional certificate authorities. */
   ca: string | undefined;
-  /** Whether the registrar may be at a private address. */
+  /** True if the registrar may have a private address. */
   allowPrivate: boolean;
-  /** Something that came could not be worked on. */
+  /** A received message could not be processed. */
   onFault: (error: unknown) => void;
   find?: (registrar: Registrar) => Promise<SipTarget[]>;
-  /** Requests per second that are taken from the registrar's addresses in all. */
+  /** Requests per second that are accepted from all addresses of the registrar. */
   requestRate?: number;
 };
 
 const defaultRequestRate = 50;
-/** Seconds' worth of requests that may come at once. */
+/** Burst of requests, in seconds of the rate. */
 const requestBurst = 4;
-/** Milliseconds for which addresses are kept before names are looked up anew. */
+/** Milliseconds for which resolved addresses are cached. */
 const targetsLifetime = 60_000;
 
 export class SipTransportAdapter implements Transport {
@@ -59,7 +59,7 @@ export class SipTransportAdapter implements Transport {
     this.#requests = new RateLimit(() => rate, { burst: rate * requestBurst });
   }
 
-  /** As in Via. */
+  /** Protocol name as in Via. */
   get protocol(): string {
     return this.#target?.transport ?? this.#options.registrar.transport ?? 'UDP';
   }
@@ -68,7 +68,7 @@ export class SipTransportAdapter implements Transport {
     return this.#sipConnection?.localPort ?? 0;
   }
 
-  /** Where it is connected to. */
+  /** The connected address. */
   get target(): SipTarget | undefined {
     return this.#target;
   }
@@ -77,7 +77,7 @@ export class SipTransportAdapter implements Transport {
     return this.state === TransportState.Connected;
   }
 
-  /** Tries the addresses one after the other, once each. @throws Error with a sentence where none can be reached */
+  /** Tries each address once, in order. @throws Error if none can be reached */
   connect(): Promise<void> {
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
@@ -85,7 +85,7 @@ export class SipTransportAdapter implements Transport {
     return this.#connecting;
   }
 
-  /** The address that is used does not answer: the next one is taken by the next connect(). */
+  /** The current address does not respond: the next connect() uses the next one. */
   failOver(): void {
     if (!this.isConnected()) return;
     this.#drop();
@@ -102,15 +102,18 @@ export class SipTransportAdapter implements Transport {
     await this.disconnect();
   }
 
-  /** Requests go to the registrar, whatever their route: it is the outbound proxy (RFC 3261, section 8.1.2). Answers go where the request came from. */
+  /**
+   * Sends requests to the registrar as outbound proxy, regardless of their route (RFC 3261, section 8.1.2), and responses to the source of
+   * the request.
+   */
   async send(text: string): Promise<void> {
     if (!this.isConnected() || !this.#target) throw new Error('The registrar is not connected');
     const message = readMessage(Buffer.from(text));
     const via = message?.headers.find(({ name }) => name === 'via');
-    if (!message || !via) throw new Error('What is to be sent is no SIP message');
+    if (!message || !via) throw new Error('The message to send is invalid');
     const response = message.status !== undefined;
     const to = response ? responseAddress(via.value) : this.#target;
-    if (!to) throw new Error('An answer has nowhere to go');
+    if (!to) throw new Error('The response has no destination');
     if (!response) via.value = withViaPort(via.value, this.#target.transport, this.localPort);
     const whole = writeMessage(message);
     this.#sendTo(whole, to);
@@ -145,7 +148,7 @@ export class SipTransportAdapter implements Transport {
     if (this.#disposed) this.#drop();
     if (!this.#sipConnection) {
       this.#to(TransportState.Disconnected);
-      throw problem instanceof Error ? problem : new Error('The registrar cannot be reached');
+      throw problem instanceof Error ? problem : new Error('Could not reach the registrar');
     }
     this.#to(TransportState.Connected);
   }
@@ -155,7 +158,7 @@ export class SipTransportAdapter implements Transport {
     const tried = this.#next >= this.#targets.length;
     if (this.#targets.length > 0 && !(tried && now - this.#foundAt > targetsLifetime)) return;
     const found = await (this.#options.find ?? locateServers)(this.#options.registrar).catch((error: unknown) => {
-      // Names that cannot be looked up now were good before.
+      // DNS failed: uses the previous addresses.
       if (this.#targets.length > 0) return this.#targets;
       throw error;
     });
@@ -188,7 +191,7 @@ export class SipTransportAdapter implements Transport {
     this.#sipConnection = undefined;
   }
 
-  /** What comes from elsewhere costs one look at its address. */
+  /** Packets of other addresses are dropped without parsing. */
   #hear(bytes: Buffer, from: SipEndpoint): void {
     if (!this.#targets.some(({ ip }) => ip === from.ip)) return;
     const message = readMessage(bytes);
@@ -212,7 +215,7 @@ export class SipTransportAdapter implements Transport {
     }
   }
 
-  /** Answers to others are none of ours (RFC 3261, section 18.1.2). SIP.js takes Via without port and parameters. */
+  /** Drops responses to other clients (RFC 3261, section 18.1.2). SIP.js requires Via without port and parameters. */
   #isOurs(header: { value: string }): boolean {
     const via = parseVia(header.value);
     const host = hostInUri(this.#options.announcedIp);

@@ -1,4 +1,4 @@
-// The address of a registrar as options give it, and what may be dialled there.
+// Registrar address: parses the option, and validates numbers and hosts to dial.
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
@@ -9,14 +9,14 @@ export const registrarSchema = z.strictObject({
   /** A host name or an IP address without brackets. */
   host: z.string().max(253),
   port: z.int().min(1).max(65_535).optional(),
-  /** Left out: found out by DNS (RFC 3263, section 4.1). */
+  /** Undefined: resolved by DNS (RFC 3263, section 4.1). */
   transport: z.enum(sipTransports).optional(),
 });
 export type Registrar = z.infer<typeof registrarSchema>;
 
 const hostName = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$/;
 
-/** `[sip:|sips:]host[:port][;transport=udp|tcp|tls]`, IPv6 in brackets. sips is TLS. @returns undefined where it is none */
+/** `[sip:|sips:]host[:port][;transport=udp|tcp|tls]`, IPv6 in brackets. sips is TLS. @returns undefined if invalid */
 export function parseRegistrar(text: string): Registrar | undefined {
   const match = /^(?:(sips?):)?(\[[0-9A-Fa-f:.]+\]|[^\s[\]:;/?#@]+)(?::(\d{1,5}))?(?:;transport=(udp|tcp|tls))?$/i.exec(text);
   if (!match) return undefined;
@@ -32,12 +32,12 @@ export function parseRegistrar(text: string): Registrar | undefined {
   return { host, ...(port !== undefined && { port }), ...(transport && { transport }) };
 }
 
-/** An address as it stands in URIs: IPv6 in brackets. */
+/** Host as in URIs: IPv6 in brackets. */
 export function hostInUri(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host;
 }
 
-/** The port that a transport has where none is named (RFC 3261, section 19.1.2). */
+/** Default port of a transport (RFC 3261, section 19.1.2). */
 export function defaultPort(transport: SipTransport): number {
   return transport === 'TLS' ? 5061 : 5060;
 }

@@ -3,7 +3,7 @@ import { Timer } from '../../../common/timer.ts';
 
 const t1 = 500;
 const t2 = 4000;
-/** After so long nobody waits for it any more (64 * T1). */
+/** Milliseconds after which a transaction has ended (64 * T1). */
 const lifetime = 64 * t1;
 const maxRunning = 2000;
 
@@ -16,7 +16,7 @@ export class Retransmissions {
     return this.#running.size;
   }
 
-  /** Sent once by whoever calls this; from here again and again until stop(). `capped`: at intervals of at most T2. */
+  /** The caller sends first; then repeats until stop(). `capped`: intervals are at most T2. */
   start(key: string, send: () => void, capped: boolean): void {
     this.stop(key);
     if (this.#running.size >= maxRunning) return;
@@ -51,16 +51,16 @@ export class Retransmissions {
 
 export type MessageKey = { method: string; status: number | undefined; branch: string };
 
-/** Under which key a message that goes out is repeated, if at all. */
+/** Key of the retransmission of a sent message, if it is retransmitted. */
 export function retransmissionKey({ method, status, branch }: MessageKey): { key: string; capped: boolean } | undefined {
   if (status === undefined) return method === 'ACK' ? undefined : { key: `request ${branch} ${method}`, capped: method !== 'INVITE' };
-  // Final answers of success are repeated by the dialog (section 13.3.1.4).
+  // The dialog retransmits 2xx responses (section 13.3.1.4).
   return method === 'INVITE' && status >= 300 ? { key: `answer ${branch}`, capped: true } : undefined;
 }
 
-/** What need not be repeated any more since this message came. */
+/** Key of the retransmission that this received message ends. */
 export function stopsRetransmissionOf({ method, status, branch }: MessageKey): string | undefined {
   if (status === undefined) return method === 'ACK' ? `answer ${branch}` : undefined;
-  // A provisional answer to anything but INVITE only slows it down (section 17.1.2.2), which is not worth a state of its own.
+  // A provisional response to other methods would only slow down retransmission (section 17.1.2.2), which is not implemented.
   return status >= 200 || method === 'INVITE' ? `request ${branch} ${method}` : undefined;
 }

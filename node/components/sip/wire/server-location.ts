@@ -1,4 +1,4 @@
-// Where a registrar is: addresses to be tried in order, by SRV and A/AAAA records (RFC 3263, section 4), within a deadline.
+// Locates a registrar: resolves addresses in order of preference by SRV and A/AAAA records (RFC 3263, section 4), with a timeout.
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { Timer } from '../../../common/timer.ts';
@@ -11,14 +11,14 @@ export type SipDns = {
   addresses(host: string): Promise<string[]>;
 };
 
-/** Milliseconds for all of it. */
+/** Milliseconds for the whole resolution. */
 const resolveTimeoutMs = 5000;
-/** Of one question, which leaves time for addresses: names of a hosts file are found where no DNS server is. */
+/** Milliseconds of one SRV query. Short, because names in a hosts file must also resolve without a DNS server. */
 const srvTimeout = 1000;
 const srvTries = 2;
-/** More are not tried. */
+/** Maximum of addresses. */
 const maxTargets = 16;
-/** Tried in this order where the transport is not given: TLS only where it was asked for. */
+/** Order of transports if none is given; TLS only if requested. */
 const unnamed = [
   ['UDP', '_sip._udp.'],
   ['TCP', '_sip._tcp.'],
@@ -29,12 +29,12 @@ export function systemSipDns(): SipDns {
   const resolver = new Resolver({ timeout: srvTimeout, tries: srvTries });
   return {
     srv: (name) => resolver.resolveSrv(name),
-    // As all programs of the machine see names: its hosts file and search domains count.
+    // Uses the system resolver, including its hosts file and search domains.
     addresses: async (host) => (await lookup(host, { all: true })).map(({ address }) => address),
   };
 }
 
-/** @throws Error with a sentence where there is none */
+/** @throws Error if no address exists */
 export async function locateServers(registrar: Registrar, sipDns: SipDns = systemSipDns(), random = Math.random): Promise<SipTarget[]> {
   const late = Promise.withResolvers<never>();
   const timer = new Timer(resolveTimeoutMs, () => late.reject(new Error(`The name ${registrar.host} was not resolved in time`)));
@@ -48,7 +48,7 @@ export async function locateServers(registrar: Registrar, sipDns: SipDns = syste
 async function resolve(registrar: Registrar, sipDns: SipDns, random: () => number): Promise<SipTarget[]> {
   const { host, port, transport = 'UDP' } = registrar;
   if (isIP(host) !== 0) return [{ transport, ip: host, port: port ?? defaultPort(transport) }];
-  // A port that is given means that host itself (section 4.2).
+  // A port in the address means the host itself (section 4.2).
   if (port === undefined) {
     const asked = registrar.transport ? [[registrar.transport, services[registrar.transport]] as const] : unnamed;
     const answers = await Promise.all(asked.map(async ([, service]) => sipDns.srv(`${service}${host}`).catch(() => [])));
@@ -73,9 +73,9 @@ async function at(sipDns: SipDns, host: string, port: number, transport: SipTran
   return addresses.map((ip) => ({ transport, ip, port }));
 }
 
-/** By priority; among equal ones by lot, with their weights (RFC 2782). */
+/** By priority, and by weighted random choice among equal priorities (RFC 2782). */
 function inOrder<R extends { priority: number; weight: number }>(records: readonly R[], random: () => number): R[] {
-  // `-log(random) / weight` is the time at which a source of that rate first fires: the earliest are the likeliest.
+  // `-log(random) / weight` is exponentially distributed with rate `weight`: the smallest value is drawn with that weight.
   const drawn = records.map((record) => ({ record, time: -Math.log(1 - random()) / (record.weight || 0.01) }));
   return drawn.sort((a, b) => a.record.priority - b.record.priority || a.time - b.time).map(({ record }) => record);
 }

@@ -1,4 +1,4 @@
-// Via headers (RFC 3261, section 18; RFC 3581): where answers go, and what SIP.js and the world each see of ours.
+// Via headers (RFC 3261, section 18; RFC 3581): routes responses, and translates the local Via between SIP.js and the network.
 import { isIP } from 'node:net';
 import { hostInUri, type SipTransport } from './registrar.ts';
 
@@ -8,7 +8,7 @@ const form =
   /^SIP[ \t]*\/[ \t]*2\.0[ \t]*\/[ \t]*([A-Za-z0-9-]{1,16})[ \t]+(\[[0-9A-Fa-f:.]+\]|[^\s:;,[\]]{1,253})[ \t]*(?::[ \t]*(\d{1,5}))?[ \t]*(;.*)?$/i;
 const param = /^([A-Za-z0-9\-.!%*_+`'~]{1,64})(?:[ \t]*=[ \t]*("[^"]*"|[^\s;,"]{1,256}))?$/;
 
-/** The first of what stands in one header. @returns undefined where it is none */
+/** First Via of a header. @returns undefined if it is invalid */
 export function parseVia(value: string): Via | undefined {
   const match = form.exec(firstOf(value).trim());
   if (!match) return undefined;
@@ -28,11 +28,11 @@ export function formatVia({ transport, host, port, params }: Via): string {
   return `SIP/2.0/${transport} ${host}${port === undefined ? '' : `:${port}`}${rest}`;
 }
 
-/** The Via of a request, with where it came from in it (RFC 3261, section 18.2.1; RFC 3581, section 4). Others in the same header stay. */
+/** Adds the source address to the Via of a request (RFC 3261, section 18.2.1; RFC 3581, section 4). Other values in the header stay. */
 export function addReceivedAndRport(value: string, ip: string, port: number): string | undefined {
   const via = parseVia(value);
   if (!via) return undefined;
-  // What the sender claims of it counts nothing.
+  // Values from the sender are not trusted.
   via.params.delete('received');
   if (bare(via.host) !== ip) via.params.set('received', hostInUri(ip));
   if (via.params.has('rport')) {
@@ -42,7 +42,7 @@ export function addReceivedAndRport(value: string, ip: string, port: number): st
   return `${formatVia(via)}${value.slice(firstOf(value).length)}`;
 }
 
-/** Where a response goes whose topmost Via was marked by addReceivedAndRport(). */
+/** Destination of a response whose topmost Via was marked by addReceivedAndRport(). */
 export function responseAddress(value: string): { ip: string; port: number } | undefined {
   const via = parseVia(value);
   if (!via) return undefined;
@@ -51,7 +51,7 @@ export function responseAddress(value: string): { ip: string; port: number } | u
   return { ip, port: Number(via.params.get('rport') ?? via.port ?? 5060) };
 }
 
-/** Our own Via as the far side sees it. SIP.js takes no port in it. */
+/** Local Via for the network. SIP.js accepts no port in it. */
 export function withViaPort(value: string, transport: SipTransport, port: number): string {
   const via = parseVia(value);
   return via ? formatVia({ ...via, transport, port }) : value;

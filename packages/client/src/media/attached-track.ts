@@ -1,4 +1,4 @@
-// The places at which one received track is shown: their size and visibility decide which layer is asked for.
+// Attached track: the elements that show one received track. Their size and visibility select the layer to request.
 
 import type { Layers } from '../protocol.ts';
 import { chooseLayers, fullSize, layersOf, type RenderedSize } from './layers.ts';
@@ -7,12 +7,12 @@ export type WatchedTrackOptions = {
   setPreferredLayers: (layers: Layers) => void;
 };
 
-/** Pictures of unknown size count as this. */
+/** Assumed size of videos of unknown size, in pixels. */
 const assumedSize: RenderedSize = { width: 1280, height: 720 };
-/** Milliseconds between a change of size and what is asked for: a drag of a window is one change. */
+/** Debounce of size changes in milliseconds: dragging a window is one change. */
 const settleTime = 150;
 
-/** Owns its observers until close(). */
+/** Owns its DOM observers until close(). */
 export class AttachedTrack {
   readonly #options: WatchedTrackOptions;
   readonly #places = new Map<HTMLElement, { shown: RenderedSize; visible: boolean }>();
@@ -58,7 +58,7 @@ export class AttachedTrack {
     this.#schedule();
   }
 
-  /** The track is received (anew): its layers, and nothing asked for yet. */
+  /** The track is received (again): sets its layers and clears the last request. */
   received(scalabilityMode: string | undefined): void {
     this.#modes = layersOf(scalabilityMode);
     this.#current = null;

@@ -1,4 +1,4 @@
-// The device: what this environment can encode and decode, made once per set of the room's capabilities.
+// Device: encoding and decoding capabilities of this environment, loaded once per set of router capabilities.
 import { Device, detectDevice, type types } from 'mediasoup-client';
 import { Chrome74 } from 'mediasoup-client/handlers/Chrome74';
 import { Chrome111 } from 'mediasoup-client/handlers/Chrome111';
@@ -10,14 +10,14 @@ import type { WireObject } from '../protocol.ts';
 const handlers = { Chrome111, Chrome74, Firefox120, Safari12, ReactNative106 } as const;
 type NativeCapabilities = ReturnType<types.HandlerFactory['getNativeRtpCapabilities']>;
 
-/** WebRTC as it is here: by the handler given, else by what the browser is known to be; undefined where there is none. */
+/** The WebRTC handler: the given one, else by browser detection; undefined if there is none. */
 function findHandler(given: types.HandlerFactory | undefined): types.HandlerFactory | undefined {
   if (given) return given;
   const name = typeof RTCPeerConnection === 'function' ? detectDevice() : undefined;
   return name && handlers[name].createFactory({});
 }
 
-/** Loads devices; one that fits is used again. */
+/** Loads devices and reuses the last one if the capabilities are equal. */
 export class DeviceCache {
   readonly #handlerFactory: types.HandlerFactory | undefined;
   #known: { capabilities: string; device: Promise<Device> } | undefined;
@@ -27,12 +27,12 @@ export class DeviceCache {
     this.#handlerFactory = handler && remembering(handler);
   }
 
-  /** Whether media is possible here. */
+  /** True if media is supported. */
   get supported(): boolean {
     return this.#handlerFactory !== undefined;
   }
 
-  /** Asks the browser what it can do while the server is not known yet: that takes as long as a connection. */
+  /** Queries the browser's capabilities during connection setup, because that takes as long as connecting. */
   warmUp(): void {
     for (const direction of ['recvonly', 'sendonly'] as const)
       this.#handlerFactory?.getNativeRtpCapabilities({ direction }).catch(() => {});
@@ -46,13 +46,13 @@ export class DeviceCache {
 
   async #make(rtpCapabilities: WireObject): Promise<Device> {
     const device = new Device(this.#handlerFactory ? { handlerFactory: this.#handlerFactory } : {});
-    // mediasoup-client checks the shape itself.
+    // mediasoup-client validates the shape.
     await device.load({ routerRtpCapabilities: rtpCapabilities as unknown as types.RtpCapabilities });
     return device;
   }
 }
 
-/** The same handler, asked for its capabilities once per direction. */
+/** Caches the capabilities of a handler per direction. */
 function remembering(handler: types.HandlerFactory): types.HandlerFactory {
   const known = new Map<string, NativeCapabilities>();
   return {

@@ -1,19 +1,19 @@
-// How a track is encoded where the application says nothing: simulcast for cameras, one encoding for everything else.
+// Default encodings: simulcast for cameras, a single encoding for everything else.
 import type { types } from 'mediasoup-client';
 
 export type Encoding = types.RtpEncodingParameters;
 
-/** Bits per second that a picture of this size is given at most. */
+/** Maximum bitrate for this frame size, in bit/s. */
 export function bitrateFor(width: number, height: number): number {
-  // 0.08 bits per pixel at 30 frames a second: 720p 2.2 Mbit/s, 360p 550 kbit/s, 180p 140 kbit/s.
+  // 0.08 bits per pixel at 30 frames per second: 720p 2.2 Mbit/s, 360p 550 kbit/s, 180p 140 kbit/s.
   return Math.min(4_000_000, Math.max(100_000, Math.round((width * height * 30 * 0.08) / 10_000) * 10_000));
 }
 
 export type EncodingPreferences = { simulcast: boolean; codec: string | undefined; width: number; height: number; screen: boolean };
 
 /**
- * From the smallest to the largest layer. Three from 540 lines on, two from 270: layers below 135 lines help nobody.
- * VP9 and AV1 carry their layers in one stream (scalable video coding).
+ * Encodings from the smallest to the largest layer: three from 540 lines, two from 270, because layers below 135 lines are useless. VP9 and
+ * AV1 have all layers in one stream (scalable video coding).
  */
 export function defaultEncodings({ simulcast, codec, width, height, screen }: EncodingPreferences): Encoding[] {
   const short = Math.min(width, height);
@@ -28,8 +28,8 @@ export function defaultEncodings({ simulcast, codec, width, height, screen }: En
 }
 
 /**
- * Bitrate in kbit/s that a browser begins with. It sends a layer only where the estimate covers all smaller ones and, with reserve, the
- * least of this one; from its own 300 kbit/s the estimate needs many seconds to get there. A link that is slower is noticed within one.
+ * Initial bitrate in kbit/s. A browser sends a layer only if its estimate covers all smaller layers and, with reserve, the minimum of this
+ * one; from its default of 300 kbit/s that takes many seconds. A slower link is detected within one second.
  */
 export function startBitrate(encodings: readonly Encoding[]): number {
   const rates = encodings.map(({ maxBitrate }) => maxBitrate ?? 2_000_000);
@@ -38,13 +38,13 @@ export function startBitrate(encodings: readonly Encoding[]): number {
   return Math.round(Math.max(300_000, Math.min(2_000_000, smaller + top / 2)) / 1_000);
 }
 
-/** Whether a track shows a screen: such pictures stay sharp in one encoding. */
+/** True if a track captures a screen: such video stays sharp in one encoding. */
 export function isScreen(track: MediaStreamTrack): boolean {
   const settings: MediaTrackSettings & { displaySurface?: string } = track.getSettings?.() ?? {};
   return settings.displaySurface !== undefined || track.contentHint === 'detail' || track.contentHint === 'text';
 }
 
-/** Size of a picture; 720p where the track does not know it yet. */
+/** Frame size in pixels; 720p if the track does not report it yet. */
 export function videoSize(track: MediaStreamTrack): { width: number; height: number } {
   const { width = 1280, height = 720 } = track.getSettings?.() ?? {};
   return { width, height };

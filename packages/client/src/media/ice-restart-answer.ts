@@ -1,10 +1,10 @@
-// The SDP (RFC 8866) of a server that is only there to try ICE with: what a browser wants to hear before it sends its first packet.
+// SDP answer (RFC 8866) of the server for a connection check: the minimum that a browser needs to send ICE packets.
 import type { WireObject } from '../protocol.ts';
 
-/** Nothing that could end a line or begin another field. */
+/** Removes characters that could end a line or start another field. */
 const word = (value: unknown): string => String(value).replace(/[^\w+/:.=-]/g, '');
 
-/** The answer to the offer of one data channel. `transport`: mediasoup-client's TransportOptions. */
+/** The answer to an offer with one data channel. `transport`: mediasoup-client's TransportOptions. */
 export function iceRestartAnswer(offer: string, { iceParameters, dtlsParameters }: WireObject, candidates: readonly WireObject[]): string {
   const { usernameFragment, password } = iceParameters as WireObject;
   const fingerprints = (dtlsParameters as { fingerprints: WireObject[] }).fingerprints;

@@ -1,4 +1,4 @@
-// Mends the path of one transport: new ICE parameters where it is broken and does not come back by itself.
+// ICE restarter: requests new ICE parameters for a transport if its path is lost and does not recover.
 import type { types } from 'mediasoup-client';
 import type { Logger, Timing } from '../options.ts';
 
@@ -6,11 +6,11 @@ export type IceKeeperOptions = {
   transport: types.Transport;
   timing: Timing;
   logger: Logger;
-  /** Asks the server for new ICE parameters. */
+  /** Requests new ICE parameters of the server. */
   restart: () => Promise<types.IceParameters>;
 };
 
-/** Watches from its making to stop(). */
+/** Runs from construction to stop(). */
 export class IceRestarter {
   readonly #options: IceKeeperOptions;
   readonly #onState = (state: types.ConnectionState) => this.#see(state);
@@ -23,7 +23,7 @@ export class IceRestarter {
     options.transport.on('connectionstatechange', this.#onState);
   }
 
-  /** The network may have changed: what is broken is mended now. */
+  /** The network may have changed: restarts a lost path now. */
   check(): void {
     const { connectionState } = this.#options.transport;
     if (connectionState === 'disconnected' || connectionState === 'failed') this.#restartIn(0);
@@ -55,7 +55,7 @@ export class IceRestarter {
       if (this.#stopped || transport.closed) return;
       await transport.restartIce({ iceParameters });
     } catch (error) {
-      if (!this.#stopped) logger.warn?.('ICE could not be restarted', error);
+      if (!this.#stopped) logger.warn?.('could not restart ICE', error);
     } finally {
       this.#restarting = false;
     }

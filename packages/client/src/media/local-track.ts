@@ -1,4 +1,4 @@
-// A track that this client publishes: it stays the same object while connections, and its ids, come and go.
+// Local track: a published track that stays the same object across sessions, while its id changes.
 import type { types } from 'mediasoup-client';
 import { RequestError, SessionLostError } from '../errors.ts';
 import { type Deferred, deferred } from '../pending.ts';
@@ -7,24 +7,25 @@ import { defaultEncodings, isScreen, startBitrate, videoSize } from './encodings
 import type { MediaSession, ProducedTrack, Request } from './media-session.ts';
 
 export type PublishOptions = {
-  /** Shown to the other peers: any JSON of at most 16 KiB. */
+  /** Metadata for other peers: any JSON of at most 16 KiB. */
   metadata?: Json;
+  /** Publishes the track paused; default false. */
   paused?: boolean;
-  /** Several sizes at once, of which each receiver gets the one that fits; on by default for video that is no screen. */
+  /** Publishes several sizes, of which each receiver gets the one that fits; default true for video that is not a screen. */
   simulcast?: boolean;
-  /** In place of the encodings chosen by size: the smallest first. */
+  /** Replaces the default encodings: smallest first. */
   encodings?: types.RtpEncodingParameters[];
-  /** `vp8`, `h264`, `vp9`, `av1`, `opus`: by default the first that room and browser have in common. */
+  /** `vp8`, `h264`, `vp9`, `av1`, `opus`; default: the first that room and browser support. */
   codec?: string;
   codecOptions?: types.ProducerCodecOptions;
 };
 
-/** Why a local track ended: its source ended, the server removed it, the server refused it after a reconnect. */
+/** Why a local track ended: its source ended (`ended`), the server removed it (`removed`) or rejected it after a reconnect (`refused`). */
 export type LocalTrackEnd = 'ended' | 'removed' | 'refused';
 
-/** A published track as the application has it. */
+/** A published track. */
 export interface LocalTrack {
-  /** The id that the others know it by; another one after a reconnect that made a new session. */
+  /** Id of the track for other peers; changes if a reconnect creates a new session. */
   readonly id: string;
   readonly kind: Kind;
   readonly mediaStreamTrack: MediaStreamTrack;
@@ -32,29 +33,32 @@ export interface LocalTrack {
   readonly paused: boolean;
   /** Muted by the server. */
   readonly muted: boolean;
-  /** Stops sending: black and silence locally, nothing at the others. */
+  /** Pauses the track: local preview is black or silent, and nothing is sent. @throws RequestError */
   pause(): Promise<void>;
+  /** Resumes the track. @throws RequestError */
   resume(): Promise<void>;
-  /** Sends another source, e.g. another camera. The old one is not stopped. */
+  /** Replaces the source, for example with another camera, without stopping the old one. @throws TypeError if the media kind differs */
   replaceTrack(track: MediaStreamTrack): Promise<void>;
+  /** Sets the metadata for other peers: any JSON of at most 16 KiB. @throws RequestError */
   setMetadata(metadata: Json): Promise<void>;
-  /** Takes it away from the others. The MediaStreamTrack is not stopped. */
+  /** Unpublishes the track. The MediaStreamTrack is not stopped. */
   unpublish(): Promise<void>;
+  /** WebRTC stats of the sender; undefined during an outage. */
   getStats(): Promise<RTCStatsReport | undefined>;
 }
 
 export type LocalTrackHost = {
   request: Request;
-  /** It is over, by whatever cause but unpublish(). */
+  /** The track ended other than by unpublish(). */
   ended: (track: PublishedTrack, reason: LocalTrackEnd) => void;
   unpublished: (track: PublishedTrack) => void;
-  /** It has another id; `muted`: whether the server mutes it from the start. */
+  /** The track has a new id; `muted`: the server muted it from the start. */
   renewed: (track: PublishedTrack, muted: boolean) => void;
 };
 
 type Binding = { session: MediaSession; producer: types.Producer };
 
-/** Tells the tracks of this page from those of the same peer after a reload. */
+/** Distinguishes the tracks of this page from those before a reload. */
 const page = Math.random().toString(36).slice(2);
 let count = 0;
 const sourceEnded = 'The source of the track ended';
@@ -63,7 +67,7 @@ export class PublishedTrack implements LocalTrack {
   readonly kind: Kind;
   readonly #options: PublishOptions;
   readonly #host: LocalTrackHost;
-  /** By which the server knows it again in another session. */
+  /** Key that identifies the track in another session. */
   readonly #key: string;
   readonly #first: Deferred<void> = deferred();
   #track: MediaStreamTrack;
@@ -105,7 +109,7 @@ export class PublishedTrack implements LocalTrack {
     return this.#muted;
   }
 
-  /** Resolves when the others can have it for the first time. */
+  /** Resolves when the track is published for the first time. */
   get published(): Promise<void> {
     return this.#first.promise;
   }
@@ -134,7 +138,7 @@ export class PublishedTrack implements LocalTrack {
     try {
       await this.#tell(() => this.#host.request('setTrackMetadata', { trackId: this.#id, metadata }));
     } catch (error) {
-      // The next session would refuse it with the track.
+      // Otherwise the next session would reject the track with these metadata.
       if (this.#metadata === metadata) this.#metadata = before;
       throw error;
     }
@@ -152,7 +156,7 @@ export class PublishedTrack implements LocalTrack {
     return this.#binding?.producer.getStats();
   }
 
-  /** Publishes over this session. A session that goes meanwhile is no failure: the next one comes. */
+  /** Publishes in this session. If the session is lost meanwhile, that is no failure: the next one publishes again. */
   async publishOver(session: MediaSession): Promise<void> {
     try {
       const [paused, metadata] = [this.#paused, this.#metadata];
@@ -162,7 +166,7 @@ export class PublishedTrack implements LocalTrack {
         if (!session.closed) await this.#host.request('unpublish', { trackId: producer.id });
         return;
       }
-      // mediasoup-client listens for it from here on.
+      // mediasoup-client listens for `ended` only from now on.
       if (this.#track.readyState === 'ended') {
         producer.close();
         await this.#host.request('unpublish', { trackId: producer.id });
@@ -181,7 +185,7 @@ export class PublishedTrack implements LocalTrack {
       const first = this.#id === '';
       const bound = this.#binding !== undefined;
       this.end(error as Error);
-      // What failed came behind its publication: the others have it.
+      // The failure came after publication, so other peers have the track.
       if (bound) void this.#withdraw().catch(() => {});
       if (first) this.#host.unpublished(this);
       else this.#host.ended(this, this.#whyRefused(error));
@@ -190,11 +194,11 @@ export class PublishedTrack implements LocalTrack {
 
   #whyRefused(error: unknown): LocalTrackEnd {
     if (this.#track.readyState === 'ended') return 'ended';
-    // It was removed while this client was away.
+    // The server removed it during the outage.
     return error instanceof RequestError && error.code === 'track_not_found' ? 'removed' : 'refused';
   }
 
-  /** The session is gone; what is published stays wanted. */
+  /** The session was lost; the track is published again in the next one. */
   unbind(): void {
     this.#binding = undefined;
   }
@@ -204,7 +208,7 @@ export class PublishedTrack implements LocalTrack {
     this.#muted = muted;
   }
 
-  /** It is over; nothing is sent any more. `why` is told to those who wait for its first publication. */
+  /** Ends the track; nothing is sent any more. `why` rejects `published` if it is pending. */
   end(why: Error): void {
     if (this.#over) return;
     this.#over = true;
@@ -254,19 +258,19 @@ export class PublishedTrack implements LocalTrack {
     try {
       return await produce(encodings);
     } catch (error) {
-      // A peer may be kept from simulcast; where nobody insists on it, one encoding does.
+      // Simulcast may be forbidden for a peer; unless requested explicitly, one encoding is enough.
       const refused = error instanceof RequestError && error.code === 'forbidden' && encodings.length > 1;
       if (!refused || this.#options.simulcast !== undefined || session.closed) throw error;
       return produce(defaultEncodings({ ...preferences, simulcast: false }));
     }
   }
 
-  /** Takes it away from the others. */
+  /** Unpublishes the track on the server. */
   #withdraw(): Promise<void> {
     return this.#tell(() => this.#host.request('unpublish', { trackId: this.#id }));
   }
 
-  /** What a session that is lost meanwhile does not hear, the next one hears with the publication. */
+  /** Ignores a lost session: the next publication contains the state. */
   async #tell(request: () => Promise<unknown>): Promise<void> {
     try {
       await request();
@@ -276,11 +280,11 @@ export class PublishedTrack implements LocalTrack {
   }
 
   #assertPublished(): void {
-    if (this.#over) throw new RequestError('track_not_found', 'The track is not published any more');
+    if (this.#over) throw new RequestError('track_not_found', 'The track is not published');
   }
 }
 
-/** Starts video at a rate at which the large layer comes at once, and lets silence cost nothing. */
+/** Starts video at a bitrate that includes the large layer, and sends nothing during silence. */
 function defaultCodecOptions(kind: Kind, encodings: types.RtpEncodingParameters[] | undefined): types.ProducerCodecOptions {
   return kind === 'audio' ? { opusFec: true, opusDtx: true } : { videoGoogleStartBitrate: startBitrate(encodings ?? []) };
 }

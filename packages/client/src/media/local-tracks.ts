@@ -1,22 +1,22 @@
-// All tracks that this client publishes: published again, without anybody asking, when a new session took the place of the old.
+// Local tracks: all published tracks of this client; republishes them in a new session.
 import { type LocalTrack, type LocalTrackEnd, PublishedTrack, type PublishOptions } from './local-track.ts';
 import type { MediaSession, Request } from './media-session.ts';
 
 export type LocalTracksOptions = {
   request: Request;
   ended: (track: LocalTrack, reason: LocalTrackEnd) => void;
-  /** The server muted or unmuted it, which may also be found where it is published again. */
+  /** The server muted or unmuted a track, possibly while it was republished. */
   muted: (track: LocalTrack, muted: boolean) => void;
 };
 
-/** The last word of the server about a track whose id is not known here yet. */
+/** The last server decision about a track whose id is not known here yet. */
 type Word = 'muted' | 'unmuted' | 'removed';
 const maxWords = 1000;
 
 export class LocalTracks {
   readonly #options: LocalTracksOptions;
   readonly #tracks = new Set<PublishedTrack>();
-  /** By track; while something is being published, whose answer may be on its way. */
+  /** By track id; kept while a publish response is pending. */
   readonly #words = new Map<string, Word>();
   #publishing = 0;
   #session: MediaSession | undefined;
@@ -29,7 +29,7 @@ export class LocalTracks {
     return [...this.#tracks];
   }
 
-  /** Resolves when the track is published, however many connections that takes. */
+  /** Resolves when the track is published, even if that takes several connections. */
   async publish(mediaStreamTrack: MediaStreamTrack, options: PublishOptions): Promise<LocalTrack> {
     const track: PublishedTrack = new PublishedTrack(mediaStreamTrack, options, {
       request: this.#options.request,
@@ -46,7 +46,7 @@ export class LocalTracks {
     return track;
   }
 
-  /** A fresh session can send. */
+  /** A new session is ready to send. */
   sessionStarted(session: MediaSession): void {
     this.#session = session;
     for (const track of this.#tracks) void this.#publishOver(session, track);
@@ -57,7 +57,7 @@ export class LocalTracks {
     for (const track of this.#tracks) track.unbind();
   }
 
-  /** The server removed the track. @returns whether it was one of ours. */
+  /** The server removed a track. @returns true if it is a local track */
   removed(trackId: string): boolean {
     const track = this.#find(trackId);
     if (!track) return this.#keep(trackId, 'removed');
@@ -67,7 +67,7 @@ export class LocalTracks {
     return true;
   }
 
-  /** The server muted or unmuted a track. @returns whether it was one of ours. */
+  /** The server muted or unmuted a track. @returns true if it is a local track */
   muted(trackId: string, muted: boolean): boolean {
     const track = this.#find(trackId);
     if (!track) return this.#keep(trackId, muted ? 'muted' : 'unmuted');
@@ -75,7 +75,7 @@ export class LocalTracks {
     return true;
   }
 
-  /** Ends all, and the waiting for those that never were published. */
+  /** Ends all tracks and rejects pending publications. */
   close(why: Error): void {
     this.#session = undefined;
     for (const track of this.#tracks) track.end(why);
@@ -92,7 +92,7 @@ export class LocalTracks {
     }
   }
 
-  /** It may be about what is being published, or about a track of somebody else. */
+  /** The decision may concern a track that is being published, or a track of another peer. */
   #keep(trackId: string, word: Word): false {
     if (this.#publishing > 0 && this.#words.size < maxWords) this.#words.set(trackId, word);
     return false;

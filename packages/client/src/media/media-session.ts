@@ -1,4 +1,4 @@
-// Media of one session: a transport to send over, one to receive over, and what goes over them.
+// Media session: the send and receive transports of one server session, and their tracks and data channels.
 import type { types } from 'mediasoup-client';
 import { SessionLostError } from '../errors.ts';
 import type { Logger, RoomClientOptions, Timing } from '../options.ts';
@@ -10,7 +10,7 @@ import { type MediaPath, mediaPathOf } from './media-path.ts';
 
 export type Request = <M extends Method>(method: M, data: Requests[M], portable?: boolean) => Promise<Responses[M]>;
 type Direction = 'send' | 'recv';
-/** Asked for right behind the authentication: the answers come with the welcome. `sctp`: also for data channels. */
+/** Transports requested directly after authentication, so that responses arrive with the welcome. `sctp`: with data channels. */
 export type PrefetchedTransports = { sctp: boolean; recv: Promise<WireObject>; send: Promise<WireObject> | undefined };
 
 export type MediaSessionOptions = {
@@ -33,43 +33,43 @@ export type ProduceOptions = {
   codecOptions: types.ProducerCodecOptions;
   metadata: Json;
   paused: boolean;
-  /** The same in every session. */
+  /** Stable across sessions. */
   key: string;
 };
-/** `muted`: by the server, from its start. */
+/** `muted`: muted by the server from the start. */
 export type ProducedTrack = { producer: types.Producer; muted: boolean };
-/** What travels with a publication, and back. */
+/** Data passed along with a publication and its response. */
 type Publication = Pick<ProduceOptions, 'metadata' | 'paused' | 'key'> & { muted: boolean };
 
-/** What is being received; `consumer` once it is there, `gone` where it ended before. */
+/** A track being received; `consumer` once created, `gone` if it ended before. */
 type Received<Consumer> = { consumer: Consumer | undefined; gone: boolean };
 
-/** @param sends whether there is something to send already */
+/** @param sends true if there are tracks or channels to send already */
 export function requestTransports(request: Request, { sctp, sends }: { sctp: boolean; sends: boolean }): PrefetchedTransports {
   const early = {
     sctp,
     recv: request('createTransport', { direction: 'recv', sctp }),
     send: sends ? request('createTransport', { direction: 'send', sctp }) : undefined,
   };
-  // Whoever uses them sees the failure; before that it is nobody's.
+  // The later user handles failures; avoids unhandled rejections until then.
   early.recv.catch(() => {});
   early.send?.catch(() => {});
   return early;
 }
 
-/** Lives as long as a session of the server: load() and open() once, then close(). */
+/** Lives as long as a server session: load() and open() once, then close(). */
 export class MediaSession {
   readonly #options: MediaSessionOptions;
   readonly #recv = deferred<types.Transport>();
   readonly #keepers: IceRestarter[] = [];
   readonly #received = new Map<string, Received<types.Consumer>>();
   readonly #receivedData = new Map<string, Received<types.DataConsumer>>();
-  /** Tracks that more follow of: they are received together, with one negotiation. */
+  /** Tracks of an incomplete batch: they are received together with one negotiation. */
   readonly #batch: { event: EventData['trackSubscribed']; entry: Received<types.Consumer> }[] = [];
   #device: types.Device | undefined;
   #sctp = false;
   #iceServers: WireObject[] = [];
-  /** From the first thing that is sent on. */
+  /** Created with the first track or channel to send. */
   #send: Promise<types.Transport> | undefined;
   #sendsData = false;
   readonly #transports = new Map<Direction, types.Transport>();
@@ -88,7 +88,7 @@ export class MediaSession {
     return mediaPathOf([...this.#transports.values()].map(({ connectionState }) => connectionState));
   }
 
-  /** @returns what this environment can receive, for `join`. */
+  /** @returns the receive capabilities for `join` */
   async load({ rtpCapabilities }: JoinResponse): Promise<WireObject> {
     const device = await this.#options.devices.load(rtpCapabilities);
     if (this.#closed) throw new SessionLostError();
@@ -96,7 +96,7 @@ export class MediaSession {
     return device.recvRtpCapabilities as unknown as WireObject;
   }
 
-  /** Opens the transports that were asked for; after load(). */
+  /** Opens the requested transports; after load(). */
   async open({ iceServers }: JoinResponse, early: PrefetchedTransports): Promise<void> {
     this.#sctp = early.sctp;
     this.#iceServers = iceServers;
@@ -113,7 +113,7 @@ export class MediaSession {
   async produce(options: ProduceOptions): Promise<ProducedTrack> {
     const { track, encodings, codec, streamId, codecOptions, metadata, paused, key } = options;
     const chosen = codec === undefined ? undefined : this.#codec(codec);
-    if (codec !== undefined && !chosen) throw new TypeError(`This environment cannot send ${codec}`);
+    if (codec !== undefined && !chosen) throw new TypeError(`This environment cannot encode ${codec}`);
     const publication: Publication = { metadata, paused, key, muted: false };
     const sender = await this.#sender();
     const producer = await sender.produce({
@@ -122,7 +122,7 @@ export class MediaSession {
       codecOptions,
       ...(encodings && { encodings }),
       ...(chosen && { codec: chosen }),
-      // The track stays the application's: it is sent again after a reconnect.
+      // The track belongs to the application: it is published again after a reconnect.
       stopTracks: false,
       appData: publication,
     });
@@ -132,7 +132,7 @@ export class MediaSession {
   async produceData(options: types.DataProducerOptions): Promise<types.DataProducer> {
     const sender = await this.#sender();
     if (!this.#sendsData)
-      throw new TypeError('There are no data channels here: set the option dataChannels, and the peer needs the permission data');
+      throw new TypeError('Data channels are not available: set the option dataChannels, and the peer needs the permission data');
     return sender.produceData(options);
   }
 
@@ -143,7 +143,7 @@ export class MediaSession {
     if (event.following > 0) return;
     const made = await Promise.allSettled(this.#batch.splice(0).map((each) => this.#consume(each.event, each.entry)));
     const trackIds = made.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
-    // Nodes before 0.8 tell no batches, and know trackReady alone.
+    // Nodes before 0.8 send no batches and support only trackReady.
     if (event.following === undefined)
       for (const trackId of trackIds) this.#run(this.#options.request('trackReady', { trackId }), 'trackReady');
     else if (trackIds.length > 0) this.#run(this.#options.request('tracksReady', { trackIds }), 'tracksReady');
@@ -151,7 +151,7 @@ export class MediaSession {
     if (failed) throw failed.reason;
   }
 
-  /** @returns the track, where it is received. */
+  /** @returns the id of the track if it is received */
   async #consume(event: EventData['trackSubscribed'], entry: Received<types.Consumer>): Promise<string[]> {
     const transport = await this.#receiver(event.transportId);
     if (!transport || entry.gone) return [];
@@ -212,7 +212,7 @@ export class MediaSession {
     return this.#received.get(trackId)?.consumer;
   }
 
-  /** The websocket is back: paths that broke meanwhile are mended. */
+  /** The WebSocket reconnected: restarts lost media paths. */
   checkPaths(): void {
     for (const keeper of this.#keepers) keeper.check();
   }
@@ -229,7 +229,7 @@ export class MediaSession {
     return { send, recv };
   }
 
-  /** Ends all media of the session; tracks that were received are told as unsubscribed. Idempotent. */
+  /** Ends all media of the session and reports received tracks as unsubscribed. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -246,7 +246,7 @@ export class MediaSession {
     return this.#device;
   }
 
-  /** The transport to send over: asked for when there is something to send, again where that was refused. */
+  /** The send transport: requested on first use, again after a failure. */
   #sender(answer?: Promise<WireObject>): Promise<types.Transport> {
     this.#live();
     const { request } = this.#options;
@@ -265,7 +265,7 @@ export class MediaSession {
     return transport;
   }
 
-  /** The transport to receive over, where it is the one that the server means. */
+  /** The receive transport if it has this id. */
   async #receiver(transportId: string): Promise<types.Transport | undefined> {
     const transport = await this.#recv.promise;
     return !this.#closed && transport.id === transportId ? transport : undefined;
@@ -290,7 +290,7 @@ export class MediaSession {
     const { request, timing, logger } = this.#options;
     this.#transports.set(direction, transport);
     transport.on('connect', ({ dtlsParameters }, callback) => {
-      // Requests are handled in order: there is nothing to wait for, and DTLS tries again by itself.
+      // The server processes requests in order, so there is no need to wait; DTLS retransmits.
       callback();
       const data = { transportId: transport.id, dtlsParameters: dtlsParameters as unknown as WireObject };
       this.#run(request('connectTransport', data), 'connectTransport');
@@ -325,7 +325,7 @@ export class MediaSession {
     });
   }
 
-  /** Nobody waits for it: a failure is worth a line while the session lives. */
+  /** Runs in background; failures are logged while the session lives. */
   #run(work: Promise<unknown>, what: string): void {
     work.catch((error: unknown) => {
       if (!this.#closed) this.#options.logger.warn?.(`${what} failed`, error);

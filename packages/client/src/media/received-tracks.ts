@@ -1,4 +1,4 @@
-// The tracks that arrive: attached to the elements of the application, in the layers that fit.
+// Received tracks: attaches them to elements of the application, in the layers that fit.
 import type { types } from 'mediasoup-client';
 import type { Unsubscribe } from '../emitter.ts';
 import type { Layers } from '../protocol.ts';
@@ -10,7 +10,9 @@ export type ReceivedTracksOptions = {
   setPreferredLayers: (trackId: string, layers: Layers) => void;
 };
 
-/** `current`: what arrives now, 0 the smallest; null where nothing is known to. `spatial` and `temporal`: how many layers there are of each. */
+/**
+ * Layers of a received track. `current`: the received layer, 0 the smallest; null if unknown. `spatial` and `temporal`: number of layers.
+ */
 export type ReceivedLayers = { current: Layers | null; spatial: number; temporal: number };
 
 type Entry = { watched: AttachedTrack; attached: Set<HTMLMediaElement> };
@@ -24,7 +26,7 @@ export class ReceivedTracks {
     this.#options = options;
   }
 
-  /** Plays the track in the element, now and whenever it arrives anew, and picks layers for it; the function returned ends that. */
+  /** Plays the track in the element, also after a resubscription, and selects layers for it. @returns a function that stops it */
   attach(trackId: string, element: HTMLMediaElement): Unsubscribe {
     const entry = this.#entry(trackId);
     entry.attached.add(element);
@@ -39,7 +41,7 @@ export class ReceivedTracks {
     };
   }
 
-  /** Picks layers for the size at which the element is shown; the function returned ends that. */
+  /** Selects layers for the rendered size of the element. @returns a function that stops it */
   observe(trackId: string, element: HTMLElement): Unsubscribe {
     const { watched } = this.#entry(trackId);
     watched.add(element);
@@ -49,7 +51,7 @@ export class ReceivedTracks {
     };
   }
 
-  /** Undefined where the track is not received, or has one layer only. */
+  /** Undefined if the track is not received or has only one layer. */
   layers(trackId: string): ReceivedLayers | undefined {
     const consumer = this.#options.consumer(trackId);
     const { spatial, temporal } = layersOf(consumer && scalabilityMode(consumer));
@@ -107,6 +109,6 @@ function play(element: HTMLMediaElement, track: MediaStreamTrack): void {
   element.autoplay = true;
   if (element instanceof HTMLVideoElement) element.playsInline = true;
   element.srcObject = new MediaStream([track]);
-  // Where the browser wants a click first, autoplay goes on after it.
+  // If the browser requires a user gesture, autoplay continues after it.
   element.play().catch(() => {});
 }

@@ -1,4 +1,4 @@
-// From a welcome to a room that works: media of one session after another, and all that outlives them.
+// Room media: the media of successive sessions, and the state that outlives them.
 import type { types } from 'mediasoup-client';
 import type { Connection } from '../connection.ts';
 import { DataChannel, type DataChannelOptions, RemoteDataChannel } from '../data-channel.ts';
@@ -18,14 +18,14 @@ export type RoomMediaOptions = {
   subscribed: (origin: EventData['trackSubscribed'], consumer: types.Consumer) => void;
   unsubscribed: (trackId: string) => void;
   dataChannel: (channel: RemoteDataChannel) => void;
-  /** Whether somebody waits for data channels of others. */
+  /** True if the application listens for data channels of other peers. */
   awaitsDataChannels: () => boolean;
   pathChanged: (path: MediaPath) => void;
   localTrackEnded: (track: LocalTrack, reason: LocalTrackEnd) => void;
   localTrackMuted: (track: LocalTrack, muted: boolean) => void;
 };
 
-/** The join of one session: what the peer shows of itself and how it subscribes. */
+/** Join parameters of one session: metadata of the peer and its subscription mode. */
 export type JoinParams = { metadata: Json | undefined; mode: 'auto' | 'manual' };
 
 export class RoomMedia {
@@ -34,7 +34,7 @@ export class RoomMedia {
   readonly #deviceCache: DeviceCache;
   readonly #channels = new Set<DataChannel>();
   readonly localTracks: LocalTracks;
-  /** Whether media is possible here at all. */
+  /** True if media is supported. */
   readonly supported: boolean;
   #early: PrefetchedTransports | undefined;
   #session: MediaSession | undefined;
@@ -53,17 +53,17 @@ export class RoomMedia {
     return this.#path;
   }
 
-  /** Does what needs no server. */
+  /** Prepares what does not need the server. */
   prepare(): void {
     this.#deviceCache.warmUp();
   }
 
-  /** Asks for the transports before anybody answered. */
+  /** Requests the transports before authentication completes. */
   opening(): void {
     if (this.supported) this.#early = this.#requestTransports();
   }
 
-  /** Enters with a fresh session. @throws SessionLostError where it was lost meanwhile: the next welcome comes. */
+  /** Joins with a new session. @throws SessionLostError if it was lost meanwhile: the next welcome joins again. */
   async enter(joinResponse: JoinResponse, { metadata, mode }: JoinParams): Promise<void> {
     this.lost();
     const early = this.#early ?? (this.supported ? this.#requestTransports() : undefined);
@@ -88,10 +88,10 @@ export class RoomMedia {
       dataSubscribed: ({ peerId }, consumer) => this.#options.dataChannel(new RemoteDataChannel(peerId, consumer)),
     });
     this.#session = session;
-    // A failure of any is handled once: at the end.
+    // Failures are handled once, at the end.
     for (const request of requests) request.catch(() => {});
     const rtpCapabilities = await session.load(joinResponse);
-    // Requests are handled in order: join need not wait for the answers about the transports.
+    // The server processes requests in order: join need not wait for the transport responses.
     const joined = this.#request('join', { rtpCapabilities, ...(metadata !== undefined && { metadata }) });
     joined.catch(() => {});
     await session.open(joinResponse, early);
@@ -101,17 +101,17 @@ export class RoomMedia {
     if (session.closed) throw new SessionLostError();
   }
 
-  /** @returns whether the event was about media and is dealt with. */
+  /** @returns true if the event concerned media and was handled */
   take({ event, data }: ServerEvent): boolean {
     switch (event) {
       case 'trackSubscribed':
-        this.#run(this.#session?.receive(data), 'a track could not be received');
+        this.#run(this.#session?.receive(data), 'could not receive track');
         return true;
       case 'trackUnsubscribed':
         this.#session?.unreceive(data.trackId);
         return true;
       case 'dataTrackSubscribed':
-        this.#run(this.#session?.receiveData(data), 'a data channel could not be received');
+        this.#run(this.#session?.receiveData(data), 'could not receive data channel');
         return true;
       case 'dataTrackUnsubscribed':
         this.#session?.unreceiveData(data.dataTrackId);
@@ -146,12 +146,12 @@ export class RoomMedia {
     return (await this.#session?.stats()) ?? { send: undefined, recv: undefined };
   }
 
-  /** The websocket is back, and the session with it. */
+  /** The WebSocket reconnected and the session was resumed. */
   resumed(): void {
     this.#session?.checkPaths();
   }
 
-  /** The session is gone; what the application published stays wanted. */
+  /** The session was lost; publications are kept for the next one. */
   lost(): void {
     const session = this.#session;
     if (!session) return;

@@ -1,4 +1,4 @@
-// Hooks of a room: what is in it, tracks in elements, messages.
+// Hooks of a room: its participants, tracks in elements, and messages.
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import type { LocalTrack } from '../media/local-track.ts';
 import type { Json, Kind } from '../protocol.ts';
@@ -7,12 +7,12 @@ import type { RemoteComponent, RemotePeer } from '../roster.ts';
 import { useRoomState } from './room-provider.ts';
 import type { ConnectionState, RoomTrack } from './room-store.ts';
 
-/** The room client itself, for all that has no hook; undefined until the provider has mounted. */
+/** The RoomClient, for everything without a hook; undefined until the provider has mounted. */
 export function useRoom(): RoomClient | undefined {
   return useRoomState('room');
 }
 
-/** `new`, `connecting`, `joined`, `reconnecting` or `closed`; `closing` says why it is closed. */
+/** Connection state: `new`, `connecting`, `joined`, `reconnecting` or `closed`; `closing` contains the reason once closed. */
 export function useConnectionState(): ConnectionState {
   return useRoomState('connection');
 }
@@ -22,21 +22,22 @@ export function usePeers(): readonly RemotePeer[] {
   return useRoomState('peers');
 }
 
+/** The components of the room. */
 export function useComponents(): readonly RemoteComponent[] {
   return useRoomState('components');
 }
 
-/** What this peer publishes. */
+/** Tracks that this client publishes. */
 export function useLocalTracks(): readonly LocalTrack[] {
   return useRoomState('localTracks');
 }
 
-/** Id of the peer who speaks; null: nobody. */
+/** Id of the active speaker; null: none. */
 export function useActiveSpeaker(): string | null {
   return useRoomState('activeSpeaker');
 }
 
-/** Tracks of the others: all, or those of a kind, a peer, a component. */
+/** Tracks of other peers and components: all, or filtered by media kind, peer or component. */
 export function useTracks({
   kind,
   peerId,
@@ -59,7 +60,10 @@ export function useTracks({
   );
 }
 
-/** The `ref` of a video or audio element that plays the track, in the layer that fits its size: `<video ref={useTrack(id)} autoPlay playsInline />`. */
+/**
+ * A `ref` for the video or audio element that plays the track in the layer that fits its size: `<video ref={useTrack(id)} autoPlay
+ * playsInline />`.
+ */
 export function useTrack(trackId: string | undefined): (element: HTMLMediaElement | null) => void {
   const room = useRoom();
   const stop = useRef<() => void>(undefined);
@@ -74,7 +78,7 @@ export function useTrack(trackId: string | undefined): (element: HTMLMediaElemen
 
 export type DataMessage = { from: string | null; payload: Json };
 
-/** Messages with this label: `onMessage` gets each, what is returned sends one to all others or to those named. */
+/** Data messages with this label. `onMessage` receives each; the returned function sends one to all other peers, or to those in `to`. */
 export function useData(label: string, onMessage?: (message: DataMessage) => void): (payload: Json, to?: string[]) => Promise<void> {
   const room = useRoom();
   const latest = useRef(onMessage);
@@ -90,7 +94,7 @@ export function useData(label: string, onMessage?: (message: DataMessage) => voi
   );
   return useCallback(
     async (payload: Json, to?: string[]) => {
-      if (!room) throw new Error('The room is not entered yet');
+      if (!room) throw new Error('The room is not joined yet');
       await room.sendData(label, payload, to);
     },
     [room, label],

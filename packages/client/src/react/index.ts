@@ -1,4 +1,4 @@
-// The entry of @mediarooms/client/react: a provider of a room, and hooks.
+// Entry point of @mediarooms/client/react: a provider of a room, and hooks.
 // biome-ignore lint/performance/noBarrelFile: a sub-path of a package has one entry.
 export {
   type DataMessage,

@@ -1,10 +1,10 @@
-// Camera and microphone of a page in one room: published, switched, and honest about what the others do not get any more.
+// Local media publisher: publishes and switches camera and microphone of a page, and reports what other peers no longer receive.
 import { RoomClosedError } from '../errors.ts';
 import type { LocalTrack, LocalTrackEnd } from '../media/local-track.ts';
 import type { Json, Kind } from '../protocol.ts';
 import type { RoomClient } from '../room-client.ts';
 
-/** Whether sound and picture shall be sent. */
+/** True per media kind if it shall be sent. */
 export type MediaEnabled = Readonly<Record<Kind, boolean>>;
 
 export type LocalSenderOptions = {
@@ -12,24 +12,24 @@ export type LocalSenderOptions = {
   stream: Pick<MediaStream, 'getTracks'>;
   metadata: Json | undefined;
   on: MediaEnabled;
-  /** The published tracks are others, or in another state. */
+  /** The published tracks or their states changed. */
   changed: () => void;
-  /** Why something is not as it was asked for. */
+  /** A requested change failed. */
   problem: (error: Error) => void;
-  /** The others do not get it any more, or never did, without anybody having switched it off. */
+  /** Other peers do not receive this media kind, although it was not switched off. */
   off: (kind: Kind) => void;
 };
 
 const ends: Record<LocalTrackEnd, string> = {
-  ended: 'ended: its device may be gone',
-  removed: 'was taken away by the server',
-  refused: 'was refused by the server',
+  ended: 'ended: its device may be disconnected',
+  removed: 'was removed by the server',
+  refused: 'was rejected by the server',
 };
 
-/** `local`: once it is published. */
+/** `local`: set once the track is published. */
 type Entry = { local: LocalTrack | undefined };
 
-/** Publishes what the stream has; lives until close(). */
+/** Publishes the tracks of the stream until close(). */
 export class LocalMediaPublisher {
   readonly #options: LocalSenderOptions;
   readonly #entries = new Map<Kind, Entry>();
@@ -44,7 +44,7 @@ export class LocalMediaPublisher {
     for (const track of options.stream.getTracks()) this.#publish(kindOf(track), track);
   }
 
-  /** @returns false where its source has ended: it has to be asked for anew */
+  /** @returns false if the source has ended and must be requested again */
   set(kind: Kind, on: boolean): boolean {
     this.#on = { ...this.#on, [kind]: on };
     const entry = this.#entries.get(kind);
@@ -59,7 +59,7 @@ export class LocalMediaPublisher {
     return true;
   }
 
-  /** Takes all of it away from the others, also what is still being published. */
+  /** Unpublishes all tracks, also those still being published. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -81,7 +81,7 @@ export class LocalMediaPublisher {
         }
         entry.local = local;
         this.#options.changed();
-        // It may have been switched meanwhile.
+        // It may have been switched during publication.
         await this.#follow(kind, local);
       })
       .catch((error: unknown) => this.#fail(kind, entry, error));
@@ -95,10 +95,10 @@ export class LocalMediaPublisher {
 
   #fail(kind: Kind, entry: Entry, error: unknown): void {
     if (this.#closed || this.#entries.get(kind) !== entry) return;
-    // What is published stays so where only a change of it failed.
+    // A published track stays if only a change of it failed.
     if (!entry.local) {
       this.#entries.delete(kind);
-      // What was chosen holds for the next room.
+      // Keep the user's choice for the next room.
       if (!(error instanceof RoomClosedError)) this.#options.off(kind);
     }
     this.#options.problem(error instanceof Error ? error : new Error(String(error)));

@@ -1,4 +1,4 @@
-// The provider of a room: it is entered when the provider appears and left when it goes, in strict mode too.
+// Room provider: joins the room when it mounts and leaves it when it unmounts, also in strict mode.
 import { createContext, createElement, type ReactNode, useContext, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { Closing } from '../closing.ts';
 import type { RoomClientOptions } from '../options.ts';
@@ -8,18 +8,19 @@ import { type RoomSlices, RoomStore } from './room-store.ts';
 export const RoomContext = createContext<RoomStore | undefined>(undefined);
 
 export type RoomProviderProps = {
-  /** The peer's `peer_websocket_url` and `token`: others mean another room. */
+  /** The peer's `peer_websocket_url` and `token`; changing them joins another room. */
   url: string;
   token: string;
-  /** What the others see of this peer; may change. */
+  /** Metadata of this peer for the others; may change. */
   metadata?: Json;
-  /** Everything else as it is when the room is entered. */
+  /** All other options; read when the room is joined. */
   options?: Omit<RoomClientOptions, 'url' | 'token' | 'metadata'>;
+  /** Called once when the room is closed. */
   onClosed?: (closing: Closing) => void;
   children?: ReactNode;
 };
 
-/** Where `url` or `options` are no good, that is thrown while it is rendered, for the error boundary around it. */
+/** Joins a room and provides it to its hooks. Invalid `url` or `options` throw during rendering, for the error boundary around it. */
 export function RoomProvider({ url, token, metadata, options, onClosed, children }: RoomProviderProps): ReactNode {
   const [store] = useState(() => new RoomStore());
   const [failure, setFailure] = useState<{ error: unknown }>();
@@ -27,7 +28,7 @@ export function RoomProvider({ url, token, metadata, options, onClosed, children
   latest.current = { metadata, options, onClosed };
   useEffect(() => {
     let leave = () => {};
-    // Strict mode mounts, unmounts and mounts again at once: only what stays connects, or the peer would meet itself.
+    // Strict mode mounts, unmounts and remounts at once: only the last mount connects, otherwise the peer would conflict with itself.
     const timer = setTimeout(() => {
       const now = latest.current;
       try {
@@ -46,7 +47,7 @@ export function RoomProvider({ url, token, metadata, options, onClosed, children
   const text = metadata === undefined ? undefined : JSON.stringify(metadata);
   useEffect(() => {
     const room = store.part('room');
-    // Before the first entry the room is given it anyway.
+    // Before the first join the options contain it.
     if (text !== undefined && room) room.setMetadata(JSON.parse(text)).catch(() => {});
   }, [store, text]);
   if (failure) throw failure.error;
@@ -56,7 +57,7 @@ export function RoomProvider({ url, token, metadata, options, onClosed, children
 /** @throws Error outside of a RoomProvider */
 export function useStore(): RoomStore {
   const store = useContext(RoomContext);
-  if (!store) throw new Error('There is no RoomProvider around this component');
+  if (!store) throw new Error('This hook requires a RoomProvider');
   return store;
 }
 

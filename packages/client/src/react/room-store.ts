@@ -1,4 +1,4 @@
-// What React shows of a room: parts that stay the same object until they change, whichever room client is underneath.
+// Room store: slices of room state that stay the same object until they change, independent of the room client.
 import type { Closing } from '../closing.ts';
 import type { LocalTrack } from '../media/local-track.ts';
 import type { RoomClientOptions } from '../options.ts';
@@ -7,7 +7,7 @@ import type { RoomEvents, RoomState } from '../room-events.ts';
 import type { RemoteComponent, RemotePeer, RemoteTrack } from '../roster.ts';
 
 export type ConnectionState = { state: RoomState; closing: Closing | undefined };
-/** A track of another; `mediaStreamTrack` while it arrives. */
+/** A track of another peer or a component; `mediaStreamTrack` is set while it is received. */
 export type RoomTrack = RemoteTrack & { readonly mediaStreamTrack: MediaStreamTrack | undefined };
 
 export type RoomSlices = {
@@ -32,7 +32,7 @@ const nothing: RoomSlices = {
 };
 const everything = Object.keys(nothing) as PartName[];
 
-/** Which parts each event changes. */
+/** Slices that each event changes. */
 const changes: Partial<Record<keyof RoomEvents, readonly PartName[]>> = {
   stateChanged: everything,
   closed: everything,
@@ -55,16 +55,16 @@ const changes: Partial<Record<keyof RoomEvents, readonly PartName[]>> = {
 export class RoomStore {
   readonly #listeners = new Set<() => void>();
   #room: RoomClient | undefined;
-  /** Parts as they were last shown; what changed since is missing. */
+  /** Cached slices; changed ones are removed. */
   #shown: Partial<RoomSlices> = {};
 
-  /** Enters the room. @returns what leaves it. */
+  /** Joins the room. @returns a function that leaves it */
   open(options: RoomClientOptions): () => void {
     const room = new RoomClient(options);
     const offs = Object.entries(changes).map(([name, parts]) => room.on(name as keyof RoomEvents, () => this.changed(parts)));
     this.#room = room;
     this.changed(everything);
-    // `closed` tells the same.
+    // `closed` reports the same failure.
     room.join().catch(() => {});
     return () => {
       for (const off of offs) off();

@@ -1,4 +1,4 @@
-// The hook of the own camera and microphone: asked for, published, switched off and on, stopped with the component.
+// Local media hook: requests camera and microphone, publishes and switches them, and releases them on unmount.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Json, Kind } from '../protocol.ts';
 import { useLocalTracks, useRoom } from './hooks.ts';
@@ -6,28 +6,29 @@ import { LocalMediaPublisher, type MediaEnabled } from './local-media-publisher.
 import { useStore } from './room-provider.ts';
 
 export type LocalMediaOptions = {
-  /** What getUserMedia() takes; `true` by default. */
+  /** Constraints of getUserMedia(); default `true`. */
   audio?: boolean | MediaTrackConstraints;
   video?: boolean | MediaTrackConstraints;
-  /** What the others see of the tracks; that of the first time counts. */
+  /** Metadata of the tracks for other peers; only the first value is used. */
   metadata?: Json;
-  /** Asks for the devices only while this is true; `true` by default. */
+  /** Requests the devices while true; default `true`. */
   enabled?: boolean;
 };
 
 export type LocalMedia = {
-  /** For the own picture; undefined until the devices are there. */
+  /** Stream for the local preview; undefined until the devices are available. */
   stream: MediaStream | undefined;
-  /** Why there is none, or why it could not be published. */
+  /** Why there is no stream, or why it could not be published. */
   problem: Error | undefined;
-  /** Whether the others get sound and picture: off too where the server muted or took them away, or the device is gone. */
+  /** True if other peers receive audio or video; false also if the server muted or removed the track, or the device was disconnected. */
   microphone: boolean;
   camera: boolean;
-  /** What was taken away is published again; devices that were refused, or are gone, are asked for anew. */
+  /** Switch a device on or off. A removed track is published again; denied or disconnected devices are requested again. */
   setMicrophone: (on: boolean) => void;
   setCamera: (on: boolean) => void;
 };
 
+/** Publishes the user's camera and microphone while the component is mounted. */
 export function useLocalMedia({ audio = true, video = true, metadata, enabled = true }: LocalMediaOptions = {}): LocalMedia {
   const room = useRoom();
   const store = useStore();
@@ -35,11 +36,11 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
   const [stream, setStream] = useState<MediaStream>();
   const [problem, setProblem] = useState<Error>();
   const [on, setOn] = useState<MediaEnabled>({ audio: true, video: true });
-  /** Times that devices which were refused, or are gone, were asked for anew. */
+  /** Number of repeated requests for denied or disconnected devices. */
   const [renewals, setRenewals] = useState(0);
   const refused = useRef(false);
   const sender = useRef<LocalMediaPublisher>(undefined);
-  // `on` beside its state: what is published before the next rendering follows what was chosen meanwhile.
+  // Mirrors the state `on`: publications before the next rendering must use the latest choice.
   const latest = useRef({ metadata, on });
   const choose = useCallback((kind: Kind, value: boolean) => {
     latest.current.on = { ...latest.current.on, [kind]: value };

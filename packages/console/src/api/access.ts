@@ -1,7 +1,7 @@
-// What the token of this tab allows.
+// Access API: reads the scope of the token of this tab.
 import { type Api, ApiError } from './rest.ts';
 
-/** `full` where the node has no such answer: then it refuses what is not allowed by itself. */
+/** `full` if the node does not have this endpoint: then the node itself rejects what the token does not permit. */
 export async function fetchScope(api: Api): Promise<'full' | 'read'> {
   try {
     const { data } = await api.call('GET', 'access');

@@ -1,4 +1,4 @@
-// The nodes of the cluster, and calling one to drain.
+// Cluster API: lists nodes, reads their drains, starts and cancels a drain.
 import type { DrainView, Node } from '../../../server-sdk/src/generated/schemas.ts';
 import type { Api } from './rest.ts';
 

@@ -1,21 +1,21 @@
-// Files of recordings for the browser itself: addresses with a viewer's token, or, with an API token that may only read, the bytes.
+// Recording files for the browser: URLs with a viewer token or, with a read-only API token, the content itself.
 import type { Scope } from '../hooks/console-context.ts';
 import { recordingEndpoints, roomOfRecording } from './recordings.ts';
 import { type Api, ApiError } from './rest.ts';
 
-/** Seconds that an address of a file is good for. */
+/** Seconds that a viewer token is valid. */
 const lifetime = 3600;
-/** Bytes that are taken into memory where there is no address. */
+/** Maximum bytes of a file that is loaded into memory because no URL is available. */
 const maxInMemory = 512 * 1000 * 1000;
 const deadline = 10_000;
 
-/** An address that media elements and links take. `close` lets go of what is behind it. */
+/** A URL for media elements and links. `close` releases its content. */
 export type OpenedFile = { url: string; close: () => void };
-/** For hls.js: the playlist, and the header that every request needs where the address alone does not do. */
+/** For hls.js: the playlist, and the header of every request if the URL has no token. */
 export type OpenedStream = { url: string; authorization: string | undefined };
 export type FileName = { recordingId: string; file: string };
 
-/** @param onProgress hears bytes, where they are taken into memory */
+/** @param onProgress receives the number of bytes while a file is loaded into memory */
 export async function openFile(
   api: Api,
   scope: Scope,
@@ -36,11 +36,11 @@ export async function openStream(api: Api, scope: Scope, name: FileName, signal:
   return { url: plainAddress(api, name), authorization: `Bearer ${api.token}` };
 }
 
-/** Resolves where the file can be had at that address. @throws ApiError with the server's sentence where it cannot */
+/** Resolves if the file is available at that URL. @throws ApiError with the message of the server if it is not */
 export async function checkAddress(url: string, authorization: string | undefined, signal: AbortSignal): Promise<void> {
   const headers = { range: 'bytes=0-0', ...(authorization !== undefined && { authorization }) };
   const response = await ask(url, headers, signal, AbortSignal.timeout(deadline));
-  // 416: it is there, and empty.
+  // 416: the file exists and is empty.
   if (!response.ok && response.status !== 416) await refuse(response);
   await response.body?.cancel();
 }
@@ -87,7 +87,8 @@ async function readWhole(
     }
     return new Blob(chunks, { type: response.headers.get('content-type') ?? '' });
   } catch (cause) {
-    throw cause instanceof ApiError ? cause : new ApiError(0, 'unreachable', 'The server ended before the file did', { cause });
+    if (cause instanceof ApiError) throw cause;
+    throw new ApiError(0, 'unreachable', 'The server closed the connection before the end of the file', { cause });
   } finally {
     clearTimeout(timer);
     silent.abort();
@@ -95,24 +96,20 @@ async function readWhole(
 }
 
 function tooLarge(): ApiError {
-  return new ApiError(
-    413,
-    'too_large',
-    'With a token that may only read, files of more than 512 MB cannot be opened here: copy the command for curl instead',
-  );
+  return new ApiError(413, 'too_large', 'Files over 512 MB cannot be opened with a read-only token; use “Copy as curl” instead');
 }
 
 async function ask(url: string, headers: Record<string, string>, ...signals: AbortSignal[]): Promise<Response> {
   try {
     return await fetch(url, { headers, cache: 'no-store', signal: AbortSignal.any(signals) });
   } catch (cause) {
-    throw new ApiError(0, 'unreachable', 'The server does not answer', { cause });
+    throw new ApiError(0, 'unreachable', 'Cannot reach the server', { cause });
   }
 }
 
 async function refuse(response: Response): Promise<never> {
   const answer: unknown = await response.json().catch(() => undefined);
   const { errors, code } = (typeof answer === 'object' && answer !== null ? answer : {}) as { errors?: unknown; code?: unknown };
-  const sentence = typeof errors === 'string' ? errors : `The server answered ${response.status}`;
+  const sentence = typeof errors === 'string' ? errors : `The server responded with status ${response.status}`;
   throw new ApiError(response.status, typeof code === 'string' ? code : 'unknown', sentence);
 }

@@ -1,4 +1,4 @@
-// A call as a command line, with $TOKEN where the token goes: what is copied may be pasted anywhere.
+// curl command: a REST request as a command line. It contains $TOKEN instead of the token, because it may be pasted anywhere.
 export type HttpRequest = { method: string; path: string; body?: unknown };
 
 export function curlCommand({ method, path, body }: HttpRequest, base: string): string {
@@ -9,7 +9,7 @@ export function curlCommand({ method, path, body }: HttpRequest, base: string): 
   return [...parts, quoted(new URL(path, base).href)].join(' ');
 }
 
-/** For a POSIX shell: nothing inside is expanded. */
+/** Quotes for a POSIX shell, so that nothing is expanded. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,8 +1,8 @@
-// The health of the node that answers, and the configuration in force on any node.
+// Health API: health of the responding node, and effective configuration of any node.
 import type { NodeConfig as ConfigAnswer, ConfigValue, Health } from '../../../server-sdk/src/generated/schemas.ts';
 import type { Api } from './rest.ts';
 
-/** Of one node. */
+/** Effective configuration of one node. */
 export type NodeConfig = Omit<ConfigAnswer, 'data'> & { values: ConfigValue[] };
 export type ConfigFiles = NodeConfig['config'];
 
@@ -10,7 +10,7 @@ export async function getHealth(api: Api, signal?: AbortSignal): Promise<Health>
   return (await api.call('GET', 'health', undefined, signal)).data as Health;
 }
 
-/** Of the node that answers where none is named. */
+/** Without `node`: of the responding node. */
 export async function getConfig(api: Api, node: string | undefined, signal?: AbortSignal): Promise<NodeConfig> {
   const query = node === undefined ? '' : `?${new URLSearchParams({ node })}`;
   const { data: values, ...more } = (await api.call('GET', `config${query}`, undefined, signal)) as ConfigAnswer;

@@ -1,20 +1,20 @@
-// Events of rooms, live: one notification socket that comes back by itself with back-off.
+// Event stream: a websocket with events of rooms that reconnects with exponential backoff.
 import type { RoomEvent } from '../../../server-sdk/src/generated/schemas.ts';
 
 const firstDelay = 500;
 const maxDelay = 5_000;
 const pingIntervalMs = 5_000;
-/** Longest silence before a socket counts as lost: browsers do not see the server's pings. */
+/** Time without a message after which a socket counts as lost: browsers do not expose pings of the server. */
 const maxSilence = 12_000;
 
 export type NotificationsOptions = {
   base: string;
   token: string;
-  /** Events of this room only. */
+  /** Subscribes to events of this room only. */
   room?: string;
-  /** Begins with what the nodes still know of the past, and takes up where it was after each loss. */
+  /** Starts with the events that the nodes still have, and continues at its cursor after each reconnect. */
   history?: boolean;
-  /** Subscribed, for the first time or again: what was missed has to be fetched. `gap`: not all of the history is there any more. */
+  /** Called after each subscription: missed state must be fetched. `gap`: a part of the history is no longer available. */
   onOpen: (gap: boolean) => void;
   onEvent: (event: RoomEvent) => void;
   onLost: () => void;
@@ -38,7 +38,7 @@ export class Notifications {
     this.#connect();
   }
 
-  /** Ends the socket and its timers. Idempotent. */
+  /** Closes the socket and clears its timers. Idempotent. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);

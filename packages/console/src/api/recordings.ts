@@ -1,8 +1,8 @@
-// Recordings and kept streams of the whole cluster: lists, reports, and addresses of their files that do not hold the API token.
+// Recordings API: lists recordings and saved streams of the cluster, reads reports, deletes recordings.
 import type { RecordingSummary, Recordings } from '../../../server-sdk/src/generated/schemas.ts';
 import { type Api, ApiError } from './rest.ts';
 
-/** `ids`: of all; `described`: of the newest. `incomplete`: nodes that did not answer, and `s3`. */
+/** `ids`: all; `described`: the newest only. `incomplete`: unreachable nodes, and `s3`. */
 export type RecordingList = { ids: string[]; described: RecordingSummary[]; incomplete: string[] };
 
 const pathOf = (id: string): string => `recording/${encodeURIComponent(id)}`;
@@ -14,7 +14,7 @@ export const recordingEndpoints = {
   remove: (id: string) => ({ method: 'DELETE', path: pathOf(id) }),
 };
 
-/** The room that a recording is of, which viewers' tokens are made for; undefined where its id is none of ours. */
+/** The room of a recording, for which viewer tokens are issued; undefined if the id has a foreign format. */
 export function roomOfRecording(id: string): string | undefined {
   return /^(.+)-\d{8}T\d{9}Z$/.exec(id)?.[1];
 }
@@ -26,7 +26,7 @@ export async function listRecordings(api: Api, signal: AbortSignal): Promise<Rec
   return { ids: data, described: recordings, incomplete };
 }
 
-/** @returns the report as it is, undefined where the recording is gone */
+/** @returns the unchecked report, undefined if the recording does not exist */
 export async function fetchReport(api: Api, id: string, signal: AbortSignal): Promise<unknown> {
   try {
     return await api.call('GET', pathOf(id), undefined, signal);
@@ -36,7 +36,7 @@ export async function fetchReport(api: Api, id: string, signal: AbortSignal): Pr
   }
 }
 
-/** Removes it from all nodes and from S3. One that is gone already is fine. */
+/** Deletes it from all nodes and from S3. Succeeds if it does not exist. */
 export async function deleteRecording(api: Api, id: string): Promise<void> {
   try {
     await api.call('DELETE', pathOf(id));

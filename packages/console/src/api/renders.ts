@@ -1,9 +1,9 @@
-// Rendering a recording to one MP4 over REST.
+// Render API: renders a recording to one MP4.
 import type { Render, RenderOptions } from '../../../server-sdk/src/generated/schemas.ts';
 import { recordingEndpoints } from './recordings.ts';
 import { type Api, ApiError } from './rest.ts';
 
-/** The file of the recording that it is. */
+/** Name of the rendered file within the recording. */
 export const renderedFile = 'rendered.mp4';
 
 const pathOf = (id: string): string => `${recordingEndpoints.report(id).path}/render`;
@@ -14,7 +14,7 @@ export const renderEndpoints = {
   cancel: (id: string) => ({ method: 'DELETE', path: pathOf(id) }),
 };
 
-/** @returns undefined where the recording is gone, or its node cannot render */
+/** @returns undefined if the recording does not exist or its node cannot render */
 export async function fetchRender(api: Api, id: string, signal: AbortSignal): Promise<Render | undefined> {
   try {
     return (await api.call('GET', pathOf(id), undefined, signal)).data as Render;

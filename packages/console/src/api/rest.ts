@@ -1,11 +1,11 @@
-// REST of the node that served this page, with a deadline on every call and the server's own sentence in every error.
+// REST client of the node that serves this page: every request has a timeout, every error has the message of the server.
 import type { Room, RoomOptions } from '../../../server-sdk/src/generated/schemas.ts';
 import type { PeerAccess, RoomList } from './types.ts';
 
 const deadline = 10_000;
 const maxPages = 20;
 
-/** A call that failed. `status` 0: no answer came. */
+/** A failed request. `status` 0: no response. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -25,10 +25,7 @@ export class ApiError extends Error {
 export type Session = { development: boolean; token?: string; components: readonly string[] };
 type Body = Record<string, unknown>;
 
-/**
- * Whether this node runs in development mode, and the token if so; which kinds of components it lets rooms have. A node without that answer
- * counts as one that does not.
- */
+/** Development mode with its token, and the enabled component types. Without this endpoint: neither. */
 export async function fetchSession(base: string): Promise<Session> {
   const response = await ask(new URL('console/session', base), {});
   if (!response.ok) return { development: false, components: [] };
@@ -37,7 +34,7 @@ export async function fetchSession(base: string): Promise<Session> {
   return { development: body.development === true, token: typeof body.token === 'string' ? body.token : undefined, components };
 }
 
-/** Calls with one API token. `onUnauthorized` is told when the node no longer takes it. */
+/** Requests with one API token. `onUnauthorized` is called when the node rejects the token. */
 export class Api {
   readonly #base: string;
   readonly #token: string;
@@ -57,7 +54,7 @@ export class Api {
     return this.#token;
   }
 
-  /** Rejects where the token is wrong. */
+  /** Rejects if the token is invalid. */
   async check(signal?: AbortSignal): Promise<void> {
     await this.call('GET', 'room?limit=1', undefined, signal);
   }
@@ -88,7 +85,7 @@ export class Api {
     await this.call('DELETE', `room/${encodeURIComponent(roomId)}`);
   }
 
-  /** Adds a peer; the same `externalId` gets the same peer again. */
+  /** Adds a peer; the same `externalId` returns the same peer. */
   async addPeer(roomId: string, options: { metadata?: unknown; externalId?: string } = {}): Promise<PeerAccess> {
     const { data } = await this.call('POST', `room/${encodeURIComponent(roomId)}/peer`, { type: 'webrtc', ...options });
     const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
@@ -100,15 +97,15 @@ export class Api {
   }
 
   /**
-   * One call; the areas beside this file (`api/cluster.ts`, …) are made of it. `path` has no slash at its begin: the console may stand under a path.
-   * @throws ApiError with the server's sentence
+   * One request; the other files of this folder build on it. `path` has no leading slash: the console may be served under a path.
+   * @throws ApiError with the message of the server
    */
   async call(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Body> {
     const response = await this.request(method, path, body, signal);
     return response.status === 204 ? {} : readJson(response);
   }
 
-  /** As `call`, for answers that are no JSON. */
+  /** As `call`, for responses that are not JSON. */
   async request(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` };
     if (body) headers['content-type'] = 'application/json';
@@ -116,7 +113,7 @@ export class Api {
     if (response.ok) return response;
     if (response.status === 401) this.#onUnauthorized();
     const answer = await readJson(response);
-    const sentence = typeof answer.errors === 'string' ? answer.errors : `The server answered ${response.status}`;
+    const sentence = typeof answer.errors === 'string' ? answer.errors : `The server responded with status ${response.status}`;
     throw new ApiError(response.status, typeof answer.code === 'string' ? answer.code : 'unknown', sentence);
   }
 }
@@ -126,7 +123,7 @@ async function ask(url: URL, { signal, ...init }: RequestInit): Promise<Response
   try {
     return await fetch(url, { ...init, cache: 'no-store', signal: AbortSignal.any(signals) });
   } catch (cause) {
-    throw new ApiError(0, 'unreachable', 'The server does not answer', { cause });
+    throw new ApiError(0, 'unreachable', 'Cannot reach the server', { cause });
   }
 }
 
@@ -139,7 +136,7 @@ async function readJson(response: Response): Promise<Body> {
   }
 }
 
-/** One sentence for whoever looks at the page. */
+/** The message of an error as a sentence for the page. */
 export function errorMessage(error: unknown): string {
   const told = typeof error === 'object' && error !== null && 'message' in error ? error.message : '';
   const text = typeof told === 'string' && told !== '' ? told : 'Something went wrong';

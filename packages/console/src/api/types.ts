@@ -1,4 +1,4 @@
-// What the console reads of the answers of REST beside their own shapes: lists, names, and what a peer enters with.
+// REST types of the console: lists, access of a peer, and names for display.
 import type { Component, ComponentType, Room } from '../../../server-sdk/src/generated/schemas.ts';
 import { stripBidiControls } from '../user-text.ts';
 export type RoomList = { rooms: Room[]; incomplete: string[] };
@@ -6,18 +6,18 @@ export type PeerAccess = { peerId: string; token: string; url: string };
 
 const componentNames: Record<ComponentType, string> = { file: 'File', hls: 'HLS', recording: 'Recording', sip: 'Phone' };
 
-/** As peers see it. */
+/** Name of a component type for participants. */
 export function kindName(type: ComponentType): string {
   return componentNames[type] ?? type;
 }
 
-/** Its kind, and of a file which. */
+/** Name of the component type, for files with the path. */
 export function componentName({ type, properties }: Pick<Component, 'type' | 'properties'>): string {
   const kind = kindName(type);
   return typeof properties.filePath === 'string' ? `${kind}: ${properties.filePath}` : kind;
 }
 
-/** The name that a peer's metadata carries, by the console's own convention; nothing in it turns what stands behind it. */
+/** Name in the metadata of a peer, a convention of the console; without marks that change the direction of the following text. */
 export function nameOf(metadata: unknown): string | undefined {
   if (typeof metadata !== 'object' || metadata === null || !('name' in metadata) || typeof metadata.name !== 'string') return undefined;
   return stripBidiControls(metadata.name).trim() || undefined;

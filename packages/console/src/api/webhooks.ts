@@ -1,11 +1,11 @@
-// Webhooks of all nodes over REST: who is behind, what was given up, and sending that again. Receivers are named without their path.
+// Webhooks API: state of the receivers of all nodes, dead letters, redelivery. Receivers are named without their path.
 import type { DeadLetter, WebhookReplay, WebhookStatus } from '../../../server-sdk/src/generated/schemas.ts';
 import type { Api } from './rest.ts';
 
-/** `incomplete`: nodes that did not answer. */
+/** `incomplete`: unreachable nodes. */
 type Answer<T> = { data: T; incomplete: string[] };
 
-/** Most dead letters that are listed at once. */
+/** Maximum number of dead letters in one list. */
 export const maxDeadLetters = 999;
 
 export const webhookEndpoints = {
@@ -28,7 +28,7 @@ export async function listDeadLetters(api: Api, roomId: string, limit: number, s
   return (await api.call(method, path, undefined, signal)) as Answer<DeadLetter[]>;
 }
 
-/** Sends dead letters again. @returns how many */
+/** Redelivers dead letters. @returns how many */
 export async function replayDeadLetters(api: Api, filter: WebhookReplay): Promise<Answer<{ replayed: number }>> {
   const { method, path, body } = webhookEndpoints.replay(filter);
   return (await api.call(method, path, body)) as Answer<{ replayed: number }>;

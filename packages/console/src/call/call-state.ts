@@ -1,11 +1,11 @@
-// A call as the page shows it.
+// Room session state: participants, tracks and connection as the page shows them.
 import type { ReceivedLayers } from '@mediarooms/client';
 import type { OutageState } from './outage.ts';
 
 export type Source = 'camera' | 'microphone' | 'screen' | 'screenSound';
 export type RoomSessionPhase = 'joining' | 'joined' | 'reconnecting' | 'over';
 
-/** Why a call is over. */
+/** Why a session ended. */
 export type SessionEnd = { reason: 'left' | 'roomStopped' | 'removed' | 'takenOver' | 'refused' | 'failed'; message: string };
 
 export type RemoteTrack = {
@@ -14,12 +14,12 @@ export type RemoteTrack = {
   source: Source;
   track: MediaStreamTrack | undefined;
   muted: boolean;
-  /** Of a track with several layers: which arrive. */
+  /** Received layers of a track with several layers. */
   layers: ReceivedLayers | undefined;
 };
 export type RemoteParticipant = { id: string; name: string; tracks: readonly RemoteTrack[] };
 
-/** What is in the room beside people, with its name for the page. */
+/** A component of the room, with its name for the page. */
 export type RemoteComponent = { id: string; name: string; tracks: readonly RemoteTrack[] };
 
 export type RoomSessionState = {
@@ -29,21 +29,21 @@ export type RoomSessionState = {
   people: readonly RemoteParticipant[];
   components: readonly RemoteComponent[];
   activeSpeaker: string | undefined;
-  /** The last thing that did not work, in a sentence. */
+  /** Message of the last failure. */
   problem: string | undefined;
-  /** The server took the microphone's sound away, whatever its switch says. */
+  /** The server muted the microphone, whatever the local switch is. */
   mutedByServer: boolean;
-  /** When the node's rooms end because it goes away. */
+  /** Deadline of the room while its node drains. */
   endsAt: Date | undefined;
-  /** How the ways to the server fare. */
+  /** State of the connections to the server. */
   link: OutageState;
-  /** Whether this peer may send data. */
+  /** True if this peer is permitted to send data. */
   mayWrite: boolean;
 };
 
 export const sources: readonly Source[] = ['camera', 'microphone', 'screen', 'screenSound'];
 
-/** What a track shows, from its metadata; other applications may send none. */
+/** Source of a track from its metadata; other applications may not set it. */
 export function sourceOf(metadata: unknown, kind: 'audio' | 'video'): Source {
   const source = typeof metadata === 'object' && metadata !== null && 'source' in metadata ? metadata.source : undefined;
   return sources.find((each) => each === source) ?? (kind === 'video' ? 'camera' : 'microphone');

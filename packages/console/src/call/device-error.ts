@@ -1,45 +1,45 @@
-// Why a camera or a microphone cannot be had, and what to do about it: a decision on what the browser says.
+// Device errors: maps an error of getUserMedia to a message and advice.
 export type DeviceKind = 'camera' | 'microphone';
 
-/** `help`: what whoever sits there can do; undefined where nothing helps. */
+/** `help`: advice for the user; undefined if there is none. */
 export type DeviceError = { reason: 'refused' | 'missing' | 'busy' | 'insecure' | 'failed'; message: string; help: string | undefined };
 
 export const insecureProblem: DeviceError = {
   reason: 'insecure',
-  message: 'Browsers give camera and microphone to pages on https or localhost only.',
-  help: 'You can still join, to watch, listen and write.',
+  message: 'Camera and microphone need HTTPS (or localhost).',
+  help: 'You can still join to watch, listen and chat.',
 };
 
-/** @param refusedBySystem the page has the browser's permission, so that the refusal came from the operating system */
+/** @param refusedBySystem the page has the permission of the browser, so the operating system denied access */
 export function deviceErrorMessage(kind: DeviceKind, error: unknown, refusedBySystem = false): DeviceError {
   const name = error instanceof DOMException ? error.name : '';
   if (name === 'NotAllowedError' && refusedBySystem) {
     return {
       reason: 'refused',
-      message: `The system does not let the browser use the ${kind}.`,
-      help: `Allow it in the privacy settings of the system, then choose “Try again”.`,
+      message: `Your operating system blocks the browser from using the ${kind}.`,
+      help: 'Allow it in the privacy settings of the system, then choose “Try again”.',
     };
   }
   if (name === 'NotAllowedError') {
     return {
       reason: 'refused',
-      message: `The browser does not allow the ${kind}.`,
-      help: `Click the icon left of the address, allow the ${kind} for this page, then choose “Try again”. You can also go on without it.`,
+      message: `Permission denied for the ${kind}.`,
+      help: `Click the icon left of the address, allow the ${kind} for this page, then choose “Try again”, or continue without it.`,
     };
   }
   if (name === 'NotFoundError' || name === 'OverconstrainedError') {
     return {
       reason: 'missing',
-      message: `No ${kind} was found.`,
-      help: 'Plug one in: it is taken at once. You can also go on without it.',
+      message: `No ${kind} found.`,
+      help: 'Connect one and it will be used automatically, or continue without it.',
     };
   }
   if (name === 'NotReadableError' || name === 'AbortError') {
     return {
       reason: 'busy',
-      message: `The ${kind} is in use by another program, or it does not answer.`,
-      help: 'Close other programs that use it, then choose “Try again”.',
+      message: `The ${kind} is in use by another application or not responding.`,
+      help: 'Close other applications that use it, then choose “Try again”.',
     };
   }
-  return { reason: 'failed', message: `The ${kind} could not be opened.`, help: 'Choose another one, or try again.' };
+  return { reason: 'failed', message: `Could not open the ${kind}.`, help: 'Choose another device or try again.' };
 }

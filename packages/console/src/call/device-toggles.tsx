@@ -1,4 +1,4 @@
-// The switches of microphone and camera, before a call and in it.
+// Device toggles: turn microphone and camera on and off, in the lobby and in the room.
 import type { LocalMedia } from '../call/local-media.ts';
 import { CameraIcon, CameraOffIcon, MicIcon, MicOffIcon } from '../components/icons.tsx';
 import { Toggle } from '../components/toggle.tsx';

@@ -1,4 +1,4 @@
-// Camera, microphone and speaker, chosen anew during a call: the others see and hear the new one at once.
+// Devices dialog: changes camera, microphone and speaker while in a room.
 import type { LocalMedia } from '../call/local-media.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { DeviceChoice } from '../lobby/device-choice.tsx';

@@ -1,4 +1,4 @@
-// How tiles fill a rectangle: the number of columns with which 16:9 pictures get the largest.
+// Tile grid layout: finds the number of columns that gives the largest 16:9 tiles.
 
 export type Grid = { columns: number; width: number; height: number };
 

@@ -1,4 +1,4 @@
-// The drawings of the call's own buttons, on the grid of icons.tsx.
+// Icons of the buttons in a room, on the grid of icons.tsx.
 import { icon } from '../components/icons.tsx';
 
 export const ChatIcon = icon(

@@ -1,11 +1,11 @@
-// Camera, microphone, speaker and screen of this page: what is on, what can be chosen, what failed and why, in sentences.
+// Local media: opens, switches and closes camera, microphone, speaker and screen of this page.
 import { Store } from '../hooks/store.ts';
 import type { Source } from './call-state.ts';
 import { type DeviceError, type DeviceKind, deviceErrorMessage, insecureProblem } from './device-error.ts';
 
 export type { DeviceKind } from './device-error.ts';
 
-/** Ids of devices; a kind that is not named is the browser's choice. */
+/** Device ids; the browser chooses a device if its id is missing. */
 export type DevicePreferences = { camera?: string | undefined; microphone?: string | undefined; speaker?: string | undefined };
 
 export type LocalMediaState = {
@@ -15,15 +15,15 @@ export type LocalMediaState = {
   screen: MediaStreamTrack | undefined;
   screenSound: MediaStreamTrack | undefined;
   busy: boolean;
-  /** Why each is not there. */
+  /** Why a device is not available. */
   problems: Partial<Record<DeviceKind, DeviceError>>;
-  /** The last thing that did not work, in a sentence. */
+  /** Message of the last failure. */
   problem: string | undefined;
   cameras: readonly MediaDeviceInfo[];
   microphones: readonly MediaDeviceInfo[];
-  /** Empty where the browser does not let one choose. */
+  /** Empty if the browser does not support choosing a speaker. */
   speakers: readonly MediaDeviceInfo[];
-  /** What was asked for last. */
+  /** The requested devices. */
   preferences: DevicePreferences;
 };
 
@@ -31,12 +31,12 @@ const videoConstraints = { width: { ideal: 1280 }, height: { ideal: 720 }, frame
 const audioConstraints = { echoCancellation: true, noiseSuppression: true };
 const kinds: readonly DeviceKind[] = ['camera', 'microphone'];
 
-/** Owns the tracks that it opened until close(). */
+/** Owns the tracks that it opens until close(). */
 export class LocalMedia extends Store<LocalMediaState> {
   readonly #devices: MediaDevices | undefined = navigator.mediaDevices;
   readonly #onDeviceChange = () => void this.#devicesChanged();
   #closed = false;
-  /** The newest opening of each kind: what an older one brings is stopped. */
+  /** The newest request of each kind: the track of an older request is stopped. */
   readonly #newest = new Map<DeviceKind, symbol>();
 
   constructor(preferences: DevicePreferences = {}) {
@@ -61,13 +61,13 @@ export class LocalMedia extends Store<LocalMediaState> {
     return this.#devices !== undefined && 'getDisplayMedia' in this.#devices;
   }
 
-  /** Opens both for a preview; one that is missing or refused leaves the other. */
+  /** Opens both for a preview; if one is missing or denied, the other one is still opened. */
   async start(): Promise<void> {
-    // One question of the browser for both, where both can be had.
+    // One permission prompt for both devices if both are available.
     if (!(await this.#openBoth())) await Promise.all(kinds.map((kind) => this.open(kind)));
   }
 
-  /** Opens the one that is wished for, or any where that one is gone. `on`: whether a microphone is on at once. */
+  /** Opens the requested device, or any other one if it does not exist. `on`: initial state of a microphone. */
   async open(kind: DeviceKind, on = true): Promise<void> {
     if (!this.#devices) return this.#fail(kind, insecureProblem);
     const turn = this.#begin([kind]);
@@ -87,7 +87,7 @@ export class LocalMedia extends Store<LocalMediaState> {
     }
   }
 
-  /** Takes this device from now on; one that is off stays off. */
+  /** Uses this device from now on; a device that is off stays off. */
   async choose(kind: DeviceKind | 'speaker', deviceId: string): Promise<void> {
     this.update({ preferences: { ...this.state.preferences, [kind]: deviceId } });
     if (kind === 'speaker' || !this.state[kind]) return;
@@ -99,7 +99,7 @@ export class LocalMedia extends Store<LocalMediaState> {
     else await this.open('camera');
   }
 
-  /** The microphone stays open while it is off, so that it is back without a gap; what it hears goes nowhere. */
+  /** The microphone stays open while it is off, so that it resumes without a gap; its audio is not sent. */
   async toggleMicrophone(): Promise<void> {
     const { microphone, microphoneOn } = this.state;
     if (!microphone) return this.open('microphone');
@@ -109,7 +109,7 @@ export class LocalMedia extends Store<LocalMediaState> {
 
   async toggleScreen(): Promise<void> {
     if (this.state.screen) return this.stopScreen();
-    if (!this.#devices || !this.canShareScreen) return this.update({ problem: 'This browser cannot share its screen.' });
+    if (!this.#devices || !this.canShareScreen) return this.update({ problem: 'This browser does not support screen sharing.' });
     this.update({ problem: undefined });
     try {
       const stream = await this.#devices.getDisplayMedia({ video: { frameRate: { ideal: 15 } }, audio: true });
@@ -118,13 +118,13 @@ export class LocalMedia extends Store<LocalMediaState> {
       if (sound && this.#closed) sound.stop();
       else this.update({ screenSound: sound });
     } catch (error) {
-      // Who closes the browser's own dialog knows that nothing is shared.
+      // The user closed the dialog of the browser: no message is needed.
       if (error instanceof DOMException && error.name === 'NotAllowedError' && !/system/i.test(error.message)) return;
-      this.update({ problem: 'The screen could not be shared. The system may not allow the browser to record it.' });
+      this.update({ problem: 'Could not share the screen. Your operating system may block the browser from recording it.' });
     }
   }
 
-  /** Switches one off from elsewhere than its button. */
+  /** Turns a source off, for callers other than its button. */
   turnOff(source: Source): void {
     if (source === 'screen' || source === 'screenSound') this.stopScreen();
     else this.#switchOff(source);
@@ -163,7 +163,7 @@ export class LocalMedia extends Store<LocalMediaState> {
       await this.#listDevices();
       return true;
     } catch {
-      // Which of the two it was is seen when each is asked for by itself.
+      // Separate requests show which of the two failed.
       return false;
     } finally {
       this.update({ busy: false });
@@ -191,7 +191,7 @@ export class LocalMedia extends Store<LocalMediaState> {
     if (!this.#closed) this.update({ problems: { ...this.state.problems, [kind]: problem }, problem: problem.message });
   }
 
-  /** @param turn where it was asked for by open(): a newer opening wins. @param on of a microphone that takes the place of none */
+  /** @param turn the request of open(): a newer one wins. @param on initial state of a microphone that replaces no other one */
   #adopt(kind: DeviceKind | 'screen', track: MediaStreamTrack | undefined, turn?: symbol, on = true): void {
     if (!track) return;
     if (this.#closed || (kind !== 'screen' && this.#newest.get(kind) !== turn)) {
@@ -202,7 +202,7 @@ export class LocalMedia extends Store<LocalMediaState> {
       if (this.state[kind] === track) this.#ended(kind);
     });
     const before = this.state[kind];
-    // In one step: what is off is never on in between, and what is published goes on with the new one.
+    // In one update: a microphone that is off is never on in between, and the publication continues with the new track.
     if (kind === 'microphone') {
       track.enabled = before ? this.state.microphoneOn : on;
       this.update({ microphone: track, microphoneOn: track.enabled });
@@ -210,7 +210,7 @@ export class LocalMedia extends Store<LocalMediaState> {
     before?.stop();
   }
 
-  /** The source went: unplugged, or taken away by the system. Where there is another, that one goes on. */
+  /** The device was disconnected or revoked by the system. Another one replaces it if available. */
   #ended(kind: DeviceKind | 'screen'): void {
     if (kind === 'screen') {
       this.stopScreen();
@@ -223,11 +223,11 @@ export class LocalMedia extends Store<LocalMediaState> {
       const others = kind === 'camera' ? this.state.cameras : this.state.microphones;
       if (others.length > 0 && wasOn) await this.open(kind);
       const { [kind]: taken } = { ...this.state };
-      this.update({ problem: `The ${kind} went away${taken ? `: ${taken.label} took its place` : ''}.` });
+      this.update({ problem: `The ${kind} was disconnected${taken ? `; using ${taken.label} instead` : ''}.` });
     });
   }
 
-  /** One that is still being opened, e.g. since another was chosen, does not come on after that. */
+  /** Also cancels a pending request, so that the device is not turned on later. */
   #switchOff(kind: DeviceKind): void {
     this.#newest.delete(kind);
     this.#stop(kind);
@@ -238,7 +238,7 @@ export class LocalMedia extends Store<LocalMediaState> {
     if (this.state[kind]) this.update(kind === 'microphone' ? { microphone: undefined, microphoneOn: false } : { [kind]: undefined });
   }
 
-  /** What was missing and is there now is taken. */
+  /** Opens a device that was missing and is connected now. */
   async #devicesChanged(): Promise<void> {
     const all = await this.#listDevices();
     for (const kind of kinds) {
@@ -250,7 +250,7 @@ export class LocalMedia extends Store<LocalMediaState> {
   async #listDevices(): Promise<readonly MediaDeviceInfo[]> {
     const all = (await this.#devices?.enumerateDevices().catch(() => [])) ?? [];
     if (this.#closed) return [];
-    // Without permission the browser names none.
+    // Without permission the browser returns empty ids.
     const named = all.filter((device) => device.deviceId !== '');
     this.update({
       cameras: named.filter((device) => device.kind === 'videoinput'),
@@ -261,14 +261,14 @@ export class LocalMedia extends Store<LocalMediaState> {
   }
 }
 
-/** Whether sound can be sent elsewhere than where the system sends it: not everywhere. */
+/** True if the browser supports choosing a speaker. */
 export const canChooseSpeaker = 'setSinkId' in HTMLMediaElement.prototype;
 
 function exactly(deviceId: string | undefined): { deviceId?: { exact: string } } {
   return deviceId ? { deviceId: { exact: deviceId } } : {};
 }
 
-/** Whether the page has the browser's permission; false where the browser does not tell. */
+/** True if the page has the permission of the browser; false if the browser does not report it. */
 async function mayUse(kind: DeviceKind): Promise<boolean> {
   try {
     return (await navigator.permissions.query({ name: kind as PermissionName })).state === 'granted';

@@ -1,67 +1,61 @@
-// What is said while sound, pictures or the server are lost: since when, what is tried, and what the others see of it.
+// Outage messages: duration, recovery attempts and effect on other participants while media or the server is unreachable.
 import type { MediaPath, Outage } from '@mediarooms/client';
+import { pluralize } from '../format.ts';
 
 export type OutageText = { title: string; tried: string; others: string };
 
-/** Milliseconds that a way for sound and pictures may take to be found, or to come back, before anybody is told. */
+/** Milliseconds that media may take to connect or to recover before a message is shown. */
 const outageNoticeDelayMs = 3_000;
 
 export type OutageState = {
   outage: Outage | undefined;
   mediaPath: MediaPath;
-  /** When the media path became what it is. */
+  /** When the media path entered its state. */
   mediaSince: Date;
 };
 
 export const isInterrupted = (path: MediaPath): boolean => path === 'broken' || path === 'connecting';
 
-/** Trouble that goes on stays what it was, from its beginning on: each new attempt goes through the other states. */
+/** Keeps the state and start of an ongoing interruption, because each new attempt passes through the other states. */
 export function withMediaPath(outageState: OutageState, mediaPath: MediaPath, now: Date): OutageState {
   return isInterrupted(outageState.mediaPath) && isInterrupted(mediaPath) ? outageState : { ...outageState, mediaPath, mediaSince: now };
 }
 
-/** Undefined where there is nothing to tell. */
+/** Undefined if nothing is interrupted. */
 export function outageText({ outage, mediaPath, mediaSince }: OutageState, now: Date): OutageText | undefined {
   if (outage) return lostServer(outage, mediaPath, now);
   const lasts = now.getTime() - mediaSince.getTime();
   if (lasts < outageNoticeDelayMs || !isInterrupted(mediaPath)) return undefined;
-  const others = 'The others do not see or hear you now. Messages still arrive.';
+  const others = 'Others cannot see or hear you. Chat still works.';
   if (mediaPath === 'broken') {
-    return {
-      title: `Sound and pictures have been interrupted for ${duration(lasts)}.`,
-      tried: 'Another way is being looked for all the time.',
-      others,
-    };
+    return { title: `Audio and video interrupted for ${duration(lasts)}`, tried: 'Trying other network paths…', others };
   }
   return {
-    title: `Sound and pictures have found no way for ${duration(lasts)}.`,
-    tried: 'It is tried again and again. A firewall may be in between: another network, such as the hotspot of a phone, may help.',
+    title: `No media connection for ${duration(lasts)}`,
+    tried: 'Retrying… A firewall may be blocking media. Try another network, for example a phone hotspot.',
     others,
   };
 }
 
 function lostServer({ since, attempts, keptUntil }: Outage, mediaPath: MediaPath, now: Date): OutageText {
   const time = since.toLocaleTimeString();
-  const title = `The connection to the server has been lost for ${duration(now.getTime() - since.getTime())}, since ${time}.`;
-  const tried =
-    attempts === 0 ? 'It is being tried again.' : `Trying again by itself, ${attempts === 1 ? 'once' : `${attempts} times`} so far.`;
+  const title = `Disconnected from the server for ${duration(now.getTime() - since.getTime())}, since ${time}`;
+  const tried = attempts === 0 ? 'Reconnecting…' : `Reconnecting automatically, ${pluralize(attempts, 'attempt')} so far.`;
   if (!keptUntil || keptUntil <= now) {
-    // The server may have noticed later than this page.
-    return { title, tried, others: 'The others see that you are gone, or will soon. When the server answers, you come back as you were.' };
+    // The server may detect the loss later than this page.
+    return { title, tried, others: 'Others see you as disconnected. You will rejoin automatically.' };
   }
-  if (mediaPath === 'connected')
-    return { title, tried, others: 'Sound and pictures seem to go through: the others should still see and hear you.' };
+  if (mediaPath === 'connected') return { title, tried, others: 'Media still flows: others can probably see and hear you.' };
   const left = duration(keptUntil.getTime() - now.getTime());
   return {
     title,
     tried,
-    others: `The others see your picture stand still and do not hear you. If it lasts ${left} more, they will see you gone.`,
+    others: `Your video is frozen and muted for others. They will see you as disconnected in ${left}.`,
   };
 }
 
-/** E.g. `8 seconds`, `2 minutes`. */
+/** `8 seconds`, `2 minutes`. */
 function duration(milliseconds: number): string {
   const seconds = Math.max(1, Math.round(milliseconds / 1_000));
-  const [count, unit] = seconds < 100 ? [seconds, 'second'] : [Math.round(seconds / 60), 'minute'];
-  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+  return seconds < 100 ? pluralize(seconds, 'second') : pluralize(Math.round(seconds / 60), 'minute');
 }

@@ -1,4 +1,4 @@
-// Plays what the others say. Browsers may refuse sound until the page was clicked: then a button asks for the click.
+// Remote audio: plays the audio of other participants. If the browser blocks autoplay, a button asks for a click.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { canChooseSpeaker } from '../call/local-media.ts';
 
@@ -17,7 +17,7 @@ export function RemoteAudio({ tracks, speaker }: { tracks: readonly MediaStreamT
       ))}
       {blocked && (
         <button type="button" className="button primary hear" data-testid="hear" onClick={hear}>
-          Click to hear the others
+          Click to enable audio
         </button>
       )}
     </>
@@ -34,7 +34,7 @@ type PlayerProps = {
 function Player({ track, speaker, players, onBlocked }: PlayerProps) {
   const ref = useRef<HTMLAudioElement>(null);
   useEffect(() => {
-    // A speaker that is gone leaves the sound where it was.
+    // If the speaker does not exist, the output does not change.
     if (canChooseSpeaker && speaker !== undefined) ref.current?.setSinkId(speaker).catch(() => undefined);
   }, [speaker]);
   useEffect(() => {
@@ -50,6 +50,6 @@ function Player({ track, speaker, players, onBlocked }: PlayerProps) {
       element.srcObject = null;
     };
   }, [track, players, onBlocked]);
-  // biome-ignore lint/a11y/useMediaCaption: nobody writes captions for people who talk
+  // biome-ignore lint/a11y/useMediaCaption: live speech has no captions
   return <audio ref={ref} data-testid="remote-audio" />;
 }

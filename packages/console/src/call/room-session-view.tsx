@@ -1,4 +1,4 @@
-// One visit to a room: the lobby, the call, and what is left when it is over. The same for people who are logged in and for guests.
+// Room session view: lobby, room and end of one visit, for logged-in users and guests.
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
 import { errorMessage } from '../api/rest.ts';
 import type { SessionEnd } from '../call/call-state.ts';
@@ -15,14 +15,14 @@ import { Lobby } from '../lobby/lobby.tsx';
 export type RoomSessionViewProps = {
   roomId: string;
   guest: boolean;
-  /** Where and with which token to join under this name. */
+  /** Returns URL and token to join with this name. */
   getAccess: (name: string) => Promise<{ token: string; url: string | null }>;
   base: string;
-  /** In the bar of the call, and in the header before and after it. */
+  /** In the header of the room, and in the app header before and after it. */
   actions?: ReactNode;
-  /** `left`: resolves when the server has heard it over the call. */
+  /** `left`: resolves when the session has notified the server. */
   onLeft?: (left: Promise<void>) => void;
-  /** What to show once it is over; `again` goes on where it ended. */
+  /** Renders the end of the session; `again` joins or opens the lobby. */
   renderEnding: (sessionEnd: SessionEnd, again: { join: () => void; lobby: () => void }) => ReactNode;
 };
 
@@ -34,7 +34,7 @@ type VisitState =
 
 export function RoomSessionView(props: RoomSessionViewProps) {
   const media = useLocalMedia();
-  // What the browser kept is known before the first picture; the devices come with an effect.
+  // Saved preferences are read before the first render; devices are created by an effect.
   return media ? <Visit {...props} media={media} /> : null;
 }
 
@@ -73,7 +73,7 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
     setVisit({ stage: 'joining' });
     try {
       const access = await getAccess(as);
-      // Who went to another page meanwhile would be in the room without knowing it.
+      // The user has left this page meanwhile: do not join in the background.
       if (!isThere()) return;
       setVisit({ stage: 'call', call: new RoomSession({ ...access, base, name: as, media }) });
     } catch (error) {
@@ -120,7 +120,7 @@ function Visit({ roomId, guest, getAccess, base, actions, onLeft, renderEnding, 
   );
 }
 
-/** The devices of this visit; released when it ends. */
+/** The devices of this visit, released when it ends. */
 function useLocalMedia(): LocalMedia | undefined {
   const [media, setMedia] = useState<LocalMedia>();
   useEffect(() => {

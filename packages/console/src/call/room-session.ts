@@ -1,4 +1,4 @@
-// A call: the client library's session with this page's devices, as state that the page shows.
+// Room session: connects the client library with the devices of this page and exposes the state for the page.
 import {
   type Closing,
   type LocalTrack,
@@ -24,12 +24,12 @@ import {
 import type { LocalMedia } from './local-media.ts';
 import { withMediaPath } from './outage.ts';
 
-/** `url`: the peer's `peer_websocket_url`, where it is known; the page's own server is tried as well. */
+/** `url`: the `peer_websocket_url` of the peer if known; the server of the page is tried as well. */
 export type RoomSessionOptions = { url: string | null; token: string; base: string; name: string; media: LocalMedia };
 
 type Published = { source: MediaStreamTrack; track: LocalTrack; muted: boolean };
 
-/** Joins when made; over once `ending` is set. What is on in `media` is published, always. */
+/** Joins when created; ended once `ending` is set. Everything that is on in `media` is published. */
 export class RoomSession extends Store<RoomSessionState> {
   readonly chat: Chat;
   readonly #client: RoomClient;
@@ -58,23 +58,23 @@ export class RoomSession extends Store<RoomSessionState> {
     this.#client = new RoomClient({ url: url ?? own, fallbackUrls: [own], token, metadata: { name }, takeover: true });
     this.chat = new Chat({ send: (payload) => this.#client.sendData(chatLabel, payload) });
     this.#listen();
-    // A failure comes as the event `closed`, too.
+    // The event `closed` reports a failure as well.
     this.#client.join().catch(() => undefined);
   }
 
-  /** Shows a track on the element, in the layer that fits its size, until the answer is called. */
+  /** Shows a track on the element, in the layer that fits its size, until the returned function is called. */
   attachVideo(trackId: string, element: HTMLVideoElement): () => void {
     return this.#client.attach(trackId, element);
   }
 
-  /** Leaves for good: the others see it at once. */
+  /** Leaves the room; other participants are notified immediately. */
   async leave(): Promise<void> {
     const left = this.#client.leave();
     this.#end({ reason: 'left', message: 'You left the room.' });
     await left;
   }
 
-  /** Ends the session where it still runs. Idempotent. */
+  /** Ends the session if it is still running. Idempotent. */
   close(): void {
     for (const stop of this.#stops.splice(0)) stop();
     this.#client.leave().catch(() => undefined);
@@ -151,7 +151,7 @@ export class RoomSession extends Store<RoomSessionState> {
       this.#published.delete(source);
       if (!byServer) continue;
       this.#media.turnOff(source);
-      this.update({ problem: `${labels[source]} was switched off by the server.` });
+      this.update({ problem: `${labels[source]} was turned off by the server.` });
     }
   }
 
@@ -162,7 +162,7 @@ export class RoomSession extends Store<RoomSessionState> {
     this.update({ problem: muted ? `${labels[source]} was muted by the server.` : undefined });
   }
 
-  /** Brings what is published in line with what is on; changes that come meanwhile are seen by another round. */
+  /** Publishes what is on and unpublishes the rest; a change during a round starts another round. */
   #publish(): void {
     this.#publishAgain = true;
     if (this.#publishing) return;
@@ -177,17 +177,17 @@ export class RoomSession extends Store<RoomSessionState> {
         await this.#publishAll();
       }
     } finally {
-      // With the last look: a change that came between the two would be seen by no round.
+      // In the same step as the last check: a change in between would start no round.
       this.#publishing = false;
     }
   }
 
-  /** Each by itself: a camera that is slow or refused keeps no microphone back. */
+  /** All sources concurrently: a slow or denied camera must not delay the microphone. */
   async #publishAll(): Promise<void> {
     await Promise.all(
       sources.map((source) =>
         this.#publishSource(source).catch((error: unknown) => {
-          // Switched off while it was being published, or gone, which the devices tell.
+          // Turned off or disconnected while it was being published: LocalMedia reports that.
           if (error instanceof RequestError && error.code === 'ended') return;
           if (!this.state.ending) this.update({ problem: `${labels[source]} could not be shared. ${errorMessage(error)}` });
         }),
@@ -208,7 +208,7 @@ export class RoomSession extends Store<RoomSessionState> {
     if (!known) {
       const track = await this.#client.publish(wanted, { metadata: { source }, paused: muted });
       this.#published.set(source, { source: wanted, track, muted });
-      // The server may have muted it from its start, which was told before it was known here.
+      // The server may have muted it from the start, before this session knew the track.
       if (track.muted) this.#localMuted(track, true);
       else if (source === 'microphone') this.update({ mutedByServer: false });
       return;
@@ -227,7 +227,7 @@ const labels: Record<Source, string> = {
   camera: 'The camera',
   microphone: 'The microphone',
   screen: 'The screen',
-  screenSound: 'The sound of the screen',
+  screenSound: 'The screen audio',
 };
 
 const phases: Record<RoomClient['state'], RoomSessionPhase> = {

@@ -1,4 +1,4 @@
-// Puts tiles side by side as large as the place allows; where they would get too small, it scrolls instead.
+// Tile grid: makes tiles as large as the area allows; if they would become too small, it scrolls.
 import { Children, type CSSProperties, type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { bestGrid } from '../call/grid.ts';
 
@@ -15,7 +15,7 @@ export function TileGrid({ children }: { children: ReactNode }) {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  // Not Children.count: that counts what is not shown, too.
+  // Not Children.count, which includes empty children.
   const count = Children.toArray(children).length;
   const best = bestGrid(size.width, size.height, count, gap);
   const tight = best.width < Math.min(smallestTile, size.width);
@@ -24,7 +24,7 @@ export function TileGrid({ children }: { children: ReactNode }) {
   const style = { '--tile-width': `${Math.max(0, width)}px`, '--row-width': `${columns * width + (columns - 1) * gap}px` } as CSSProperties;
   return (
     <div ref={ref} className={tight ? 'tile-area tight' : 'tile-area'}>
-      <ul className="tiles" style={style} aria-label="People in this room">
+      <ul className="tiles" style={style} aria-label="Participants in this room">
         {children}
       </ul>
     </div>

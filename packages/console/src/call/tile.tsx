@@ -1,4 +1,4 @@
-// One picture in a call: a person's camera or screen with name, muted state and a ring while the person speaks, or a component's picture.
+// Tile: camera or screen of a participant, or video of a component, with name, muted state and a speaking ring.
 import type { ReceivedLayers } from '@mediarooms/client';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { ComponentIcon, MicOffIcon } from '../components/icons.tsx';
@@ -11,9 +11,9 @@ export type TileProps = {
   muted: boolean;
   hasVideo: boolean;
   component?: boolean;
-  /** Which layers arrive, to be told with the size of the picture; null for a track that has one only. Nothing is told without. */
+  /** Received layers, shown with the video size; null for a track with a single layer. Nothing is shown if undefined. */
   received?: ReceivedLayers | null | undefined;
-  /** Puts the picture on the element, and answers with what takes it away again. */
+  /** Attaches the video to the element. @returns a function that detaches it */
   attach: (element: HTMLVideoElement) => () => void;
 };
 
@@ -35,7 +35,7 @@ export function Tile({ name, self, screen, speaking, muted, hasVideo, component 
       data-self={self}
       data-screen={screen}
       data-component={component}
-      aria-label={`${whose}${screen ? ', screen' : ''}${speaking ? ', speaks' : ''}`}
+      aria-label={`${whose}${screen ? ', screen' : ''}${speaking ? ', speaking' : ''}`}
     >
       {hasVideo ? (
         <video ref={video} className="tile-video" data-testid="tile-video" autoPlay playsInline muted />
@@ -58,7 +58,7 @@ export function Tile({ name, self, screen, speaking, muted, hasVideo, component 
   );
 }
 
-/** The size of the picture as it comes, and which of its layers that is. */
+/** Received video size and layer. */
 function Received({ video, layers }: { video: RefObject<HTMLVideoElement | null>; layers: ReceivedLayers | null }) {
   const [size, setSize] = useState('');
   useEffect(() => {

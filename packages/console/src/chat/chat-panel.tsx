@@ -1,4 +1,4 @@
-// The messages beside the call, and the line to write the next one.
+// Chat panel: list of messages and input of the next one.
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { CloseIcon, SendIcon } from '../call/icons.tsx';
 import { useStore } from '../hooks/store.ts';
@@ -8,7 +8,7 @@ import './chat.css';
 
 export type ChatPanelProps = {
   chat: Chat;
-  /** Why nothing can be written; undefined where it can. */
+  /** Why sending is not permitted; undefined if it is. */
   readOnlyReason: string | undefined;
   isEmpty: boolean;
   onClose: () => void;
@@ -20,14 +20,14 @@ export function ChatPanel({ chat, readOnlyReason, isEmpty, onClose }: ChatPanelP
     <aside className="chat" aria-label="Chat" data-testid="chat">
       <header className="chat-head">
         <h2>Chat</h2>
-        <button type="button" className="button icon-only" aria-label="Close the chat" data-testid="chat-close" onClick={onClose}>
+        <button type="button" className="button icon-only" aria-label="Close chat" data-testid="chat-close" onClick={onClose}>
           <CloseIcon />
         </button>
       </header>
       <Messages messages={messages} onAgain={(id) => chat.sendAgain(id)} />
       {flooded !== undefined && (
         <p className="note chat-note" role="status">
-          <bdi>{flooded}</bdi> writes very fast: some messages are left out.
+          <bdi>{flooded}</bdi> is sending messages too fast; some are not shown.
         </p>
       )}
       <Composer silenced={readOnlyReason} alone={isEmpty} onSend={(text) => chat.send(text)} />
@@ -38,7 +38,7 @@ export function ChatPanel({ chat, readOnlyReason, isEmpty, onClose }: ChatPanelP
 function Messages({ messages, onAgain }: { messages: readonly ChatMessage[]; onAgain: (id: number) => void }) {
   const list = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new message moves the list to its end, where it was there
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new message scrolls the list only if it was at its end
   useLayoutEffect(() => {
     const element = list.current;
     if (element && atEnd.current) element.scrollTop = element.scrollHeight;
@@ -49,13 +49,13 @@ function Messages({ messages, onAgain }: { messages: readonly ChatMessage[]; onA
       className="chat-list"
       role="log"
       aria-label="Messages"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keys
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be reachable by keyboard
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
         atEnd.current = scrollTop + clientHeight > scrollHeight - 40;
       }}
     >
-      {messages.length === 0 && <p className="chat-empty">No messages yet. They are not kept: who comes later does not see them.</p>}
+      {messages.length === 0 && <p className="chat-empty">No messages yet. Participants who join later cannot see earlier messages.</p>}
       {messages.map((message, index) => (
         <Message key={message.id} message={message} follows={follows(message, messages[index - 1])} onAgain={onAgain} />
       ))}
@@ -63,7 +63,7 @@ function Messages({ messages, onAgain }: { messages: readonly ChatMessage[]; onA
   );
 }
 
-/** Whether it belongs to the one before: of the same person, within two minutes. */
+/** True if it continues the previous message: same sender, within two minutes. */
 function follows(message: ChatMessage, before: ChatMessage | undefined): boolean {
   return (
     before !== undefined &&
@@ -93,7 +93,7 @@ function Message({ message, follows: joined, onAgain }: { message: ChatMessage; 
           ),
         )}
       </p>
-      {state === 'sending' && <p className="chat-state">On its way…</p>}
+      {state === 'sending' && <p className="chat-state">Sending…</p>}
       {state === 'failed' && (
         <p className="chat-state failed" role="alert">
           Not sent. {problem}{' '}
@@ -117,7 +117,7 @@ function Composer({ silenced, alone, onSend }: { silenced: string | undefined; a
     setText('');
   };
   const onKey = (event: KeyboardEvent) => {
-    // While a word is being composed (e.g. Japanese), Enter belongs to that.
+    // During IME composition (e.g. Japanese), Enter confirms the composed word.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     submit();
@@ -131,8 +131,8 @@ function Composer({ silenced, alone, onSend }: { silenced: string | undefined; a
         rows={1}
         dir="auto"
         maxLength={maxMessageLength}
-        placeholder={alone ? 'Nobody else is here to read it' : 'Write to everybody'}
-        aria-label="Message to everybody"
+        placeholder={alone ? 'No one else is here' : 'Message everyone'}
+        aria-label="Message everyone"
         data-testid="chat-input"
         onChange={(event) => setText(event.target.value)}
         onKeyDown={onKey}

@@ -1,16 +1,16 @@
-// The messages of a call: sent over the data of the room, kept by this page alone and only as long as it is open.
+// Chat: messages sent as data of the room, kept in this page only.
 import { errorMessage } from '../api/rest.ts';
 import { Store } from '../hooks/store.ts';
 import { maxMessageLength, messageText } from './chat-text.ts';
 
 export type ChatMessage = {
   id: number;
-  /** As it was when the message came. */
+  /** Name of the sender at the time of the message. */
   name: string;
   own: boolean;
   text: string;
   at: Date;
-  /** Of own ones: on their way, taken by the server, or not sent and why. */
+  /** Delivery of own messages; `problem` says why one failed. */
   state: 'sending' | 'sent' | 'failed';
   problem?: string;
 };
@@ -19,27 +19,27 @@ export type ChatState = {
   messages: readonly ChatMessage[];
   open: boolean;
   unread: number;
-  /** Who wrote so much that some was left out. */
+  /** Name of a sender whose messages exceeded the rate limit. */
   flooded: string | undefined;
 };
 
 export type ChatOptions = {
-  /** Resolves when the server has it. */
+  /** Resolves when the server has accepted it. */
   send: (payload: { text: string }) => Promise<void>;
   now?: () => Date;
 };
 
 export const chatLabel = 'chat';
-/** Messages that are kept; older ones go. */
+/** Maximum number of kept messages; older ones are dropped. */
 const most = 300;
-/** Messages of one sender within the time in milliseconds; what is more is left out. */
+/** Rate limit: messages of one sender within the time in milliseconds. */
 const burst = 20;
 const burstTime = 10_000;
 
 export class Chat extends Store<ChatState> {
   readonly #options: ChatOptions;
   readonly #now: () => Date;
-  /** When the last messages of each sender came. */
+  /** Times of the last messages of each sender. */
   readonly #times = new Map<string, number[]>();
   #nextId = 1;
 
@@ -53,7 +53,7 @@ export class Chat extends Store<ChatState> {
     this.update({ open, unread: 0 });
   }
 
-  /** Sends it; what becomes of it is seen in the list. */
+  /** Sends a message; the list shows its delivery. */
   send(text: string): void {
     const clean = messageText(text.slice(0, maxMessageLength));
     if (clean === undefined) return;
@@ -61,7 +61,7 @@ export class Chat extends Store<ChatState> {
     this.#deliver(id, clean);
   }
 
-  /** Once more, where it failed. */
+  /** Retries a failed message. */
   sendAgain(id: number): void {
     const message = this.state.messages.find((each) => each.id === id);
     if (message?.state !== 'failed') return;
@@ -104,7 +104,7 @@ export class Chat extends Store<ChatState> {
     const times = (this.#times.get(from) ?? []).filter((at) => now - at < burstTime);
     if (times.length >= burst) return false;
     this.#times.set(from, [...times, now]);
-    // As many senders as a room has peers; those long silent go.
+    // Bounded; the sender that was added first is dropped.
     if (this.#times.size > most) this.#times.delete(this.#times.keys().next().value ?? '');
     return true;
   }

@@ -1,10 +1,10 @@
-// The nodes of the cluster: what each carries, what state it is in, and calling one to drain or back.
+// Cluster page: nodes with load and state, and their drains.
 import { useCallback, useMemo, useState } from 'react';
 import type { Node as ClusterNode } from '../../../server-sdk/src/generated/schemas.ts';
 import { listNodes } from '../api/cluster.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { Alert, connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
-import { pluralize } from '../format.ts';
+import { plural, pluralize } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { CancelDrainDialog, DrainDialog } from './drain-dialogs.tsx';
@@ -46,18 +46,19 @@ export function ClusterPage() {
       <ErrorAlert problem={nodes.problem} />
       {nodes.data && taking.length === 0 && (
         <Alert tone="danger" testId="no-node-takes">
-          No node takes rooms: whoever asks for a new one is refused. Rooms that are there go on.
+          No node accepts new rooms. Existing rooms are not affected.
         </Alert>
       )}
       {silent.length > 0 && (
         <Alert tone="warning" testId="silent-nodes">
-          {silent.length === 1 ? 'A node' : `${silent.length} nodes`} did not answer in time, so what it carries is not known:{' '}
-          <bdi>{silent.map(({ name }) => name).join(', ')}</bdi>. Rooms on it may still go on.
+          {plural(silent.length, 'A node did not respond; its load is unknown:', '# nodes did not respond; their load is unknown:')}{' '}
+          <bdi>{silent.map(({ name }) => name).join(', ')}</bdi>.{' '}
+          {plural(silent.length, 'Its rooms may still be running.', 'Their rooms may still be running.')}
         </Alert>
       )}
       {mixed && (
         <Alert tone="info" testId="mixed-versions">
-          The nodes have different versions: {[...versions].sort().join(', ')}. That is as it should be while a new one is rolled out.
+          The nodes have different versions: {[...versions].sort().join(', ')}. This is expected during a rollout.
         </Alert>
       )}
       {nodes.data && (
@@ -76,5 +77,5 @@ const takesRooms = ({ state, load }: ClusterNode): boolean => state === 'accepti
 function factsOf(nodes: readonly ClusterNode[]): string {
   const rooms = nodes.reduce((sum, { load }) => sum + (load?.rooms ?? 0), 0);
   const tracks = nodes.reduce((sum, { load }) => sum + (load?.forwardedTracks ?? 0), 0);
-  return [pluralize(nodes.length, 'node'), pluralize(rooms, 'room'), `${pluralize(tracks, 'track')} sent on`].join(' · ');
+  return [pluralize(nodes.length, 'node'), pluralize(rooms, 'room'), pluralize(tracks, 'forwarded track')].join(' · ');
 }

@@ -1,4 +1,4 @@
-// Asks before a node is drained or called back, and says what that will do to those who are on it now.
+// Drain dialogs: confirm the start or the cancellation of a drain and show its impact.
 import { useCallback, useState } from 'react';
 import type { Node as ClusterNode, DrainView } from '../../../server-sdk/src/generated/schemas.ts';
 import { cancelDrain, drainNode, drainPath, getDrain } from '../api/cluster.ts';
@@ -21,7 +21,7 @@ function useDrainView(node: string) {
   );
 }
 
-/** `others`: how many other nodes take rooms. */
+/** `others`: number of other nodes that accept rooms. */
 export function DrainDialog({ node, others, onClose }: { node: ClusterNode; others: number; onClose: () => void }) {
   const { api } = useSessionContext();
   const { data, problem: unknown } = useDrainView(node.name);
@@ -44,8 +44,8 @@ export function DrainDialog({ node, others, onClose }: { node: ClusterNode; othe
       onClose={onClose}
     >
       <p>
-        <strong className="foreign">{node.name}</strong> takes no rooms from then on, and can be taken away when the last one has ended. It
-        can be called back.
+        <strong className="foreign">{node.name}</strong> will accept no new rooms and can be removed when its last room has ended. You can
+        cancel the drain at any time.
       </p>
       <ErrorAlert problem={unknown} />
       {data && seconds !== undefined && (
@@ -73,19 +73,17 @@ export function DrainDialog({ node, others, onClose }: { node: ClusterNode; othe
 }
 
 function deadlineHint(text: string, deadline: number | undefined, data: DrainView | undefined): string {
-  if (text.trim() !== '' && deadline === undefined) return 'A number of minutes, 0 or more.';
+  if (text.trim() !== '' && deadline === undefined) return 'Enter a number of minutes, 0 or more.';
   const seconds = deadline ?? data?.defaultDeadline;
   if (seconds === undefined) return '';
   const when =
     seconds === 0
-      ? 'all rooms end at once.'
-      : `${formatDuration(seconds)} from now, at ${formatTime(Date.now() + seconds * 1000)}, rooms end that still have people in them.`;
-  return deadline === undefined ? `As the node is configured (SVC_DRAIN_TIMEOUT): ${when}` : capital(when);
+      ? 'All rooms end immediately.'
+      : `Rooms with participants will be closed in ${formatDuration(seconds)}, at ${formatTime(Date.now() + seconds * 1000)}.`;
+  return deadline === undefined ? `${when} This is the default of the node (SVC_DRAIN_TIMEOUT).` : when;
 }
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** In seconds; undefined where it is no number of minutes that the API takes. */
+/** Seconds; undefined if the text is not a number of minutes that the API accepts. */
 function readMinutes(text: string): number | undefined {
   const seconds = Math.round(Number(text.trim().replace(',', '.')) * 60);
   return text.trim() !== '' && seconds >= 0 && seconds <= 31_536_000 ? seconds : undefined;
@@ -100,25 +98,25 @@ export function CancelDrainDialog({ node, onClose }: { node: ClusterNode; onClos
   };
   return (
     <ConfirmDialog
-      title="Call this node back?"
-      confirm="Call back"
+      title="Cancel the drain?"
+      confirm="Cancel drain"
       tone="primary"
       busy={busy}
       problem={problem}
-      aside={<CopyCurl call={{ method: 'DELETE', path: drainPath(node.name) }} what={`call ${node.name} back`} />}
+      aside={<CopyCurl call={{ method: 'DELETE', path: drainPath(node.name) }} what={`cancel the drain of ${node.name}`} />}
       onConfirm={() => void cancel()}
       onClose={onClose}
     >
       <p>
-        <strong className="foreign">{node.name}</strong> takes rooms again at once.
+        <strong className="foreign">{node.name}</strong> will accept new rooms again.
       </p>
       <ul data-testid="cancel-sentences">
         <li>
           {data && data.rooms > 0
-            ? `The deadline of its ${pluralize(data.rooms, 'room')} is lifted, and whoever is in there is told so.`
-            : 'No room of it is left.'}
+            ? `The deadline of its ${pluralize(data.rooms, 'room')} is removed and participants are notified.`
+            : 'It has no rooms left.'}
         </li>
-        <li>Rooms that have ended stay so.</li>
+        <li>Rooms that already ended are not restored.</li>
       </ul>
     </ConfirmDialog>
   );

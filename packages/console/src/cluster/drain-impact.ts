@@ -1,14 +1,14 @@
-// What draining a node will do, in sentences, from what lives on it now.
+// Drain impact: the consequences of draining a node as messages, from its current rooms.
 import type { DrainView } from '../../../server-sdk/src/generated/schemas.ts';
-import { pluralize } from '../format.ts';
+import { plural, pluralize } from '../format.ts';
 
-/** Hours and minutes where that is today, else the day as well; in the zone of the browser. */
+/** Time of day, with the date if it is not today; in the time zone of the browser. */
 export function formatTime(time: number, now: number = Date.now()): string {
   const sameDay = new Date(time).toDateString() === new Date(now).toDateString();
   return new Intl.DateTimeFormat(undefined, { timeStyle: 'short', ...(!sameDay && { dateStyle: 'medium' }) }).format(time);
 }
 
-/** @param others nodes that take rooms beside this one; @param seconds until rooms end that still have people in them */
+/** @param others number of other nodes that accept rooms. @param seconds until rooms with participants are closed */
 export function drainImpact(
   { rooms, roomsWithPeers, connectedPeers }: Pick<DrainView, 'rooms' | 'roomsWithPeers' | 'connectedPeers'>,
   others: number,
@@ -17,15 +17,26 @@ export function drainImpact(
   const empty = rooms - roomsWithPeers;
   return [
     others > 0
-      ? `New rooms go to the ${others === 1 ? 'one other node that takes some' : `${others} other nodes that take some`}.`
-      : 'No other node takes rooms: until this one is called back, whoever asks for a new room is refused.',
-    empty > 0 ? `${pluralize(empty, 'room')} without anybody connected ${empty === 1 ? 'ends' : 'end'} at once.` : 'No room ends at once.',
-    roomsWithPeers === 0 ? 'Nobody is connected here.' : occupied(roomsWithPeers, connectedPeers, seconds),
+      ? plural(
+          others,
+          'New rooms will be created on the one other node that accepts rooms.',
+          'New rooms will be created on the # other nodes that accept rooms.',
+        )
+      : 'No other node accepts rooms: new rooms will be rejected until the drain is cancelled.',
+    empty > 0
+      ? plural(empty, '# room without participants ends immediately.', '# rooms without participants end immediately.')
+      : 'No rooms end immediately.',
+    roomsWithPeers === 0 ? 'No participants are connected.' : occupied(roomsWithPeers, connectedPeers, seconds),
   ];
 }
 
 function occupied(rooms: number, peers: number, seconds: number): string {
-  const who = `${pluralize(rooms, 'room')} with ${pluralize(peers, 'person', 'people')}`;
-  if (seconds === 0) return `${who} ${rooms === 1 ? 'ends' : 'end'} at once as well.`;
-  return `${who} ${rooms === 1 ? 'goes' : 'go'} on until everybody left, or the deadline; those in ${rooms === 1 ? 'it' : 'them'} are told when that is.`;
+  const participants = pluralize(peers, 'participant');
+  return seconds === 0
+    ? plural(rooms, `# room with ${participants} ends immediately.`, `# rooms with ${participants} end immediately.`)
+    : plural(
+        rooms,
+        `# room with ${participants} continues until everyone has left or the deadline; participants are notified.`,
+        `# rooms with ${participants} continue until everyone has left or the deadline; participants are notified.`,
+      );
 }

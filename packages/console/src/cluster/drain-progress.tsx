@@ -1,4 +1,4 @@
-// What a node that drains still waits for.
+// Drain progress: remaining rooms and deadline of a draining node.
 import { useCallback } from 'react';
 import { getDrain } from '../api/cluster.ts';
 import { pluralize } from '../format.ts';
@@ -17,8 +17,8 @@ export function DrainProgress({ node }: { node: string }) {
   if (!data) return null;
   return (
     <span className="quiet-text small-text" data-testid="drain-progress">
-      {data.rooms === 0 ? 'No room is left: it can be taken away.' : `${pluralize(data.rooms, 'room')} left`}
-      {data.rooms > 0 && data.deadline !== null && `, at the latest until ${formatTime(Date.parse(data.deadline))}`}
+      {data.rooms === 0 ? 'No rooms left: safe to remove.' : `${pluralize(data.rooms, 'room')} left`}
+      {data.rooms > 0 && data.deadline !== null && `, deadline ${formatTime(Date.parse(data.deadline))}`}
     </span>
   );
 }

@@ -1,4 +1,4 @@
-// The columns of the list of nodes.
+// Node columns: the columns of the list of nodes.
 import type { Node as ClusterNode } from '../../../server-sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import type { Column } from '../components/data-table.tsx';
@@ -7,13 +7,13 @@ import { formatNumber } from '../format.ts';
 import { DrainProgress } from './drain-progress.tsx';
 
 export type NodeColumnsOptions = {
-  /** The nodes have different versions: then each is worth a look. */
+  /** Highlights versions, because the nodes have different ones. */
   mixed: boolean;
   onDrain: (node: ClusterNode) => void;
   onCancel: (node: ClusterNode) => void;
 };
 
-const notKnown = <span className="quiet-text">not known</span>;
+const notKnown = <span className="quiet-text">unknown</span>;
 
 export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): Column<ClusterNode>[] {
   return [
@@ -25,7 +25,7 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
       cell: ({ name, address }) => (
         <span className="node-title">
           <bdi className="row-name cut">{name}</bdi>
-          <bdi className="quiet-text small-text cut" title="What clients are told (SVC_HOST)">
+          <bdi className="quiet-text small-text cut" title="Public address (SVC_HOST)">
             {address}
           </bdi>
         </span>
@@ -34,7 +34,7 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
     { id: 'state', title: 'State', width: 'minmax(0, 1.8fr)', narrow: 'plain', cell: (node) => <State node={node} /> },
     {
       id: 'cpu',
-      title: 'Machine busy',
+      title: 'CPU',
       width: '140px',
       cell: ({ load }) => (load ? <Meter share={load.cpu} /> : notKnown),
     },
@@ -47,8 +47,8 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
     },
     {
       id: 'tracks',
-      title: 'Tracks sent on',
-      width: '106px',
+      title: 'Forwarded tracks',
+      width: '122px',
       numeric: true,
       cell: ({ load }) => (load ? formatNumber(load.forwardedTracks) : notKnown),
     },
@@ -62,7 +62,7 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
       id: 'actions',
       title: 'Actions',
       quietTitle: true,
-      width: '108px',
+      width: '118px',
       narrow: 'actions',
       cell: (node) => (
         <div className="row-actions">
@@ -75,10 +75,10 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
             <ActionButton
               className="button small"
               data-testid="cancel-drain"
-              aria-label={`Call ${node.name} back`}
+              aria-label={`Cancel drain of ${node.name}`}
               onClick={() => onCancel(node)}
             >
-              Call back
+              Cancel drain
             </ActionButton>
           )}
         </div>
@@ -88,8 +88,8 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
 }
 
 function State({ node: { name, state, load } }: { node: ClusterNode }) {
-  if (load === null) return <Badge tone="danger">Does not answer</Badge>;
-  if (state === 'terminating') return <Badge tone="danger">Ends</Badge>;
+  if (load === null) return <Badge tone="danger">Unreachable</Badge>;
+  if (state === 'terminating') return <Badge tone="danger">Shutting down</Badge>;
   if (state === 'draining') {
     return (
       <span className="node-state">
@@ -98,15 +98,15 @@ function State({ node: { name, state, load } }: { node: ClusterNode }) {
       </span>
     );
   }
-  return load.accepting ? <Badge tone="good">Takes rooms</Badge> : <Badge tone="warning">Full</Badge>;
+  return load.accepting ? <Badge tone="good">Accepting rooms</Badge> : <Badge tone="warning">Full</Badge>;
 }
 
-/** A share from 0 to 1. */
+/** `share`: from 0 to 1. */
 function Meter({ share }: { share: number }) {
   const percent = Math.round(Math.min(1, share) * 100);
   return (
     <span className="meter-cell">
-      <meter min={0} max={100} high={85} optimum={0} value={percent} aria-label="Machine busy" />
+      <meter min={0} max={100} high={85} optimum={0} value={percent} aria-label="CPU" />
       <span className="meter-figure">{`${percent}\u00a0%`}</span>
     </span>
   );

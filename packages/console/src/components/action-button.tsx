@@ -1,4 +1,4 @@
-// A button that changes something on the server: with a token that may only read it can be reached and says why it does nothing.
+// Action button: changes something on the server. With a read-only token it stays focusable, does nothing and explains why.
 import { type ButtonHTMLAttributes, useId } from 'react';
 import { useReadOnlyReason } from '../hooks/console-context.ts';
 

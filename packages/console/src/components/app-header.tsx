@@ -1,4 +1,4 @@
-// The bar at the top of every page outside a call.
+// App header: the bar at the top of pages that have no navigation.
 import type { ReactNode } from 'react';
 import { Brand } from './icons.tsx';
 
@@ -17,7 +17,7 @@ export function AppHeader({ home, children }: { home: boolean; children?: ReactN
   );
 }
 
-/** One thing to read in the middle of the page, with what can be done about it. */
+/** A message in the middle of the page, with its actions. */
 export function CenteredMessage({
   title,
   children,

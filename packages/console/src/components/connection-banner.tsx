@@ -1,4 +1,4 @@
-// An honest word while the server, or the way of sound and pictures, is lost.
+// Connection banner: shows the outage messages while media or the server is unreachable.
 import { useEffect, useState } from 'react';
 import { isInterrupted, type OutageState, outageText } from '../call/outage.ts';
 
@@ -18,7 +18,7 @@ export function ConnectionBanner({ link }: { link: OutageState }) {
   return (
     <div className="note link-notice" data-testid="link-notice" data-lost={link.outage ? 'server' : 'media'}>
       <p>
-        {/* Seconds that count up are for eyes: read aloud, each would interrupt. */}
+        {/* Not announced: a screen reader would read every second. */}
         <strong aria-live="off">{words.title}</strong>
       </p>
       <p aria-live="off">{words.tried}</p>

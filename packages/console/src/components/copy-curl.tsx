@@ -1,4 +1,4 @@
-// What a button does, as a command line to copy: with $TOKEN in place of the token.
+// Copy as curl: copies the request of a button as a command line.
 import { useState } from 'react';
 import { curlCommand, type HttpRequest } from '../api/curl.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
@@ -6,7 +6,7 @@ import { useCopy } from '../hooks/use-copy.ts';
 import { Dialog } from './dialog.tsx';
 import { CopyIcon } from './nav-icons.tsx';
 
-/** `what`: what the command does, for screen readers, e.g. "end room a". With `compact` there is no text beside the picture. */
+/** `what`: what the command does, for screen readers, e.g. "end room a". `compact`: icon without text. */
 export function CopyCurl({ call, what, compact }: { call: HttpRequest; what: string; compact?: boolean }) {
   const { api } = useSessionContext();
   const [copied, copy] = useCopy();
@@ -36,7 +36,7 @@ export function CopyCurl({ call, what, compact }: { call: HttpRequest; what: str
       </span>
       {shown && copied === 'refused' && (
         <Dialog title="Copy as curl" onClose={() => setShown(false)}>
-          <p>The browser does not let this page copy. The command is selected: press Ctrl+C or Cmd+C.</p>
+          <p>Copying is blocked by the browser. The command is selected: press Ctrl+C or Cmd+C.</p>
           <textarea
             className="command"
             aria-label="The command"

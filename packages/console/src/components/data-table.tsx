@@ -1,39 +1,39 @@
-// The calm table of all parts: columns of fixed widths so that nothing jumps, rows far away are not drawn, a card per row on a phone.
+// Data table: columns of fixed widths against layout shifts, virtual rows, and a card per row on a phone.
 import { type CSSProperties, Fragment, memo, type ReactNode, useMemo } from 'react';
 import { useVirtualRows } from './use-virtual-rows.ts';
 
 export type Column<Row> = {
   id: string;
   title: string;
-  /** As in grid-template-columns, of fixed or shared widths, e.g. `minmax(0, 2fr)` or `90px`; `minmax(0, 1fr)` where left out. */
+  /** Track of grid-template-columns, e.g. `minmax(0, 2fr)` or `90px`; default `minmax(0, 1fr)`. Not sized by content. */
   width?: string;
   cell: (row: Row) => ReactNode;
-  /** Numbers stand on the right, with digits of one width. */
+  /** Aligned right, with tabular digits. */
   numeric?: boolean;
-  /** On a phone: `head` is the card's first line, `actions` stands at its end, `plain` needs no title, `hide` is not shown; others get their title in front. */
+  /** On a phone: `head` is the first line of the card, `actions` the last; `plain` has no title, `hide` is hidden. */
   narrow?: 'head' | 'actions' | 'plain' | 'hide';
-  /** The title is for screen readers only. */
+  /** Shows the title to screen readers only. */
   quietTitle?: boolean;
   sort?: { by: 'ascending' | 'descending' | undefined; toggle: () => void };
 };
 
 export type DataTableProps<Row> = {
-  /** What the table holds, for screen readers. */
+  /** Name of the table for screen readers. */
   label: string;
-  /** Made once, with useMemo or outside of the component: rows are drawn again only when they or the columns change. */
+  /** A stable reference: rows are rendered again only if they or the columns change. */
   columns: readonly Column<Row>[];
-  /** Made with useMemo, as well. */
+  /** A stable reference. */
   rows: readonly Row[];
-  /** One function, made outside of the component. */
+  /** A stable reference. */
   keyOf: (row: Row) => string;
   testId: string;
   /** Attributes of a row for tests and styles, e.g. `data-room`. */
   attributes?: (row: Row) => Record<`data-${string}`, string>;
-  /** All rows are drawn, however many they are, so that the browser's own search finds what is in them. */
+  /** Renders all rows, so that the search of the browser finds their text. */
   whole?: boolean;
 };
 
-/** Tables that are laid out as a grid lose their roles in browsers, so they are said. */
+/** Browsers drop the roles of tables with `display: grid`, so they are explicit. */
 const roles = {
   table: { role: 'table' },
   rowgroup: { role: 'rowgroup' },

@@ -1,4 +1,4 @@
-// A modal dialog on the browser's own element: focus stays inside, Esc closes.
+// Dialog: a modal <dialog> element, which traps the focus and closes on Esc.
 import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
@@ -6,7 +6,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   const titleId = useId();
   useLayoutEffect(() => {
     const dialog = ref.current;
-    // Who had the focus before gets it back from the element's own close().
+    // close() of the element returns the focus to the previously focused element.
     if (dialog && !dialog.open) dialog.showModal();
     return () => dialog?.close();
   }, []);
@@ -18,22 +18,22 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   );
 }
 
-/** Asks before something is done that cannot be taken back: `children` say what will happen. Focus begins at Cancel. */
+/** Asks for confirmation before an action; `children` describe its effect. Cancel has the initial focus. */
 export function ConfirmDialog(props: {
   title: string;
   children: ReactNode;
   confirm: string;
   busy: boolean;
   problem: string | undefined;
-  /** `danger` where nothing is said. */
+  /** Default: `danger`. */
   tone?: 'danger' | 'primary';
-  /** Beside the buttons, e.g. a copy as curl. */
+  /** Next to the buttons, e.g. CopyCurl. */
   aside?: ReactNode;
   onConfirm: () => void;
   onClose: () => void;
 }) {
   const cancel = useRef<HTMLButtonElement>(null);
-  // After the dialog is open, which gives the focus to its first element.
+  // After showModal(), which focuses the first element.
   useLayoutEffect(() => cancel.current?.focus(), []);
   return (
     <Dialog title={props.title} onClose={props.onClose}>

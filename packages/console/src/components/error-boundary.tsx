@@ -1,4 +1,4 @@
-// Catches what a page throws: above all files of the console that a newer server no longer has.
+// Error boundary: catches errors of a page, mostly missing chunks after an update of the server.
 import { Component, type ReactNode } from 'react';
 import { CenteredMessage } from './app-header.tsx';
 
@@ -14,15 +14,15 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { failed: 
     return (
       <div className="middle">
         <CenteredMessage
-          title="This page could not be shown"
+          title="Something went wrong"
           testId="load-problem"
           actions={
             <button type="button" className="button primary" onClick={() => window.location.reload()}>
-              Load the console again
+              Reload
             </button>
           }
         >
-          The server may be away, or have a newer console than this tab.
+          The server may be unreachable, or the console was updated.
         </CenteredMessage>
       </div>
     );

@@ -1,4 +1,4 @@
-// The few drawings that the console needs, on a grid of 24, in the colour of the text beside them.
+// Icons: drawn on a grid of 24, in the color of the text.
 import type { ReactNode } from 'react';
 import logo from '../assets/logo.svg';
 

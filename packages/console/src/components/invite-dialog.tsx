@@ -1,4 +1,4 @@
-// Makes a link that lets one guest in.
+// Invite dialog: creates a link for one guest.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type Api, errorMessage } from '../api/rest.ts';
 import { guestAddress } from '../router.ts';
@@ -25,7 +25,7 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
   }, [api, roomId]);
 
   useEffect(() => {
-    // Each link is a peer of the room: one for each time the dialog opens, however often it renders.
+    // Each link adds a peer to the room: one per opening of the dialog, however often effects run.
     if (asked.current) return;
     asked.current = true;
     void make();
@@ -38,16 +38,14 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
       await navigator.clipboard.writeText(link);
       setCopied(true);
     } catch {
-      // Pages without https have no clipboard: the link is selected, so that the keys copy it.
-      setProblem('The browser does not let this page copy. The link is selected: press Ctrl+C or Cmd+C.');
+      // Without HTTPS there is no clipboard: the link is selected for the keyboard.
+      setProblem('Copying is blocked by the browser. The link is selected: press Ctrl+C or Cmd+C.');
     }
   };
 
   return (
     <Dialog title="Invite a guest" onClose={onClose}>
-      <p>
-        Whoever opens this link can join the room without logging in. It lets one guest in, for 24 hours: make another one for each guest.
-      </p>
+      <p>Anyone with this link can join without logging in. It is valid for one guest and 24 hours; create one per guest.</p>
       <label className="field">
         <span>Link for one guest</span>
         <input
@@ -55,7 +53,7 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
           readOnly
           data-testid="invite-link"
           value={link ?? ''}
-          placeholder={problem ? '' : 'Making the link…'}
+          placeholder={problem ? '' : 'Creating link…'}
           onFocus={(event) => event.target.select()}
         />
       </label>
@@ -69,7 +67,7 @@ export function InviteDialog({ api, roomId, onClose }: { api: Api; roomId: strin
       </p>
       <div className="dialog-actions">
         <button type="button" className="button" onClick={make}>
-          Another link
+          Create another link
         </button>
         <CopyCurl call={{ method: 'POST', path: `room/${encodeURIComponent(roomId)}/peer`, body: { type: 'webrtc' } }} what="add a peer" />
         <span className="spacer" />

@@ -1,4 +1,4 @@
-// The drawings of the navigation and of the header, on the grid of icons.tsx.
+// Icons of the navigation and the header, on the grid of icons.tsx.
 import { icon } from './icons.tsx';
 
 export const RoomIcon = icon(

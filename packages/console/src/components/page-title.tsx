@@ -1,4 +1,4 @@
-// How every part begins: its name, how fresh it is, what can be done with the whole of it. And what a part says where it has nothing to show.
+// Page title: name, connection status and actions of a page. Also alerts, empty states and badges.
 import type { ReactNode } from 'react';
 
 export type ConnectionStatus = 'loading' | 'live' | 'lost';
@@ -6,16 +6,16 @@ export type ConnectionStatus = 'loading' | 'live' | 'lost';
 const sentences: Record<ConnectionStatus, string> = {
   loading: 'Loading…',
   live: 'Live',
-  lost: 'Connection to the server lost, trying again…',
+  lost: 'Disconnected. Reconnecting…',
 };
 
-/** `lost` before the first answer is told as well: then there is nothing on the page yet. */
+/** `lost` also before the first response, while the page is still empty. */
 export function connectionStatus({ data, problem, lost }: { data: unknown; problem: string | undefined; lost: boolean }): ConnectionStatus {
   if (lost) return 'lost';
   return data === undefined && problem === undefined ? 'loading' : 'live';
 }
 
-/** `facts`: a few words beside the state, e.g. how many there are. */
+/** `facts`: a short summary next to the status, e.g. counts. */
 export function PageTitle(props: { title: ReactNode; freshness: ConnectionStatus; facts?: ReactNode; actions?: ReactNode }) {
   return (
     <header className="page-head">
@@ -33,7 +33,7 @@ export function PageTitle(props: { title: ReactNode; freshness: ConnectionStatus
   );
 }
 
-/** What somebody should read before the rest. `danger` is told by screen readers at once. */
+/** A message above the content. Screen readers announce `danger` immediately. */
 export function Alert({ tone, testId, children }: { tone: 'info' | 'warning' | 'danger'; testId?: string; children: ReactNode }) {
   return (
     <div className={`page-note ${tone}`} role={tone === 'danger' ? 'alert' : 'note'} data-testid={testId}>
@@ -42,7 +42,7 @@ export function Alert({ tone, testId, children }: { tone: 'info' | 'warning' | '
   );
 }
 
-/** The server refused: its own sentence. Shows nothing without one. */
+/** The error message of the server, if there is one. */
 export function ErrorAlert({ problem, testId = 'problem' }: { problem: string | undefined; testId?: string }) {
   return problem === undefined ? null : (
     <Alert tone="danger" testId={testId}>
@@ -51,7 +51,7 @@ export function ErrorAlert({ problem, testId = 'problem' }: { problem: string | 
   );
 }
 
-/** Nothing is there yet: why, and what would change that. */
+/** Shown instead of an empty list: why it is empty and what to do. */
 export function EmptyState({ title, testId, children }: { title: string; testId?: string; children?: ReactNode }) {
   return (
     <div className="empty" data-testid={testId}>
@@ -61,7 +61,7 @@ export function EmptyState({ title, testId, children }: { title: string; testId?
   );
 }
 
-/** A word in a coloured field, e.g. a state. Colour is never all it says. */
+/** A state as a colored label. Its text carries the meaning, not the color alone. */
 export function Badge({
   tone = 'neutral',
   children,

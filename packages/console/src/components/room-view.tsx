@@ -1,4 +1,4 @@
-// A call: the tiles, what can be switched, and an honest word on the connection.
+// Room view: tiles, toolbar, chat and connection messages of a joined room.
 import { type ReactNode, type RefObject, useCallback, useMemo, useRef, useState } from 'react';
 import type { RemoteComponent, RemoteParticipant, RemoteTrack, RoomSessionState } from '../call/call-state.ts';
 import { DeviceToggles } from '../call/device-toggles.tsx';
@@ -22,7 +22,7 @@ export type CallViewProps = {
   media: LocalMedia;
   roomId: string;
   name: string;
-  /** Tiles say which layer and size is received. */
+  /** Tiles show the received layer and size. */
   detailed?: boolean;
   actions?: ReactNode;
   onLeave: () => void;
@@ -48,7 +48,7 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
   );
   const showCamera = useCallback((element: HTMLVideoElement) => showTrack(element, camera), [camera]);
   const showScreen = useCallback((element: HTMLVideoElement) => showTrack(element, screen), [screen]);
-  // Those that only take have no tile.
+  // Components without tracks have no tile.
   const shown = state.components.filter(({ tracks }) => tracks.length > 0);
   const notice = local.problem ?? state.problem;
   return (
@@ -79,12 +79,14 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
               attach={showCamera}
             />
           </TileGrid>
-          {state.phase === 'joined' && state.people.length === 0 && shown.length === 0 && <p className="alone">Nobody else is here yet.</p>}
+          {state.phase === 'joined' && state.people.length === 0 && shown.length === 0 && (
+            <p className="alone">You are the only one here.</p>
+          )}
         </main>
         {chatOpen && (
           <ChatPanel
             chat={call.chat}
-            readOnlyReason={state.mayWrite ? undefined : 'You may read here, and not write.'}
+            readOnlyReason={state.mayWrite ? undefined : 'You do not have permission to send messages.'}
             isEmpty={state.phase === 'joined' && state.people.length === 0}
             onClose={closeChat}
           />
@@ -105,17 +107,17 @@ export function CallView({ call, media, roomId, name, detailed = false, actions,
         )}
         {state.endsAt && (
           <p className="note" data-testid="ends-at">
-            The server goes away: this room ends at {state.endsAt.toLocaleTimeString()} at the latest. If it is recreated on another server,
-            this page joins it again.
+            The server is shutting down. This room closes at {state.endsAt.toLocaleTimeString()} at the latest. If it is recreated, this
+            page rejoins automatically.
           </p>
         )}
       </div>
-      <footer className="toolbar" role="toolbar" aria-label="Call">
+      <footer className="toolbar" role="toolbar" aria-label="Room controls">
         <DeviceToggles media={media} />
         {media.canShareScreen && (
           <Toggle
             on={screen !== undefined}
-            label="Share the screen"
+            label="Share screen"
             testId="toggle-screen"
             plainOff
             onIcon={<ScreenIcon />}
@@ -175,7 +177,7 @@ function Connection({ state }: { state: RoomSessionState }) {
   const words = {
     joining: 'Joining…',
     joined: 'Connected',
-    reconnecting: 'Connection to the server lost, trying again…',
+    reconnecting: 'Disconnected. Reconnecting…',
     over: 'Ended',
   };
   return (
@@ -185,7 +187,7 @@ function Connection({ state }: { state: RoomSessionState }) {
   );
 }
 
-/** One tile for the person, and one for each screen that the person shows. */
+/** One tile for the participant, and one for each shared screen. */
 export function tilesOf(
   person: RemoteParticipant,
   roomSession: RoomSession,
@@ -221,7 +223,7 @@ export function tilesOf(
   ];
 }
 
-/** One tile for all that it sends. */
+/** One tile for all tracks of the component. */
 export function tileOfComponent({ id, name, tracks }: RemoteComponent, roomSession: RoomSession, detailed: boolean): ReactNode {
   const video = tracks.find(({ kind }) => kind === 'video');
   const muted = tracks.every((track) => track.muted);
@@ -254,7 +256,7 @@ type RemoteTileProps = {
 function RemoteTile({ call, video, detailed, ...rest }: RemoteTileProps) {
   const id = video?.track && !video.muted ? video.id : undefined;
   const track = video?.track;
-  // The track is named although the call finds it by its id: after a reconnection the same id may carry another one.
+  // `track` is a dependency although attachVideo() takes the id: after a reconnect the same id may have another track.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const attach = useCallback(
     (element: HTMLVideoElement) => (id === undefined ? () => undefined : call.attachVideo(id, element)),

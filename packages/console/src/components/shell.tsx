@@ -1,4 +1,4 @@
-// The frame of every part: who is logged in, where one can go, and the part itself.
+// Shell: header, navigation and content of every page outside a room.
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { type NavEntry, pages } from '../pages.tsx';
@@ -9,7 +9,7 @@ import { ThemeButton } from './theme-button.tsx';
 
 const parts: [PageName, NavEntry][] = Object.entries(pages).flatMap(([name, { part }]) => (part ? [[name as PageName, part]] : []));
 
-/** `arrived`: from another page, and not by opening the console here. */
+/** `arrived`: true after navigation from another page. */
 export function Shell({ current, arrived, children }: { current: PageName; arrived: boolean; children: ReactNode }) {
   const main = useRef<HTMLElement>(null);
   useFocusOnChange(current, arrived, main);
@@ -24,7 +24,7 @@ export function Shell({ current, arrived, children }: { current: PageName; arriv
         </a>
         <Account />
       </header>
-      <nav className="shell-nav" aria-label="Parts of the console">
+      <nav className="shell-nav" aria-label="Main navigation">
         <ul>
           {parts.map(([name, { title, hash, icon: Icon }]) => (
             <li key={name}>
@@ -45,16 +45,16 @@ export function Shell({ current, arrived, children }: { current: PageName; arriv
 
 function Account() {
   const { development, scope, logOut } = useSessionContext();
-  const out = `Log out. Your token may ${scope === 'read' ? 'only read' : 'do everything'}.`;
+  const out = `Log out (${scope === 'read' ? 'read-only token' : 'token with full access'})`;
   return (
     <div className="shell-tools">
       {scope === 'read' && (
-        <span className="tag" data-testid="scope" title="Your token may only read: you see everything and change nothing.">
+        <span className="tag" data-testid="scope" title="Read-only token: you can view everything but change nothing.">
           Read only
         </span>
       )}
       {development && (
-        <span className="tag" data-testid="development" title="This server gives its token to whoever opens the console.">
+        <span className="tag" data-testid="development" title="Development mode: anyone who opens the console gets the API token.">
           Development
         </span>
       )}
@@ -71,7 +71,7 @@ function Account() {
   );
 }
 
-/** Who goes to another part by keyboard goes on there, not in the navigation; the first part leaves the focus alone. */
+/** Moves the keyboard focus to the content after navigation, but not on the first page. */
 function useFocusOnChange(current: PageName, arrived: boolean, main: React.RefObject<HTMLElement | null>): void {
   const before = useRef(arrived ? undefined : current);
   useEffect(() => {

@@ -1,9 +1,9 @@
-// Goes round: as the system, light, dark.
+// Theme button: cycles through system, light and dark.
 import { type Theme, themes, useTheme } from '../hooks/use-theme.ts';
 import { DarkThemeIcon, LightThemeIcon, SystemThemeIcon } from './nav-icons.tsx';
 
 const icons: Record<Theme, () => React.JSX.Element> = { system: SystemThemeIcon, light: LightThemeIcon, dark: DarkThemeIcon };
-const names: Record<Theme, string> = { system: 'as the system', light: 'light', dark: 'dark' };
+const names: Record<Theme, string> = { system: 'system', light: 'light', dark: 'dark' };
 
 export function ThemeButton() {
   const [theme, setTheme] = useTheme();

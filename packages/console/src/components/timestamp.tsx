@@ -1,7 +1,7 @@
-// Times, lengths and sizes as people read them.
+// Timestamps, lengths and byte sizes in readable form.
 const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** Stands where there is nothing to show; `words` are for screen readers. */
+/** A dash in place of a missing value; `words` are for screen readers. */
 export function EmptyValue({ words }: { words: string }) {
   return (
     <>
@@ -11,9 +11,9 @@ export function EmptyValue({ words }: { words: string }) {
   );
 }
 
-/** A point in time, in the zone and language of the browser. `time`: milliseconds since 1970; a dash where it is not known. */
+/** A point in time in the time zone and language of the browser. `time`: milliseconds since 1970; a dash if undefined. */
 export function Timestamp({ time }: { time: number | undefined }) {
-  if (time === undefined) return <EmptyValue words="not known" />;
+  if (time === undefined) return <EmptyValue words="unknown" />;
   return (
     <time className="moment" dateTime={new Date(time).toISOString()}>
       {dateAndTime.format(time)}

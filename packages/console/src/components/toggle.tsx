@@ -1,4 +1,4 @@
-// A round button that is on or off.
+// Toggle: a round switch button.
 import type { ReactNode } from 'react';
 
 export type ToggleProps = {
@@ -7,7 +7,7 @@ export type ToggleProps = {
   testId: string;
   onIcon: ReactNode;
   offIcon: ReactNode;
-  /** Off looks like a warning, as for a microphone, or plain, as for a screen that is not shared. */
+  /** Plain look when off, e.g. for screen sharing; otherwise off looks like a warning, e.g. for the microphone. */
   plainOff?: boolean;
   onToggle: () => unknown;
 };

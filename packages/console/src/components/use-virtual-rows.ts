@@ -1,11 +1,11 @@
-// Draws only the rows of a long table that are near the window, while the page is scrolled, resized, and rows come and go.
+// useVirtualRows: renders only the rows of a long table that are near the viewport.
 import { type FocusEvent, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { type DrawnRow, drawnRows, follow, RowHeights, type RowRange, rangeBetween } from './virtual-rows.ts';
 
-/** Tables of up to so many rows are drawn whole. */
+/** Tables up to this number of rows are rendered completely. */
 const wholeUpTo = 60;
-/** So long after the last change of its place a table counts as scrolled. */
+/** Milliseconds after the last scroll event in which a table counts as being scrolled. */
 const scrollsFor = 150;
 
 export type VirtualRows = {
@@ -14,7 +14,7 @@ export type VirtualRows = {
   onFocus: (event: FocusEvent<HTMLTableSectionElement>) => void;
 };
 
-/** @param keys of all rows, made with useMemo; drawn rows say where they stand as `aria-rowindex`, the first one 2 */
+/** @param keys of all rows, a stable reference. Rendered rows have their position as `aria-rowindex`, starting at 2 */
 export function useVirtualRows(keys: readonly string[], whole: boolean): VirtualRows {
   const body = useRef<HTMLTableSectionElement>(null);
   const latest = useRef(keys);
@@ -40,14 +40,14 @@ export function useVirtualRows(keys: readonly string[], whole: boolean): Virtual
       delete element.dataset.scrolling;
     };
     const scrolled = () => {
-      // Rows that pass below the mouse are not drawn anew for it. Once alone is no scrolling: the browser holds in its place what is looked at.
+      // No hover style for rows that pass below the mouse. A single event is not scrolling: scroll anchoring of the browser causes it.
       if (resting !== undefined) element.dataset.scrolling = '';
       clearTimeout(resting);
       resting = setTimeout(rest, scrollsFor);
       const ended = isAtEnd();
-      // In the same picture that is scrolled to.
+      // Synchronously, so that the rows are part of the scrolled frame.
       flushSync(look);
-      // Rows that turn out higher than it was thought do not keep anybody from the end.
+      // Rows may be higher than estimated: stay at the end.
       if (ended && !isAtEnd()) window.scrollTo(0, document.documentElement.scrollHeight);
     };
     let width = element.clientWidth;
@@ -70,7 +70,7 @@ export function useVirtualRows(keys: readonly string[], whole: boolean): Virtual
   useEffect(() => {
     if (all) return;
     heights.keep(new Set(keys));
-    // Where rows came or went above, the browser first holds in its place what is looked at.
+    // After the next frame, because scroll anchoring of the browser runs first if rows were added or removed above.
     let frame = requestAnimationFrame(() => {
       frame = requestAnimationFrame(() => lookAround(body.current, heights, keys, setWanted));
     });
@@ -93,7 +93,7 @@ function lookAround(body: HTMLElement | null, heights: RowHeights, keys: readonl
   setRange((before) => (before.from === next.from && before.to === next.to && before.key === next.key ? before : next));
 }
 
-/** How high the drawn rows are, or those of them that are asked for. */
+/** Measures the heights of the rendered rows that `wanted` selects. */
 function learn(
   body: HTMLElement,
   heights: RowHeights,

@@ -1,24 +1,24 @@
-// Which rows of a long table are drawn: those near the window, and those that the keyboard goes to next, with the height of what is left out between them.
+// Virtual rows: computes which rows of a long table are rendered, and the height of the omitted rows between them.
 
-/** A row that is drawn, and how many pixels of rows that are not drawn stand before it. */
+/** A rendered row, with the height in pixels of the omitted rows before it. */
 export type DrawnRow = { index: number; left: number };
 
-/** From the first row to the one before `to`. `key` is the first one's: rows that come and go above move the range along. */
+/** Rows from `from` to `to` (exclusive). `key` belongs to the first row: the range follows it if rows are added or removed above. */
 export type RowRange = { from: number; to: number; key: string | undefined };
 
-/** Rows that are drawn beyond the window's edges, so that nothing is missing while a picture is late. */
+/** Extra rows beyond the edges of the viewport, in case a frame is late. */
 const margin = 5;
-/** Ranges begin and end at multiples of this: less is drawn anew while scrolling. */
+/** Ranges start and end at multiples of this, for fewer renders while scrolling. */
 const step = 2;
 
-/** Heights of rows as they were drawn, in pixels: of rows that never were, the usual one. */
+/** Measured heights of rows in pixels, and an estimate for rows that were never rendered. */
 export class RowHeights {
   #known = new Map<string, number>();
   #usual = 47;
-  /** Room between two rows. */
+  /** Gap between two rows. */
   #gap = 0;
 
-  /** What was seen. True where rows that were never drawn are thought of otherwise from now on. */
+  /** Stores measured heights. @returns true if the estimate changed */
   learn(seen: ReadonlyMap<string, number>, gap: number): boolean {
     const first = this.#known.size === 0 && seen.size > 0;
     for (const [key, height] of seen) this.#known.set(key, height);
@@ -31,28 +31,28 @@ export class RowHeights {
     return this.#known.has(key);
   }
 
-  /** The table has another width, so that texts break elsewhere. */
+  /** Forgets all heights, because the width of the table changed and text wraps differently. */
   forget(): void {
     this.#known.clear();
   }
 
-  /** Of rows that are gone nothing is kept. */
+  /** Forgets rows that no longer exist. */
   keep(keys: ReadonlySet<string>): void {
     for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
   }
 
-  /** From the top of a row to the top of the next one. */
+  /** Distance from the top of a row to the top of the next one. */
   pitch(key: string): number {
     return (this.#known.get(key) ?? this.#usual) + this.#gap;
   }
 
-  /** What stands in the place of these rows, whose gaps at both ends are still there. */
+  /** Height of a spacer that replaces these rows; the gaps at both ends remain. */
   total(keys: readonly string[]): number {
     return keys.length === 0 ? 0 : keys.reduce((sum, key) => sum + this.pitch(key), -this.#gap);
   }
 }
 
-/** The rows between two heights below the first row's top, in pixels, and some around them. */
+/** The rows between two offsets in pixels from the top of the first row, with the margin. */
 export function rangeBetween(keys: readonly string[], heights: RowHeights, top: number, bottom: number): RowRange {
   let [first, end, at] = [0, 0, 0];
   for (const [index, key] of keys.entries()) {
@@ -65,7 +65,7 @@ export function rangeBetween(keys: readonly string[], heights: RowHeights, top: 
   return { from, to, key: keys[from] };
 }
 
-/** The same rows where others came or went above them; of a table that became shorter its end. */
+/** The same rows after others were added or removed above; the end of the table if it became shorter. */
 export function follow({ from, to, key }: RowRange, keys: readonly string[]): RowRange {
   if (from === 0) return { from, to: Math.min(to, keys.length), key: keys[0] };
   const found = keys[from] === key || key === undefined ? from : keys.indexOf(key);
@@ -74,8 +74,8 @@ export function follow({ from, to, key }: RowRange, keys: readonly string[]): Ro
 }
 
 /**
- * The rows that are drawn, in their order. Beside the range: the first and the last one, where the keyboard comes into the table, and the row that has
- * the focus, or had it last, with its neighbours.
+ * The rendered rows in order: the range, the first and the last row, through which the keyboard enters the table, and the last focused row
+ * with its neighbors.
  */
 export function drawnRows(keys: readonly string[], heights: RowHeights, { from, to }: RowRange, focused: string | undefined): DrawnRow[] {
   const at = focused === undefined ? -1 : keys.indexOf(focused);

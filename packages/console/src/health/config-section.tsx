@@ -1,4 +1,4 @@
-// The configuration in force: of the node that answers, or of another one that is chosen.
+// Configuration section: effective configuration of the responding node, or of a selected one.
 import { useCallback, useState } from 'react';
 import { listNodes } from '../api/cluster.ts';
 import { type ConfigFiles, getConfig, type NodeConfig } from '../api/health.ts';
@@ -11,7 +11,7 @@ import { configIssues } from './health-issues.ts';
 
 const pollIntervalMs = 10_000;
 
-/** `own`: of the node that answers. */
+/** `own`: configuration of the responding node. */
 export function ConfigSection({ own }: { own: Resource<NodeConfig> }) {
   const { api } = useSessionContext();
   const [chosen, setChosen] = useState<string>();
@@ -24,7 +24,7 @@ export function ConfigSection({ own }: { own: Resource<NodeConfig> }) {
   return (
     <section className="health-section" aria-labelledby="config-title">
       <div className="section-line">
-        <h2 id="config-title">Configuration in force</h2>
+        <h2 id="config-title">Effective configuration</h2>
         {names.length > 1 && (
           <label className="inline-field">
             <span>Node</span>
@@ -73,16 +73,14 @@ function Configuration({ config: { data, problem } }: { config: Resource<NodeCon
 
 function Files({ files }: { files: ConfigFiles['files'] }) {
   if (files.length === 0) {
-    return (
-      <p className="quiet-text small-text">No configuration file: everything comes from the environment, or is as it is by default.</p>
-    );
+    return <p className="quiet-text small-text">No configuration file: values come from the environment and defaults.</p>;
   }
   return (
-    <ul className="config-files" aria-label="Configuration files in force">
+    <ul className="config-files" aria-label="Active configuration files">
       {files.map(({ name, sha256 }) => (
         <li key={name} data-testid="config-file">
           <bdi className="foreign">{name}</bdi>
-          <code title={`SHA-256 of the bytes in force: ${sha256}`}>{sha256.slice(0, 16)}…</code>
+          <code title={`SHA-256 of the active content: ${sha256}`}>{sha256.slice(0, 16)}…</code>
         </li>
       ))}
     </ul>

@@ -1,4 +1,4 @@
-// Every variable of a node's configuration: what it is, where that comes from, what it means.
+// Configuration table: every variable of a node with value, source and meaning.
 import { useMemo, useState } from 'react';
 import type { ConfigValue } from '../../../server-sdk/src/generated/schemas.ts';
 import { type Column, DataTable } from '../components/data-table.tsx';
@@ -18,8 +18,8 @@ const columns: readonly Column<ConfigValue>[] = [
       <span className="config-name">
         <code>{name}</code>
         {reloadable && (
-          <span className="quiet-text small-text" title="It may change while the node runs, from a file.">
-            changes without a restart
+          <span className="quiet-text small-text" title="Reloadable from a file">
+            reloadable
           </span>
         )}
       </span>
@@ -58,8 +58,8 @@ export function ConfigTable({ values }: { values: readonly ConfigValue[] }) {
           <SearchIcon />
           <input
             type="search"
-            placeholder="Find a variable"
-            aria-label="Find a variable by its name or meaning"
+            placeholder="Search variables"
+            aria-label="Search variables by name or meaning"
             data-testid="config-search"
             value={search}
             onChange={(event) => setSearch(event.target.value)}
@@ -67,13 +67,13 @@ export function ConfigTable({ values }: { values: readonly ConfigValue[] }) {
         </search>
         <label className="check">
           <input type="checkbox" data-testid="own-only" checked={ownOnly} onChange={(event) => setOwnOnly(event.target.checked)} />
-          <span>Only what is not the default ({pluralize(own, 'variable')})</span>
+          <span>Changed from default only ({pluralize(own, 'variable')})</span>
         </label>
       </div>
       {found.length > 0 ? (
         <DataTable label="Configuration" columns={columns} rows={found} keyOf={keyOf} testId="config-row" attributes={attributesOf} whole />
       ) : (
-        <EmptyState title="Nothing found" testId="no-config" />
+        <EmptyState title="No matching variables" testId="no-config" />
       )}
     </>
   );
@@ -90,15 +90,15 @@ function searchConfig(values: readonly ConfigValue[], search: string, ownOnly: b
   );
 }
 
-/** What stands between backticks is code, as in the README. */
+/** Renders text between backticks as code. */
 function Meaning({ text }: { text: string }) {
-  // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text never move
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have a fixed order
   return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }
 
 function Value({ value: { value, secret } }: { value: ConfigValue }) {
   if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return <span className="quiet-text">not set</span>;
-  if (secret) return <span className="quiet-text">set, and kept secret</span>;
+  if (secret) return <span className="quiet-text">set (hidden)</span>;
   if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>;
   return <code className="foreign">{Array.isArray(value) ? value.join(', ') : String(value)}</code>;
 }

@@ -1,4 +1,4 @@
-// What of a node's health and configuration somebody should look at, in sentences, the most urgent first.
+// Health issues: derives findings from health and configuration of a node, the most urgent first.
 import type { Health, NodeState } from '../../../server-sdk/src/generated/schemas.ts';
 import type { ConfigFiles } from '../api/health.ts';
 
@@ -10,16 +10,16 @@ const states: Record<Exclude<NodeState, 'accepting'>, Finding> = {
   draining: {
     tone: 'warning',
     title: 'This node is draining',
-    text: 'It takes no new rooms, and can be taken away when the last one has ended. The part Cluster calls it back.',
+    text: 'It accepts no new rooms and can be removed when the last one has ended. Cancel the drain on the Cluster page.',
   },
   terminating: {
     tone: 'warning',
-    title: 'This node is about to end',
-    text: 'It got its signal and waits for its rooms, its uploads and its webhooks. That cannot be called back.',
+    title: 'This node is shutting down',
+    text: 'It is waiting for rooms, uploads and webhooks to finish. This cannot be cancelled.',
   },
 };
 
-/** `warnings`: what the node said when it started. */
+/** `warnings`: startup warnings of the node. */
 export function healthIssues(health: Health, warnings: readonly string[]): Finding[] {
   const found = [...nodeFindings(health), ...configIssues(health.config, warnings)];
   return tones.flatMap((wanted) => found.filter(({ tone }) => tone === wanted));
@@ -27,13 +27,13 @@ export function healthIssues(health: Health, warnings: readonly string[]): Findi
 
 function nodeFindings({ distribution, state, status, reason }: Health): Finding[] {
   const found: Finding[] = [];
-  if (status === 'DEGRADED') found.push({ tone: 'danger', title: 'This node does not do all its work', text: sentence(reason ?? '') });
+  if (status === 'DEGRADED') found.push({ tone: 'danger', title: 'This node is degraded', text: sentence(reason ?? '') });
   if (status === 'STARTING') found.push({ tone: 'info', title: 'This node is starting', text: sentence(reason ?? '') });
   if (distribution.enabled && distribution.nodeStatus === 'DOWN') {
     found.push({
       tone: 'danger',
-      title: 'This node has no way to the others',
-      text: 'The cluster is switched on, and this node does not take part: it sees its own rooms only.',
+      title: 'This node is not connected to the cluster',
+      text: 'Clustering is enabled, but this node has not joined: it only knows its own rooms.',
     });
   }
   if (state !== 'accepting') found.push(states[state]);
@@ -45,16 +45,16 @@ export function configIssues({ error, shadowed }: ConfigFiles, warnings: readonl
   if (error !== null) {
     found.push({
       tone: 'danger',
-      title: 'The configuration files are refused',
-      text: `${sentence(error)} What was in force before stays in force until they are mended.`,
+      title: 'Invalid configuration files',
+      text: `${sentence(error)} The previous configuration stays active until the files are fixed.`,
     });
   }
-  for (const warning of warnings) found.push({ tone: 'warning', title: 'Said at the start', text: sentence(warning) });
+  for (const warning of warnings) found.push({ tone: 'warning', title: 'Startup warning', text: sentence(warning) });
   for (const name of shadowed) {
     found.push({
       tone: 'info',
-      title: `${name} of the files has no effect`,
-      text: 'A variable of the environment says something else, and the environment wins. Take it out of one of both.',
+      title: `${name} in the configuration files has no effect`,
+      text: 'An environment variable overrides it. Remove it from one of the two.',
     });
   }
   return found;

@@ -1,4 +1,4 @@
-// How the node is that answers, in words, and the configuration in force on it or on another one.
+// Health page: health of the responding node, and effective configuration of any node.
 import { useCallback } from 'react';
 import type { Health } from '../../../server-sdk/src/generated/schemas.ts';
 import { getConfig, getHealth } from '../api/health.ts';
@@ -12,7 +12,7 @@ import { healthIssues } from './health-issues.ts';
 import '../styles/health.css';
 
 const healthIntervalMs = 5_000;
-/** Files are read anew when they change, and nobody waits for that. */
+/** Configuration changes only when files are reloaded. */
 const configIntervalMs = 10_000;
 
 export function HealthPage() {
@@ -25,7 +25,7 @@ export function HealthPage() {
     useCallback((signal: AbortSignal) => getConfig(api, undefined, signal), [api]),
     configIntervalMs,
   );
-  // All at once: what comes later would push the rest down.
+  // Rendered together, against layout shifts.
   const ready = config.data !== undefined || config.problem !== undefined;
   const findings = health.data && healthIssues(health.data, config.data?.warnings ?? []);
   return (
@@ -38,7 +38,7 @@ export function HealthPage() {
             <Findings findings={findings} />
           ) : (
             <p className="all-well" data-testid="all-well">
-              Nothing needs your attention.
+              No issues found
             </p>
           )}
           {health.data && <Facts health={health.data} />}
@@ -50,17 +50,18 @@ export function HealthPage() {
 }
 
 function summaryOf({ status, state, distribution }: Health): string {
-  const can = status === 'DEGRADED' ? 'degraded' : { accepting: 'takes rooms', draining: 'draining', terminating: 'about to end' }[state];
-  return distribution.enabled ? `${can} · one of ${pluralize(distribution.nodesInCluster, 'node')}` : `${can} · alone, without a cluster`;
+  const states = { accepting: 'accepting rooms', draining: 'draining', terminating: 'shutting down' };
+  const can = status === 'DEGRADED' ? 'degraded' : states[state];
+  return distribution.enabled ? `${can} · one of ${pluralize(distribution.nodesInCluster, 'node')}` : `${can} · standalone`;
 }
 
 function Facts({ health }: { health: Health }) {
   const { uptime, version, gitCommit, load } = health;
   const facts: [string, string, string?][] = [
-    ['Running for', formatDuration(uptime)],
-    ['Rooms here', formatNumber(load.rooms)],
-    ['People here', formatNumber(load.connectedPeers)],
-    ['Tracks sent on', formatNumber(load.forwardedTracks)],
+    ['Uptime', formatDuration(uptime)],
+    ['Rooms', formatNumber(load.rooms)],
+    ['Participants', formatNumber(load.connectedPeers)],
+    ['Forwarded tracks', formatNumber(load.forwardedTracks)],
     ['Version', version, gitCommit === 'unknown' ? undefined : gitCommit.slice(0, 12)],
   ];
   return (

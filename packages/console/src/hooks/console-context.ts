@@ -1,28 +1,28 @@
-// What every part of the console may ask for: the calls to the server, what the token allows, and the way out.
+// Session context: REST client, scope of the token and log-out for all pages of the console.
 import { createContext, useContext } from 'react';
 import type { Api } from '../api/rest.ts';
 
-/** What a token allows: `read` sees everything and changes nothing. */
+/** Scope of a token: `read` permits reading only. */
 export type Scope = 'full' | 'read';
 
 export type Session = {
   api: Api;
   scope: Scope;
-  /** The node told the token by itself: there is nobody to log out. */
+  /** The node issued the token in development mode: there is no log-out. */
   development: boolean;
   logOut: () => void;
 };
 
 export const SessionContext = createContext<Session | undefined>(undefined);
 
-/** @throws Error outside of a page that is shown to somebody logged in */
+/** @throws Error if no user is logged in */
 export function useSessionContext(): Session {
   const session = useContext(SessionContext);
-  if (!session) throw new Error('Nobody is logged in here');
+  if (!session) throw new Error('useSessionContext() requires a logged-in session');
   return session;
 }
 
-/** Why whoever is logged in may change nothing; undefined where everything is allowed. */
+/** Why changes are not permitted; undefined if they are. */
 export function useReadOnlyReason(): string | undefined {
-  return useContext(SessionContext)?.scope === 'read' ? 'Your token may only read.' : undefined;
+  return useContext(SessionContext)?.scope === 'read' ? 'Your token is read-only.' : undefined;
 }

@@ -1,24 +1,24 @@
-// Asks again and again for one thing: never twice at once, slower while it fails, not at all while nobody looks.
+// Poller: loads one resource periodically, never concurrently, with backoff after failures and paused while the page is hidden.
 
 export type Polled<T> = {
-  /** Undefined until the first answer; kept while later ones fail. */
+  /** Undefined until the first response; kept while later requests fail. */
   data: T | undefined;
-  /** Why the last attempt failed; undefined where it did not. */
+  /** Error of the last attempt; undefined if it succeeded. */
   error: unknown;
 };
 
 export type PollerOptions<T> = {
   load: (signal: AbortSignal) => Promise<T>;
-  /** Time from an answer to the next question. */
+  /** Milliseconds from a response to the next request. */
   every: number;
   onChange: (state: Polled<T>) => void;
-  /** Whether anybody looks, and a way to hear when that changes. */
+  /** Visibility of the page, and a subscription to its changes. */
   isHidden: () => boolean;
   onVisibility: (listener: () => void) => () => void;
 };
 
 const maxDelay = 30_000;
-/** So that nodes that come back are not asked by all pages in one moment. */
+/** Jitter, so that recovered nodes do not get requests from all pages at once. */
 const spread = 0.25;
 
 export class Poller<T> {
@@ -39,7 +39,7 @@ export class Poller<T> {
     void this.refresh();
   }
 
-  /** Asks now, or once more after the question that is under way. */
+  /** Requests now, or once more after the pending request. */
   async refresh(): Promise<void> {
     if (this.#closed) return;
     if (this.#asking) {
@@ -67,7 +67,7 @@ export class Poller<T> {
     this.#askLater();
   }
 
-  /** No answer is told from now on. Idempotent. */
+  /** Stops polling and reporting. Idempotent. */
   close(): void {
     this.#closed = true;
     this.#stopListening();
@@ -81,7 +81,7 @@ export class Poller<T> {
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
-        // Whoever looks again asks at once.
+        // A page that becomes visible again requests immediately.
         if (!this.#options.isHidden()) void this.refresh();
       },
       delay * (1 + spread * (Math.random() - 0.5)),

@@ -1,4 +1,4 @@
-// Name and devices: kept by the tab as long as it lives, and by the browser only where somebody asked for that.
+// Saved preferences: name and devices, stored for the tab, and in the browser only with consent.
 import { browserStorage, tabStorage } from './tab-storage.ts';
 
 export type SavedPreferences = { name: string; camera?: string | undefined; microphone?: string | undefined; speaker?: string | undefined };
@@ -6,7 +6,7 @@ export type SavedPreferences = { name: string; camera?: string | undefined; micr
 const key = 'mediarooms.choices';
 const maxLength = 512;
 
-/** `kept`: the browser keeps them beyond the tab. */
+/** `kept`: true if they are stored beyond the tab. */
 export function readPreferences(): { choices: SavedPreferences; kept: boolean } {
   const stored = browserStorage.get(key);
   return { choices: parse(stored ?? tabStorage.get(key)), kept: stored !== undefined };
@@ -19,7 +19,7 @@ export function writePreferences(savedPreferences: SavedPreferences, keep: boole
   else browserStorage.remove(key);
 }
 
-/** Anybody may have written there. */
+/** Storage is untrusted. */
 function parse(text: string | undefined): SavedPreferences {
   let stored: unknown;
   try {

@@ -1,8 +1,8 @@
-// What this tab does to one thing on the server goes one after the other: two requests that are under way at once have no order.
+// Serializer: runs requests of this tab to one resource in sequence, because concurrent requests have no order.
 
 const turns = new Map<string, Promise<unknown>>();
 
-/** Begins once all that came before it for this name is done, or has failed. */
+/** Starts after all earlier work of this name has finished or failed. */
 export function runSerially<T>(name: string, work: () => Promise<T>): Promise<T> {
   const done = (turns.get(name) ?? Promise.resolve()).then(work);
   const over: Promise<unknown> = done

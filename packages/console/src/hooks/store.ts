@@ -1,4 +1,4 @@
-// State of something that lives outside React, for useSyncExternalStore.
+// Store: observable state outside React, for useSyncExternalStore.
 import { useSyncExternalStore } from 'react';
 
 export class Store<State extends object> {

@@ -1,5 +1,4 @@
-// What a tab keeps until it is closed, and what a browser keeps where somebody asked for it. Browsers may forbid storage: then nothing is kept, and
-// nothing breaks.
+// Tab and browser storage that never throws: browsers may deny access, then nothing is stored.
 const careful = (storage: () => Storage) => ({
   get(key: string): string | undefined {
     try {
@@ -12,29 +11,29 @@ const careful = (storage: () => Storage) => ({
     try {
       storage().setItem(key, value);
     } catch {
-      // Kept in memory by whoever asked.
+      // The caller has the value in memory.
     }
   },
   remove(key: string): void {
     try {
       storage().removeItem(key);
     } catch {
-      // Nothing was kept.
+      // Nothing was stored.
     }
   },
 });
 
 export const tabStorage = careful(() => sessionStorage);
-/** Only for what somebody asked to be kept. */
+/** Only with the consent of the user. */
 export const browserStorage = careful(() => localStorage);
 
 const tabKey = 'mediarooms.tab';
 
-/** Names this tab, so that joining a room again after a reload takes the same peer. */
+/** Id of this tab, so that rejoining a room after a reload uses the same peer. */
 export function tabId(): string {
   const known = tabStorage.get(tabKey);
   if (known) return known;
-  // Not randomUUID: that exists in secure contexts only.
+  // Not randomUUID(), which exists in secure contexts only.
   const made = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, '0')).join('');
   tabStorage.set(tabKey, made);
   return made;

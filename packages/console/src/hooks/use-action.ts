@@ -1,18 +1,18 @@
-// One thing that somebody asked for: under way, done, or refused with a sentence.
+// useAction: runs one user action with busy state and error message.
 import { useCallback, useRef, useState } from 'react';
 import { errorMessage } from '../api/rest.ts';
 import { useIsMounted } from './use-is-mounted.ts';
 
 export type Action = {
   busy: boolean;
-  /** Why the last attempt failed. */
+  /** Error message of the last attempt. */
   problem: string | undefined;
   /**
-   * Resolves with whether it was done and whoever asked is still there: what follows would be done to the next dialog, or another page. A second call
-   * while the first is under way does nothing.
+   * Resolves with true if the work succeeded and the component is still mounted; otherwise the caller would change another dialog or page.
+   * A second run while the first is pending does nothing.
    */
   run: (work: () => Promise<unknown>) => Promise<boolean>;
-  /** Forgets the problem. */
+  /** Clears the error message. */
   clear: () => void;
 };
 

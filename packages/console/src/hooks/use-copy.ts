@@ -1,4 +1,4 @@
-// Puts text on the clipboard; says for a moment that it did, or for good that it could not.
+// useCopy: copies text to the clipboard and reports the result; success is reported for a moment only.
 import { useCallback, useEffect, useRef, useState } from 'react';
 
 export type Copied = 'no' | 'copied' | 'refused';
@@ -16,7 +16,7 @@ export function useCopy(): [Copied, (text: string) => Promise<void>] {
       setState('copied');
       timer.current = setTimeout(() => setState('no'), shownFor);
     } catch {
-      // Pages without https have no clipboard.
+      // Without HTTPS there is no clipboard.
       setState('refused');
     }
   }, []);

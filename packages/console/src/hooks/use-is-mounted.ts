@@ -1,7 +1,7 @@
-// Whether what is on the page is still there when an answer comes.
+// useIsMounted: lets asynchronous code check that its component is still mounted.
 import { useCallback, useEffect, useRef } from 'react';
 
-/** @returns a function that stays the same */
+/** @returns a stable function */
 export function useIsMounted(): () => boolean {
   const there = useRef(true);
   useEffect(() => {

@@ -1,22 +1,22 @@
-// One thing of the server, kept up to date while the page is looked at.
+// useResource: one resource of the server, refreshed while the page is visible.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { ApiError, errorMessage } from '../api/rest.ts';
 import { Poller } from './poller.ts';
 
 export type Resource<T> = {
-  /** Undefined until the first answer; kept while later ones fail. */
+  /** Undefined until the first response; kept while later requests fail. */
   data: T | undefined;
-  /** The server's sentence where it refused; undefined while it answers, and while it does not answer at all. */
+  /** Error message of the server; undefined after success, and while the server is unreachable. */
   problem: string | undefined;
-  /** The server does not answer; it is asked again by itself. */
+  /** The server is unreachable; requests are retried automatically. */
   lost: boolean;
-  /** Asks now, e.g. after something was changed. */
+  /** Requests now, e.g. after a change. */
   refresh: () => void;
 };
 
 type State<T> = Omit<Resource<T>, 'refresh'>;
 
-/** @param load made with useCallback: another one starts anew, and forgets what the one before found */
+/** @param load a stable reference: another one clears the data and starts again */
 export function useResource<T>(load: (signal: AbortSignal) => Promise<T>, every: number): Resource<T> {
   const [state, setState] = useState<State<T>>({ data: undefined, problem: undefined, lost: false });
   const poller = useRef<Poller<T>>(undefined);

@@ -1,4 +1,4 @@
-// Who is logged in: the API token of this tab, kept in sessionStorage only, or the one that a node in development mode gives.
+// useSession: log-in state with the API token, stored in sessionStorage only or issued by a node in development mode.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { fetchScope } from '../api/access.ts';
 import { Api, ApiError, errorMessage, fetchSession } from '../api/rest.ts';
@@ -15,7 +15,7 @@ export type SessionState =
 export type SessionActions = { logIn: (token: string) => Promise<string | undefined>; logOut: () => void };
 
 const retryDelay = 1_500;
-/** Time between two attempts with a token that was taken back: files of tokens are changed by mistake, and mended. */
+/** Time between two attempts with a revoked token: a mistake in a token file may be fixed. */
 const loginRetryIntervalMs = 15_000;
 
 type Accepted = { value: string; scope: Scope };
@@ -26,7 +26,7 @@ export function useSession(base: string): [SessionState, SessionActions] {
   const [message, setMessage] = useState<string>();
   const [starting, setStarting] = useState(true);
   const [unreachable, setUnreachable] = useState(false);
-  /** Was good once, and is not any more. */
+  /** A token that was valid and is rejected now. */
   const [refused, setRefused] = useState<string>();
 
   useEffect(() => {
@@ -65,10 +65,10 @@ export function useSession(base: string): [SessionState, SessionActions] {
   const api = useMemo(() => {
     if (!token) return undefined;
     return new Api(base, token.value, () => {
-      // An answer to the session before, e.g. to the goodbye of whoever was in a room, says nothing of this one.
+      // A response to a previous session, e.g. to a late request to delete its peer, does not concern this one.
       if (newest.current !== token) return;
-      // A node that was started again may have another token: ask it, else log in again.
-      setMessage('The server no longer accepts this API token. Log in with another one; this one is tried again now and then.');
+      // A restarted node in development mode may have another token: request it, else log in again.
+      setMessage('The server no longer accepts this API token. Log in with another token. This one is retried automatically.');
       setStarting(true);
     });
   }, [base, token]);
@@ -95,7 +95,7 @@ export function useSession(base: string): [SessionState, SessionActions] {
         await take(value);
         return undefined;
       } catch (error) {
-        return error instanceof ApiError && error.status === 401 ? 'This token is wrong. Check it and try again.' : errorMessage(error);
+        return error instanceof ApiError && error.status === 401 ? 'Invalid token.' : errorMessage(error);
       }
     },
     [take],
@@ -118,14 +118,14 @@ export function useSession(base: string): [SessionState, SessionActions] {
 
 const isSame = (a: Accepted, b: Accepted): boolean => a.value === b.value && a.scope === b.scope;
 
-/** What the token allows. Rejects where it is not accepted. */
+/** Scope of the token. Rejects if the node does not accept it. */
 async function accepted(base: string, token: string): Promise<Scope> {
   const api = new Api(base, token);
   await api.check();
   return fetchScope(api);
 }
 
-/** The first token that the node takes. Rejects where the node does not answer. */
+/** The first token that the node accepts. Rejects if the node is unreachable. */
 async function firstAccepted(base: string, tokens: readonly string[]): Promise<Accepted | undefined> {
   for (const value of tokens) {
     try {

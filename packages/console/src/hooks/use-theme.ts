@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; kept for the tab only.
+// useTheme: light, dark or system theme, stored for the tab only.
 import { useEffect, useState } from 'react';
 import { tabStorage } from './tab-storage.ts';
 
@@ -9,7 +9,7 @@ const key = 'mediarooms.theme';
 
 const storedTheme = (): Theme => themes.find((theme) => theme === tabStorage.get(key)) ?? 'system';
 
-/** Before the first picture, so that it has the right colours. */
+/** Runs before the first paint, against a flash of the wrong colors. */
 export function applyStoredTheme(): void {
   apply(storedTheme());
 }

@@ -1,12 +1,12 @@
-// The loudness of a track, measured as long as somebody looks.
+// Audio level meter: measures the level of a track.
 
-/** Decibels below full scale that count as nothing, and as everything. */
+/** Decibels relative to full scale that map to 0 and 1. */
 const floor = -60;
 const ceiling = -12;
 /** Milliseconds between two measurements. */
 const interval = 60;
 
-/** Measures from its making to close(). `tell` gets 0 (silence) to 1. */
+/** Measures until close(). `tell` receives levels from 0 (silence) to 1. */
 export class AudioLevelMeter {
   readonly #context = new AudioContext();
   readonly #timer: ReturnType<typeof setInterval>;
@@ -30,7 +30,7 @@ export class AudioLevelMeter {
   }
 }
 
-/** As ears have it: equal steps are equal ratios. */
+/** Logarithmic level, as loudness is perceived. */
 export function levelOf(samples: Float32Array): number {
   let sum = 0;
   for (const sample of samples) sum += sample * sample;

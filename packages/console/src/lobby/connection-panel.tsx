@@ -1,11 +1,11 @@
-// "Will it work here?": each way to the media of the room, tried for real before joining, with a sentence for each.
+// Connection test panel: tests each media path to the room before joining.
 import { checkConnection, type ServerResult, type Way, type WayResult } from '@mediarooms/client';
 import { useEffect, useRef, useState } from 'react';
 import { errorMessage } from '../api/rest.ts';
 import { type CheckResult, type CheckStatus, checkSummary, pathResult, serverResult } from './check-messages.ts';
 
 export type ConnectionPanelProps = {
-  /** What the check enters with. */
+  /** Token and URL for the test. */
   getAccess: () => Promise<{ token: string; url: string | null }>;
   base: string;
 };
@@ -15,7 +15,7 @@ type Check =
   | { phase: 'running' | 'done'; server: ServerResult | undefined; ways: readonly WayResult[] }
   | { phase: 'failed'; sentence: string };
 
-const names: Record<Way, string> = { udp: 'Direct (UDP)', tcp: 'Detour (TCP)', relay: 'Relay (TURN)' };
+const names: Record<Way, string> = { udp: 'Direct (UDP)', tcp: 'TCP fallback', relay: 'Relay (TURN)' };
 const ways: readonly Way[] = ['udp', 'tcp', 'relay'];
 
 export function ConnectionPanel({ getAccess, base }: ConnectionPanelProps) {
@@ -50,14 +50,14 @@ export function ConnectionPanel({ getAccess, base }: ConnectionPanelProps) {
 
   const busy = check.phase === 'running';
   return (
-    <section className="check" aria-label="Connection check" data-testid="check" data-phase={check.phase}>
+    <section className="check" aria-label="Connection test" data-testid="check" data-phase={check.phase}>
       <div className="check-head">
-        <h2>Will it work here?</h2>
+        <h2>Test your connection</h2>
         <button type="button" className="button" data-testid="check-start" aria-disabled={busy} onClick={() => busy || void start()}>
-          {busy ? 'Checking…' : check.phase === 'idle' ? 'Check' : 'Check again'}
+          {busy ? 'Testing…' : check.phase === 'idle' ? 'Test' : 'Test again'}
         </button>
       </div>
-      <p className="hint">Tries each way for sound and pictures. Nobody in the room notices.</p>
+      <p className="hint">Tests each media path. Participants are not notified.</p>
       <div role="status">
         {check.phase === 'failed' && <Verdict finding={{ mark: 'bad', sentence: check.sentence }} />}
         {(check.phase === 'running' || check.phase === 'done') && <Results {...check} done={check.phase === 'done'} />}
@@ -75,7 +75,7 @@ function Results({ server, ways: found, done }: { server: ServerResult | undefin
         <Row name="Server" testId="check-server" finding={server && serverResult(server)} />
         {ways.map((way) => {
           const result = found.find((each) => each.way === way);
-          // What a failure means depends on the others.
+          // The severity of a failure depends on the other paths.
           const known = result && (result.state !== 'closed' || done) ? pathResult(result, found) : undefined;
           return <Row key={way} name={names[way]} testId={`check-${way}`} finding={known} />;
         })}
@@ -96,7 +96,7 @@ const marks: Record<CheckStatus, { sign: string; word: string }> = {
   good: { sign: '✓', word: 'works' },
   warning: { sign: '!', word: 'does not work' },
   bad: { sign: '✕', word: 'does not work' },
-  info: { sign: '–', word: 'not there' },
+  info: { sign: '–', word: 'not configured' },
 };
 
 function Row({ name, testId, finding }: { name: string; testId: string; finding: CheckResult | undefined }) {
@@ -109,7 +109,7 @@ function Row({ name, testId, finding }: { name: string; testId: string; finding:
       <span>
         <strong>{name}</strong>
         <span className="visually-hidden">{mark ? ` ${mark.word}: ` : ': '}</span>
-        <span className="check-sentence">{finding?.sentence ?? 'Trying…'}</span>
+        <span className="check-sentence">{finding?.sentence ?? 'Testing…'}</span>
       </span>
     </li>
   );

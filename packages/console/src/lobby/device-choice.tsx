@@ -1,4 +1,4 @@
-// Which camera, microphone and speaker: what there is, how loud one is, how it sounds, and what to do where the browser refuses.
+// Device choice: selects camera, microphone and speaker, with level meter, test tone and help for device errors.
 import { useState } from 'react';
 import type { DeviceError, DeviceKind } from '../call/device-error.ts';
 import type { LocalMedia, LocalMediaState } from '../call/local-media.ts';
@@ -63,7 +63,7 @@ function SpeakerField({ state, media }: { state: LocalMediaState; media: LocalMe
     try {
       await playTestTone(state.preferences.speaker);
     } catch {
-      setProblem('The sound could not be played there.');
+      setProblem('Could not play the test sound on this device.');
     }
   };
   return (

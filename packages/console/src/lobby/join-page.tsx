@@ -1,4 +1,4 @@
-// Where a guest's link leads: a name, a look at the camera, and in. No API token is needed or known here.
+// Join page: target of a guest link. It neither needs nor has an API token.
 import { useCallback } from 'react';
 import type { SessionEnd } from '../call/call-state.ts';
 import { RoomSessionView } from '../call/room-session-view.tsx';
@@ -12,9 +12,7 @@ export function JoinPage({ link }: { link: GuestLink | null }) {
       <>
         <AppHeader home={false} />
         <main className="middle">
-          <CenteredMessage title="This link is not complete">
-            Parts of it are missing. Copy the whole link, or ask whoever invited you for a new one.
-          </CenteredMessage>
+          <CenteredMessage title="Incomplete link">Copy the whole link, or ask the person who invited you for a new one.</CenteredMessage>
         </main>
       </>
     );
@@ -32,10 +30,10 @@ export function JoinPage({ link }: { link: GuestLink | null }) {
 
 const endings: Record<SessionEnd['reason'], { title: string; text?: string; again?: string }> = {
   left: { title: 'You left the room', again: 'Join again' },
-  roomStopped: { title: 'This room has ended.', text: 'If it goes on elsewhere, ask whoever invited you for a new link.' },
-  refused: { title: 'This room has ended.', text: 'Or this link is too old. Ask whoever invited you for a new link.' },
-  removed: { title: 'You were removed from the room', text: 'Ask whoever invited you for a new link if you think that this is a mistake.' },
-  takenOver: { title: 'This link was opened elsewhere', text: 'One link lets one guest in, at one place at a time.', again: 'Join here' },
+  roomStopped: { title: 'This room has ended', text: 'If the meeting continues elsewhere, ask for a new link.' },
+  refused: { title: 'This room has ended or the link has expired', text: 'Ask for a new link.' },
+  removed: { title: 'You were removed from the room', text: 'If this is a mistake, ask the person who invited you for a new link.' },
+  takenOver: { title: 'This link was opened elsewhere', text: 'Each link admits one guest on one device at a time.', again: 'Join here' },
   failed: { title: 'The connection ended', again: 'Join again' },
 };
 

@@ -1,10 +1,10 @@
-// How loud the microphone is: a bar that moves while one is heard.
+// Level meter: shows the level of the microphone as a bar.
 import { useEffect, useRef, useState } from 'react';
 import { AudioLevelMeter } from './audio-level.ts';
 
 export type LevelMeterProps = { track: MediaStreamTrack | undefined; on: boolean };
 
-/** From here on somebody speaks, of 0 to 1; a quiet room stays below. */
+/** Level from 0 to 1 that counts as speech; a quiet room stays below. */
 const audible = 0.12;
 
 export function LevelMeter({ track, on }: LevelMeterProps) {
@@ -14,7 +14,7 @@ export function LevelMeter({ track, on }: LevelMeterProps) {
     const element = bar.current;
     if (!track || !on || !element) return undefined;
     const level = new AudioLevelMeter(track, (value) => {
-      // Past React: many times a second.
+      // Without React, because it runs many times a second.
       element.style.setProperty('--level', value.toFixed(3));
       element.setAttribute('aria-valuenow', String(Math.round(value * 20) * 5));
       if (value > audible) setHeard(track);
@@ -26,15 +26,15 @@ export function LevelMeter({ track, on }: LevelMeterProps) {
     };
   }, [track, on]);
   const words =
-    !track || !on ? 'The microphone is off.' : heard === track ? 'You are heard.' : 'Say something: the bar moves when you are heard.';
+    !track || !on ? 'The microphone is off.' : heard === track ? 'Microphone is working.' : 'Say something to test your microphone.';
   return (
     <div className="level">
-      {/* biome-ignore lint/a11y/useSemanticElements: browsers draw that element each in its own way, and in steps */}
+      {/* biome-ignore lint/a11y/useSemanticElements: browsers render <meter> differently, and in steps */}
       <div
         ref={bar}
         className="level-bar"
         role="meter"
-        aria-label="Loudness of the microphone"
+        aria-label="Microphone level"
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={0}

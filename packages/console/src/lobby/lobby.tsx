@@ -1,4 +1,4 @@
-// Before a call: how one is called, how one looks and sounds, and whether the network lets it through.
+// Lobby: name, device preview and connection test before joining a room.
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { DeviceToggles } from '../call/device-toggles.tsx';
 import type { LocalMedia } from '../call/local-media.ts';
@@ -14,7 +14,7 @@ export type LobbyProps = {
   media: LocalMedia;
   name: string;
   onName: (name: string) => void;
-  /** Whether the browser keeps name and devices beyond the tab. */
+  /** True if the browser stores name and devices beyond the tab. */
   kept: boolean;
   onKept: (kept: boolean) => void;
   busy: boolean;
@@ -38,11 +38,11 @@ export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, 
     if (name.trim() === '') setMissing(true);
     else onJoin();
   };
-  const sentence = missing ? 'Enter the name that the others shall see.' : problem;
+  const sentence = missing ? 'Enter your name.' : problem;
   return (
     <div className="lobby">
       <div className="lobby-preview">
-        <ul className="lobby-tile" aria-label="How the others will see you">
+        <ul className="lobby-tile" aria-label="Preview">
           <Tile
             name={name.trim() || 'You'}
             self
@@ -91,7 +91,7 @@ export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, 
           <input type="checkbox" checked={kept} data-testid="remember" onChange={(event) => onKept(event.target.checked)} />
           <span>
             Remember my name and devices
-            <small>Kept in this browser. Otherwise all is forgotten with this tab.</small>
+            <small>Stored on this device. Otherwise these settings are cleared when you close the tab.</small>
           </span>
         </label>
       </form>
@@ -105,7 +105,7 @@ export function Lobby({ roomId, guest, media, name, onName, kept, onKept, busy, 
   );
 }
 
-/** Shows an own track on the element until the answer is called. */
+/** Shows a local track on the element until the returned function is called. */
 export function showTrack(element: HTMLVideoElement, track: MediaStreamTrack | undefined): () => void {
   element.srcObject = track ? new MediaStream([track]) : null;
   element.play().catch(() => undefined);

@@ -1,10 +1,10 @@
-// Two short tones, so that one hears where the others will be heard.
+// Test tone: plays two short tones on a speaker.
 
 const tones = [523.25, 659.25];
-/** Seconds of each. */
+/** Seconds per tone. */
 const length = 0.22;
 
-/** Plays them on this speaker, or where the system sends sound. Resolves when they are over. Rejects where that speaker cannot be used. */
+/** Plays on this speaker, or on the default one of the system. Resolves at the end. Rejects if the speaker cannot be used. */
 export async function playTestTone(speaker: string | undefined): Promise<void> {
   const context = new AudioContext();
   const audio = new Audio();
@@ -16,7 +16,7 @@ export async function playTestTone(speaker: string | undefined): Promise<void> {
     if (speaker) await audio.setSinkId(speaker);
     await audio.play();
     await new Promise((resolve) => last?.addEventListener('ended', resolve));
-    // What was played last is still on its way to the speaker.
+    // The end of the audio is still buffered.
     await new Promise((resolve) => setTimeout(resolve, 250));
   } finally {
     audio.srcObject = null;

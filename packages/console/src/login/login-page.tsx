@@ -1,4 +1,4 @@
-// Where whoever has the API token says so.
+// Log-in page: asks for the API token.
 import { type FormEvent, useState } from 'react';
 import { AppHeader } from '../components/app-header.tsx';
 
@@ -21,8 +21,8 @@ export function LoginPage({ message, logIn }: { message: string | undefined; log
         <form className="card login" onSubmit={submit} noValidate>
           <h1>Log in</h1>
           <p className="hint">
-            The console uses the server&rsquo;s API token, the value of <code>SVC_SERVER_API_TOKEN</code>. It stays in this tab and is
-            forgotten when the tab is closed.
+            The console uses the server&rsquo;s API token, the value of <code>SVC_SERVER_API_TOKEN</code>. It is stored for this tab only
+            and is deleted when the tab is closed.
           </p>
           <label className="field">
             <span>API token</span>

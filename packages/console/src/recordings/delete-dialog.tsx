@@ -1,6 +1,7 @@
-// Asks before a recording goes, and says what goes with it.
+// Delete dialog: confirms the deletion of a recording and lists what is deleted.
 import { deleteRecording } from '../api/recordings.ts';
 import { ConfirmDialog } from '../components/dialog.tsx';
+import { pluralize } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import type { Report } from './report.ts';
@@ -35,7 +36,7 @@ function contentsOf({ type, tracks, rendered }: Report): string {
   const files = tracks.filter(({ file }) => file !== undefined);
   const count = (kind: string) => files.filter((track) => track.kind === kind).length;
   const kinds = ['audio', 'video'].flatMap((kind) => (count(kind) > 0 ? [`${count(kind)} ${kind}`] : []));
-  const tracksOf = files.length > 0 ? [`${files.length} ${files.length === 1 ? 'track' : 'tracks'} (${kinds.join(', ')})`] : [];
+  const tracksOf = files.length > 0 ? [`${pluralize(files.length, 'track')} (${kinds.join(', ')})`] : [];
   const parts = [...(type === 'hls' ? ['the whole stream'] : tracksOf), ...(rendered ? ['the rendered MP4'] : []), 'the report'];
   return parts.length === 1 ? `${parts[0]}` : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
@@ -46,6 +47,6 @@ function placesOf({ node, upload }: Report): string {
 }
 
 function warningOf({ upload }: Report): string {
-  if (upload?.state === 'pending') return 'Its upload is not done, and ends.';
-  return upload?.state === 'failed' ? 'Its upload failed: there is no other copy.' : '';
+  if (upload?.state === 'pending') return 'Its upload is incomplete and will be cancelled.';
+  return upload?.state === 'failed' ? 'Its upload failed; no other copy exists.' : '';
 }

@@ -1,4 +1,4 @@
-// Drawings for what is done with files, on the grid of icons.tsx.
+// Icons for playing and downloading files, on the grid of icons.tsx.
 import { icon } from '../components/icons.tsx';
 
 export const PlayIcon = icon(<path key="play" d="M8 5.5v13l10.5-6.5z" />);

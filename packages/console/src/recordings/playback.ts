@@ -1,21 +1,20 @@
-// What one player does about its source: opens it, says why it cannot, asks for another address where one has expired, and tries again while
-// the server is away.
+// Playback: opens the source of a player, renews an expired URL, and retries while the server is unreachable.
 import { checkAddress, type FileName, openFile, openStream } from '../api/content-files.ts';
 import { type Api, ApiError, errorMessage } from '../api/rest.ts';
 import type { Scope } from '../hooks/console-context.ts';
 import { Store } from '../hooks/store.ts';
 
-/** `authorization`: of streams, where the address alone does not do. */
+/** `authorization`: header for streams whose URL has no token. */
 export type Source = { url: string; authorization: string | undefined };
 export type PlaybackState =
   | { phase: 'opening'; bytes: number; all: number | undefined }
   | { phase: 'ready'; source: Source; from: number }
-  /** The server does not answer; it is asked again by itself. */
+  /** The server is unreachable; the source is opened again automatically. */
   | { phase: 'lost' }
   | { phase: 'failed'; sentence: string };
 
 const retryDelay = 2_000;
-/** An address that fails so soon after it was made did not expire: another one would not help. */
+/** Milliseconds within which a URL cannot have expired: a new one would not help. */
 const tooSoon = 5_000;
 
 type Options = { api: Api; scope: Scope; name: FileName; stream: boolean; cannotPlay: string };
@@ -33,7 +32,7 @@ export class Playback extends Store<{ now: PlaybackState }> {
     void this.#open(0);
   }
 
-  /** The player could not go on. `at`: seconds that it had come to. */
+  /** Handles a failure of the player. `at`: position in seconds. */
   async failed(at: number): Promise<void> {
     const { now } = this.state;
     if (now.phase !== 'ready') return;
@@ -43,7 +42,7 @@ export class Playback extends Store<{ now: PlaybackState }> {
       await checkAddress(source.url, source.authorization, this.#ending.signal);
       if (this.state.now === now) this.#tell({ phase: 'failed', sentence: this.#options.cannotPlay });
     } catch (error) {
-      // A player may fail more than once: what was asked for the first time has told.
+      // A player may report several failures; the first one is already handled.
       if (this.state.now !== now) return;
       const expired = error instanceof ApiError && (error.status === 401 || error.status === 403);
       if (expired && performance.now() - this.#openedAt > tooSoon) void this.#open(at);

@@ -1,4 +1,4 @@
-// Plays one file of a recording, or a stream that was kept, in the page.
+// Player: plays one file of a recording, or a saved stream, in the page.
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { Alert, ErrorAlert } from '../components/page-title.tsx';
 import { formatBytes } from '../components/timestamp.tsx';
@@ -6,7 +6,7 @@ import { useSessionContext } from '../hooks/console-context.ts';
 import { useStore } from '../hooks/store.ts';
 import { Playback, type Source } from './playback.ts';
 
-/** `who`: of whom it is, a foreign name. `format`: what a browser must know to play it, in words. */
+/** `who`: name of the track origin, untrusted. `format`: codec and container for display. */
 export type Playable = { recordingId: string; file: string; kind: 'audio' | 'video' | 'stream'; who: string; format: string };
 
 export function Player({ playable, onClose }: { playable: Playable; onClose: () => void }) {
@@ -16,7 +16,7 @@ export function Player({ playable, onClose }: { playable: Playable; onClose: () 
   const [attempt, setAttempt] = useState(0);
   const [playback, setPlaying] = useState<Playback>();
   const section = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt begins anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt restarts the playback
   useEffect(() => {
     const cannotPlay = `This browser cannot play this file (${format}): download it, or render the recording to MP4.`;
     const made = new Playback({ api, scope, name: { recordingId, file }, stream: kind === 'stream', cannotPlay });
@@ -63,7 +63,7 @@ function Stage({ playing, kind, title, onRetry }: { playing: Playback; kind: Pla
       </div>
     );
   }
-  if (now.phase === 'lost') return <Alert tone="warning">The server does not answer, trying again…</Alert>;
+  if (now.phase === 'lost') return <Alert tone="warning">Cannot reach the server. Retrying…</Alert>;
   const { bytes, all } = now;
   return (
     <p className="player-words" role="status">
@@ -107,11 +107,11 @@ function StreamVideo({ source, from, title, onFailed }: MediaProps) {
       stop?.();
     };
   }, [url, authorization, from]);
-  // biome-ignore lint/a11y/useMediaCaption: nobody wrote captions for what was said in a call
+  // biome-ignore lint/a11y/useMediaCaption: recordings have no captions
   return <video ref={element} controls autoPlay playsInline aria-label={title} data-testid="media" />;
 }
 
-/** @returns what ends it */
+/** @returns a function that ends it */
 async function playStream(
   element: RefObject<HTMLVideoElement | null>,
   source: Source,
@@ -122,7 +122,7 @@ async function playStream(
   const video = element.current;
   if (!video) return () => undefined;
   if (!Hls.isSupported()) {
-    // Phones that play such streams by themselves, and cannot send a header.
+    // Native HLS of phones, which cannot send a header.
     if (source.authorization !== undefined) fail();
     video.addEventListener('error', fail);
     video.addEventListener('loadedmetadata', () => goTo(element, from), { once: true });
@@ -130,7 +130,7 @@ async function playStream(
     return () => video.removeEventListener('error', fail);
   }
   const { authorization } = source;
-  // Its worker would be a script that is made of text, which the policy of the console forbids.
+  // Its worker is created from a blob, which the content security policy forbids.
   const hls = new Hls({
     enableWorker: false,
     lowLatencyMode: false,

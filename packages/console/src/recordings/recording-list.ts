@@ -1,16 +1,16 @@
-// What the list of recordings shows: all ids, with what is known of the newest, the newest first.
+// Recording list: rows of all recordings, the newest first, with the summaries that the nodes returned.
 import type { RecordingSummary } from '../../../server-sdk/src/generated/schemas.ts';
 import { type RecordingList, roomOfRecording } from '../api/recordings.ts';
 import { markInterrupted, type ReportState } from './report.ts';
 
 type Summary = Omit<RecordingSummary, 'state'> & { state: ReportState };
-/** `summary` is undefined where the nodes told no more than the id. `start`: milliseconds since 1970. */
+/** `summary` is undefined if the nodes returned the id only. `start`: milliseconds since 1970. */
 export type RecordingRow = { id: string; roomId: string; start: number | undefined; summary: Summary | undefined };
 
-/** @param nodes names of all in the cluster */
+/** @param nodes names of all nodes of the cluster */
 export function rowsOf({ ids, described }: RecordingList, nodes: readonly string[]): RecordingRow[] {
   const byId = new Map(described.map((summary) => [summary.id, markInterrupted<Summary>(summary, nodes)]));
-  // A recording that began between the two questions is in one of the answers only.
+  // A recording that started between the two queries of a node is in one of the results only.
   const all = new Set([...ids, ...byId.keys()]);
   const rows = [...all].map((id) => {
     const summary = byId.get(id);
@@ -19,7 +19,7 @@ export function rowsOf({ ids, described }: RecordingList, nodes: readonly string
   return rows.sort((one, other) => (other.start ?? 0) - (one.start ?? 0) || (one.id < other.id ? -1 : 1));
 }
 
-/** Those with every word somewhere in them. */
+/** Rows that contain every word. */
 export function matching(rows: readonly RecordingRow[], search: string): RecordingRow[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return rows.filter(({ id, summary }) => {
@@ -29,7 +29,7 @@ export function matching(rows: readonly RecordingRow[], search: string): Recordi
   });
 }
 
-/** Ids end with the time of their start: `-20261121T120000005Z`. */
+/** Ids end with their start time: `-20261121T120000005Z`. */
 function startOf(told: string | undefined, id: string): number | undefined {
   const [, year, month, day, hour, minute, second, rest] = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z$/.exec(id) ?? [];
   const time = Date.parse(told ?? (year ? `${year}-${month}-${day}T${hour}:${minute}:${second}.${rest}Z` : ''));

@@ -1,4 +1,4 @@
-// One recording: what it holds, playing and downloading it, and letting it go.
+// Recording page: tracks and report of one recording; play, download, render, delete.
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { listNodes } from '../api/cluster.ts';
 import { fetchReport, recordingEndpoints } from '../api/recordings.ts';
@@ -30,7 +30,7 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
     refreshIntervalMs,
   );
   const report = resource.data === 'gone' ? undefined : resource.data;
-  // As it was when somebody asked: the recording may be seen to be gone before the answer comes.
+  // A snapshot: the recording may be gone before the delete request is answered.
   const [deleting, setDeleting] = useState<Report>();
   return (
     <>
@@ -57,8 +57,8 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
       />
       <ErrorAlert problem={resource.problem} />
       {resource.data === 'gone' && (
-        <EmptyState title="This recording is not there" testId="recording-gone">
-          It was deleted, its report cannot be read, or no node that answers has it.
+        <EmptyState title="Recording not found" testId="recording-gone">
+          It was deleted, its report cannot be read, or its node is unreachable.
         </EmptyState>
       )}
       {report && <RecordingView recordingId={recordingId} report={report} />}
@@ -101,7 +101,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
       <Facts recordingId={recordingId} report={report} />
       {report.upload?.problem !== undefined && (
         <Alert tone={report.upload.state === 'failed' ? 'danger' : 'warning'} testId="upload-problem">
-          {report.upload.state === 'failed' ? 'The upload to S3 was given up: ' : 'The upload to S3 failed and is tried again: '}
+          {report.upload.state === 'failed' ? 'The upload to S3 failed permanently: ' : 'The upload to S3 failed. Retrying: '}
           <bdi>{report.upload.problem}</bdi>
         </Alert>
       )}
@@ -124,7 +124,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
           <h2>Tracks</h2>
           {report.tracks.length === 0 ? (
             <EmptyState title="No tracks yet" testId="no-tracks">
-              {report.state === 'running' ? 'Nobody has sent anything since it began.' : 'Nobody sent anything while it was made.'}
+              {report.state === 'running' ? 'No media has been received yet.' : 'No media was received.'}
             </EmptyState>
           ) : (
             <TrackTable recordingId={recordingId} report={report} onPlay={setPlayable} onDownload={download} />
@@ -137,7 +137,7 @@ function RecordingView({ recordingId, report }: { recordingId: string; report: R
           <DownloadIcon />
           report.json
         </button>
-        <p className="quiet-text">All of the above, and the clock times of each track, for programs.</p>
+        <p className="quiet-text">Machine-readable: all of the above and the timestamps of each track.</p>
       </Section>
     </>
   );
@@ -159,9 +159,7 @@ function Facts({ recordingId, report }: { recordingId: string; report: Report })
       <Fact name="Started">
         <Timestamp time={startTime} />
       </Fact>
-      <Fact name="Ended">
-        {state === 'running' ? 'still being made' : state === 'interrupted' ? 'never told' : <Timestamp time={endTime} />}
-      </Fact>
+      <Fact name="Ended">{state === 'running' ? 'in progress' : state === 'interrupted' ? 'unknown' : <Timestamp time={endTime} />}</Fact>
       <Fact name="Length">{formatLength(lengthOf(report))}</Fact>
       <Fact name="Upload">
         <UploadBadge upload={upload} />
@@ -169,7 +167,7 @@ function Facts({ recordingId, report }: { recordingId: string; report: Report })
       <Fact name="Node">
         <bdi>{node || '–'}</bdi>
       </Fact>
-      <Fact name="Id">
+      <Fact name="ID">
         <code>{recordingId}</code>
       </Fact>
     </dl>

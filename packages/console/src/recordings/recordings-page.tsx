@@ -1,4 +1,4 @@
-// The recordings and kept streams of the whole cluster, the newest first.
+// Recordings page: recordings and saved streams of the cluster, the newest first.
 import { useCallback, useMemo, useState } from 'react';
 import { listNodes } from '../api/cluster.ts';
 import { listRecordings, recordingEndpoints } from '../api/recordings.ts';
@@ -8,6 +8,7 @@ import { type Column, DataTable } from '../components/data-table.tsx';
 import { SearchIcon } from '../components/nav-icons.tsx';
 import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { EmptyValue, formatLength, Timestamp } from '../components/timestamp.tsx';
+import { plural, pluralize } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { recordingHash } from '../router.ts';
@@ -37,23 +38,23 @@ const columns: readonly Column<RecordingRow>[] = [
     width: '80px',
     numeric: true,
     cell: ({ start, summary }) => {
-      if (!summary?.endTime || start === undefined) return <EmptyValue words="not known yet" />;
+      if (!summary?.endTime || start === undefined) return <EmptyValue words="pending" />;
       return formatLength(Date.parse(summary.endTime) - start);
     },
   },
-  { id: 'kind', title: 'Kind', width: '100px', cell: ({ summary }) => (summary ? kindOf(summary.type) : <EmptyValue words="not known" />) },
+  { id: 'kind', title: 'Type', width: '100px', cell: ({ summary }) => (summary ? kindOf(summary.type) : <EmptyValue words="unknown" />) },
   {
     id: 'state',
     title: 'State',
     width: '140px',
-    cell: ({ summary }) => (summary ? <StateBadge state={summary.state} /> : <EmptyValue words="not known" />),
+    cell: ({ summary }) => (summary ? <StateBadge state={summary.state} /> : <EmptyValue words="unknown" />),
   },
   { id: 'upload', title: 'Upload', width: '140px', cell: ({ summary }) => <UploadBadge upload={summary?.upload} /> },
   {
     id: 'node',
     title: 'Node',
     width: 'minmax(0, 1.5fr)',
-    cell: ({ summary }) => (summary ? <bdi className="foreign">{summary.node}</bdi> : <EmptyValue words="not known" />),
+    cell: ({ summary }) => (summary ? <bdi className="foreign">{summary.node}</bdi> : <EmptyValue words="unknown" />),
   },
 ];
 
@@ -81,7 +82,7 @@ export function RecordingsPage() {
       <PageTitle
         title="Recordings"
         freshness={connectionStatus(list)}
-        facts={rows && `${rows.length} in the cluster${running > 0 ? `, ${running} being made` : ''}`}
+        facts={rows && `${pluralize(rows.length, 'recording')}${running > 0 ? `, ${running} in progress` : ''}`}
         actions={<CopyCurl call={recordingEndpoints.list} what="list recordings" />}
       />
       <ErrorAlert problem={list.problem} />
@@ -105,10 +106,10 @@ export function RecordingsPage() {
       )}
       {rows?.length === 0 && (
         <EmptyState title="No recordings" testId="no-recordings">
-          Rooms make them with a component of kind “recording”, or of kind “hls” with “persistent” set.
+          Add a component of type “recording”, or of type “hls” with “persistent” enabled, to a room.
         </EmptyState>
       )}
-      {found && rows && rows.length > 0 && found.length === 0 && <EmptyState title="No recording matches" testId="no-match" />}
+      {found && rows && rows.length > 0 && found.length === 0 && <EmptyState title="No matching recordings" testId="no-match" />}
       {found && found.length > 0 && (
         <DataTable label="Recordings" columns={columns} rows={drawn} keyOf={keyOf} testId="recording-row" attributes={attributesOf} />
       )}
@@ -123,26 +124,28 @@ export function RecordingsPage() {
 
 async function loadRows(api: Api, signal: AbortSignal): Promise<{ rows: RecordingRow[]; incomplete: string[] }> {
   const list = await listRecordings(api, signal);
-  // Only of what is running it matters who is there.
+  // The nodes are needed to detect interrupted recordings, which are listed as running.
   const nodes = list.described.some(({ state }) => state === 'running') ? await listNodes(api, signal) : [];
   const names = nodes.map(({ name }) => name);
   return { rows: rowsOf(list, names), incomplete: list.incomplete };
 }
 
-/** Places that did not answer: nodes, and S3. */
+/** Unreachable places: nodes, and S3. */
 function Missing({ places }: { places: readonly string[] }) {
   const nodes = places.filter((place) => place !== 's3');
   return (
     <>
       {nodes.length > 0 && (
         <p>
-          {nodes.length === 1
-            ? 'This node did not answer, so its recordings are missing: '
-            : 'These nodes did not answer, so their recordings are missing: '}
+          {plural(
+            nodes.length,
+            'This node is unreachable; its recordings are not listed:',
+            'These nodes are unreachable; their recordings are not listed:',
+          )}{' '}
           <bdi>{nodes.join(', ')}</bdi>.
         </p>
       )}
-      {nodes.length < places.length && <p>S3 did not answer, so recordings that only it has are missing.</p>}
+      {nodes.length < places.length && <p>S3 is unreachable; recordings stored only in S3 are not listed.</p>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-// How the MP4 of a recording is to look.
+// Render dialog: options of the MP4 of a recording.
 import { type FormEvent, useState } from 'react';
 import type { RenderOptions } from '../../../server-sdk/src/generated/schemas.ts';
 import { renderEndpoints, startRender } from '../api/renders.ts';
@@ -17,9 +17,9 @@ const sizes = [
 ] as const;
 const framerates = [15, 24, 30];
 const layouts: Readonly<Record<Picture['layout'], string>> = {
-  grid: 'Everybody in a grid',
-  speaker: 'Whoever speaks large, the others beside',
-  single: 'Whoever speaks alone',
+  grid: 'Grid',
+  speaker: 'Active speaker with thumbnails',
+  single: 'Active speaker only',
 };
 const defaults: Picture = { width: 1280, height: 720, framerate: 24, layout: 'grid' };
 
@@ -34,15 +34,15 @@ export function RenderDialog({ recordingId, again, onStarted, onClose }: RenderD
     if (await run(() => startRender(api, recordingId, options))) onStarted();
   };
   return (
-    <Dialog title="Render one MP4" onClose={onClose}>
+    <Dialog title="Render MP4" onClose={onClose}>
       <p>
-        All tracks are put together into one file that plays everywhere. It is made on the node that has the recording, one at a time and
-        behind everything that is live.
-        {again && ' The MP4 that is there now is replaced once the new one is whole.'}
+        Combines all tracks into one MP4 file. Rendering runs on the node that stores the recording, one recording at a time, with lower
+        priority than live media.
+        {again && ' The existing MP4 is replaced when the new one is complete.'}
       </p>
       <form className="render-form" onSubmit={(event) => void submit(event)}>
         <label className="field">
-          <span>Picture</span>
+          <span>Resolution</span>
           <select
             data-testid="render-size"
             value={options.width}

@@ -1,4 +1,4 @@
-// The one MP4 of a recording: asked for, on its way, there, or failed and why.
+// Render panel: state, progress and result of rendering a recording to MP4.
 import { useCallback, useState } from 'react';
 import type { Render } from '../../../server-sdk/src/generated/schemas.ts';
 import { cancelRender, fetchRender, renderEndpoints, renderedFile } from '../api/renders.ts';
@@ -31,12 +31,12 @@ export function RenderPanel({ recordingId, report, onPlay, onDownload }: RenderP
   if (!data && report.rendered === undefined && problem === undefined) return null;
   const rendered = report.rendered !== undefined || state === 'done';
   return (
-    <section className="report-part" aria-label="One MP4" data-testid="render" data-state={data?.state}>
-      <h2>One MP4</h2>
+    <section className="report-part" aria-label="MP4" data-testid="render" data-state={data?.state}>
+      <h2>MP4</h2>
       {data && under && <Progress render={data} />}
       {state === 'failed' && (
         <Alert tone="danger" testId="render-failed">
-          Rendering failed: <bdi>{data?.reason ?? 'nobody knows why'}</bdi>
+          Rendering failed: <bdi>{data?.reason ?? 'unknown reason'}</bdi>
         </Alert>
       )}
       <ErrorAlert problem={problem ?? cancelling.problem} testId="render-refused" />
@@ -103,7 +103,7 @@ function Progress({ render: { state, progress, reason } }: { render: Render }) {
     <div className="render-progress">
       <progress aria-label="Rendering" max={1} value={progress} />
       <p role="status" data-testid="render-state">
-        {state === 'queued' ? 'Waits for its turn' : `Rendering, ${percent} %`}
+        {state === 'queued' ? 'Queued' : `Rendering, ${percent} %`}
         {reason !== undefined && (
           <>
             {': '}
@@ -119,7 +119,7 @@ function Problems({ problems }: { problems: readonly string[] }) {
   if (problems.length === 0) return null;
   return (
     <Alert tone="warning" testId="render-left-out">
-      <p>Not in the MP4:</p>
+      <p>Missing from the MP4:</p>
       <ul>
         {problems.map((sentence) => (
           <li key={sentence}>
@@ -140,6 +140,6 @@ function factsOf({ rendered }: Report): string {
 }
 
 function why({ state }: Report): string {
-  if (state === 'interrupted') return 'The node that made it is not in the cluster: what S3 has of it can be rendered.';
-  return state === 'running' ? 'Can be rendered once the recording has ended.' : 'All tracks together in one file, as one sees a call.';
+  if (state === 'interrupted') return 'Its node is not in the cluster. Only the part in S3 can be rendered.';
+  return state === 'running' ? 'Can be rendered once the recording has ended.' : 'Combines all tracks into one composed file.';
 }

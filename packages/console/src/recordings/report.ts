@@ -1,4 +1,4 @@
-// The report of a recording as the page shows it. It is a file that may have come from anywhere: what is not as it should be is left out.
+// Recording report: parses the untrusted report.json for the page; invalid values are omitted.
 import type { RecordingSummary, Upload } from '../../../server-sdk/src/generated/schemas.ts';
 import { nameOf } from '../api/types.ts';
 import { stripBidiControls } from '../user-text.ts';
@@ -6,13 +6,13 @@ import { stripBidiControls } from '../user-text.ts';
 /** `offset` and `duration` in milliseconds; `offset` from the start of the recording. */
 export type ReportTrack = {
   id: string;
-  /** Undefined where nothing could be recorded; `problem` says why. */
+  /** Undefined if nothing could be recorded; `problem` says why. */
   file: string | undefined;
   kind: 'audio' | 'video';
   encoding: string;
   size: string | undefined;
   who: string;
-  /** What `who` is, beside its name. */
+  /** Type and id of the track origin. */
   origin: string;
   about: string | undefined;
   offset: number | undefined;
@@ -22,7 +22,7 @@ export type ReportTrack = {
 };
 /** `duration` in milliseconds. */
 export type Rendered = { size: string | undefined; duration: number | undefined; bytes: number | undefined; problems: string[] };
-/** left: it still says that it is running, and the node that made it is not in the cluster. */
+/** `interrupted`: its report has the state `running`, but its node is not in the cluster. */
 export type ReportState = RecordingSummary['state'] | 'interrupted';
 export type Report = {
   type: RecordingSummary['type'];
@@ -58,12 +58,12 @@ export function readReport(value: unknown): Report {
   };
 }
 
-/** @param nodes names of all in the cluster */
+/** @param nodes names of all nodes of the cluster */
 export function markInterrupted<Made extends Pick<Report, 'node' | 'state'>>(made: Made, nodes: readonly string[]): Made {
   return made.state === 'running' && !nodes.includes(made.node) ? { ...made, state: 'interrupted' } : made;
 }
 
-/** Milliseconds from its start to its end, or to the end of what is known of it while it is made. */
+/** Milliseconds from its start to its end, or to the end of its known tracks while it is running. */
 export function lengthOf({ startTime, endTime, tracks }: Report): number {
   const told = startTime !== undefined && endTime !== undefined ? endTime - startTime : 0;
   return tracks.reduce((longest, { offset = 0, duration = 0 }) => Math.max(longest, offset + duration), Math.max(told, 0));
@@ -105,7 +105,7 @@ function readTrack(track: Fields, index: number): ReportTrack {
   };
 }
 
-/** What the metadata says beside a name; undefined where that is nothing. */
+/** Metadata without the name; undefined if nothing remains. */
 function aboutOf(metadata: unknown): string | undefined {
   if (metadata === null || metadata === undefined) return undefined;
   if (typeof metadata !== 'object') return short(String(metadata));
@@ -115,7 +115,7 @@ function aboutOf(metadata: unknown): string | undefined {
   return short(Object.keys(rest).length === 1 && typeof source === 'string' ? source : JSON.stringify(rest));
 }
 
-/** What others wrote may be long, and turn what stands behind it. */
+/** Untrusted text: may be long and contain marks that change the direction of the following text. */
 function short(told: string): string {
   const text = stripBidiControls(told);
   return text.length <= maxText ? text : `${[...text.slice(0, maxText)].slice(0, -1).join('')}…`;

@@ -1,4 +1,4 @@
-// The states of a recording and of its upload, in a word each.
+// State badges of a recording and of its upload.
 import type { Upload } from '../../../server-sdk/src/generated/schemas.ts';
 import { Badge } from '../components/page-title.tsx';
 import { EmptyValue } from '../components/timestamp.tsx';
@@ -6,15 +6,15 @@ import type { ReportState } from './report.ts';
 
 export function StateBadge({ state }: { state: ReportState }) {
   if (state === 'running') return <Badge tone="danger">recording</Badge>;
-  if (state === 'interrupted') return <Badge tone="warning">left by its node</Badge>;
+  if (state === 'interrupted') return <Badge tone="warning">interrupted</Badge>;
   return state === 'recovered' ? <Badge tone="warning">recovered</Badge> : <Badge>finished</Badge>;
 }
 
-/** A dash where it is not uploaded at all. */
+/** A dash if it is not uploaded. */
 export function UploadBadge({ upload }: { upload: Upload | undefined }) {
   if (!upload) return <EmptyValue words="not uploaded" />;
   const { state, problem } = upload;
   if (state === 'done') return <Badge tone="good">in S3</Badge>;
   if (state === 'failed') return <Badge tone="danger">upload failed</Badge>;
-  return problem === undefined ? <Badge tone="accent">uploading</Badge> : <Badge tone="warning">upload retries</Badge>;
+  return problem === undefined ? <Badge tone="accent">uploading</Badge> : <Badge tone="warning">retrying upload</Badge>;
 }

@@ -1,4 +1,4 @@
-// The tracks of a recording: who sent what from when to when, and what can be done with its file.
+// Track table: the tracks of a recording with origin, codec and time span; play and download.
 import { useMemo } from 'react';
 import { recordingEndpoints } from '../api/recordings.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
@@ -18,7 +18,7 @@ export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTab
     return [
       {
         id: 'who',
-        title: 'Who',
+        title: 'Participant',
         width: 'minmax(0, 1.6fr)',
         narrow: 'head',
         cell: ({ who, origin, about }) => (
@@ -91,9 +91,9 @@ export function TrackTable({ recordingId, report, onPlay, onDownload }: TrackTab
 const keyOf = ({ id, file }: ReportTrack): string => file ?? id;
 const attributesOf = ({ kind, who }: ReportTrack): Record<`data-${string}`, string> => ({ 'data-kind': kind, 'data-who': who });
 
-/** When it was sent within the recording, in words and as a bar. */
+/** Time span within the recording, as text and as a bar. */
 function Span({ track: { offset, duration, problem, file }, length }: { track: ReportTrack; length: number }) {
-  if (offset === undefined) return <span className="quiet-text">{file === undefined ? '–' : 'not known yet'}</span>;
+  if (offset === undefined) return <span className="quiet-text">{file === undefined ? '–' : 'pending'}</span>;
   const share = (time: number) => (length > 0 ? Math.min(100, (time / length) * 100) : 0);
   return (
     <div className="span">

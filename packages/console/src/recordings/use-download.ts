@@ -1,15 +1,15 @@
-// Hands a file of a recording to the browser's downloads: by an address that is made when it is asked for and stands nowhere in the page.
+// useDownload: downloads a file of a recording by a URL that is created on demand and never part of the page.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { checkAddress, openFile } from '../api/content-files.ts';
 import { formatBytes } from '../components/timestamp.tsx';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { type Action, useAction } from '../hooks/use-action.ts';
 
-/** How long browsers get to begin with what is in memory. */
+/** Time for the browser to start the download of an object URL. */
 const downloadTtlMs = 60_000;
 
 export type Download = Pick<Action, 'busy' | 'problem'> & {
-  /** A few words on what is under way. */
+  /** Progress message. */
   progress: string | undefined;
   start: (recordingId: string, file: string) => Promise<void>;
 };
@@ -32,7 +32,7 @@ export function useDownload(): Download {
         const opened = await openFile(api, scope, name, signal, (bytes, all) =>
           setProgress(`Loading ${file}: ${formatBytes(bytes)}${all === undefined ? '' : ` of ${formatBytes(all)}`}`),
         );
-        // A download that is refused would be a file with an error in it.
+        // Otherwise an error response would be saved as the file.
         if (!opened.url.startsWith('blob:')) await checkAddress(opened.url, undefined, signal);
         save(opened.url, `${recordingId}-${file}`);
         setTimeout(opened.close, downloadTtlMs);

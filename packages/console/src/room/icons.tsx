@@ -1,4 +1,4 @@
-// The drawings of the page of a room, on the grid of components/icons.tsx.
+// Icons of the room page, on the grid of components/icons.tsx.
 import { icon } from '../components/icons.tsx';
 
 export const PanelIcon = icon(

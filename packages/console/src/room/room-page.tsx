@@ -1,4 +1,4 @@
-// A room for whoever is logged in: join it, invite guests, and make it anew when it has ended.
+// Room page for logged-in users: joins a room, invites guests, and recreates the room after its end.
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { type Api, ApiError, errorMessage } from '../api/rest.ts';
 import type { SessionEnd } from '../call/call-state.ts';
@@ -39,7 +39,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
     setPanel(false);
   }, []);
   useEffect(() => {
-    // Not before: what the panel covers takes no focus.
+    // After closing: an element under the panel cannot be focused.
     if (!panel && closed.current) toggle.current?.focus();
     closed.current = false;
   }, [panel]);
@@ -57,7 +57,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
             <RoomEnded api={api} roomId={roomId} onMade={askAgain} />
           ) : (
             <p className="starting" role="status" data-testid="status">
-              {entry === 'asking' ? 'Looking for the room…' : 'Connection to the server lost, trying again…'}
+              {entry === 'asking' ? 'Loading room…' : 'Disconnected. Reconnecting…'}
             </p>
           )}
         </main>
@@ -93,7 +93,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
   );
   return (
     <div className={panel ? 'room-page with-panel' : 'room-page'}>
-      {/* On a phone the panel covers the room, which goes on below it. */}
+      {/* On a phone the panel covers the room, whose session continues. */}
       <div className="room-live" inert={panel && !wide}>
         <Stage roomId={roomId} actions={actions} />
       </div>
@@ -103,7 +103,7 @@ export function RoomPage({ route: { roomId } }: { route: RouteOf<'room'> }) {
   );
 }
 
-/** The lobby and the call; for those who may only read, a word why there is none. */
+/** Lobby and room; with a read-only token a message instead. */
 function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
   const { api } = useSessionContext();
   const refusal = useReadOnlyReason();
@@ -119,7 +119,7 @@ function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
   );
   const onLeft = useCallback(
     (left?: Promise<void>) => {
-      // Who left on purpose does not come back: nobody shall be waited for. Whoever comes again before that would be taken for the peer that leaves.
+      // Deletes the peer, so that the room does not wait for a reconnect. Serialized, because an earlier rejoin would get the deleted peer.
       const goodbye = runSerially(turnOf(roomId), async () => {
         await left;
         const peerId = peer.current;
@@ -133,7 +133,7 @@ function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
 
   const leftNow = useRef(onLeft);
   leftNow.current = onLeft;
-  // Going to another page of the console is leaving, too; a reload is not, and takes the same peer again.
+  // Navigation to another page leaves the room as well. A reload does not, and uses the same peer again.
   useEffect(() => () => leftNow.current(), []);
 
   if (refusal !== undefined) {
@@ -142,7 +142,7 @@ function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
         <AppHeader home>{actions}</AppHeader>
         <main className="middle">
           <CenteredMessage title={roomId} testId="cannot-join">
-            {refusal} You see what happens here, and cannot join.
+            {refusal} You can watch but not join.
           </CenteredMessage>
         </main>
       </>
@@ -161,11 +161,11 @@ function Stage({ roomId, actions }: { roomId: string; actions: ReactNode }) {
   );
 }
 
-/** Whether the room is there, asked until the server answers. */
+/** Checks whether the room exists, and retries until the server responds. */
 function useRoomThere(api: Api, roomId: string): [Known, () => void] {
   const [known, setKnown] = useState<Known>('asking');
   const [round, setRound] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another round asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another round starts another check
   useEffect(() => {
     let stopped = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -213,14 +213,14 @@ function Left({ again }: { again: { lobby: () => void } }) {
   );
 }
 
-/** The call ended and the server has to say whether the room is still there. */
+/** After a session that ended: checks whether the room still exists. */
 function Lost({ api, roomId, ending, again }: AfterCallProps) {
   const [known] = useRoomThere(api, roomId);
   if (known === 'ended') return <RoomEnded api={api} roomId={roomId} onMade={again.join} />;
   if (known !== 'there') {
     return (
       <p className="starting" role="status" data-testid="status">
-        {known === 'asking' ? 'Looking for the room…' : 'Connection to the server lost, trying again…'}
+        {known === 'asking' ? 'Loading room…' : 'Disconnected. Reconnecting…'}
       </p>
     );
   }
@@ -230,7 +230,7 @@ function Lost({ api, roomId, ending, again }: AfterCallProps) {
         ending.reason === 'removed'
           ? 'You were removed from this room'
           : ending.reason === 'takenOver'
-            ? 'You are in this room elsewhere'
+            ? 'You joined this room on another device'
             : 'The connection ended'
       }
       testId="call-over"
@@ -260,17 +260,17 @@ function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: 
       await api.createRoom({ roomId });
       onMade();
     } catch (error) {
-      // Somebody else was faster: the room is there, which is all that was wanted.
+      // Another client has created it, which is fine.
       if (error instanceof ApiError && error.code === 'already_exists') return onMade();
       setProblem(errorMessage(error));
     } finally {
-      // It may be gone again by the time that it is asked for.
+      // The room may have ended again meanwhile.
       setBusy(false);
     }
   };
   return (
     <CenteredMessage
-      title="This room has ended."
+      title="This room has ended"
       testId="room-ended"
       actions={
         <>
@@ -278,15 +278,15 @@ function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: 
             All rooms
           </a>
           <button type="button" className="button primary" data-testid="make-anew" disabled={busy} onClick={make}>
-            Make it anew
+            Recreate room
           </button>
         </>
       }
     >
       {problem ?? (
         <>
-          <strong className="room-name">{roomId}</strong> is not on the server any more. You can make it anew under the same name; others
-          join it with the same address, guests need a new link.
+          <strong className="room-name">{roomId}</strong> no longer exists. You can recreate it with the same name; other users join at the
+          same address, guests need a new link.
         </>
       )}
     </CenteredMessage>

@@ -1,4 +1,4 @@
-// What is known of a room beside its pictures: peers, components, events. The same whether one is in the call or not.
+// Room panel: participants, components and events of a room, whether the user has joined or not.
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { Alert } from '../components/page-title.tsx';
 import { ComponentsTab } from './components/components-tab.tsx';
@@ -10,7 +10,7 @@ import type { LiveRoom } from './use-room.ts';
 
 type PanelTab = 'peers' | 'components' | 'events';
 
-/** `covers`: it lies over the room, and takes the focus until it is closed. */
+/** `covers`: the panel covers the room and has the focus until it is closed. */
 export function RoomPanel({ live, covers, onClose }: { live: LiveRoom; covers: boolean; onClose: () => void }) {
   const [tab, setTab] = useState<PanelTab>('peers');
   const panel = useRef<HTMLElement>(null);
@@ -28,7 +28,7 @@ export function RoomPanel({ live, covers, onClose }: { live: LiveRoom; covers: b
         current={tab}
         onChange={setTab}
         tabs={[
-          { name: 'peers', title: 'Peers', count: room?.peers.length, testId: 'peers' },
+          { name: 'peers', title: 'Participants', count: room?.peers.length, testId: 'peers' },
           { name: 'components', title: 'Components', count: room?.components.length, testId: 'components' },
           { name: 'events', title: 'Events', testId: 'events' },
         ]}
@@ -46,7 +46,7 @@ export function RoomPanel({ live, covers, onClose }: { live: LiveRoom; covers: b
       >
         {lost && (
           <Alert tone="warning" testId="panel-lost">
-            Connection to the server lost, trying again… What stands here is from before.
+            Disconnected. Reconnecting… The data shown may be out of date.
           </Alert>
         )}
         {problem && (
@@ -56,7 +56,7 @@ export function RoomPanel({ live, covers, onClose }: { live: LiveRoom; covers: b
         )}
         {room === null && (
           <Alert tone="info" testId="panel-ended">
-            This room has ended. Its events stay to be read.
+            This room has ended. Its events can still be read.
           </Alert>
         )}
         {tab === 'peers' && <PeersTab live={live} />}

@@ -1,4 +1,4 @@
-// Tabs as the ARIA practices have them: arrow keys go along, Tab goes into what is shown.
+// Tabs by the ARIA Authoring Practices: arrow keys change the tab, the Tab key enters its content.
 import { type KeyboardEvent, type ReactNode, useId, useRef } from 'react';
 
 export type Tab<Name extends string> = { name: Name; title: string; count?: number | undefined; testId: string };

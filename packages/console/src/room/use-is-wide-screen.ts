@@ -1,4 +1,4 @@
-// Whether there is place for the panel beside the room.
+// useIsWideScreen: true if the panel fits next to the room.
 import { useSyncExternalStore } from 'react';
 
 const query = window.matchMedia('(min-width: 1080px)');

@@ -1,4 +1,4 @@
-// One room, live: asked for now and then, and whenever something happened in it.
+// useRoom: live state of one room, refreshed by its events and by polling.
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import type { Room } from '../../../server-sdk/src/generated/schemas.ts';
 import { ApiError } from '../api/rest.ts';
@@ -7,19 +7,19 @@ import { useResource } from '../hooks/use-resource.ts';
 import { type RoomCalls, roomCalls } from './components/calls.ts';
 import { EventLog } from './events/event-log.ts';
 
-/** Events come at once; what no event tells, e.g. whether a telephone is registered, is seen by this. */
+/** For changes without an event, e.g. the registration of a phone. */
 const pollIntervalMs = 4_000;
 
 export type LiveRoom = {
   roomId: string;
   calls: RoomCalls;
-  /** Undefined until the first answer; null where there is no such room. */
+  /** Undefined until the first response; null if the room does not exist. */
   room: Room | null | undefined;
-  /** The server's sentence where it refused to tell. */
+  /** Error message of the server. */
   problem: string | undefined;
   lost: boolean;
   refresh: () => void;
-  /** Undefined before the first picture. */
+  /** Undefined before the first effect. */
   log: EventLog | undefined;
 };
 

@@ -1,4 +1,4 @@
-// Makes a room, with all that can be said of one.
+// Create room dialog: creates a room with its options.
 import { type FormEvent, type SyntheticEvent, useCallback, useRef, useState } from 'react';
 import type { RoomOptions } from '../../../server-sdk/src/generated/schemas.ts';
 import { getConfig } from '../api/health.ts';
@@ -9,7 +9,7 @@ import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { choiceOf, formatRemaining, type LimitField, limitFields, readRoomOptions } from './room-options.ts';
 
-/** Files of settings may change while the form is open. */
+/** Configuration may be reloaded while the form is open. */
 const configIntervalMs = 15_000;
 
 export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => void; onClose: () => void }) {
@@ -45,9 +45,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
             Name <em>optional</em>
           </span>
           <input name="roomId" data-testid="room-id" autoComplete="off" spellCheck={false} maxLength={128} placeholder="team-meeting" />
-          <small>
-            Letters, digits, hyphens and underscores; it is part of the room’s address. Without one, a name nobody can guess is made.
-          </small>
+          <small>Letters, digits, hyphens and underscores; part of the room’s URL. If empty, a random name is generated.</small>
         </label>
         {limitFields.map((field) => (
           <Limit key={field.name} field={field} left={formatRemaining(field, config.data?.values)} />
@@ -59,21 +57,21 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
             <option value="vp8">VP8</option>
             <option value="h264">H.264</option>
           </select>
-          <small>What everybody sends. Streams (HLS) want H.264, old devices often know VP8 only.</small>
+          <small>Codec for all participants. HLS requires H.264; older devices may support VP8 only.</small>
         </label>
         <label className="field">
           <span>
-            Webhook address <em>optional</em>
+            Webhook URL <em>optional</em>
           </span>
           <input name="webhookUrl" type="url" autoComplete="off" spellCheck={false} placeholder="https://example.org/events" />
-          <small>Events of this room are posted there, beside where the server posts all of them.</small>
+          <small>Receives events of this room, in addition to the server-wide webhooks.</small>
         </label>
         <label className="field">
           <span>
-            Your own key <em>optional</em>
+            External ID <em>optional</em>
           </span>
           <input name="externalId" autoComplete="off" spellCheck={false} placeholder="lesson-2291" />
-          <small>externalId: asking again with the same key gives the same room instead of a second one.</small>
+          <small>externalId: creating a room again with the same ID returns the existing room.</small>
         </label>
         {problem && (
           <p className="problem whole" role="alert" data-testid="create-problem">
@@ -81,7 +79,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
           </p>
         )}
         <div className="dialog-actions whole">
-          <CopyCurl call={{ method: 'POST', path: 'room', body: options }} what="make this room" />
+          <CopyCurl call={{ method: 'POST', path: 'room', body: options }} what="create this room" />
           <span className="spacer" />
           <button type="button" className="button" onClick={onClose}>
             Cancel
@@ -95,7 +93,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
   );
 }
 
-/** `left`: what the first choice means. */
+/** `left`: label of the first choice. */
 function Limit({ field: { name, label, about, choices, unit }, left }: { field: LimitField; left: string }) {
   const [choice, setChoice] = useState('');
   const [, none, value] = choices;

@@ -1,6 +1,7 @@
-// Ends a room, after saying who and what ends with it.
+// End room dialog: confirms the end of a room and shows its impact.
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
+import { plural } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import type { RoomRow } from './room-list.ts';
@@ -22,11 +23,11 @@ export function EndRoom({ room, onClose }: { room: Pick<RoomRow, 'id' | 'present
       onClose={onClose}
     >
       <p>
-        <strong className="foreign">{room.id}</strong> ends at once, and its name is free again.
+        <strong className="foreign">{room.id}</strong> will be closed immediately and its name becomes available.
       </p>
       <ul>
         <li>{peersMessage(room.present)}</li>
-        <li>Links that guests were given lead nowhere from then on.</li>
+        <li>Guest links stop working.</li>
         {room.components > 0 && <li>{componentsMessage(room.components)}</li>}
       </ul>
     </ConfirmDialog>
@@ -34,11 +35,10 @@ export function EndRoom({ room, onClose }: { room: Pick<RoomRow, 'id' | 'present
 }
 
 function peersMessage(present: number): string {
-  if (present === 0) return 'Nobody is in it.';
-  return present === 1 ? 'The one person in it is disconnected.' : `All ${present.toLocaleString('en')} people in it are disconnected.`;
+  if (present === 0) return 'No participants are connected.';
+  return plural(present, '# participant will be disconnected.', '# participants will be disconnected.');
 }
 
 function componentsMessage(components: number): string {
-  const what = components === 1 ? 'Its component ends' : `Its ${components} components end`;
-  return `${what}; recordings keep what they have so far.`;
+  return plural(components, 'Its component ends; recordings are saved.', 'Its # components end; recordings are saved.');
 }

@@ -1,4 +1,4 @@
-// The rooms of the whole cluster, live: fetched whenever the notification socket opens, kept up to date by events that are shown a few times a second.
+// Live rooms: the rooms of the cluster, fetched when the event stream opens and updated by events.
 import type { RoomEvent } from '../../../server-sdk/src/generated/schemas.ts';
 import { Notifications } from '../api/notifications.ts';
 import { type Api, ApiError } from '../api/rest.ts';
@@ -6,19 +6,19 @@ import { Store } from '../hooks/store.ts';
 import { RoomList, type RoomRow } from './room-list.ts';
 
 export type LiveRoomsState = {
-  /** By id; undefined until the first answer. */
+  /** Sorted by id; undefined until the first response. */
   rows: readonly RoomRow[] | undefined;
-  /** Nodes that did not answer: their rooms are missing. */
+  /** Unreachable nodes, whose rooms are missing. */
   incomplete: readonly string[];
   connected: boolean;
 };
 
-/** Time in which events are gathered before the page changes. */
+/** Milliseconds in which events are collected into one update of the page. */
 const showIntervalMs = 250;
-/** Shortest time between two fetches of the whole list, and longest while it fails or nodes do not answer. */
+/** Minimum delay between two fetches of the list; maximum while fetches fail or nodes are unreachable. */
 const fetchDelay = 3_000;
 const maxFetchDelay = 30_000;
-/** New rooms that are asked for one by one in the time of one fetch of the list; with more than that the whole list is fetched. */
+/** Maximum number of new rooms that are fetched one by one within `fetchDelay`; beyond it the list is fetched. */
 const maxProbes = 4;
 
 export class LiveRooms extends Store<LiveRoomsState> {
@@ -26,15 +26,15 @@ export class LiveRooms extends Store<LiveRoomsState> {
   readonly #notifications: Notifications;
   readonly #closing = new AbortController();
   #list = new RoomList();
-  /** Events that came while the list was fetched: they are applied to its answer, too. */
+  /** Events received while the list is fetched: they are applied to the response as well. */
   #during: RoomEvent[] | undefined;
   #again = false;
   #fetchDelay = fetchDelay;
-  /** New rooms by id, each with the events that came since: they are applied to what REST says of it, too. */
+  /** New rooms by id, with the events received since: they are applied to the fetched room as well. */
   readonly #new = new Map<string, RoomEvent[]>();
-  /** Those of them that are not asked for yet. */
+  /** New rooms that are not requested yet. */
   #unasked: string[] = [];
-  /** When rooms were asked for one by one, in the last `fetchDelay`. */
+  /** Times of single room requests within the last `fetchDelay`. */
   #asked: number[] = [];
   #showTimer: ReturnType<typeof setTimeout> | undefined;
   #fetchTimer: ReturnType<typeof setTimeout> | undefined;
@@ -55,7 +55,7 @@ export class LiveRooms extends Store<LiveRoomsState> {
     void this.#fetch();
   }
 
-  /** Ends the socket, the timers and what is under way. Idempotent. */
+  /** Closes the socket, clears timers and aborts requests. Idempotent. */
   close(): void {
     this.#closing.abort();
     this.#notifications.close();
@@ -85,7 +85,7 @@ export class LiveRooms extends Store<LiveRoomsState> {
     if (this.state.rows) this.update({ rows: this.#list.rows() });
   }
 
-  /** A token that is not accepted any more closes the socket as well: only REST says which of both it was. */
+  /** A rejected token closes the socket as well: a REST request shows whether it was that or a lost connection. */
   #lost(): void {
     this.update({ connected: false });
     this.#api.check(this.#closing.signal).catch(() => undefined);
@@ -98,16 +98,16 @@ export class LiveRooms extends Store<LiveRoomsState> {
       if (this.#closing.signal.aborted) return;
       this.#list.put(room);
       for (const event of this.#new.get(roomId) ?? []) this.#list.apply(event);
-      // A list that is under way may have been made before this room.
+      // A pending list may be older than this room.
       if (this.#during) this.#again = true;
       this.#showTimer ??= setTimeout(() => this.#show(), showIntervalMs);
     } catch (error) {
-      // Gone already; all else comes with the next fetch of the list.
+      // 404: the room has ended already. Other errors are resolved by the next fetch of the list.
       if (!(error instanceof ApiError && error.status === 404)) this.#fetchLater();
     } finally {
       const since = this.#new.get(roomId) ?? [];
       this.#new.delete(roomId);
-      // It was made again meanwhile: the answer was about the one before, or about none.
+      // The room was recreated meanwhile: the response belongs to the previous incarnation, or was a 404.
       if (since.some((event) => event.type === 'RoomCreated' && !this.#list.has(event))) this.#askFor(roomId);
     }
   }
@@ -143,10 +143,10 @@ export class LiveRooms extends Store<LiveRoomsState> {
       this.#list = list;
       this.update({ rows: list.rows(), incomplete });
       this.#fetchDelay = incomplete.length === 0 ? fetchDelay : Math.min(maxFetchDelay, this.#fetchDelay * 2);
-      // Rooms made meanwhile, and those of nodes that did not answer, may be there the next time.
+      // Rooms created meanwhile, and rooms of unreachable nodes, need another fetch.
       this.#again ||= incomplete.length > 0 || during.some((event) => event.type === 'RoomCreated' && !list.has(event));
     } catch (error) {
-      // The session hears of a token that is not accepted; everything else passes.
+      // The session handles a rejected token; other errors are temporary.
       this.#again = !(error instanceof ApiError && error.status === 401);
       this.#fetchDelay = Math.min(maxFetchDelay, this.#fetchDelay * 2);
     } finally {

@@ -1,4 +1,4 @@
-// The columns of the list of rooms.
+// Room columns: the columns of the list of rooms.
 import { ActionButton } from '../components/action-button.tsx';
 import type { Column } from '../components/data-table.tsx';
 import { LinkIcon, PeopleIcon, TrashIcon } from '../components/icons.tsx';
@@ -15,7 +15,7 @@ export type RoomColumnsOptions = {
 const codecs: Record<string, string> = { h264: 'H.264', vp8: 'VP8' };
 
 export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOptions): Column<RoomRow>[] {
-  /** Names begin at A, figures at the highest. */
+  /** Names start at A, counts at the highest. */
   const sort = (by: RoomOrder['by']): Column<RoomRow>['sort'] => ({
     by: order.by !== by ? undefined : order.down ? 'descending' : 'ascending',
     toggle: () => onOrder(order.by === by ? { by, down: !order.down } : { by, down: by !== 'name' }),
@@ -33,7 +33,7 @@ export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOpti
             {room.id}
           </a>
           {room.externalId !== undefined && (
-            <bdi className="quiet-text small-text cut" title="Your own key (externalId)">
+            <bdi className="quiet-text small-text cut" title="External ID">
               {room.externalId}
             </bdi>
           )}
@@ -42,7 +42,7 @@ export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOpti
     },
     {
       id: 'people',
-      title: 'In the room',
+      title: 'Participants',
       width: '132px',
       sort: sort('people'),
       narrow: 'plain',
@@ -50,7 +50,7 @@ export function roomColumns({ order, onOrder, onInvite, onEnd }: RoomColumnsOpti
     },
     {
       id: 'names',
-      title: 'Who',
+      title: 'Names',
       width: 'minmax(0, 3fr)',
       narrow: 'hide',
       cell: (room) => <Names room={room} />,
@@ -119,18 +119,18 @@ function People({ room: { present, maxPeers, expected } }: { room: RoomRow }) {
         {present}
         {maxPeers !== null && ` of ${maxPeers}`}
       </span>
-      <span className="visually-hidden"> in the room</span>
+      <span className="visually-hidden"> participants</span>
       {expected > 0 && (
-        <span className="quiet-text expected" title={`${expected} expected: they have a place, and are not connected`}>
+        <span className="quiet-text expected" title={`${expected} invited, not connected`}>
           +{expected}
-          <span className="visually-hidden"> expected</span>
+          <span className="visually-hidden"> invited</span>
         </span>
       )}
     </span>
   );
 }
 
-/** Names come from strangers: each stands by itself, whatever direction it has. */
+/** Names are untrusted: each is isolated in its text direction. */
 function Names({ room: { names, present } }: { room: RoomRow }) {
   const more = present - names.length;
   return (

@@ -1,19 +1,19 @@
-// What the list of rooms says of each room, kept up to date by events: thousands of peers cost one small entry each, whatever their metadata.
+// Room list: one row per room, updated by events. It stores one small entry per peer, whatever the size of the metadata.
 import type { Room, RoomEvent } from '../../../server-sdk/src/generated/schemas.ts';
 import { nameOf } from '../api/types.ts';
 
-/** One row: a new object whenever something in it changed, the same one otherwise. */
+/** One row: a new object after a change, otherwise the same one. */
 export type RoomRow = {
   id: string;
   incarnation: string;
   externalId: string | undefined;
   maxPeers: number | null;
   videoCodec: string | null;
-  /** Peers that are connected, and those that are not, or not any more. */
+  /** Numbers of connected and of disconnected peers. */
   present: number;
   expected: number;
   components: number;
-  /** Names of some who are connected. */
+  /** Names of some connected peers. */
   names: readonly string[];
 };
 
@@ -35,17 +35,17 @@ export class RoomList {
     return this.#entries.has(event.incarnation);
   }
 
-  /** A room as REST shows it: added, or in place of what was known of it. */
+  /** Adds or replaces a room from REST. */
   put(room: Room): void {
     const peers = new Map(
       room.peers.map((peer) => [peer.id, { connected: peer.status === 'connected', name: clip(nameOf(peer.metadata)) }]),
     );
     const components = new Set(room.components.map(({ id }) => id));
-    // Peers and components stand in the maps, and what else REST says of them is not kept.
+    // Peers and components are stored in the maps, without their details.
     this.#entries.set(room.incarnation, { room: { ...room, peers: [], components: [] }, peers, components, row: undefined });
   }
 
-  /** Rooms that are not known stay unknown. */
+  /** Ignores events of unknown rooms. */
   apply(event: RoomEvent): void {
     const entry = this.#entries.get(event.incarnation);
     if (!entry) return;
@@ -53,7 +53,7 @@ export class RoomList {
     else if (applyToPeers(entry.peers, event) || applyToComponents(entry.components, event)) entry.row = undefined;
   }
 
-  /** By id, room-2 before room-10. */
+  /** Sorted by id, room-2 before room-10. */
   rows(): RoomRow[] {
     return Array.from(this.#entries.values(), (entry) => {
       entry.row ??= rowOf(entry);
@@ -112,14 +112,14 @@ function rowOf({ room, peers, components }: Entry): RoomRow {
   };
 }
 
-/** The first characters of a name that may be 16 KiB long. */
+/** Shortens a name, which may be 16 KiB long. */
 function clip(name: string | undefined): string | undefined {
   if (name === undefined || name.length <= maxName) return name;
   const characters = Array.from(name.slice(0, maxName * 2));
   return `${characters.slice(0, maxName).join('')}…`;
 }
 
-/** Rows whose id, name of the application or people have the text in them. */
+/** Rows whose id, external id or participant names contain the text. */
 export function searchRooms(rows: readonly RoomRow[], text: string): readonly RoomRow[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return rows;
@@ -128,7 +128,7 @@ export function searchRooms(rows: readonly RoomRow[], text: string): readonly Ro
 
 export type RoomOrder = { by: 'name' | 'people' | 'components'; down: boolean };
 
-/** Rooms that are equal in it stay in the order of their ids. */
+/** Stable: equal rooms stay in the order of their ids. */
 export function sortRooms(rows: readonly RoomRow[], { by, down }: RoomOrder): readonly RoomRow[] {
   if (by === 'name') return down ? rows.toReversed() : rows;
   const figure = (row: RoomRow) => (by === 'people' ? row.present : row.components);

@@ -1,4 +1,4 @@
-// All rooms of the cluster, live: what is there, find one, make one, go in, end one.
+// Rooms page: live list of the rooms of the cluster; search, create, invite, open and end.
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import type { Api } from '../api/rest.ts';
 import { ActionButton } from '../components/action-button.tsx';
@@ -7,6 +7,7 @@ import { PlusIcon } from '../components/icons.tsx';
 import { InviteDialog } from '../components/invite-dialog.tsx';
 import { SearchIcon } from '../components/nav-icons.tsx';
 import { Alert, EmptyState, PageTitle } from '../components/page-title.tsx';
+import { formatNumber, plural, pluralize } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useStore } from '../hooks/store.ts';
 import { CreateRoom } from '../rooms/create-room.tsx';
@@ -16,7 +17,7 @@ import { roomColumns } from '../rooms/room-columns.tsx';
 import { type RoomOrder, type RoomRow, searchRooms, sortRooms } from '../rooms/room-list.ts';
 import '../styles/rooms.css';
 
-/** Rooms that are shown at once; more than that nobody reads. */
+/** Maximum number of listed rooms. */
 const maxRows = 2_000;
 
 type Open = { what: 'create' } | { what: 'invite' | 'end'; room: RoomRow };
@@ -59,8 +60,8 @@ function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
               <SearchIcon />
               <input
                 type="search"
-                placeholder="Find a room"
-                aria-label="Find a room by its name, your key, or who is in it"
+                placeholder="Search rooms"
+                aria-label="Search rooms by name, external ID or participant"
                 data-testid="search"
                 value={search}
                 onChange={(event) => setSearch(event.target.value)}
@@ -75,26 +76,30 @@ function Rooms({ api, live }: { api: Api; live: LiveRooms }) {
       />
       {incomplete.length > 0 && (
         <Alert tone="warning" testId="incomplete">
-          {incomplete.length === 1 ? 'A node' : `${incomplete.length} nodes`} did not answer, so rooms are missing here that may well be
-          there: <bdi>{incomplete.join(', ')}</bdi>
+          {plural(
+            incomplete.length,
+            'A node is unreachable; its rooms are not listed:',
+            '# nodes are unreachable; their rooms are not listed:',
+          )}{' '}
+          <bdi>{incomplete.join(', ')}</bdi>
         </Alert>
       )}
       {rows?.length === 0 && (
         <EmptyState title="No rooms yet" testId="no-rooms">
-          Make one, join it, and invite others with a link. Rooms that your application makes with the API appear here as well.
+          Create a room, join it and invite others with a link. Rooms created through the API appear here too.
         </EmptyState>
       )}
       {rows && rows.length > 0 && found.length === 0 && (
-        <EmptyState title="Nothing found" testId="none-found">
-          No room has <bdi>“{wanted.trim()}”</bdi> in its name, its key, or the names of who is in it.
+        <EmptyState title="No matching rooms" testId="none-found">
+          No room name, external ID or participant name contains <bdi>“{wanted.trim()}”</bdi>.
         </EmptyState>
       )}
       {shown.length > 0 && (
         <DataTable label="Rooms" columns={columns} rows={shown} keyOf={keyOf} testId="room-row" attributes={attributesOf} />
       )}
-      {found.length > maxRows && <p className="hint">The first {maxRows} are shown. Type part of a name to find others.</p>}
+      {found.length > maxRows && <p className="hint">Showing the first {formatNumber(maxRows)} rooms. Search to find others.</p>}
       <p className="visually-hidden" aria-live="polite">
-        {made && `Room ${made} was made.`}
+        {made && `Room ${made} created.`}
       </p>
       {open?.what === 'create' && <CreateRoom onMade={setMade} onClose={close} />}
       {open?.what === 'invite' && <InviteDialog api={api} roomId={open.room.id} onClose={close} />}
@@ -108,11 +113,10 @@ const attributesOf = (room: RoomRow): Record<`data-${string}`, string> => ({ 'da
 
 function factsOf(rows: readonly RoomRow[]): string {
   const present = rows.reduce((sum, row) => sum + row.present, 0);
-  const [rooms, people] = [rows.length, present].map((figure) => figure.toLocaleString('en'));
-  return `${rooms} ${rows.length === 1 ? 'room' : 'rooms'} · ${people} ${present === 1 ? 'person' : 'people'} in them`;
+  return `${pluralize(rows.length, 'room')} · ${pluralize(present, 'participant')}`;
 }
 
-/** Undefined for the moment until it is made. */
+/** Undefined before the first effect. */
 function useLiveRooms(api: Api): LiveRooms | undefined {
   const [live, setLive] = useState<LiveRooms>();
   useEffect(() => {

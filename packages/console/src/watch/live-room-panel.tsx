@@ -1,4 +1,4 @@
-// The room itself beside its stream, as it is now: as a peer that watches, sends nothing and makes no sound.
+// Live room panel: shows the room next to its stream through an observer peer that sends no media; its audio is not played.
 import type { RoomSession } from '../call/room-session.ts';
 import { TileGrid } from '../call/tile-grid.tsx';
 import { ActionButton } from '../components/action-button.tsx';
@@ -11,18 +11,18 @@ import { useObserverSession } from './use-observer-session.ts';
 const name = 'Console, watching';
 const options = { permissions: { publish: [], subscribe: true, data: false } };
 
-/** @param incarnation undefined while there is no such room: what was watched of it is watched again when it is made anew. */
+/** @param incarnation undefined while the room does not exist; an observed room is joined again when it is recreated */
 export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarnation: string | undefined }) {
   const body = { type: 'webrtc', options, metadata: { name }, externalId: `console-watch-${tabId()}` };
   const path = `room/${encodeURIComponent(roomId)}/peer`;
   const { call, wanted, problem, start, stop } = useObserverSession({ roomId, incarnation, name, path, body });
   if (incarnation === undefined && !wanted) return null;
   return (
-    <section className="live-side" aria-label="The room now">
+    <section className="live-side" aria-label="Live room">
       <header className="live-head">
-        <h2>The room now</h2>
+        <h2>Live room</h2>
         <span className="call-button">
-          {/* One button: who turned the room on by keyboard stays on what turns it off. */}
+          {/* A single button, so that the keyboard focus stays on it. */}
           <ActionButton
             className="button small"
             data-testid={wanted ? 'live-leave' : 'live-join'}
@@ -31,7 +31,7 @@ export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarna
           >
             {wanted ? 'Hide' : 'Show'}
           </ActionButton>
-          {!wanted && <CopyCurl call={{ method: 'POST', path, body }} what="join as a peer that only watches" compact />}
+          {!wanted && <CopyCurl call={{ method: 'POST', path, body }} what="join as an observer" compact />}
         </span>
       </header>
       {problem && (
@@ -42,13 +42,11 @@ export function LiveRoomPanel({ roomId, incarnation }: { roomId: string; incarna
       {call && <LiveTiles call={call} />}
       {!call && wanted && (
         <p className="note" role="status" data-testid="live-status">
-          {incarnation === undefined ? 'The room has ended. When it is made anew, it is shown here again.' : 'Joining…'}
+          {incarnation === undefined ? 'The room has ended. It will appear here if it is recreated.' : 'Joining…'}
         </p>
       )}
       {!wanted && (
-        <p className="faint">
-          Shows those in the room beside the stream, without its delay. You join as a peer called &ldquo;{name}&rdquo; that sends nothing.
-        </p>
+        <p className="faint">Shows the live room next to the stream, without delay. You join as &ldquo;{name}&rdquo; and send no media.</p>
       )}
     </section>
   );
@@ -63,15 +61,15 @@ function LiveTiles({ call }: { call: RoomSession }) {
     <>
       {phase !== 'joined' && (
         <p className="note" role="status" data-testid="live-status">
-          {phase === 'joining' ? 'Joining…' : 'Connection to the server lost, trying again…'}
+          {phase === 'joining' ? 'Joining…' : 'Disconnected. Reconnecting…'}
         </p>
       )}
       {endsAt && (
         <p className="note" role="status" data-testid="live-ends-at">
-          The server goes away: this room ends at {endsAt.toLocaleTimeString()} at the latest.
+          The server is shutting down. This room closes at {endsAt.toLocaleTimeString()} at the latest.
         </p>
       )}
-      {phase === 'joined' && nobody && <p className="faint">Nobody else is in the room.</p>}
+      {phase === 'joined' && nobody && <p className="faint">No other participants.</p>}
       <div className="live-tiles">
         <TileGrid>
           {shown.map((component) => tileOfComponent(component, call, true))}

@@ -1,35 +1,35 @@
-// Plays the stream of one hls component in a video element: with little delay, through a viewer's token, and again after every loss.
+// Stream player: plays the low-latency stream of an hls component in a video element and retries after every failure.
 import Hls, { type ErrorData, type LevelUpdatedData } from 'hls.js';
 import { checkAddress } from '../api/content-files.ts';
 import { errorMessage } from '../api/rest.ts';
 import { Store } from '../hooks/store.ts';
 
-/** Where the playlist is, and what has to go with each request where the address does not carry a token. */
+/** URL of the playlist, and the header of every request if the URL has no token. */
 export type Source = { url: string; authorization?: string };
 
 export type PlayerState = {
-  /** `retrying`: it plays again by itself as soon as it can. */
+  /** `retrying`: playback resumes automatically. */
   phase: 'starting' | 'playing' | 'retrying' | 'ended';
-  /** Why it does not play, in a sentence. */
+  /** Why it does not play. */
   problem: string | undefined;
-  /** The browser wants a click before there is sound. */
+  /** Muted, because the browser requires a click before audio. */
   silent: boolean;
-  /** Milliseconds from the time in the stream to now, by the clocks of both; undefined while nothing is shown. */
+  /** Milliseconds from the time in the stream to now, by the clocks of server and browser; undefined while nothing is shown. */
   latency: number | undefined;
-  /** Of the last minutes, the newest last. */
+  /** Recent latencies, the newest last. */
   latencies: readonly (number | null)[];
   picture: string | undefined;
-  /** Seconds that are loaded and not shown yet. */
+  /** Buffered seconds. */
   ahead: number | undefined;
   dropped: number | undefined;
 };
 
-/** Latencies that are kept: one a second. */
+/** Number of kept latencies, one per second. */
 export const keptLatencies = 120;
 const tick = 1_000;
 const firstRetry = 500;
 const maxRetryMs = 5_000;
-/** Repairs of the decoder within which the second counts as of no use. */
+/** Milliseconds after a decoder recovery within which another decoder error is not recovered again. */
 const repairPause = 5_000;
 
 export class StreamPlayer extends Store<PlayerState> {
@@ -63,25 +63,25 @@ export class StreamPlayer extends Store<PlayerState> {
     void this.#load();
   }
 
-  /** To the newest picture. */
+  /** Seeks to the live edge. */
   toNow(): void {
     const position = this.#hls?.liveSyncPosition;
     if (typeof position === 'number') this.#video.currentTime = position;
     void this.#play();
   }
 
-  /** After a click, which lets browsers sound. */
+  /** Unmutes, after a click. */
   hear(): void {
     this.#video.muted = false;
     this.update({ silent: false });
     void this.#play();
   }
 
-  /** There will be no more of it: what is loaded is shown, and nothing is asked for again. */
+  /** Ends retries, because the stream has ended: shows the buffered rest. */
   over(): void {
     if (this.state.phase !== 'retrying') return;
     clearTimeout(this.#retry);
-    // The last picture stays; else the element would show for ever that it waits for the next one.
+    // Keeps the last frame; otherwise the element would show its loading indicator forever.
     this.#video.pause();
     if (this.#video.readyState < HTMLMediaElement.HAVE_CURRENT_DATA) this.#hls?.destroy();
     this.#onEnded();
@@ -101,7 +101,7 @@ export class StreamPlayer extends Store<PlayerState> {
     let source: Source;
     try {
       source = await this.#source();
-      // Where there is nothing to load, the last picture stays.
+      // If the playlist is not available, the last frame stays.
       if (this.#hls) await checkAddress(source.url, source.authorization, this.#closing.signal);
     } catch (error) {
       this.#again(errorMessage(error));
@@ -111,15 +111,15 @@ export class StreamPlayer extends Store<PlayerState> {
     this.#hls?.destroy();
     this.#hls = undefined;
     if (!Hls.isSupported()) {
-      this.update({ problem: 'This browser cannot play streams (it has no Media Source Extensions).' });
+      this.update({ problem: 'This browser cannot play streams (no Media Source Extensions).' });
       return;
     }
     const { authorization } = source;
     const hls = new Hls({
-      // Its worker comes from a blob, which the console's policy forbids; fragmented MP4 needs none.
+      // Its worker is created from a blob, which the content security policy forbids; fragmented MP4 needs none.
       enableWorker: false,
       lowLatencyMode: true,
-      // Who fell behind catches up unnoticed.
+      // Catches up by playing slightly faster.
       maxLiveSyncPlaybackRate: 1.1,
       backBufferLength: 30,
       ...(authorization && { xhrSetup: (request: XMLHttpRequest) => request.setRequestHeader('authorization', authorization) }),
@@ -148,7 +148,7 @@ export class StreamPlayer extends Store<PlayerState> {
     if (this.state.phase !== 'ended') this.update({ phase: 'playing', problem: undefined });
   }
 
-  /** A stream that has ended and whose last picture is shown already gives no event of its own. */
+  /** No `ended` event is fired if the stream ends after its last frame was shown. */
   #updated({ details }: LevelUpdatedData): void {
     if (details.live) return;
     const { currentTime, buffered } = this.#video;
@@ -164,15 +164,11 @@ export class StreamPlayer extends Store<PlayerState> {
       this.#hls?.recoverMediaError();
       return;
     }
-    // A token that is no longer good is replaced with the next attempt.
+    // The next attempt renews an expired token.
     const refused = response?.code === 401 || response?.code === 403;
     const gone = response?.code === 404;
     this.#again(
-      refused
-        ? 'The link to the stream has expired, taking a new one…'
-        : gone
-          ? 'The stream is not there (any more), looking again…'
-          : 'The connection to the stream is lost, trying again…',
+      refused ? 'Stream link expired. Renewing…' : gone ? 'Stream not found. Retrying…' : 'Connection to the stream lost. Retrying…',
     );
   }
 

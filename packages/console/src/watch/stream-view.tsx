@@ -1,16 +1,16 @@
-// The picture of a stream with what it is worth: how far behind it is, how large, how steady.
+// Stream view: video of a stream with latency, resolution, buffer and dropped frames.
 import { useEffect, useRef, useState } from 'react';
 import { useStore } from '../hooks/store.ts';
 import { Chart } from '../room/stats/chart.tsx';
 import { keptLatencies, type PlayerState, type Source, StreamPlayer } from './stream-player.ts';
 
-/** Milliseconds behind from which on a button offers to catch up. */
+/** Latency in milliseconds from which "Go live" is offered. */
 const farBehind = 6_000;
 
 export type StreamViewProps = {
   source: () => Promise<Source>;
   roomId: string;
-  /** The server says that it has ended. */
+  /** True if the stream has ended on the server. */
   over: boolean;
   onPhase: (phase: PlayerState['phase']) => void;
 };
@@ -27,7 +27,7 @@ export function StreamView({ source, roomId, over, onPhase }: StreamViewProps) {
   return (
     <div className="stream-view">
       <div className="stream-picture">
-        {/* biome-ignore lint/a11y/useMediaCaption: nobody writes captions for people who talk */}
+        {/* biome-ignore lint/a11y/useMediaCaption: live speech has no captions */}
         <video ref={video} className="stream-video" controls playsInline aria-label={`Stream of ${roomId}`} data-testid="stream-video" />
         {player && <Overlay player={player} over={over} onPhase={onPhase} onDone={() => video.current?.focus()} />}
       </div>
@@ -38,7 +38,7 @@ export function StreamView({ source, roomId, over, onPhase }: StreamViewProps) {
 
 type OverlayProps = Pick<StreamViewProps, 'over' | 'onPhase'> & {
   player: StreamPlayer;
-  /** A button has done its work and goes: what had the focus must not lose it. */
+  /** Called when a focused button disappears, to move the focus. */
   onDone: () => void;
 };
 
@@ -56,7 +56,7 @@ function Overlay({ player, over, onPhase, onDone }: OverlayProps) {
     player.toNow();
     onDone();
   };
-  const text = problem ?? (phase === 'starting' ? 'Loading the stream…' : phase === 'ended' ? 'The stream has ended.' : undefined);
+  const text = problem ?? (phase === 'starting' ? 'Loading stream…' : phase === 'ended' ? 'The stream has ended.' : undefined);
   return (
     <>
       <p className="stream-word" role="status" data-testid="stream-status" data-phase={phase} hidden={text === undefined}>
@@ -65,12 +65,12 @@ function Overlay({ player, over, onPhase, onDone }: OverlayProps) {
       <div className="stream-buttons">
         {silent && (
           <button type="button" className="button primary" data-testid="stream-hear" onClick={hear}>
-            Turn the sound on
+            Unmute
           </button>
         )}
         {phase === 'playing' && !over && latency !== undefined && latency > farBehind && (
           <button type="button" className="button" data-testid="stream-now" onClick={toNow}>
-            Go to now
+            Go live
           </button>
         )}
       </div>
@@ -83,7 +83,7 @@ function Facts({ player }: { player: StreamPlayer }) {
   return (
     <div className="stream-facts">
       <Chart
-        label="Behind the room"
+        label="Latency over time"
         values={latencies}
         capacity={keptLatencies}
         format={secondsText}
@@ -93,13 +93,13 @@ function Facts({ player }: { player: StreamPlayer }) {
       <dl className="facts">
         <dt>Latency</dt>
         <dd data-testid="latency" data-milliseconds={latency}>
-          {latency === undefined ? '–' : `${secondsText(latency)} behind, by the clocks of server and browser`}
+          {latency === undefined ? '–' : `${secondsText(latency)}, by the clocks of server and browser`}
         </dd>
-        <dt>Picture</dt>
+        <dt>Resolution</dt>
         <dd>{picture ?? '–'}</dd>
-        <dt>Loaded ahead</dt>
+        <dt>Buffer</dt>
         <dd>{ahead === undefined ? '–' : `${ahead.toFixed(1)} s`}</dd>
-        <dt>Dropped pictures</dt>
+        <dt>Dropped frames</dt>
         <dd>{dropped ?? '–'}</dd>
       </dl>
     </div>

@@ -1,4 +1,4 @@
-// Being in the room as a peer that watches: for as long as that is wanted, and again in the room that follows one that ended.
+// useObserverSession: joins the room as an observer while enabled, and joins again after the room is recreated.
 import { useEffect, useRef, useState } from 'react';
 import { type Api, errorMessage } from '../api/rest.ts';
 import { LocalMedia } from '../call/local-media.ts';
@@ -10,26 +10,26 @@ type Visit = { call: RoomSession; leave: () => Promise<void> };
 
 export type VisitOptions = {
   roomId: string;
-  /** Undefined while there is no such room. */
+  /** Undefined while the room does not exist. */
   incarnation: string | undefined;
   /** Name of the peer. */
   name: string;
-  /** Path and body of the call that makes the peer. */
+  /** Path and body of the request that adds the peer. */
   path: string;
   body: object;
 };
 
 export type ObserverSession = {
   call: RoomSession | undefined;
-  /** Whether the room is watched, or will be as soon as it is there. */
+  /** True if the room is observed, or will be once it exists. */
   wanted: boolean;
-  /** Why it is not watched, in a sentence. */
+  /** Why it is not observed. */
   problem: string | undefined;
   start: () => void;
   stop: () => void;
 };
 
-/** Why one incarnation of the room is not watched any more. */
+/** Why one incarnation of the room is no longer observed. */
 type Over = { incarnation: string | undefined; sentence: string };
 
 export function useObserverSession({ roomId, incarnation, name, path, body }: VisitOptions): ObserverSession {
@@ -46,7 +46,7 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
     if (!active) return undefined;
     let stopped = false;
     let visit: Visit | undefined;
-    // Whoever comes again before having left would be taken for the peer that leaves.
+    // Serialized, because a join before the peer is deleted would get the deleted peer.
     const turn = `watching peer of ${roomId}`;
     const join = async () => {
       if (stopped) return;
@@ -57,7 +57,7 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
       made.call.subscribe(() => {
         const { ending } = made.call.state;
         if (!ending || stopped) return;
-        // Who was sent away does not come back without being asked to.
+        // A removed or replaced observer does not rejoin automatically.
         if (ending.reason === 'removed' || ending.reason === 'takenOver') setWanted(false);
         setOver({ incarnation, sentence: ending.message });
       });
@@ -90,7 +90,7 @@ export function useObserverSession({ roomId, incarnation, name, path, body }: Vi
 async function enter(api: Api, roomId: string, { path, body, name }: Pick<VisitOptions, 'path' | 'body' | 'name'>): Promise<Visit> {
   const { data } = await api.call('POST', path, body);
   const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
-  // Without devices: nothing is opened until somebody asks for it, and nobody does.
+  // Opens no devices, because start() and open() are never called.
   const media = new LocalMedia();
   const call = new RoomSession({ url, token, base: api.base, name, media });
   const leave = () => {

@@ -1,4 +1,4 @@
-// Where the stream of a room is: with a viewer's token in the address, or, for those who may only read, with their own in a header.
+// useSource: URL of the stream of a room with a viewer token, or with the API token in a header if it is read-only.
 import { useCallback } from 'react';
 import { useSessionContext } from '../hooks/console-context.ts';
 import type { RoomCalls } from '../room/components/calls.ts';

@@ -1,9 +1,10 @@
-// The stream of a room as its viewers see it, beside the room as it is now.
+// Watch page: the live stream of a room as its viewers see it, next to the live room.
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
 import type { Component, RoomEvent } from '../../../server-sdk/src/generated/schemas.ts';
 import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Alert, connectionStatus, EmptyState, PageTitle } from '../components/page-title.tsx';
+import { pluralize } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { Store, useStore } from '../hooks/store.ts';
 import { useAction } from '../hooks/use-action.ts';
@@ -26,12 +27,12 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
       <PageTitle
         title={roomId}
         freshness={connectionStatus({ data: room, problem, lost })}
-        facts={room && `${room.peers.filter(({ status }) => status === 'connected').length} in the room`}
+        facts={room && pluralize(room.peers.filter(({ status }) => status === 'connected').length, 'participant')}
         actions={
           <>
-            <CopyCurl call={live.calls.viewerToken(viewersFor)} what="make a link for viewers" />
+            <CopyCurl call={live.calls.viewerToken(viewersFor)} what="create a viewer link" />
             <a className="button" href={roomHash(roomId)} data-testid="to-room">
-              To the room
+              Open room
             </a>
           </>
         }
@@ -45,7 +46,7 @@ export function WatchPage({ route: { roomId } }: { route: RouteOf<'watch'> }) {
   );
 }
 
-/** A stream that ended stays on the page with its last picture until another one plays. */
+/** An ended stream stays on the page with its last frame until another one plays. */
 function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefined }) {
   const { roomId, room } = live;
   const because = useBecause(live);
@@ -61,7 +62,7 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
   return (
     <section
       className="watch-stream"
-      aria-label="The stream"
+      aria-label="Live stream"
       data-testid="stream"
       data-phase={shown === undefined ? 'none' : over ? 'ended' : phase}
     >
@@ -74,12 +75,14 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
       )}
       {over && (
         <Alert tone="info" testId="stream-ended">
-          {room === null ? `The room has ended${because}, and its stream with it. ` : 'The stream has ended. '}
-          {stream
-            ? 'A new one is being made ready and plays here as soon as it can.'
-            : 'When it starts again, it plays here. A persistent one is among the '}
-          {!stream && <a href={recordingsHash}>recordings</a>}
-          {!stream && '.'}
+          {room === null ? `The room and its stream ended${because}. ` : 'The stream has ended. '}
+          {stream ? (
+            'A new stream is starting and will play here automatically.'
+          ) : (
+            <>
+              A new stream will play here automatically. Persistent streams are listed in <a href={recordingsHash}>Recordings</a>.
+            </>
+          )}
         </Alert>
       )}
     </section>
@@ -88,7 +91,7 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
 
 const noLog = new Store<{ events: readonly RoomEvent[] }>({ events: [] });
 
-/** As roomEndReason says it, with the word that leads to it. */
+/** The room end reason with "because", or an empty string. */
 function useBecause({ log }: LiveRoom): string {
   const { events } = useStore<{ events: readonly RoomEvent[] }>(log ?? noLog);
   const why = roomEndReason(events);
@@ -99,19 +102,19 @@ function Nothing({ live, stream }: { live: LiveRoom; stream: Component | undefin
   const { room, lost } = live;
   const because = useBecause(live);
   if (room === undefined) {
-    return <p role="status">{lost ? 'The server does not answer, trying again…' : 'Looking for the stream…'}</p>;
+    return <p role="status">{lost ? 'Cannot reach the server. Retrying…' : 'Loading stream…'}</p>;
   }
   if (room === null) {
     return (
-      <EmptyState title="There is no such room" testId="watch-no-room">
-        {because ? `It has ended${because}.` : 'It has ended, or never was.'} When it is made, what it streams plays here.
+      <EmptyState title="Room not found" testId="watch-no-room">
+        {because ? `It has ended${because}.` : 'It has ended or never existed.'} If it is recreated, its stream plays here.
       </EmptyState>
     );
   }
   if (!stream) return <NotStreamed live={live} />;
   return (
-    <EmptyState title="Not yet playable" testId="watch-not-yet">
-      The stream is being made ready. It can be played a few seconds after somebody sends sound or pictures, and begins here by itself.
+    <EmptyState title="Stream is starting" testId="watch-not-yet">
+      It can be played a few seconds after a participant sends audio or video, and starts here automatically.
     </EmptyState>
   );
 }
@@ -126,8 +129,8 @@ function NotStreamed({ live: { calls, refresh } }: { live: LiveRoom }) {
   };
   return (
     <div className="not-streamed">
-      <EmptyState title="Nothing is streamed from this room" testId="watch-no-stream">
-        A stream shows everybody in one picture to any number of viewers, about two seconds later.
+      <EmptyState title="No live stream" testId="watch-no-stream">
+        A live stream shows all participants in one video to any number of viewers, with about two seconds of delay.
       </EmptyState>
       {action.problem && (
         <p className="problem" role="alert">
@@ -136,7 +139,7 @@ function NotStreamed({ live: { calls, refresh } }: { live: LiveRoom }) {
       )}
       <p className="form-end">
         <ActionButton className="button primary" data-testid="start-stream" disabled={action.busy} onClick={() => void start()}>
-          Start a stream
+          Start stream
         </ActionButton>
         <CopyCurl call={httpRequest} what="start a stream" />
       </p>

@@ -1,4 +1,4 @@
-// Deliveries that were given up: looked at one by one, and sent again one by one or all.
+// Dead letters: lists deliveries that failed permanently, shows them and redelivers one or all.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { DeadLetter, WebhookReplay } from '../../../server-sdk/src/generated/schemas.ts';
 import { listDeadLetters, maxDeadLetters, replayDeadLetters, webhookEndpoints } from '../api/webhooks.ts';
@@ -9,12 +9,13 @@ import { ConfirmDialog } from '../components/dialog.tsx';
 import { SearchIcon } from '../components/nav-icons.tsx';
 import { Alert, EmptyState, ErrorAlert } from '../components/page-title.tsx';
 import { Timestamp } from '../components/timestamp.tsx';
+import { plural } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { DeadLetterDialog } from './dead-letter-dialog.tsx';
 
-/** Letters change rarely, and may be large: they are asked for when the counts of nodes have changed, and now and then. */
+/** Dead letters change rarely and may be large: they are fetched when the counters of the nodes change, and at this interval. */
 const refreshIntervalMs = 30_000;
 const pageSize = 100;
 const roomPattern = /^[A-Za-z0-9_-]{1,128}$/;
@@ -50,7 +51,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
         <div className="page-actions">
           <label className="search">
             <SearchIcon />
-            <span className="visually-hidden">Only of this room</span>
+            <span className="visually-hidden">Filter by room</span>
             <input
               type="search"
               data-testid="letter-room"
@@ -64,15 +65,15 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
           {letters && letters.length > 0 && (
             <>
               <ActionButton className="button small" data-testid="replay-all" onClick={() => setConfirming(true)}>
-                Send all again
+                Redeliver all
               </ActionButton>
-              <CopyCurl call={webhookEndpoints.replay(all)} what="send all dead letters again" compact />
+              <CopyCurl call={webhookEndpoints.replay(all)} what="redeliver all dead letters" compact />
             </>
           )}
         </div>
       </header>
       <p className="quiet-text">Events that could not be delivered: expired, rejected with 410, forbidden address, or queue overflow.</p>
-      {lost ? <Alert tone="warning">The list of dead letters is out of date: the server does not answer.</Alert> : null}
+      {lost ? <Alert tone="warning">Cannot reach the server. The list of dead letters may be out of date.</Alert> : null}
       <ErrorAlert problem={problem ?? replay.problem} testId="letter-problem" />
       {replay.said !== undefined && (
         <Alert tone="info" testId="replayed">
@@ -81,7 +82,12 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
       )}
       {data && data.incomplete.length > 0 && (
         <Alert tone="warning" testId="letters-incomplete">
-          Dead letters of these nodes are missing, since they did not answer: <bdi>{data.incomplete.join(', ')}</bdi>.
+          {plural(
+            data.incomplete.length,
+            'This node is unreachable; its dead letters are not listed:',
+            'These nodes are unreachable; their dead letters are not listed:',
+          )}{' '}
+          <bdi>{data.incomplete.join(', ')}</bdi>.
         </Alert>
       )}
       {letters?.length === 0 && (
@@ -95,15 +101,13 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
           Show up to {maxDeadLetters}
         </button>
       )}
-      {letters && letters.length >= maxDeadLetters && (
-        <p className="quiet-text">There may be more: these are the newest {maxDeadLetters}.</p>
-      )}
+      {letters && letters.length >= maxDeadLetters && <p className="quiet-text">Showing the newest {maxDeadLetters}.</p>}
       {looked && (
         <DeadLetterDialog
           letter={looked}
           busy={replay.busy}
           onReplay={async () => {
-            // Another one may be looked at by then.
+            // Another dead letter may be open by then.
             if (await replay.one(looked)) setLooked((now) => (now === looked ? undefined : now));
           }}
           onClose={() => setLooked(undefined)}
@@ -111,8 +115,8 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
       )}
       {confirming && (
         <ConfirmDialog
-          title="Send all dead letters again?"
-          confirm="Send again"
+          title="Redeliver all dead letters?"
+          confirm="Redeliver"
           tone="primary"
           busy={replay.busy}
           problem={replay.problem}
@@ -122,8 +126,8 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
           onClose={() => setConfirming(false)}
         >
           <p data-testid="replay-what">
-            {wanted === '' ? 'Every dead letter of every node' : `Every dead letter of room ${wanted}`} is delivered once more, also those
-            that are not listed here. Receivers get the same webhook-id as before, so they can tell what they had already.
+            {wanted === '' ? 'All dead letters of all nodes' : `All dead letters of room ${wanted}`} are redelivered, including those that
+            are not listed here. Receivers get the same webhook-id as before and can detect duplicates.
           </p>
         </ConfirmDialog>
       )}
@@ -131,7 +135,7 @@ export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: 
   );
 }
 
-/** An event may be given up for several receivers, and by several nodes. */
+/** An event may have dead letters for several receivers and on several nodes. */
 const keyOf = ({ node, receiver, event, givenUpAt }: DeadLetter): string => `${node} ${receiver} ${event.id} ${givenUpAt}`;
 const attributesOf = ({ event }: DeadLetter): Record<`data-${string}`, string> => ({ 'data-event': event.id });
 
@@ -151,8 +155,8 @@ function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLett
     { id: 'room', title: 'Room', width: 'minmax(0, 1fr)', cell: ({ event }) => <bdi className="foreign">{event.roomId}</bdi> },
     { id: 'receiver', title: 'Receiver', width: 'minmax(0, 1.8fr)', cell: ({ receiver }) => <bdi className="foreign">{receiver}</bdi> },
     { id: 'reason', title: 'Reason', width: 'minmax(0, 1.8fr)', cell: ({ reason }) => <bdi className="foreign">{reason}</bdi> },
-    { id: 'tries', title: 'Tries', width: '56px', numeric: true, cell: ({ attempts }) => attempts },
-    { id: 'when', title: 'Given up', width: '212px', cell: ({ givenUpAt }) => <Timestamp time={Date.parse(givenUpAt)} /> },
+    { id: 'tries', title: 'Attempts', width: '72px', numeric: true, cell: ({ attempts }) => attempts },
+    { id: 'when', title: 'Failed at', width: '212px', cell: ({ givenUpAt }) => <Timestamp time={Date.parse(givenUpAt)} /> },
     {
       id: 'actions',
       title: 'Actions',
@@ -164,19 +168,19 @@ function columnsOf(look: (letter: DeadLetter) => void, replay: (letter: DeadLett
           <ActionButton
             className="button small"
             data-testid="replay-one"
-            aria-label={`Send again: ${letter.event.type} of room ${letter.event.roomId}`}
+            aria-label={`Redeliver ${letter.event.type} of room ${letter.event.roomId}`}
             onClick={() => void replay(letter)}
           >
-            Send again
+            Redeliver
           </ActionButton>
-          <CopyCurl call={webhookEndpoints.replay({ eventIds: [letter.event.id] })} what={`send ${letter.event.type} again`} compact />
+          <CopyCurl call={webhookEndpoints.replay({ eventIds: [letter.event.id] })} what={`redeliver ${letter.event.type}`} compact />
         </div>
       ),
     },
   ];
 }
 
-/** `said`: what became of the last one. */
+/** `said`: result message of the last redelivery. */
 function useReplay(onDone: () => void) {
   const { api } = useSessionContext();
   const { busy, problem, run } = useAction();
@@ -188,7 +192,7 @@ function useReplay(onDone: () => void) {
       setSaid(sentenceOf(data.replayed, incomplete));
       onDone();
     });
-  // Rows are drawn again only where this changes, so it stays the same.
+  // A stable reference, because rows are rendered again if it changes.
   const newest = useRef(send);
   newest.current = send;
   const one = useCallback((letter: DeadLetter) => newest.current({ eventIds: [letter.event.id] }), []);
@@ -197,6 +201,14 @@ function useReplay(onDone: () => void) {
 
 function sentenceOf(replayed: number, incomplete: readonly string[]): string {
   const count =
-    replayed === 0 ? 'Nothing was left to send.' : replayed === 1 ? '1 event is sent again.' : `${replayed} events are sent again.`;
-  return incomplete.length === 0 ? count : `${count} These nodes did not answer, and keep theirs: ${incomplete.join(', ')}.`;
+    replayed === 0
+      ? 'No dead letters to redeliver.'
+      : plural(replayed, '# event queued for redelivery.', '# events queued for redelivery.');
+  if (incomplete.length === 0) return count;
+  const kept = plural(
+    incomplete.length,
+    'This node is unreachable and keeps its dead letters:',
+    'These nodes are unreachable and keep their dead letters:',
+  );
+  return `${count} ${kept} ${incomplete.join(', ')}.`;
 }

@@ -1,9 +1,10 @@
-// Receivers of webhooks and how far they are, and the counts of each node.
+// Webhook tables: state of the receivers, and counters of each node.
 import { useMemo } from 'react';
 import type { WebhookReceiver, WebhookStatus } from '../../../server-sdk/src/generated/schemas.ts';
 import { type Column, DataTable } from '../components/data-table.tsx';
 import { Badge, EmptyState } from '../components/page-title.tsx';
 import { EmptyValue, formatBytes } from '../components/timestamp.tsx';
+import { plural } from '../format.ts';
 
 type ReceiverRow = WebhookReceiver & { node: string; key: string };
 
@@ -16,8 +17,8 @@ const receiverColumns: readonly Column<ReceiverRow>[] = [
     cell: ({ receiver }) => <bdi className="strong">{receiver}</bdi>,
   },
   { id: 'state', title: 'State', width: '130px', cell: (row) => <ReceiverState row={row} /> },
-  { id: 'pending', title: 'Waiting', width: '84px', numeric: true, cell: ({ pending }) => pending },
-  { id: 'rooms', title: 'Of rooms', width: '84px', numeric: true, cell: ({ rooms }) => rooms },
+  { id: 'pending', title: 'Pending', width: '84px', numeric: true, cell: ({ pending }) => pending },
+  { id: 'rooms', title: 'Rooms', width: '84px', numeric: true, cell: ({ rooms }) => rooms },
   {
     id: 'problem',
     title: 'Last error',
@@ -34,7 +35,7 @@ export function ReceiverTable({ nodes }: { nodes: readonly WebhookStatus[] }) {
       <h2>Receivers</h2>
       {rows.length === 0 ? (
         <EmptyState title="No receivers" testId="no-receivers">
-          Set SVC_WEBHOOK_URLS for the whole cluster, or give rooms a webhookUrl; a room’s receiver is shown while something waits for it.
+          Set SVC_WEBHOOK_URLS for the whole cluster, or webhookUrl of a room; the receiver of a room is listed while events are pending.
         </EmptyState>
       ) : (
         <DataTable label="Receivers" columns={receiverColumns} rows={rows} keyOf={keyOf} testId="receiver-row" attributes={attributesOf} />
@@ -47,12 +48,12 @@ const keyOf = ({ key }: ReceiverRow): string => key;
 const attributesOf = ({ receiver }: ReceiverRow): Record<`data-${string}`, string> => ({ 'data-receiver': receiver });
 
 function ReceiverState({ row: { failing, problem, pending } }: { row: ReceiverRow }) {
-  if (failing) return <Badge tone="danger">does not answer</Badge>;
-  if (problem !== undefined) return <Badge tone="warning">refuses</Badge>;
+  if (failing) return <Badge tone="danger">unreachable</Badge>;
+  if (problem !== undefined) return <Badge tone="warning">rejecting</Badge>;
   return pending > 0 ? <Badge tone="accent">delivering</Badge> : <Badge tone="good">up to date</Badge>;
 }
 
-/** Those in trouble first, then those with the most to take. Two receivers of one host look alike: their paths are not told. */
+/** Failing receivers first, then by pending events. Receivers of one host look alike, because their paths are not exposed. */
 function rowsOf(nodes: readonly WebhookStatus[]): ReceiverRow[] {
   const rank = ({ failing, problem }: WebhookReceiver) => (failing ? 2 : problem === undefined ? 0 : 1);
   return nodes
@@ -63,22 +64,16 @@ function rowsOf(nodes: readonly WebhookStatus[]): ReceiverRow[] {
 const nodeColumns: readonly Column<WebhookStatus>[] = [
   { id: 'node', title: 'Node', width: 'minmax(0, 2fr)', narrow: 'head', cell: ({ node }) => <bdi className="strong">{node}</bdi> },
   { id: 'delivered', title: 'Delivered', numeric: true, cell: ({ delivered }) => delivered },
-  { id: 'retries', title: 'Failed tries', numeric: true, cell: ({ retries }) => retries },
-  { id: 'dead', title: 'Given up', numeric: true, cell: ({ dead }) => dead },
-  { id: 'pending', title: 'Waiting', numeric: true, cell: ({ pending }) => pending },
+  { id: 'retries', title: 'Failed attempts', numeric: true, cell: ({ retries }) => retries },
+  { id: 'dead', title: 'Dead letters', numeric: true, cell: ({ dead }) => dead },
+  { id: 'pending', title: 'Pending', numeric: true, cell: ({ pending }) => pending },
   {
     id: 'spool',
     title: 'Spool on disk',
     numeric: true,
     width: 'minmax(0, 1.4fr)',
     cell: ({ spoolBytes, spoolErrors }) =>
-      spoolErrors === 0 ? (
-        formatBytes(spoolBytes)
-      ) : (
-        <Badge tone="danger">
-          {spoolErrors} {spoolErrors === 1 ? 'write failed' : 'writes failed'}
-        </Badge>
-      ),
+      spoolErrors === 0 ? formatBytes(spoolBytes) : <Badge tone="danger">{plural(spoolErrors, '# write failed', '# writes failed')}</Badge>,
   },
 ];
 
@@ -86,7 +81,7 @@ export function NodeTable({ nodes }: { nodes: readonly WebhookStatus[] }) {
   return (
     <section className="webhook-part" aria-label="Nodes">
       <h2>Nodes</h2>
-      <p className="quiet-text">Counts are since the start of each node.</p>
+      <p className="quiet-text">Counters reset when a node restarts.</p>
       <DataTable
         label="Webhooks of each node"
         columns={nodeColumns}

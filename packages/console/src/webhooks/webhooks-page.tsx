@@ -1,10 +1,11 @@
-// Webhooks of all nodes: receivers that are behind, what waits, and what was given up.
+// Webhooks page: receivers, dead letters and counters of all nodes.
 import { useCallback } from 'react';
 import type { WebhookStatus } from '../../../server-sdk/src/generated/schemas.ts';
 import { fetchWebhooks, webhookEndpoints } from '../api/webhooks.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Alert, connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { formatBytes } from '../components/timestamp.tsx';
+import { plural, pluralize } from '../format.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { DeadLetters } from './dead-letters.tsx';
@@ -32,9 +33,11 @@ export function WebhooksPage() {
       <ErrorAlert problem={status.problem} />
       {incomplete.length > 0 && (
         <Alert tone="warning" testId="incomplete">
-          {incomplete.length === 1
-            ? 'This node did not answer, so what it has is missing: '
-            : 'These nodes did not answer, so what they have is missing: '}
+          {plural(
+            incomplete.length,
+            'This node is unreachable; its webhooks are not listed:',
+            'These nodes are unreachable; their webhooks are not listed:',
+          )}{' '}
           <bdi>{incomplete.join(', ')}</bdi>.
         </Alert>
       )}
@@ -45,7 +48,7 @@ export function WebhooksPage() {
   );
 }
 
-/** Changes when letters are added: by nodes that go and come, too. */
+/** Changes when dead letters or nodes are added or removed. */
 function givenUp(nodes: readonly WebhookStatus[]): string {
   return nodes.map(({ node, dead }) => `${node} ${dead}`).join('\n');
 }
@@ -53,6 +56,6 @@ function givenUp(nodes: readonly WebhookStatus[]): string {
 function factsOf(nodes: readonly WebhookStatus[]): string {
   const sum = (of: (node: WebhookStatus) => number) => nodes.reduce((total, node) => total + of(node), 0);
   const pending = sum((node) => node.pending);
-  if (pending === 0) return 'Nothing waits';
-  return `${pending} ${pending === 1 ? 'event waits' : 'events wait'} (${formatBytes(sum((node) => node.pendingBytes))})`;
+  if (pending === 0) return 'Queue empty';
+  return `${pluralize(pending, 'pending event')} (${formatBytes(sum((node) => node.pendingBytes))})`;
 }

@@ -1,9 +1,9 @@
-// What a usual cluster has besides Kubernetes: names for Services and pods (CoreDNS), and an Ingress controller (Traefik). Pure.
+// Add-ons of a usual cluster: DNS (CoreDNS) and an Ingress controller (Traefik). Pure.
 import { clusterDns } from './node-files.ts';
 
 export const coreDnsImage = 'localhost/coredns:1';
 export const traefikImage = 'localhost/traefik:1';
-/** Where a listener of a Gateway must be to be that of Ingress, which clients reach at 443. */
+/** Port of Gateway listeners on the Ingress controller, which clients reach at 443. */
 export const securePort = 8443;
 const namespace = 'kube-system';
 
@@ -19,9 +19,9 @@ const corefile = `.:53 {
 `;
 
 export type AddonOptions = {
-  /** Of both, which a test does not take down. */
+  /** Kubernetes node of both, which a test does not stop. */
   host: string;
-  /** Whether Traefik heeds the Gateway API as well, of which there must be the definitions. */
+  /** Whether Traefik supports the Gateway API too, whose CRDs must exist. */
   gateway: boolean;
 };
 

@@ -1,20 +1,20 @@
-// Certificates of a test's own: an authority and what it vouches for. `openssl` makes them.
+// Certificates of a test: a CA and certificates signed by it, created with `openssl`.
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from './command.ts';
 
 export type Certificates = {
-  /** PEM file of the authority. */
+  /** PEM file of the CA. */
   authority: string;
-  /** PEM files for the hosts; the authority's certificate is in the chain. */
+  /** PEM files for the host names; the chain contains the CA certificate. */
   certificate: string;
   key: string;
-  /** Makes Chromium trust what the authority vouches for. */
+  /** Makes Chromium trust the CA. */
   chromiumFlag: string;
 };
 
-/** @param folder where they are written to */
+/** @param folder for the files */
 export async function makeCertificates(folder: string, hosts: readonly string[]): Promise<Certificates> {
   const path = (name: string) => join(folder, name);
   const [authority, authorityKey, key, own, certificate] = ['ca.crt', 'ca.key', 'tls.key', 'own.crt', 'tls.crt'].map(path) as [

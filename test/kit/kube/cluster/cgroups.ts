@@ -1,4 +1,4 @@
-// The cgroups of a cluster's hosts, of version 1 or 2: made for kubelets, removed with all below, also those of runs that were killed.
+// cgroups (version 1 or 2) of the Kubernetes nodes of a cluster: created for kubelets, and deleted recursively, also those of killed runs.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../eventually.ts';
@@ -8,7 +8,7 @@ const top = '/sys/fs/cgroup';
 const prefix = 'mediarooms-';
 const removalTimeoutMs = 10_000;
 
-/** @returns a name that no other run has */
+/** @returns a name that is unique among runs */
 export function cgroupName(host: string): string {
   return `${prefix}${process.pid}-${host}`;
 }
@@ -16,17 +16,17 @@ export function cgroupName(host: string): string {
 export function makeCgroup(name: string): void {
   for (const hierarchy of hierarchies()) mkdirSync(join(hierarchy, name), { recursive: true });
   const cpus = join(top, 'cpuset');
-  // In version 1 no process can enter a set without these.
+  // In version 1 a cpuset accepts no process without these.
   if (existsSync(join(cpus, 'cpuset.cpus')))
     for (const file of ['cpuset.cpus', 'cpuset.mems']) writeFileSync(join(cpus, name, file), readFileSync(join(cpus, file)));
 }
 
-/** The processes in it must have ended. @throws where one has not in time */
+/** Its processes must have ended. @throws after the timeout */
 export async function removeCgroup(name: string): Promise<void> {
   for (const hierarchy of hierarchies()) await removeTree(join(hierarchy, name));
 }
 
-/** @returns processor time that all in it have used, in milliseconds; 0 where it is not there */
+/** @returns CPU time used in the cgroup, in milliseconds; 0 if it does not exist */
 export function computedIn(name: string): number {
   const unified = existsSync(join(top, 'cgroup.controllers'));
   const file = unified ? join(top, name, 'cpu.stat') : join(top, 'cpuacct', name, 'cpuacct.usage');
@@ -37,12 +37,12 @@ export function computedIn(name: string): number {
 
 export type Usage = { memoryBytes: number; cpuMs: number };
 
-/** What a pod uses (memory without caches of files) and has used of processors. @throws where it is not there */
+/** Memory (without page cache) and CPU time of a pod. @throws if it does not exist */
 export function podUsage(name: string, uid: string): Usage {
   const read = (controller: string, file: string) => {
     const root = join(existsSync(join(top, 'cgroup.controllers')) ? top : join(top, controller), name, 'kubepods');
     const folder = ['', 'burstable', 'besteffort'].map((quality) => join(root, quality, `pod${uid}`)).find((path) => existsSync(path));
-    if (folder === undefined) throw new Error(`there is no cgroup of the pod ${uid}`);
+    if (folder === undefined) throw new Error(`Pod ${uid} has no cgroup`);
     return readFileSync(join(folder, file), 'utf8');
   };
   const field = (text: string, key: string) => Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1]);
@@ -51,7 +51,7 @@ export function podUsage(name: string, uid: string): Usage {
   return { memoryBytes: field(read('memory', 'memory.stat'), 'total_rss'), cpuMs: Number(read('cpuacct', 'cpuacct.usage')) / 1e6 };
 }
 
-/** Of runs whose process is gone; their machines died with it. */
+/** Deletes cgroups of ended runs, whose machines died with their process. */
 export async function removeLeftCgroups(): Promise<void> {
   const names = new Set(hierarchies().flatMap((hierarchy) => readdirSync(hierarchy).filter((name) => name.startsWith(prefix))));
   for (const name of names) if (!isRunning(Number(name.slice(prefix.length).split('-')[0]))) await removeCgroup(name);
@@ -70,12 +70,12 @@ async function removeTree(path: string): Promise<void> {
       rmdirSync(path);
       return true;
     } catch (error) {
-      // What has just ended may still count for a moment.
+      // A process that just ended may still count for a moment.
       if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
       return false;
     }
   };
-  await eventually(`${path} is in use by nobody`, remove, { within: removalTimeoutMs, every: 20 });
+  await eventually(`${path} is unused`, remove, { within: removalTimeoutMs, every: 20 });
 }
 
 function folders(path: string): string[] {

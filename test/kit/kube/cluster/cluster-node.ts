@@ -1,4 +1,4 @@
-// One host of the cluster: a machine with containerd, kubelet and kube-proxy. It can lose its power and come back with its disk as it was.
+// One Kubernetes node of the cluster: a machine with containerd, kubelet and kube-proxy. It can lose its power and restart with its disk.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../eventually.ts';
@@ -13,17 +13,17 @@ import { containerdConfig, kubeletConfig, type NodePlace, podNetwork, podNetwork
 export type ClusterNodeOptions = {
   /** From 1. */
   index: number;
-  /** How many there are: each knows the way to the others' pods. */
+  /** Number of Kubernetes nodes: each has routes to the pods of the others. */
   count: number;
-  /** What the addresses of all begin with, e.g. `198.18.4`. */
+  /** Common prefix of all addresses, for example `198.18.4`. */
   network: string;
-  /** Of everything of it; it exists. */
+  /** Folder of all its files; it exists. */
   dir: string;
   hub: Machine;
   /** Paths of kubeconfigs. */
   kubeconfigs: { kubelet: string; proxy: string };
   leaseMs: number;
-  /** As `hostImages` gives them. */
+  /** As returned by `hostImages`. */
   images: string;
 };
 
@@ -31,7 +31,7 @@ const startTimeoutMs = 120_000;
 
 export class ClusterNode {
   readonly name: string;
-  /** Where clients reach it. */
+  /** Address for clients. */
   readonly address: string;
   readonly #options: ClusterNodeOptions;
   readonly #place: NodePlace;
@@ -60,12 +60,12 @@ export class ClusterNode {
     return node;
   }
 
-  /** Files that its programs write to, by name. */
+  /** Log files of its programs, by name. */
   get logs(): Record<string, string> {
     return Object.fromEntries(Object.entries(this.#children).map(([name, { log }]) => [name, log]));
   }
 
-  /** Of its programs that ended by themselves: the last they said. */
+  /** Last output of programs that ended unexpectedly. */
   get failures(): string[] {
     const ended = Object.entries(this.#children).filter(([, child]) => child.end !== undefined);
     return ended.map(([name, child]) => `${name} on ${this.name}: ${child.tail(1_000)}`);
@@ -86,7 +86,7 @@ export class ClusterNode {
     const programs = kubernetesPrograms(['kubelet', 'kube-proxy']);
     const { kubelet, proxy } = this.#options.kubeconfigs;
     this.#run('containerd', ['containerd', `--config=${join(dir, 'containerd.toml')}`]);
-    // A kubelet that finds none ends.
+    // A kubelet without containerd exits.
     await this.#containerdAnswers();
     this.#run('kubelet', [
       programs.kubelet,
@@ -100,9 +100,9 @@ export class ClusterNode {
     this.#run('kube-proxy', [programs['kube-proxy'], `--kubeconfig=${proxy}`, `--hostname-override=${this.name}`, ...proxyFlags]);
   }
 
-  /** All at once and without a word to anybody: kubelet, containers and the cable are gone. Its disk stays. Idempotent. */
+  /** Simulates a power failure: kubelet, containers and cable end at once and silently. The disk is kept. Idempotent. */
   async losePower(): Promise<void> {
-    // First, or the kernel would close the connections of what it kills, and so tell everybody.
+    // First, because otherwise the kernel would close the connections of killed processes and notify their peers.
     if (this.#options.hub.lives) await this.#options.hub.run(['ip', 'link', 'del', this.#cable], { mayFail: true });
     await this.#machine?.kill();
     await Promise.all(Object.values(this.#children).map((child) => child.stop()));
@@ -110,22 +110,22 @@ export class ClusterNode {
     await removeCgroup(this.#place.cgroup);
   }
 
-  /** Its cable is pulled out, or put in again; all that runs on it goes on. */
+  /** Unplugs or plugs its network cable; its processes keep running. */
   async setLink(up: boolean): Promise<void> {
     await this.#options.hub.ip(`link set ${this.#cable} ${up ? 'up' : 'down'}`);
   }
 
-  /** `ctr` in the namespace of Kubernetes. */
+  /** Runs `ctr` in the namespace of Kubernetes. */
   async ctr(args: readonly string[]): Promise<string> {
     return (await this.machine.run(['ctr', '-n', 'k8s.io', ...args])).stdout;
   }
 
-  /** Of a pod on it. */
+  /** Usage of a pod on it. */
   podUsage(uid: string): Usage {
     return podUsage(this.#place.cgroup, uid);
   }
 
-  /** Processor time of its pods until it last lost its power, in milliseconds: they are no children of this process. */
+  /** CPU time of its pods until its last power failure, in milliseconds: they are not children of this process. */
   get computed(): number {
     return this.#computed;
   }
@@ -165,7 +165,7 @@ export class ClusterNode {
       said = stderr;
       return code === 0;
     };
-    await eventually(() => `containerd of ${this.name} answers: ${said}`, answers, { within: startTimeoutMs });
+    await eventually(() => `containerd of ${this.name} responds: ${said}`, answers, { within: startTimeoutMs });
   }
 
   #run(name: string, command: readonly string[]): void {

@@ -1,4 +1,4 @@
-// Level 3 of the kit: a whole Kubernetes of real kubelets on machines of its own, with an Ingress controller, and the internet around it. Needs root.
+// Level 3 of the kit: a Kubernetes cluster of real kubelets on machines, with an Ingress controller and an external network. Needs root.
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -19,16 +19,16 @@ import { pauseImage } from './node-files.ts';
 import { pauseProgram, programImage } from './program-image.ts';
 
 export type ClusterOptions = {
-  /** Hosts; 2. CoreDNS and Traefik are on the first. */
+  /** Number of Kubernetes nodes; 2. CoreDNS and Traefik run on the first. */
   nodes?: number;
   /**
-   * How long a host may be silent before Kubernetes takes it for lost, in milliseconds; 50,000, as it is by default: an API server that is away
-   * hears none, and on a busy machine a kubelet may have no turn for a while.
+   * Grace period before Kubernetes treats a Kubernetes node as lost, in milliseconds; 50,000 as by default: during an API server outage no
+   * heartbeats arrive, and on a busy machine a kubelet may be delayed.
    */
   nodeGraceMs?: number;
-  /** Whether it has the Gateway API, with Traefik behind the GatewayClass of that name. */
+  /** Whether the Gateway API is installed, with Traefik for its GatewayClass. */
   gateway?: boolean;
-  /** What all hosts have from the start: paths of OCI archives. */
+  /** Preloaded images of all Kubernetes nodes: paths of OCI archives. */
   images?: readonly string[];
 };
 
@@ -38,9 +38,9 @@ let count = 0;
 export class Cluster {
   readonly server: ApiServer;
   readonly nodes: readonly ClusterNode[];
-  /** The machine of the control plane. A program with its network is a client from outside. */
+  /** The machine of the control plane. A program in its network is an external client. */
   readonly hub: Machine;
-  /** Where the test's own process is reached from the cluster, e.g. as a client of it. */
+  /** Address of the test process for the cluster. */
   readonly here: string;
 
   private constructor(server: ApiServer, nodes: readonly ClusterNode[], hub: Machine, here: string) {
@@ -50,7 +50,7 @@ export class Cluster {
     this.here = here;
   }
 
-  /** All hosts are Ready, and so are names and Ingress, when it returns. Ends with the scope. */
+  /** Kubernetes nodes, DNS and Ingress are ready when it returns. Ends with the scope. */
   static async start(
     scope: Scope,
     { nodes: wanted = 2, nodeGraceMs = 50_000, gateway = false, images = [] }: ClusterOptions = {},
@@ -94,7 +94,7 @@ export class Cluster {
     return cluster;
   }
 
-  /** Files that its programs write to, by name. */
+  /** Log files of its programs, by name. */
   get logs(): Record<string, string> {
     const ofNodes = this.nodes.flatMap(({ name, logs }) => Object.entries(logs).map(([program, file]) => [`${program} on ${name}`, file]));
     return { ...this.server.logs, ...Object.fromEntries(ofNodes) };
@@ -102,16 +102,16 @@ export class Cluster {
 
   node(name: string): ClusterNode {
     const found = this.nodes.find((node) => node.name === name);
-    if (!found) throw new Error(`there is no host ${name}`);
+    if (!found) throw new Error(`Kubernetes node ${name} does not exist`);
     return found;
   }
 
-  /** Where clients reach Ingress. */
+  /** Address of the Ingress for clients. */
   get ingressAddress(): string {
     return this.node('node1').address;
   }
 
-  /** @throws where it fails */
+  /** @throws if it fails */
   async kubectl(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.server.kubectl(args, { timeoutMs: 300_000 });
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
@@ -122,20 +122,20 @@ export class Cluster {
     return JSON.parse(await this.kubectl('get', '-o', 'json', ...what)) as T;
   }
 
-  /** What helm printed. @throws with what it said where it fails */
+  /** @returns the output of helm. @throws with its output if it fails */
   helm(...args: string[]): Promise<string> {
     return mustRun(helmOf(this.server), args);
   }
 
-  /** A program of this machine, e.g. with the network of `hub`. @throws with what it said where it fails */
+  /** Runs a program of this machine, for example in the network of `hub`. @throws with its output if it fails */
   run(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
     return runCommand(command, options);
   }
 
-  /** For `wrap` of a browser: it is a client from outside then. */
+  /** For `wrap` of a browser, which then is an external client. */
   browserWrap = (program: string): Promise<string> => this.hub.writeWrapper(join(this.server.dir, 'browser'), program);
 
-  /** When what is asked gives something true. @throws with what it was last where it is not in time */
+  /** Polls until the result is truthy. @throws with the last result after the timeout */
   async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 60_000): Promise<NonNullable<T>> {
     let failed: unknown;
     const look = async () => {
@@ -148,11 +148,11 @@ export class Cluster {
     return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#picture()}`, look, { within: timeoutMs, every: 100 });
   }
 
-  /** When all hosts say that they are Ready. */
+  /** Waits until all Kubernetes nodes report Ready. */
   async nodesReady(): Promise<void> {
     type Nodes = { items: { status: { conditions?: { type: string; status: string }[] } }[] };
     await this.until(
-      'all hosts are Ready',
+      'all Kubernetes nodes are Ready',
       async () => {
         const { items } = (await this.server.client.call('/api/v1/nodes')).body as Nodes;
         const ready = items.filter(({ status }) => status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'));
@@ -162,11 +162,11 @@ export class Cluster {
     );
   }
 
-  /** When each kubelet has given a sign of life since that time (milliseconds since 1970): Ready alone may be what was known before. */
+  /** Waits for a heartbeat of each kubelet after that time (milliseconds since 1970), because Ready alone may be stale. */
   async nodesHeard(since: number): Promise<void> {
     type Leases = { items: { spec: { renewTime: string } }[] };
     await this.until(
-      'all kubelets are heard',
+      'all kubelets sent a heartbeat',
       async () => {
         const { items } = (await this.server.client.call('/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases')).body as Leases;
         return items.filter(({ spec }) => Date.parse(spec.renewTime) > since).length === this.nodes.length;
@@ -175,7 +175,7 @@ export class Cluster {
     );
   }
 
-  /** What a reader of a failure wants to see. */
+  /** Diagnosis for a failed test. */
   async #picture(): Promise<string> {
     const { stdout } = await this.server.kubectl(['get', 'nodes,pods', '-A', '-o', 'wide']);
     return [stdout, ...this.nodes.flatMap((node) => node.failures)].join('\n');
@@ -192,7 +192,7 @@ export class Cluster {
   }
 }
 
-/** What a cluster runs besides what it is for. @returns paths of archives */
+/** Images of the add-ons. @returns paths of archives */
 async function ownImages(): Promise<string[]> {
   const { coredns, traefik } = kubernetesPrograms(['coredns', 'traefik']);
   const programs = [
@@ -203,17 +203,17 @@ async function ownImages(): Promise<string[]> {
   return Promise.all(programs.map(([name, program]) => programImage(name, program)));
 }
 
-/** Needs root, the programs of `clusterPrograms` and Debian's packages of `npm run e2e`. */
+/** Needs root, the programs of `clusterPrograms` and the Debian packages of `npm run e2e`. */
 export function startCluster(scope: Scope, options: ClusterOptions = {}): Promise<Cluster> {
   return Cluster.start(scope, options);
 }
 
-/** A bridge with the control plane on it, to which hosts and this machine have cables. */
+/** Creates a bridge with the control plane, to which Kubernetes nodes and this machine are connected. */
 async function connectHub(hub: Machine, network: string, cable: string): Promise<void> {
-  // Addresses that come a second after a cable fail whatever browsers in the hub load just then (ERR_NETWORK_CHANGED); 1: none of IPv6.
+  // Addresses that appear a second after a cable abort page loads of browsers in the hub (ERR_NETWORK_CHANGED); 1: no IPv6 addresses.
   await hub.run(['sysctl', '-qw', 'net.ipv6.conf.default.addr_gen_mode=1']);
-  // With an address of its own: else it takes the lowest of its cables, another one when a host comes or goes, and what knows the one before
-  // does not reach it for most of a minute.
+  // Fixed, because a bridge otherwise uses the lowest address of its ports, which changes when a Kubernetes node is added or removed, and
+  // neighbors with the previous address cannot reach it for most of a minute.
   const bridge = ['link add br0 address 02:00:00:00:00:01 type bridge', `addr add ${network}.1/24 dev br0`, 'link set br0 up'];
   await hub.ip(...bridge, `route add default via ${network}.253`);
   await hub.run(['sysctl', '-qw', 'net.ipv4.ip_forward=1']);
@@ -223,12 +223,12 @@ async function connectHub(hub: Machine, network: string, cable: string): Promise
   await runCommand(['ip', 'link', 'set', cable, 'up']);
 }
 
-/** The other end goes with the last connection of a machine that is gone, which the kernel still tries to end for minutes. */
+/** The other end is removed with the last connection of an ended machine, which the kernel may keep for minutes. */
 async function removeCable(cable: string): Promise<void> {
   await runCommand(['ip', 'link', 'del', cable], { mayFail: true });
 }
 
-/** Of runs that were killed. */
+/** Removes cables of killed runs. */
 async function removeLeftCables(): Promise<void> {
   for (const cable of readdirSync('/sys/class/net')) {
     const pid = Number(/^mr(\d+)-\d+$/.exec(cable)?.[1]);
@@ -236,11 +236,11 @@ async function removeLeftCables(): Promise<void> {
   }
 }
 
-/** Out of 198.18.0.0/15, which is for tests (RFC 2544): nobody has such an address. */
+/** A free network of 198.18.0.0/15, which is reserved for tests (RFC 2544). */
 function freeNetwork(): string {
   const taken = Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
   const free = Array.from({ length: 250 }, (_, at) => `198.18.${(process.pid + at) % 250}`);
   const found = free.find((network) => !taken.some((address) => address.startsWith(`${network}.`)));
-  if (found === undefined) throw new Error('there is no free network: are clusters of tests left?');
+  if (found === undefined) throw new Error('No free network; clusters of earlier tests may still exist');
   return found;
 }

@@ -1,20 +1,20 @@
-// A program that the kit runs to its end.
+// Runs a program to its end.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 export type CommandOptions = {
-  /** What it reads from standard input. */
+  /** Standard input. */
   input?: string;
   env?: NodeJS.ProcessEnv;
-  /** Milliseconds until it is killed; 60 s. */
+  /** Timeout in milliseconds until it is killed; 60 s. */
   timeoutMs?: number;
-  /** Whether another code than 0 is an answer, too. */
+  /** Whether an exit code other than 0 is accepted. */
   mayFail?: boolean;
 };
 
 export type CommandResult = { code: number; stdout: string; stderr: string };
 
-/** @throws with what it said where it fails */
+/** @throws with its output if it fails */
 export async function runCommand(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const [program = '', ...args] = command;
   const { input = '', env = process.env, timeoutMs = 60_000, mayFail = false } = options;

@@ -1,4 +1,4 @@
-// What a reader of a failed test wants to see of a cluster: its objects, what they say of themselves, events, and the last words of pods and programs.
+// Diagnosis of a cluster for a failed test: objects, conditions, events, and the last output of pods and programs.
 import { existsSync, readFileSync } from 'node:fs';
 import type { Cluster } from './cluster.ts';
 
@@ -9,7 +9,7 @@ const lastEvents = 50;
 const lastLines = 60;
 const deadline = 15_000;
 
-/** Takes seconds. Never throws: where the API server does not answer it says so. */
+/** Takes seconds. Never throws: it reports an unavailable API server. */
 export async function diagnosis(cluster: Cluster): Promise<string> {
   const ask = async (...args: string[]) => {
     const { code, stdout, stderr } = await cluster.server.kubectl(args, { timeoutMs: deadline });
@@ -23,11 +23,11 @@ export async function diagnosis(cluster: Cluster): Promise<string> {
   ]);
   const parts: [title: string, text: string][] = [
     ['objects', objects],
-    ['what Rooms and MediaClusters say', told],
+    ['status of Rooms and MediaClusters', told],
     [`the last ${lastEvents} events`, events],
     ...logs,
     ...kubeletLogs(cluster),
-    ['programs that ended by themselves', cluster.nodes.flatMap(({ failures }) => failures).join('\n')],
+    ['programs that ended unexpectedly', cluster.nodes.flatMap(({ failures }) => failures).join('\n')],
   ];
   return parts
     .filter(([, text]) => text !== '')
@@ -35,7 +35,7 @@ export async function diagnosis(cluster: Cluster): Promise<string> {
     .join('\n');
 }
 
-/** Of all pods of ours, with those of the containers before them. */
+/** Logs of all our pods, including previous containers. */
 async function podLogs(ask: (...args: string[]) => Promise<string>): Promise<[string, string][]> {
   const names = await ask(
     'get',
@@ -54,7 +54,7 @@ async function podLogs(ask: (...args: string[]) => Promise<string>): Promise<[st
     [[], ['--previous']].map(async (flags): Promise<[string, string]> => {
       const text = await ask('-n', namespace, 'logs', name, '--all-containers', `--tail=${lastLines}`, ...flags);
       return [
-        `log of ${namespace}/${name}${flags.length > 0 ? ', the container before' : ''}`,
+        `log of ${namespace}/${name}${flags.length > 0 ? ', previous container' : ''}`,
         /previous terminated container/.test(text) ? '' : text,
       ];
     }),

@@ -1,4 +1,4 @@
-// Images as containerd keeps them, unpacked once in the cache directory: each host of each cluster begins with them, without a copy of what never changes.
+// Images unpacked by containerd once in the cache directory: each Kubernetes node of each cluster links them without a copy.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,17 +10,17 @@ import { Child } from '../child.ts';
 import { runCommand } from './command.ts';
 import { Machine } from './machine.ts';
 
-/** Raised when what is kept changes. */
+/** Raised when the cached format changes. */
 const recipe = 1;
 const kept = 2;
 const startTimeoutMs = 120_000;
 const importTimeoutMs = 180_000;
 const copyTimeoutMs = 180_000;
 
-/** @param archives paths of OCI archives @returns a folder as containerd has it, which nobody may change */
+/** @param archives paths of OCI archives @returns a read-only folder in the format of containerd */
 export async function hostImages(archives: readonly string[]): Promise<string> {
   const all = join(imagesDirectory(), 'hosts');
-  // Each has in its name what it was made of; its time is that of its last use.
+  // The name contains the inputs; the modification time is that of the last use.
   const files = archives.map((path) => [path, statSync(path).size]);
   const folder = join(
     all,
@@ -29,7 +29,7 @@ export async function hostImages(archives: readonly string[]): Promise<string> {
       .digest('hex')
       .slice(0, 16),
   );
-  // Files that begin at once need it once.
+  // Concurrent test files need it only once.
   return withLock(join(cacheDirectory(), 'locks', 'host-images'), async () => {
     if (!existsSync(folder)) {
       mkdirSync(all, { recursive: true });
@@ -47,16 +47,16 @@ export async function hostImages(archives: readonly string[]): Promise<string> {
   });
 }
 
-/** Gives a host these images, before its containerd starts. @param root of that containerd; it is not there yet */
+/** Links the images into the folder of a Kubernetes node before its containerd starts. @param root of that containerd; must not exist */
 export async function placeImages(images: string, root: string): Promise<void> {
-  // Contents of images are never written to again, so they need no place of their own; where that is not possible they are copied.
+  // Image content is never written again, so hard links suffice; if they are not possible it is copied.
   const linked = await runCommand(['cp', '-al', images, root], { timeoutMs: copyTimeoutMs, mayFail: true });
   if (linked.code !== 0) {
     rmSync(root, { recursive: true, force: true });
     await runCommand(['cp', '-a', images, root], { timeoutMs: copyTimeoutMs });
     return;
   }
-  // Its books are written to.
+  // The databases are written.
   const { stdout } = await runCommand(['find', root, '-name', '*.db', '-not', '-path', '*/snapshots/*']);
   for (const book of stdout.split('\n').filter((path) => path !== '')) {
     await runCommand(['cp', '-a', book, `${book}.own`]);
@@ -72,7 +72,7 @@ async function importAll(work: string, archives: readonly string[]): Promise<voi
   try {
     const containerd = new Child(['containerd', `--config=${config}`], { log: join(work, 'log'), wrap: machine.wrap });
     const answers = async () => (await machine.run(['ctr', '--timeout', '2s', 'version'], { mayFail: true })).code === 0;
-    await eventually(() => `containerd answers:\n${containerd.tail()}`, answers, { within: startTimeoutMs });
+    await eventually(() => `containerd responds:\n${containerd.tail()}`, answers, { within: startTimeoutMs });
     for (const archive of archives) await machine.run(['ctr', '-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: importTimeoutMs });
     await containerd.stop('SIGTERM');
   } finally {

@@ -1,4 +1,4 @@
-// A machine of a test's own: one process holds its network, its mounts and its processes. Where that dies everything in it does. Needs root.
+// Machine of a test: one process owns its network, mounts and processes, and all of them end with it. Needs root.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { type CommandOptions, type CommandResult, runCommand } from './command.ts';
 
-/** Process 1: makes what is private, says so, and takes in orphans until it is killed. */
+/** Process 1: sets up namespaces, reports readiness, and reaps orphans until it is killed. */
 const firstProcess = `set -e
 mount --make-rshared /
 mount -t tmpfs tmpfs /run
@@ -18,13 +18,13 @@ while :; do sleep 3600 & wait $!; done`;
 export type MachineOptions = {
   /** Its host name. */
   name: string;
-  /** Folders of this machine that stand for those of that one, e.g. `{'/var/log': '/tmp/logs'}`; `/run` is empty and its own. */
+  /** Bind mounts from folders of this machine, for example `{'/var/log': '/tmp/logs'}`; `/run` is empty and private. */
   folders?: Readonly<Record<string, string>>;
 };
 
 export class Machine {
   readonly name: string;
-  /** Of its process 1, as it is known out here. */
+  /** Process id of its process 1 on this machine. */
   readonly pid: number;
   readonly #holder: ChildProcess;
 
@@ -34,7 +34,7 @@ export class Machine {
     this.pid = pid;
   }
 
-  /** It dies with this process, however that ends: the kernel sees to it. */
+  /** It ends with this process in any case, enforced by the kernel. */
   static async start({ name, folders = {} }: MachineOptions): Promise<Machine> {
     const binds = Object.entries(folders).flatMap(([inside, outside]) => [outside, inside]);
     const spaces = ['--net', '--mount', '--pid', '--uts', '--fork', '--kill-child=KILL', '--mount-proc', '--propagation=private'];
@@ -51,12 +51,12 @@ export class Machine {
     return new Machine(name, holder, Number(pid));
   }
 
-  /** What a command begins with to run in it. Where the process that has the command's id out here is killed, the command is, too. */
+  /** Command prefix to run in it. Killing the prefix process by its id on this machine kills the command too. */
   get wrap(): readonly string[] {
     return ['nsenter', `--target=${this.pid}`, '--net', '--mount', '--pid', '--uts', '--'];
   }
 
-  /** What a command begins with to have its network only. */
+  /** Command prefix to use only its network. */
   get wrapNetwork(): readonly string[] {
     return ['nsenter', `--target=${this.pid}`, '--net', '--'];
   }
@@ -65,31 +65,31 @@ export class Machine {
     return this.#holder.exitCode === null && this.#holder.signalCode === null;
   }
 
-  /** @throws where it fails */
+  /** @throws if it fails */
   run(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
     return runCommand([...this.wrap, ...command], options);
   }
 
-  /** Settings of its network, as lines of `ip`. */
+  /** Configures its network with lines of `ip`. */
   async ip(...lines: string[]): Promise<void> {
     await this.run(['ip', '-batch', '-'], { input: `${lines.join('\n')}\n` });
   }
 
-  /** Writes a program that runs another one in its network. @returns path, which is given */
+  /** Writes a program that runs another program in its network. @returns the given path */
   async writeWrapper(path: string, program: string): Promise<string> {
     await writeFile(path, `#!/bin/sh\nexec ${this.wrapNetwork.join(' ')} ${program} "$@"\n`);
     await chmod(path, 0o755);
     return path;
   }
 
-  /** As if its power failed: when it returns none of its processes is left. Idempotent. */
+  /** Simulates a power failure: none of its processes is left when it returns. Idempotent. */
   async kill(): Promise<void> {
     if (!this.lives) return;
     const ended = once(this.#holder, 'exit');
     try {
       process.kill(this.pid, 'SIGKILL');
     } catch {
-      // It ended by itself just now.
+      // It has just ended.
     }
     if (this.lives) await ended;
   }

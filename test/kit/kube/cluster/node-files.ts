@@ -1,10 +1,10 @@
-// The files that make a machine a host of Kubernetes: what containerd, its network of pods and the kubelet are to do. Pure.
+// Configuration files of a Kubernetes node: containerd, its pod network and the kubelet. Pure.
 
 export type NodePlace = {
   index: number;
-  /** Of everything that stays while the machine is off. */
+  /** Folder that is kept while the machine is off. */
   dir: string;
-  /** Folder of cgroups that its pods are in. */
+  /** Parent cgroup of its pods. */
   cgroup: string;
 };
 
@@ -28,7 +28,7 @@ state = "/run/containerd"
 `;
 }
 
-/** A bridge on each host; the others' pods are reached by routes. */
+/** A bridge on each Kubernetes node; pods of others are reached by routes. */
 export function podNetworkConfig({ dir, index }: NodePlace): string {
   const ipam = {
     type: 'host-local',
@@ -41,7 +41,7 @@ export function podNetworkConfig({ dir, index }: NodePlace): string {
   return JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins }, undefined, 2);
 }
 
-/** @param leaseMs after so long without a sign of life it counts as silent; it gives one four times as often */
+/** @param leaseMs validity of its heartbeat; it sends four in this time */
 export function kubeletConfig({ dir, cgroup }: NodePlace, leaseMs: number): string {
   const config = {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -54,7 +54,7 @@ export function kubeletConfig({ dir, cgroup }: NodePlace, leaseMs: number): stri
     authorization: { mode: 'AlwaysAllow' },
     clusterDNS: [clusterDns],
     clusterDomain: 'cluster.local',
-    // There is no outside.
+    // There is no external DNS.
     resolvConf: '/dev/null',
     failSwapOn: false,
     evictionHard: { 'nodefs.available': '1%', 'imagefs.available': '1%', 'memory.available': '100Mi' },
@@ -67,7 +67,7 @@ export function kubeletConfig({ dir, cgroup }: NodePlace, leaseMs: number): stri
   return JSON.stringify(config, undefined, 2);
 }
 
-/** What connection tracking may be set to belongs to the whole machine, so kube-proxy leaves it. */
+/** kube-proxy must not change connection tracking limits, which belong to the whole machine. */
 export const proxyFlags = [
   `--cluster-cidr=${podRange}`,
   '--proxy-mode=nftables',

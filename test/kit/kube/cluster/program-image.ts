@@ -1,4 +1,4 @@
-// An image with one static program in it, as an OCI archive in the cache directory: for what a cluster needs besides what it is to run.
+// Builds an image with one static program as an OCI archive in the cache directory, for add-ons of a cluster.
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,8 +11,8 @@ const recipe = 1;
 const tarTimeoutMs = 120_000;
 
 /**
- * @param name e.g. `localhost/coredns:1`
- * @param program path of a program that needs no library; it is `/program` in the image, and what it starts
+ * @param name for example `localhost/coredns:1`
+ * @param program path of a static program; it becomes `/program`, the entry point of the image
  * @returns path of the archive
  */
 export async function programImage(name: string, program: string): Promise<string> {
@@ -37,7 +37,7 @@ export async function programImage(name: string, program: string): Promise<strin
   return archive;
 }
 
-/** A program that does nothing for ever: what holds the network of a pod. @returns its path */
+/** The pause program, which holds the network of a pod. @returns its path */
 export async function pauseProgram(): Promise<string> {
   const folder = join(imagesDirectory(), 'programs');
   const path = join(folder, `pause-${process.arch}`);

@@ -1,10 +1,10 @@
-// Which pods stand behind a Service, and what DNS says of them.
+// Endpoints of Services and their DNS records.
 import { portOf } from '../pods/pod-probes.ts';
 import { isLive, isReady, type Pod, type Service, type ServicePort, selects } from '../pods/pod-spec.ts';
 
 export type Endpoint = { ip: string; port: number; host: string };
 
-/** Pods of a Service that traffic goes to, by name. */
+/** Pods that receive traffic of a Service, by name. */
 export function podsOf({ metadata, spec }: Service, pods: readonly Pod[]): Pod[] {
   return pods
     .filter(({ metadata: of }) => of.namespace === metadata.namespace && selects(spec.selector, of.labels))
@@ -13,7 +13,7 @@ export function podsOf({ metadata, spec }: Service, pods: readonly Pod[]): Pod[]
     .sort((one, other) => one.metadata.name.localeCompare(other.metadata.name));
 }
 
-/** Where one port of a Service leads. */
+/** Endpoints of one port of a Service. */
 export function endpointsOf(service: Service, port: ServicePort, pods: readonly Pod[]): Endpoint[] {
   return podsOf(service, pods).flatMap((pod) => {
     const [container] = pod.spec.containers;
@@ -23,14 +23,14 @@ export function endpointsOf(service: Service, port: ServicePort, pods: readonly 
   });
 }
 
-/** Whether pods listen on the very numbers of the Service. */
+/** Whether pods listen on the port numbers of the Service. */
 function isPlain({ spec: { type, ports = [] } }: Service): boolean {
   return type === 'ClusterIP' && ports.length > 0 && ports.every(({ port, targetPort = port }) => targetPort === port);
 }
 
 /**
- * Names and addresses, as a cluster's DNS has them for headless Services and the hostnames of their pods. Addresses of other Services lead
- * nowhere here: their pods stand for them where the ports are the same.
+ * DNS records of headless Services and of the hostnames of their pods. Addresses of other Services are not routable here, so they resolve
+ * to their pods if the ports are equal.
  */
 export function dnsRecords(services: readonly Service[], pods: readonly Pod[]): Map<string, string[]> {
   const records = new Map<string, string[]>();

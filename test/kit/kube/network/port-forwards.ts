@@ -1,4 +1,4 @@
-// Forwards what comes to an address and port to a pod, over TCP or UDP: what kube-proxy and load balancers do.
+// Port forwards from an address and port to a pod, over TCP or UDP, like kube-proxy and load balancers.
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -8,10 +8,10 @@ export type Target = { ip: string; port: number };
 export type Protocol = 'TCP' | 'UDP';
 export type Forward = { readonly port: number; close: () => Promise<void> };
 
-/** How long the way back of a UDP client stays open without a packet, in milliseconds. */
+/** Idle timeout of the return path of a UDP client, in milliseconds. */
 const udpIdle = 60_000;
 
-/** @param target asked for each connection and, over UDP, for each new client; undefined: nobody is there */
+/** @param target read for each connection and, over UDP, for each new client; undefined if there is no pod */
 export function forward(protocol: Protocol, ip: string, port: number, target: () => Target | undefined): Promise<Forward> {
   return protocol === 'TCP' ? forwardTcp(ip, port, target) : forwardUdp(ip, port, target);
 }
@@ -81,7 +81,7 @@ async function forwardUdp(ip: string, port: number, target: () => Target | undef
   };
 }
 
-/** The way of one client's packets, and back. */
+/** Forward and return path of one UDP client. */
 class UdpWay {
   readonly #socket: UdpSocket = createSocket('udp4');
   readonly #to: Target;

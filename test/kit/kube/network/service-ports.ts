@@ -1,4 +1,4 @@
-// The way to pods from outside: node ports, host ports and load balancers of fake hosts, and addresses of Services for tests.
+// Paths to pods from outside: node ports, host ports and load balancers of fake Kubernetes nodes, and addresses of Services for tests.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonClient } from '../https-json.ts';
 import type { FakeKubernetesNode } from '../pods/fake-nodes.ts';
@@ -11,14 +11,14 @@ export type ServicePortsOptions = {
   hosts: readonly FakeKubernetesNode[];
   pods: () => readonly Pod[];
   services: () => readonly Service[];
-  /** What the addresses of load balancers begin with. */
+  /** Prefix of the addresses of load balancers. */
   outside: string;
 };
 
-/** One place that is listened on, e.g. `UDP 127.20.1.254:30500`, and where it leads now. */
+/** One listening address, for example `UDP 127.20.1.254:30500`, and its current targets. */
 type PortMapping = { protocol: Protocol; ip: string; port: number; targets: () => readonly Target[] };
 
-/** How soon a port that another one has is tried again, in milliseconds. */
+/** Retry delay for a port in use, in milliseconds. */
 const retryDelay = 200;
 
 export class ServicePorts {
@@ -34,7 +34,7 @@ export class ServicePorts {
     this.#options = options;
   }
 
-  /** Services or pods are others now. */
+  /** Services or pods have changed. */
   update(): void {
     if (this.#closed) return;
     const wanted = new Map(
@@ -52,7 +52,7 @@ export class ServicePorts {
     }
   }
 
-  /** `127.0.0.1:<port>` that leads to the ready pods of a Service. */
+  /** `127.0.0.1:<port>` that forwards to the ready pods of a Service. */
   async addressOf(namespace: string, name: string, port?: string | number): Promise<string> {
     const find = () => this.#options.services().find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
     const opened = forward('TCP', '127.0.0.1', 0, () => {
@@ -70,13 +70,13 @@ export class ServicePorts {
     await Promise.all(opened.map((open) => open?.close()));
   }
 
-  /** What cannot be listened on, e.g. a port below 1024 without the right to it, leads nowhere. */
+  /** Addresses on which listening fails, such as ports below 1024 without privileges, are not forwarded. */
   async #listen(key: string, { protocol, ip, port }: PortMapping): Promise<Forward | undefined> {
     for (;;) {
       try {
         return await forward(protocol, ip, port, () => this.#next(this.#places.get(key)?.targets() ?? []));
       } catch (error) {
-        // A socket of somebody who took any port may have this one on all addresses, for as long as it is open.
+        // A foreign socket with a random port may use this port on all addresses while it is open.
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || this.#closed || !this.#places.has(key)) return undefined;
         await sleep(retryDelay);
       }
@@ -120,7 +120,7 @@ export class ServicePorts {
       });
   }
 
-  /** Gives the Service an address, as a cloud does. */
+  /** Assigns an address to the Service, like a cloud provider. */
   #balancerOf(service: Service): string {
     const { uid, namespace, name } = service.metadata;
     const known = this.#balancers.get(uid);
@@ -143,7 +143,7 @@ export class ServicePorts {
       return ports.flatMap(({ hostPort, containerPort, protocol = 'TCP' }) => {
         const port = pod.spec.hostNetwork ? containerPort : hostPort;
         if (port === undefined) return [];
-        // A pod of the host's network listens on its inner address itself.
+        // A pod in the host network listens on the internal address itself.
         const places = pod.spec.hostNetwork ? [host.externalIP] : [host.internalIP, host.externalIP];
         return places.map((at) => ({ protocol: protocol as Protocol, ip: at, port, targets: () => [{ ip, port: containerPort }] }));
       });

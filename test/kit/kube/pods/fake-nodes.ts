@@ -1,20 +1,20 @@
-// Hosts that are no machines: Node objects with addresses of loopback, kept ready by heartbeats until the test fails them.
+// Fake Kubernetes nodes: Node objects with loopback addresses, kept ready by heartbeats until the test fails them.
 import type { JsonClient } from '../https-json.ts';
 import { timeText } from './pod-status.ts';
 
 export type FakeKubernetesNode = {
   name: string;
-  /** Where its pods' hostIP points to. */
+  /** hostIP of its pods. */
   internalIP: string;
-  /** What clients outside would be told. */
+  /** External address, announced to clients. */
   externalIP: string;
 };
 
-/** A kubelet renews its Lease every 10 s; the grace of a test's control plane is shorter. */
+/** A kubelet renews its Lease every 10 s; the grace period of a test's control plane is shorter. */
 const leasePeriod = 1_000;
 const leaseSeconds = 40;
 
-/** One host's heartbeat. */
+/** Heartbeat of one Kubernetes node. */
 export class Heartbeat {
   readonly #client: JsonClient;
   readonly #host: FakeKubernetesNode;
@@ -28,7 +28,7 @@ export class Heartbeat {
     this.#labels = labels;
   }
 
-  /** Registers the host and keeps it ready. */
+  /** Registers the Kubernetes node and keeps it ready. */
   async start(): Promise<void> {
     const { name } = this.#host;
     const body = { metadata: { name, labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', ...this.#labels } } };
@@ -40,7 +40,7 @@ export class Heartbeat {
     this.#later();
   }
 
-  /** Falls silent, as a host that has lost its power. */
+  /** Stops heartbeats, as after a power failure. */
   stop(): void {
     this.#beating = false;
     clearTimeout(this.#timer);
@@ -52,7 +52,7 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    // The API server may be away.
+    // The API server may be unavailable.
     await this.#renew().catch(() => {});
     await this.#report().catch(() => {});
     this.#later();
@@ -69,7 +69,7 @@ export class Heartbeat {
     if (status === 404) await this.#client.call(leases, { method: 'POST', body: { metadata: { name }, spec } });
   }
 
-  /** Only when somebody else says that it is not ready, or never did. */
+  /** Only if its status is missing or was set to not ready by a controller. */
   async #report(): Promise<void> {
     const path = `/api/v1/nodes/${this.#host.name}`;
     const { body } = await this.#client.call(path);

@@ -1,4 +1,4 @@
-// What a pod uses of the API: ConfigMaps, Secrets and tokens of its ServiceAccount, as they are now.
+// Current API data of a pod: ConfigMaps, Secrets and tokens of its ServiceAccount.
 import type { JsonClient } from '../https-json.ts';
 import { type PodData, usedData } from './pod-env.ts';
 import type { Pod } from './pod-spec.ts';
@@ -6,7 +6,7 @@ import type { Tokens } from './pod-volumes.ts';
 
 type Keyed = { data?: Record<string, string>; binaryData?: Record<string, string> };
 
-/** Those that are not there are left out. @throws where the API server does not answer */
+/** Omits missing objects. @throws if the API server does not respond */
 export async function readPodData(client: JsonClient, pod: Pod): Promise<PodData> {
   const used = usedData(pod);
   const base = `/api/v1/namespaces/${pod.metadata.namespace}`;
@@ -30,7 +30,7 @@ async function readKeys(client: JsonClient, path: string, form: 'utf8' | 'base64
   return Object.fromEntries([...keys, ...binary]);
 }
 
-/** Tokens that the pod's projected volumes ask for, by their path. */
+/** Tokens requested by projected volumes of the pod, by path. */
 export async function readTokens(client: JsonClient, { metadata, spec }: Pod): Promise<Tokens> {
   const wanted = (spec.volumes ?? []).flatMap(
     ({ projected }) => projected?.sources?.flatMap((source) => source.serviceAccountToken ?? []) ?? [],

@@ -1,19 +1,19 @@
-// The environment of a container, made as a kubelet makes it.
+// Environment of a container, built like a kubelet does.
 import type { Container, EnvVar, Pod, ResourceReference, Service } from './pod-spec.ts';
 
-/** Why a container cannot be made yet: the pod's status says so, and it is tried again. */
+/** Why a container cannot be created yet: reported in the status of the pod, and retried. */
 export class ContainerConfigError extends Error {}
 
-/** ConfigMaps and Secrets of the pod's namespace, by name. */
+/** ConfigMaps and Secrets of the namespace of the pod, by name. */
 export type PodData = {
   configMaps: ReadonlyMap<string, Readonly<Record<string, Buffer>>>;
   secrets: ReadonlyMap<string, Readonly<Record<string, Buffer>>>;
 };
 
-/** What a pod is told of where it runs. */
+/** Addresses for the downward API. */
 export type PodPlace = { podIP: string; hostIP: string };
 
-/** Names of the ConfigMaps and Secrets that a pod uses, in its environment or as files. */
+/** Names of the ConfigMaps and Secrets that a pod uses, as environment or files. */
 export function usedData({ spec }: Pod): { configMaps: Set<string>; secrets: Set<string> } {
   const configMaps = new Set<string>();
   const secrets = new Set<string>();
@@ -39,7 +39,7 @@ export function usedData({ spec }: Pod): { configMaps: Set<string>; secrets: Set
   return { configMaps, secrets };
 }
 
-/** `links`: what of services comes before all else. @throws ContainerConfigError */
+/** `links`: variables of Services, which come first. @throws ContainerConfigError */
 export function containerEnvironment(
   container: Container,
   pod: Pod,
@@ -62,7 +62,7 @@ export function containerEnvironment(
   return env;
 }
 
-/** `$(NAME)` becomes the variable where there is one; `$$` is a dollar (Kubernetes' own rules). */
+/** `$(NAME)` becomes the variable if it exists; `$$` is a dollar (rules of Kubernetes). */
 export function expand(text: string, env: Readonly<Record<string, string>>): string {
   return text.replace(/\$(\$|\(([^)]*)\))/g, (whole, _, name?: string) => {
     if (name === undefined) return '$';
@@ -91,7 +91,7 @@ function notFound(kind: string, name: string): ContainerConfigError {
   return new ContainerConfigError(`${kind} "${name}" not found`);
 }
 
-/** The downward API's fields. @throws ContainerConfigError for one that there is not */
+/** Fields of the downward API. @throws ContainerConfigError for an unknown field */
 export function fieldOf({ metadata, spec }: Pod, path: string, { podIP, hostIP }: PodPlace): string {
   const entry = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
   if (entry) return metadata[entry[1] as 'labels' | 'annotations']?.[entry[2] ?? ''] ?? '';
@@ -113,7 +113,7 @@ export function fieldOf({ metadata, spec }: Pod, path: string, { podIP, hostIP }
   return field();
 }
 
-/** As the kubelet writes labels and annotations into a file: `key="value"`, sorted. */
+/** Labels or annotations in the file format of the kubelet: `key="value"`, sorted. */
 function formatMap(map: Record<string, string> = {}): string {
   return Object.entries(map)
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
@@ -121,7 +121,7 @@ function formatMap(map: Record<string, string> = {}): string {
     .join('\n');
 }
 
-/** Limits and requests as whole numbers of the divisor, rounded up. */
+/** Limits and requests as multiples of the divisor, rounded up. */
 export function resourceOf({ resources = {} }: Container, { resource, divisor = '1' }: ResourceReference): string {
   const [kind, name = ''] = resource.split('.');
   const quantity = (kind === 'limits' ? resources.limits : resources.requests)?.[name];
@@ -135,7 +135,7 @@ function amountOf(quantity: string): number {
   return Number(number) * (suffixes[suffix] ?? 1);
 }
 
-/** The variables that a pod gets for each Service of its namespace, which is what `enableServiceLinks: false` turns off. */
+/** Variables for each Service of the namespace, which `enableServiceLinks: false` disables. */
 export function serviceLinks(services: readonly Service[]): Record<string, string> {
   const env: Record<string, string> = {};
   for (const { metadata, spec } of services) {

@@ -1,4 +1,4 @@
-// Starts the process of a container: a real media node or operator, with what the image and the pod give it, told of the runner's DNS.
+// Starts the process of a container: a real media node or operator, with the environment of image and pod and the DNS of the runner.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reloadableVariables, staticVariables } from '../../../../node/config/variables.ts';
@@ -8,31 +8,31 @@ import { writeKubeconfig } from '../kubeconfig.ts';
 import type { Launch } from './pod-worker.ts';
 
 const root = join(import.meta.dirname, '../../../..');
-/** What a node's answers are compared with. */
+/** Reports responses of nodes, to compare them with openapi.json. */
 const reportAnswers = `--import=${join(root, 'test/kit/processes/report-answers.ts')}`;
 const tokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-/** What a process of a pod finds around it. */
+/** Network context of a process of a pod. */
 export type PodContext = {
-  /** `ip:port` of the server that names are asked of. */
+  /** `ip:port` of the DNS server. */
   dns: string;
-  /** What that server knows now, by full name. */
+  /** Current records of the DNS server, by full name. */
   names: ReadonlyMap<string, readonly string[]>;
-  /** Where the API server is, and the PEM file that vouches for it: it has no address in the network of pods. */
+  /** The API server and the PEM file of its CA: it has no address in the pod network. */
   api: { server: string; authority: string };
 };
 
-/** Whether it is one of the operator's image; all others are of the node's. */
+/** Whether the image is that of the operator; all others are of the node. */
 function isOperator(image = ''): boolean {
   return /(^|\/)operator[:@]/.test(image);
 }
 
-/** What the image sets: the table of the configuration says it. */
+/** Variables set by the image, according to the configuration table. */
 const imageVariables = Object.entries({ ...staticVariables, ...reloadableVariables }).flatMap(([name, row]) =>
   'image' in row ? [[`SVC_${name}`, row.image] as const] : [],
 );
 
-/** The variables of the process, in place of those of the container. */
+/** Environment of the process, instead of that of the container. */
 export function processEnvironment({ container, pod, place, env, paths }: Launch): Record<string, string> {
   const inside: Record<string, string> = {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
@@ -40,7 +40,7 @@ export function processEnvironment({ container, pod, place, env, paths }: Launch
     TMPDIR: '/tmp',
     HOSTNAME: pod.spec.hostname ?? pod.metadata.name,
     ...(isOperator(container.image) ? { OPERATOR_IP: '0.0.0.0' } : Object.fromEntries(imageVariables)),
-    // Which a node finds out in a network of its own; on loopback it cannot.
+    // A node detects this in a separate network, but not on loopback.
     SVC_DIST_IP: place.podIP,
     ...env,
   };
@@ -53,12 +53,12 @@ export function processEnvironment({ container, pod, place, env, paths }: Launch
     ...Object.fromEntries(mapped),
     PATH,
     MEDIASOUP_WORKER_BIN: workerBin,
-    // Read again and again, programs would cost a test run more than anything else does.
+    // Without the cache, compiling the programs would dominate the time of a test run.
     ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
   };
 }
 
-/** All addresses of a pod are its own one: those of this machine are shared with other pods. */
+/** Replaces wildcard addresses by the pod IP, because the addresses of this machine are shared between pods. */
 function ownAddress(value: string, podIP: string): string {
   return value === '0.0.0.0' || value === '::' ? podIP : value;
 }
@@ -70,9 +70,9 @@ export function launchProcess(launch: Launch, { dns, names, api }: PodContext): 
   writeFileSync(resolv, `nameserver ${dns}\nsearch ${search}\noptions ndots:5\n`);
   const operator = isOperator(container.image);
   const hosts = join(folder, 'hosts');
-  // The C library, which `fetch` asks, knows of no port of a DNS server.
+  // The C library, which `fetch` uses, does not support a port of a DNS server.
   writeFileSync(hosts, hostsFile(names, pod.metadata.namespace));
-  // The image's own entry point is a path of this machine, not of the container.
+  // The entry point of the image is a path of this machine, not of the container.
   const entry = container.command
     ? []
     : [process.execPath, ...(operator ? [join(root, 'operator/main.ts')] : [reportAnswers, join(root, 'node/main.ts')])];
@@ -83,14 +83,14 @@ export function launchProcess(launch: Launch, { dns, names, api }: PodContext): 
   if (operator) {
     env.KUBECONFIG = join(folder, 'kubeconfig');
     const file = paths.rewrite(tokenFile);
-    // Not every pod has one.
+    // Not every pod has a token.
     const token = existsSync(file) ? readFileSync(file, 'utf8') : '';
     writeKubeconfig(env.KUBECONFIG, { ...api, token, namespace: pod.metadata.namespace });
   }
   return new Child(command, { log, cwd, env, wrap: withFiles({ '/etc/resolv.conf': resolv, ...(operator && { '/etc/hosts': hosts }) }) });
 }
 
-/** Names of Services as a pod of the namespace may write them. */
+/** Names of Services as a pod of the namespace can use them. */
 function hostsFile(names: PodContext['names'], namespace: string): string {
   const lines = [...names].flatMap(([name, [address]]) => {
     const short = name.endsWith(`.${namespace}.svc.cluster.local`) ? ` ${name.split('.')[0]}` : '';
@@ -100,8 +100,8 @@ function hostsFile(names: PodContext['names'], namespace: string): string {
 }
 
 /**
- * A mount namespace in which files stand for others, by the place where they do; the program replaces the shell, so its process id is the
- * one that was started.
+ * Creates a mount namespace in which files replace others, by their paths. The program replaces the shell, so it has the process id of the
+ * started process.
  */
 function withFiles(files: Readonly<Record<string, string>>): string[] {
   const unshare = process.getuid?.() === 0 ? ['unshare', '--mount'] : ['unshare', '--user', '--map-root-user', '--mount'];

@@ -1,8 +1,8 @@
-// Probes of a container, asked as a kubelet asks them.
+// Probes of a container, performed like a kubelet does.
 import { connect } from 'node:net';
 import type { Container, Probe } from './pod-spec.ts';
 
-/** Asks again and again, and tells when enough answers in a row say something else. */
+/** Probes periodically, and reports when enough consecutive results differ from the current state. */
 export class Prober {
   readonly #probe: Probe;
   readonly #ask: (timeout: number) => Promise<boolean>;
@@ -12,7 +12,7 @@ export class Prober {
   #healthy: boolean;
   #inARow = 0;
 
-  /** @param healthy what counts until the first answers */
+  /** @param healthy state before the first result */
   constructor(probe: Probe, healthy: boolean, ask: (timeout: number) => Promise<boolean>, changed: (healthy: boolean) => void) {
     this.#probe = probe;
     this.#ask = ask;
@@ -52,7 +52,7 @@ export class Prober {
   }
 }
 
-/** How a probe asks the container. @throws where the runner does not know such a probe */
+/** The request of a probe. @throws for an unsupported probe */
 export function askerOf(probe: Probe, container: Container, ip: string): (timeout: number) => Promise<boolean> {
   const { httpGet, tcpSocket } = probe;
   if (httpGet) {
@@ -65,7 +65,7 @@ export function askerOf(probe: Probe, container: Container, ip: string): (timeou
       return answer.status >= 200 && answer.status < 400;
     };
   }
-  if (!tcpSocket) throw new Error('the pod runner knows probes by HTTP and TCP only');
+  if (!tcpSocket) throw new Error('The pod runner supports HTTP and TCP probes only');
   const port = portOf(tcpSocket.port, container);
   return (timeout) => canConnect(ip, port, timeout);
 }

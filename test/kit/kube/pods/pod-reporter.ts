@@ -1,4 +1,4 @@
-// Tells the API server of pods: where they go, how they are, that they have ended.
+// Reports pods to the API server: binding, status and end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonClient } from '../https-json.ts';
 import type { Pod, PodCondition } from './pod-spec.ts';
@@ -8,7 +8,7 @@ import type { PodWorker } from './pod-worker.ts';
 const retryDelay = 300;
 const strategic = 'application/strategic-merge-patch+json';
 
-/** Keeps the status in the API what the worker says: also when others changed it, and when the API server was away. */
+/** Keeps the status in the API equal to the state of the worker, also after foreign changes and outages of the API server. */
 export class PodReporter {
   readonly #client: JsonClient;
   readonly #worker: PodWorker;
@@ -22,7 +22,7 @@ export class PodReporter {
     this.#worker = worker;
   }
 
-  /** @throws where it may be tried again; a pod that is gone, or has a host, is none of these */
+  /** @throws if a retry may succeed; not for a pod that was deleted or is already bound */
   static async bind(client: JsonClient, pod: Pod, host: string): Promise<void> {
     const target = { apiVersion: 'v1', kind: 'Node', name: host };
     const { name, uid } = pod.metadata;
@@ -30,7 +30,7 @@ export class PodReporter {
     if (status === 429 || status >= 500) throw new Error(`pod ${name} was not bound: ${status}`);
   }
 
-  /** Says why a pod has no host, unless that is what it says already. */
+  /** Sets the condition Unschedulable, unless it is already set. */
   static async unschedulable(client: JsonClient, pod: Pod, message: string): Promise<void> {
     const known = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
     if (known?.status === 'False' && known.message === message) return;
@@ -44,7 +44,7 @@ export class PodReporter {
     await patchStatus(client, pod, { conditions: [condition] });
   }
 
-  /** Looks whether there is something to say. */
+  /** Writes the status if it changed. */
   sync(): void {
     if (this.#closed) return;
     this.#dirty = true;
@@ -57,7 +57,7 @@ export class PodReporter {
     this.#closed = true;
   }
 
-  /** Writes the last status, then removes the object. @returns whether it is gone; only a closed reporter gives up */
+  /** Writes the last status, then deletes the object. @returns whether it was deleted; only a closed reporter stops retrying */
   async deletePod(): Promise<boolean> {
     this.sync();
     await this.#running;
@@ -65,7 +65,7 @@ export class PodReporter {
       const { pod } = this.#worker;
       const body = { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } };
       const answer = await this.#client.call(pathOf(pod), { method: 'DELETE', body }).catch(() => undefined);
-      // 409: there is another pod of that name by now.
+      // 409: another pod has that name now.
       if (answer && [200, 202, 404, 409].includes(answer.status)) return true;
       await sleep(retryDelay);
     }
@@ -81,7 +81,7 @@ export class PodReporter {
       const answer = await patchStatus(this.#client, pod, status).catch(() => undefined);
       if (answer === 200) this.#sent = comparable(status);
       else if (answer !== 404) {
-        if (answer !== undefined && answer < 500) console.error(`the status of pod ${pod.metadata.name} was refused with ${answer}`);
+        if (answer !== undefined && answer < 500) console.error(`the status of pod ${pod.metadata.name} was rejected with ${answer}`);
         this.#dirty = true;
         await sleep(retryDelay);
       }
@@ -92,12 +92,12 @@ export class PodReporter {
     if (comparable(status) !== this.#sent) return true;
     const own = (status.conditions as PodCondition[]).find(({ type }) => type === 'Ready');
     const stored = pod.status?.conditions?.find(({ type }) => type === 'Ready');
-    // The node controller says that the pods of a silent host are not ready.
+    // The node controller sets pods of an unreachable Kubernetes node to not ready.
     return stored !== undefined && stored.status !== own?.status;
   }
 }
 
-/** Without the times of changes, which are now where nothing changed. */
+/** Without transition times, which are now if nothing changed. */
 function comparable(status: Record<string, unknown>): string {
   return JSON.stringify(status, (key, value) => (key === 'lastTransitionTime' ? undefined : value));
 }

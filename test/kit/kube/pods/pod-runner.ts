@@ -1,4 +1,4 @@
-// Runs the pods of a control plane as processes of this machine: scheduler, kubelets of several hosts, DNS and service ports in one.
+// Pod runner: runs the pods of a control plane as processes of this machine. Scheduler, kubelets, DNS and service ports in one.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../eventually.ts';
@@ -20,16 +20,16 @@ import { chooseHost } from './scheduler.ts';
 import { bindClaim } from './volume-claims.ts';
 
 export type PodRunnerOptions = {
-  /** How many hosts there are; 2. Named `host-1` and so on. */
+  /** Number of Kubernetes nodes; 2. Named `host-1` and so on. */
   hosts?: number;
-  /** Labels of the hosts, in order. */
+  /** Labels of the Kubernetes nodes, in order. */
   labels?: readonly Record<string, string>[];
-  /** How long the kubelet takes to see a changed ConfigMap or Secret by itself, in milliseconds; 2,000. A changed pod is seen at once. */
+  /** Refresh interval of the kubelet for changed ConfigMaps and Secrets, in milliseconds; 2,000. A changed pod is seen immediately. */
   refreshMs?: number;
 };
 
 const timeoutMs = 60_000;
-/** How soon pods are placed again that the API server did not let be placed, in milliseconds. */
+/** Delay before pods are scheduled again after a failed binding, in milliseconds. */
 const retryDelay = 500;
 
 type Run = { worker: PodWorker; reporter: PodReporter };
@@ -89,7 +89,7 @@ export class PodRunner {
     this.#ports = new ServicePorts({ client, hosts: this.hosts, pods: () => this.#pods.all, services: () => this.#services.all, outside });
   }
 
-  /** Hosts are ready when it returns; ends with the API server. */
+  /** Kubernetes nodes are ready when it returns; ends with the API server. */
   static async start(server: ApiServer, options: PodRunnerOptions = {}): Promise<PodRunner> {
     const { number, dns } = await claimBlock();
     const runner = new PodRunner(server, number, dns, options);
@@ -99,10 +99,10 @@ export class PodRunner {
     return runner;
   }
 
-  /** The pod as it is now. @throws where there is none */
+  /** The current pod. @throws if it does not exist */
   pod(name: string, namespace = 'default'): Pod {
     const pod = this.#pods.get(name, namespace);
-    if (!pod) throw new Error(`there is no pod ${namespace}/${name}`);
+    if (!pod) throw new Error(`Pod ${namespace}/${name} does not exist`);
     return pod;
   }
 
@@ -111,7 +111,7 @@ export class PodRunner {
     return this.#pods.all;
   }
 
-  /** When a pod is as it should be. @throws when it is not in time, with what it last was and printed */
+  /** Waits until a pod matches. @throws after the timeout, with its last status and output */
   async waitForPod(name: string, is: (pod: Pod) => boolean = isReady, namespace = 'default', withinMs = timeoutMs): Promise<Pod> {
     const look = () => {
       const pod = this.#pods.get(name, namespace);
@@ -122,29 +122,29 @@ export class PodRunner {
     return eventually(picture, look, { within: withinMs });
   }
 
-  /** What its process printed since it started last; empty where it runs no more. */
+  /** Output of its process since the last start; empty if none runs. */
   logOf(name: string, namespace = 'default'): string {
     return this.#find(name, namespace)?.worker.output ?? '';
   }
 
-  /** Of its process; undefined while none runs. */
+  /** Process id of its process; undefined while none runs. */
   pidOf(name: string, namespace = 'default'): number | undefined {
     return this.#find(name, namespace)?.worker.pid;
   }
 
-  /** `ip:port` of this machine that leads to the ready pods of a Service, one after the other; `port`: name or number of the Service's. */
+  /** `ip:port` of this machine that forwards to the ready pods of a Service, round robin; `port`: name or number in the Service. */
   serviceAddress(namespace: string, name: string, port?: string | number): Promise<string> {
     return this.#ports.addressOf(namespace, name, port);
   }
 
-  /** Ends the process of a pod without a word (SIGKILL); it is started again as its restartPolicy says. */
+  /** Kills the process of a pod (SIGKILL); it is restarted by its restartPolicy. */
   killPod(name: string, namespace = 'default'): void {
     const run = this.#find(name, namespace);
-    if (!run) throw new Error(`there is no process of pod ${namespace}/${name}`);
+    if (!run) throw new Error(`Pod ${namespace}/${name} has no process`);
     run.worker.signal('SIGKILL');
   }
 
-  /** Its kubelet says nothing any more, until `hearHost`; its pods go on. */
+  /** Stops the heartbeats of a Kubernetes node, until `hearHost`; its pods keep running. */
   silenceHost(name: string): void {
     this.#heartbeats.get(name)?.stop();
   }
@@ -153,7 +153,7 @@ export class PodRunner {
     await this.#heartbeats.get(name)?.start();
   }
 
-  /** Takes the power from a host: its processes are gone, it is silent, and Kubernetes finds out by itself. */
+  /** Simulates a power failure of a Kubernetes node: its processes end silently, and Kubernetes must detect it. */
   async failHost(name: string): Promise<void> {
     this.#failed.add(name);
     this.#heartbeats.get(name)?.stop();
@@ -162,10 +162,10 @@ export class PodRunner {
     await Promise.all(lost.map(([, run]) => this.#endRun(run)));
   }
 
-  /** The host is back: pods that are still its own run again, those that shall be deleted are. */
+  /** Restarts the Kubernetes node: its remaining pods run again, and pods to be deleted are deleted. */
   async recoverHost(name: string): Promise<void> {
     await this.#heartbeats.get(name)?.start();
-    // Not earlier: a pod that is told of meanwhile would run as one that never ran before.
+    // Not earlier, because a pod received meanwhile would count as never started.
     this.#failed.delete(name);
     for (const pod of this.#pods.all) if (pod.spec.nodeName === name) this.#run(pod, restartsOf(pod) + 1);
   }
@@ -197,7 +197,7 @@ export class PodRunner {
   }
 
   #find(name: string, namespace: string): Run | undefined {
-    // The youngest: one that was made again under its name may be there before all of the one before has ended.
+    // The newest run: a recreated pod of the same name may exist before the previous one has ended.
     return [...this.#runs.values()].findLast(({ worker: { pod } }) => pod.metadata.name === name && pod.metadata.namespace === namespace);
   }
 
@@ -212,7 +212,7 @@ export class PodRunner {
     else this.#run(now, 0);
   }
 
-  /** @param lived how often it was started before on this host */
+  /** @param lived how often it was started on this Kubernetes node before */
   #run(pod: Pod, lived: number): void {
     const host = this.hosts.find(({ name }) => name === pod.spec.nodeName);
     if (!host || this.#failed.has(host.name) || this.#closed) return;
@@ -266,7 +266,7 @@ export class PodRunner {
     await worker.close();
   }
 
-  /** Addresses are not given twice, so that nobody takes a new pod for an old one. */
+  /** Addresses are never reused, so that a new pod is not mistaken for an old one. */
   #placeOf({ spec }: Pod, host: FakeKubernetesNode): PodPlace {
     if (spec.hostNetwork) return { podIP: host.internalIP, hostIP: host.internalIP };
     const number = (this.#addresses.get(host.name) ?? 0) + 1;
@@ -283,7 +283,7 @@ export class PodRunner {
     this.#scheduling = this.#scheduling.then(() => this.#placePods()).catch(() => this.#scheduleLater());
   }
 
-  /** The API server may be away, and nothing more is told of a pod that waits for its host. */
+  /** The API server may be unavailable, and a waiting pod causes no further events. */
   #scheduleLater(): void {
     if (this.#closed) return;
     const timer = setTimeout(() => {
@@ -342,7 +342,7 @@ function restartsOf({ status }: Pod): number {
   return status?.containerStatuses?.[0]?.restartCount ?? 0;
 }
 
-/** Processes for the pods of a control plane, on hosts that do not exist. */
+/** Runs the pods of a control plane as processes, on fake Kubernetes nodes. */
 export function startPodRunner(server: ApiServer, options: PodRunnerOptions = {}): Promise<PodRunner> {
   return PodRunner.start(server, options);
 }

@@ -1,4 +1,4 @@
-// What the pod runner reads of Kubernetes' objects, as the API gives them.
+// Types of Kubernetes objects that the pod runner reads.
 
 export type Meta = {
   name: string;
@@ -134,7 +134,7 @@ export function isReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
-/** Whether labels have all of a selector. A selector that is not there selects nothing. */
+/** Whether labels match a selector. A missing selector selects nothing. */
 export function selects(selector: Record<string, string> | undefined, labels: Record<string, string> = {}): boolean {
   return selector !== undefined && Object.entries(selector).every(([key, value]) => labels[key] === value);
 }

@@ -1,10 +1,10 @@
-// The status of a pod as a kubelet reports it.
+// Status of a pod in the format of a kubelet.
 import type { PodPlace } from './pod-env.ts';
 import type { Pod, PodCondition } from './pod-spec.ts';
 
 export type Exit = { exitCode: number; signal?: number; reason: string; startedAt: string; finishedAt: string };
 
-/** How the container is. */
+/** State of the container. */
 export type ContainerState =
   | { is: 'waiting'; reason: string; message?: string }
   | { is: 'running'; startedAt: string; started: boolean; ready: boolean }
@@ -17,15 +17,15 @@ export type PodState = {
   startTime: string;
 };
 
-/** A time as Kubernetes writes it: to the second. */
+/** A time in the format of Kubernetes, in seconds. */
 export function timeText(at = new Date()): string {
   return at.toISOString().replace(/\.\d+/, '');
 }
 
-/** A list that would else be merged by its addresses: a pod that runs again has another one. */
+/** Replaces a list that would be merged by address, because a restarted pod has another address. */
 const replaced = { $patch: 'replace' };
 
-/** The parts of a pod's status that are the kubelet's, to be merged into what is there. */
+/** The parts of the pod status that a kubelet owns, as a merge patch. */
 export function podStatus(pod: Pod, state: PodState, place: PodPlace): Record<string, unknown> {
   const [container] = pod.spec.containers;
   const { container: now, restarts, lastExit, startTime } = state;
@@ -70,11 +70,11 @@ function phaseOf(state: ContainerState, restarts: number): string {
   return state.is === 'waiting' && restarts === 0 ? 'Pending' : 'Running';
 }
 
-/** Keeps the time of the last change where the pod has the condition already. */
+/** Keeps the transition time if the condition is unchanged. */
 function condition(pod: Pod, type: string, holds: boolean, reason?: string): PodCondition {
   const status = holds ? 'True' : 'False';
   const known = pod.status?.conditions?.find((each) => each.type === type);
   const since = known?.status === status ? known.lastTransitionTime : undefined;
-  // With a strategic merge an old reason stays unless it is taken away.
+  // A strategic merge keeps an old reason unless it is cleared.
   return { type, status, reason: holds ? '' : (reason ?? ''), lastTransitionTime: since ?? timeText() };
 }

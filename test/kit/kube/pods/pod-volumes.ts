@@ -1,15 +1,15 @@
-// The volumes of a pod as folders, filled and refreshed as a kubelet does: new content appears by the swap of one symlink.
+// Volumes of a pod as folders, filled and refreshed like a kubelet does: new content appears by swapping one symlink.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ContainerConfigError, fieldOf, type PodData, type PodPlace, resourceOf } from './pod-env.ts';
 import type { Container, DownwardItem, KeyToPath, Pod, Projection, Volume } from './pod-spec.ts';
 
-/** Files of a volume: path in it -> content. */
+/** Files of a volume: path -> content. */
 export type VolumeFiles = Map<string, Buffer>;
 /** Tokens for projected volumes, by path. */
 export type Tokens = ReadonlyMap<string, string>;
 
-/** What a volume holds; undefined for one that is a plain folder. @throws ContainerConfigError */
+/** Content of a volume; undefined for a plain folder. @throws ContainerConfigError */
 export function volumeFiles(volume: Volume, pod: Pod, place: PodPlace, data: PodData, tokens: Tokens): VolumeFiles | undefined {
   const { configMap, secret, downwardAPI, projected } = volume;
   const sources: Projection[] | undefined = projected
@@ -53,10 +53,10 @@ function addKeys(
   }
 }
 
-/** Folders of the image that a node writes to where no volume is mounted. */
+/** Folders of the image that a node writes to if no volume is mounted. */
 const imagePaths = ['/tmp', '/var/lib/mediarooms'];
 
-/** A pod's volumes under one folder. */
+/** Volumes of a pod in one folder. */
 export class PodVolumes {
   readonly #folder: string;
   /** Folder of a PersistentVolumeClaim, which outlives the pod. */
@@ -68,7 +68,7 @@ export class PodVolumes {
     this.#claim = claim;
   }
 
-  /** Makes all volumes what they should be. @returns whether a file changed. @throws ContainerConfigError */
+  /** Writes the current content of all volumes. @returns whether a file changed. @throws ContainerConfigError */
   write(pod: Pod, place: PodPlace, data: PodData, tokens: Tokens): boolean {
     let changed = false;
     for (const volume of pod.spec.volumes ?? []) {
@@ -80,7 +80,7 @@ export class PodVolumes {
     return changed;
   }
 
-  /** One that is mounted within another lies in it, as the process has to see it. */
+  /** A volume mounted inside another one is stored inside it, because the process must see it there. */
   folderOf(volume: Volume, pod: Pod): string {
     const mounts = pod.spec.containers.flatMap((container) => container.volumeMounts ?? []);
     const own = mounts.find((mount) => mount.name === volume.name && mount.subPath === undefined)?.mountPath;
@@ -93,7 +93,7 @@ export class PodVolumes {
     return persistentVolumeClaim ? this.#claim(persistentVolumeClaim.claimName) : join(this.#folder, 'volumes', name);
   }
 
-  /** Where the paths of a container are on this machine. */
+  /** Paths of the volumes of a container on this machine. */
   paths(pod: Pod, container: Container): PathMap {
     const mounts = (container.volumeMounts ?? []).map((mount, index) => {
       const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
@@ -108,7 +108,7 @@ export class PodVolumes {
     return new PathMap([...writable, ...mounts]);
   }
 
-  /** What is mounted by sub-path is never refreshed: it is what it was when the container started. */
+  /** Content mounted by subPath is never refreshed. */
   #subPath(source: string, index: number): string {
     if (!existsSync(join(dirname(source), '..data'))) {
       mkdirSync(source, { recursive: true });
@@ -128,7 +128,7 @@ export class PodVolumes {
   }
 }
 
-/** Replaces what is in the folder in one step: files are symlinks into `..data`, itself a symlink to the folder of one version. */
+/** Replaces the content of the folder atomically: files are symlinks into `..data`, itself a symlink to the folder of one version. */
 export function swapContent(folder: string, files: VolumeFiles): void {
   const version = mkdtempSync(join(folder, `..${new Date().toISOString().replace(/\D/g, '_')}.`));
   for (const [path, bytes] of files) {
@@ -147,12 +147,12 @@ export function swapContent(folder: string, files: VolumeFiles): void {
   }
 }
 
-/** A symlink to nothing is there, too. */
+/** True for a dangling symlink too. */
 function isThere(folder: string, name: string): boolean {
   return readdirSync(folder).includes(name);
 }
 
-/** Paths of a container, and where they are on this machine: the process is in no container, so texts that name one are rewritten. */
+/** Maps paths of a container to this machine: the process is in no container, so texts with such paths are rewritten. */
 export class PathMap {
   readonly #folders: ReadonlyMap<string, string>;
   readonly #pattern: RegExp;
@@ -161,7 +161,7 @@ export class PathMap {
     this.#folders = new Map(mounts);
     const deepestFirst = [...this.#folders.keys()].sort((one, other) => other.length - one.length);
     const paths = deepestFirst.map((path) => path.replace(/[^\w/-]/g, '\\$&')).join('|');
-    // In one pass, since a folder of this machine may begin like a path of the container.
+    // In one pass, because a folder of this machine may begin with a path of the container.
     this.#pattern = new RegExp(`(^|[\\s:=,;"'])(${paths || '(?!)'})(?=$|[/\\s:,;"'])`, 'g');
   }
 

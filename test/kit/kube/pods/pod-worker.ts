@@ -1,4 +1,4 @@
-// What a kubelet does for one pod: gets what it needs, starts its process, asks its probes, starts it again, ends it.
+// Pod worker: the work of a kubelet for one pod. Fetches data, starts the process, probes, restarts and ends it.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Container, Pod } from './pod-spec.ts';
 import { type Exit, type PodState, timeText } from './pod-status.ts';
 import { type PathMap, PodVolumes, type Tokens } from './pod-volumes.ts';
 
-/** What a process is made of. */
+/** Inputs of a process. */
 export type Launch = {
   container: Container;
   pod: Pod;
@@ -21,24 +21,24 @@ export type Launch = {
 };
 
 export type PodServices = {
-  /** ConfigMaps and Secrets that the pod uses, as they are now. */
+  /** Current ConfigMaps and Secrets of the pod. */
   data: (pod: Pod) => Promise<PodData>;
   /** Tokens of its ServiceAccount for its volumes. */
   tokens: (pod: Pod) => Promise<Tokens>;
   links: (pod: Pod) => Record<string, string>;
   claim: (namespace: string, name: string) => string;
   launch: (launch: Launch) => Child;
-  /** Something in the state is different now. */
+  /** Called when the state changes. */
   changed: () => void;
-  /** The pod asked to be deleted and has ended: its object can go. */
+  /** Called when a pod with a deletionTimestamp has ended, so that its object can be deleted. */
   gone: () => void;
-  /** All that a process of it printed, once it has ended. */
+  /** Called with the complete output of an ended process. */
   printed: (text: string) => void;
 };
 
-/** How soon what is missing is looked for again, in milliseconds. */
+/** Retry delay for missing data, in milliseconds. */
 const retryDelay = 500;
-/** Of a container that ends again and again: doubled each time. A kubelet begins with 10 s. */
+/** Backoff of a crashing container, doubled each time. A kubelet begins with 10 s. */
 const restartDelay = { first: 500, most: 10_000 };
 
 export class PodWorker {
@@ -57,7 +57,7 @@ export class PodWorker {
   #terminating = false;
   #closed = false;
 
-  /** @param lived whether it has run before, on a host that was lost and is back */
+  /** @param lived whether it ran before on a Kubernetes node that failed and recovered */
   constructor(pod: Pod, place: PodPlace, folder: string, services: PodServices, lived = 0) {
     this.place = place;
     this.folder = folder;
@@ -81,12 +81,12 @@ export class PodWorker {
     return this.#state;
   }
 
-  /** Of the process that runs; undefined while none does. */
+  /** Process id; undefined while no process runs. */
   get pid(): number | undefined {
     return this.#child?.end === undefined ? this.#child?.pid : undefined;
   }
 
-  /** What the container printed since it started last. */
+  /** Output of the container since its last start. */
   get output(): string {
     return this.#log === '' ? '' : readFileSync(this.#log, 'utf8');
   }
@@ -95,7 +95,7 @@ export class PodWorker {
     void this.#tryToStart();
   }
 
-  /** The pod's object is another now: refreshes files and sees whether it shall end. */
+  /** The pod object changed: refreshes files and checks for deletion. */
   update(pod: Pod): void {
     const before = this.#pod;
     this.#pod = pod;
@@ -103,7 +103,7 @@ export class PodWorker {
     else if (JSON.stringify(before.metadata) !== JSON.stringify(pod.metadata)) void this.refresh();
   }
 
-  /** Writes the files again; what cannot be had now is tried again until it can. */
+  /** Writes the files again; missing data is retried. */
   async refresh(): Promise<void> {
     clearTimeout(this.#refreshTimer);
     if (this.#child === undefined || this.#closed) return;
@@ -115,7 +115,7 @@ export class PodWorker {
     }
   }
 
-  /** The object is gone without having waited for us. */
+  /** The object was deleted without waiting. */
   remove(): void {
     this.#terminate(2_000);
   }
@@ -124,7 +124,7 @@ export class PodWorker {
     this.#child?.signal(signal);
   }
 
-  /** Kills the process and forgets the pod: nothing is reported any more. */
+  /** Kills the process and drops the pod without further reports. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -151,7 +151,7 @@ export class PodWorker {
 
   #launch(data: PodData): void {
     const [container, ...others] = this.#pod.spec.containers;
-    if (!container || others.length > 0) throw new ContainerConfigError('the pod runner runs pods of one container');
+    if (!container || others.length > 0) throw new ContainerConfigError('The pod runner supports pods of one container only');
     const links = this.#pod.spec.enableServiceLinks === false ? {} : this.#services.links(this.#pod);
     const env = containerEnvironment(container, this.#pod, this.place, data, links);
     this.#log = join(this.folder, `${container.name}-${this.#state.restarts}.log`);
@@ -201,7 +201,7 @@ export class PodWorker {
     if (state.is === 'running' && state.ready !== ready) this.#become({ ...state, ready });
   }
 
-  /** A container that is not healthy gets the time of its pod to end. */
+  /** An unhealthy container gets the grace period of its pod. */
   #restartProcess(): void {
     this.#endProcess((this.#pod.spec.terminationGracePeriodSeconds ?? 30) * 1_000);
   }
@@ -224,7 +224,7 @@ export class PodWorker {
     this.#endBy(grace);
   }
 
-  /** The shortest time that was ever given counts. */
+  /** The shortest grace period wins. */
   #endBy(grace: number): void {
     clearTimeout(this.#killTimer);
     const child = this.#child;

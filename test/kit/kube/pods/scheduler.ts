@@ -1,9 +1,9 @@
-// Which host a pod goes to: what the pod asks for, what the host forbids, and then the emptiest.
+// Scheduler: assigns a pod to a Kubernetes node by the requirements of the pod, the taints of the node, and the least load.
 import type { HostObject, NodeSelectorTerm, Pod, Taint, Toleration } from './pod-spec.ts';
 
 export type Candidate = {
   host: HostObject;
-  /** Pods that are on it. */
+  /** Pods on the Kubernetes node. */
   pods: readonly Pod[];
 };
 
@@ -62,7 +62,7 @@ function matchesTerm({ matchExpressions = [] }: NodeSelectorTerm, labels: Record
   });
 }
 
-/** Ports of the host that a pod takes, e.g. `UDP 30500`. */
+/** Host ports that a pod uses, for example `UDP 30500`. */
 function hostPorts({ spec }: Pod): string[] {
   return spec.containers.flatMap(({ ports = [] }) =>
     ports.flatMap(({ hostPort, containerPort, protocol = 'TCP' }) => {

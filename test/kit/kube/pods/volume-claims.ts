@@ -1,4 +1,4 @@
-// Storage of fake hosts: each PersistentVolumeClaim gets a volume of its own, which is a folder of this machine.
+// Storage of fake Kubernetes nodes: each PersistentVolumeClaim gets a volume, which is a folder of this machine.
 import { mkdirSync } from 'node:fs';
 import type { JsonClient } from '../https-json.ts';
 import type { ApiObject } from './pod-spec.ts';
@@ -7,7 +7,7 @@ type Claim = ApiObject & {
   spec: { volumeName?: string; storageClassName?: string; accessModes?: string[]; resources?: { requests?: { storage?: string } } };
 };
 
-/** Makes the volume; Kubernetes' own controller binds the two. */
+/** Creates the volume; a Kubernetes controller binds the two. */
 export async function bindClaim(client: JsonClient, object: ApiObject, folder: string): Promise<void> {
   const { metadata, spec } = object as Claim;
   if (spec.volumeName || metadata.deletionTimestamp !== undefined) return;
@@ -23,6 +23,6 @@ export async function bindClaim(client: JsonClient, object: ApiObject, folder: s
       hostPath: { path: folder },
     },
   };
-  // It may be there already, and what fails comes again with the next change of the claim.
+  // It may already exist, and a failure is retried with the next change of the claim.
   await client.call('/api/v1/persistentvolumes', { method: 'POST', body }).catch(() => {});
 }

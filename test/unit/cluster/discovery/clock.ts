@@ -1,8 +1,8 @@
-// Mocked time for discovery: timers that a test lets run out, and a clock that goes with them.
+// Mocked clock for discovery tests: timers advance under control of the test.
 import type { TestContext } from 'node:test';
 import { turns } from '../../../kit/turns.ts';
 
-/** Lets what was resolved take its effects. */
+/** Lets resolved promises take effect. */
 export async function settle(): Promise<void> {
   await turns(5);
 }

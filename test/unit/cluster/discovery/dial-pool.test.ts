@@ -1,11 +1,11 @@
-// Dials of all strategies: shared, few at once, with a deadline.
+// Dial pool: shared dials, limited concurrency, timeout.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
 import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
 import { mockClock, settle } from './clock.ts';
 
-test('two who dial one node share the dial', async () => {
+test('concurrent dials of one node share one attempt', async () => {
   const connector = new FakeConnector('svc@a');
   const pool = new DialPool(connector);
   connector.held = true;
@@ -15,7 +15,7 @@ test('two who dial one node share the dial', async () => {
   assert.deepEqual(connector.dialled, ['svc@b']);
 });
 
-test('only so many nodes are dialled at once, those that were tried in vain last', async () => {
+test('the number of concurrent dials is limited, and repeated dials are last', async () => {
   const connector = new FakeConnector('svc@a');
   const pool = new DialPool(connector, { concurrent: 2, deadline: 1_000 });
   connector.held = true;
@@ -28,7 +28,7 @@ test('only so many nodes are dialled at once, those that were tried in vain last
   assert.equal(connector.busiest, 2);
 });
 
-test('a dial that hangs or throws counts as failed and makes way for the next', async (t) => {
+test('a dial that hangs or throws counts as failed and frees its slot', async (t) => {
   const clock = mockClock(t);
   const connector = new FakeConnector('svc@a');
   const pool = new DialPool(connector, { concurrent: 1, deadline: 1_000 });
@@ -44,7 +44,7 @@ test('a dial that hangs or throws counts as failed and makes way for the next', 
   assert.equal(await throwing.dial('svc@b', false), false);
 });
 
-test('closing fails what waits and what is under way, and dials nobody any more', async () => {
+test('close fails waiting and running dials and starts no new ones', async () => {
   const connector = new FakeConnector('svc@a');
   const pool = new DialPool(connector, { concurrent: 1, deadline: 1_000 });
   connector.held = true;

@@ -1,4 +1,4 @@
-// The strategy of the configuration and transitivity as one thing.
+// Node discovery: the configured strategy together with gossip.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startDiscovery } from '../../../../node/cluster/discovery/discovery.ts';
@@ -6,7 +6,7 @@ import { silentLog } from '../../../../node/common/log.ts';
 import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
 import { mockClock, settle } from './clock.ts';
 
-test('a list: listed and learned nodes are dialled once each, again when they are lost, and not after the end', async (t) => {
+test('static discovery dials listed and advertised nodes once, redials lost ones, and stops after close', async (t) => {
   const clock = mockClock(t);
   const connector = new FakeConnector('svc@a');
   connector.held = true;
@@ -31,7 +31,7 @@ test('a list: listed and learned nodes are dialled once each, again when they ar
   assert.deepEqual(connector.dialled, ['svc@b', 'svc@c', 'svc@b', 'svc@c']);
 });
 
-test('DNS: what the query gives is dialled, whoever these know, too', async (t) => {
+test('DNS discovery dials the addresses of the query and the nodes that these advertise', async (t) => {
   const connector = new FakeConnector('svc@10.0.0.1');
   const strategy = { name: 'DNS', query: 'nodes.test', pollingInterval: 5_000 } as const;
   const asked: string[] = [];

@@ -1,4 +1,4 @@
-// The DNS strategy: polls that never overlap, what is known and what is skipped, two families, bounds, and an end in the middle.
+// DNS discovery: polling without overlap, filtering, two address families, limits, and close in progress.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
@@ -31,18 +31,18 @@ function start(t: TestContext, { self = 'svc@10.0.0.1', answer = found([]), loca
   return { clock, connector, discovery, dns, of };
 }
 
-/** Until looks are an interval apart. */
+/** Advances until polls have the normal interval. */
 async function firstLooks({ pass }: Clock): Promise<void> {
   for (let time = 0; time < 5_000; time += 1_000) await pass(1_000);
 }
 
-test('every address is dialled under the name of this node, this one is not', async (t) => {
+test('every address is dialed with the base name of this node, except its own address', async (t) => {
   const { connector } = start(t, { answer: found(['10.0.0.3', '10.0.0.1', '10.0.0.2']) });
   await settle();
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3']);
 });
 
-test('it looks every second at first: those that start in the same moment come one after the other', async (t) => {
+test('the first polls are a second apart, because nodes that start together appear one after the other', async (t) => {
   const { clock, discovery, dns } = start(t, { answer: found(['10.0.0.1']) });
   for (const asked of [1, 2, 3, 4, 5]) {
     await settle();
@@ -56,7 +56,7 @@ test('it looks every second at first: those that start in the same moment come o
   assert.equal(dns.asked, 6);
 });
 
-test('it has begun when the query was answered and whoever was under it was dialled once', async (t) => {
+test('dialed is true once the query succeeded and all its addresses were dialed once', async (t) => {
   const { clock, connector, discovery, dns } = start(t, { answer: failure });
   await settle();
   assert.equal(discovery.dialed, false);
@@ -69,7 +69,7 @@ test('it has begun when the query was answered and whoever was under it was dial
   assert.equal(discovery.dialed, true);
 });
 
-test('it is looking for others until the query was answered twice and whoever is under it was dialled once', async (t) => {
+test('looking is true until the query succeeded twice and all its addresses were dialed once', async (t) => {
   const { clock, connector, discovery, dns } = start(t, { answer: failure });
   await firstLooks(clock);
   await clock.pass(60_000);
@@ -89,13 +89,13 @@ test('it is looking for others until the query was answered twice and whoever is
   assert.equal(discovery.looking, false);
 });
 
-test('one that cannot be reached is not looked for all the time', async (t) => {
+test('an unreachable address does not keep looking true', async (t) => {
   const { clock, discovery } = start(t, { answer: found(['10.0.0.2']), unreachable: ['svc@10.0.0.2'] });
   await firstLooks(clock);
   assert.equal(discovery.looking, false);
 });
 
-test('the query is asked again every interval, and not before the last is answered', async (t) => {
+test('polls are an interval apart and never overlap', async (t) => {
   const { clock, connector, dns } = start(t, { answer: found(['10.0.0.2']) });
   await firstLooks(clock);
   const before = dns.asked;
@@ -115,7 +115,7 @@ test('the query is asked again every interval, and not before the last is answer
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3']);
 });
 
-test('a query that fails or throws keeps what is known and is logged once, until it is answered again', async (t) => {
+test('a failing query keeps the known addresses and is logged once until it recovers', async (t) => {
   const { clock, connector, discovery, dns, of } = start(t, { answer: found(['10.0.0.2']) });
   await clock.pass(10_000);
   for (const answer of [failure, () => Promise.reject(new Error('broken'))]) {
@@ -138,7 +138,7 @@ test('a query that fails or throws keeps what is known and is logged once, until
   assert.equal(of('warn').length, 4);
 });
 
-test('an address that leaves the query is dialled no more, its connection stays', async (t) => {
+test('an address that leaves the query is not redialed, and its connection stays open', async (t) => {
   const { clock, connector, discovery, dns } = start(t, { answer: found(['10.0.0.2', '10.0.0.3']), unreachable: ['svc@10.0.0.3'] });
   await settle();
   dns.answer = found(['10.0.0.4']);
@@ -152,7 +152,7 @@ test('an address that leaves the query is dialled no more, its connection stays'
   assert.equal(connector.dialsOf('svc@10.0.0.3'), dialled);
 });
 
-test('a node that cannot be reached is tried at least every interval, told of once, and found when it is there', async (t) => {
+test('an unreachable address is retried at least every interval, logged once, and connected when available', async (t) => {
   const { clock, connector, of } = start(t, { answer: found(['10.0.0.2']), unreachable: ['svc@10.0.0.2'] });
   await settle();
   for (let time = 0; time < 120_000; time += 100) await clock.pass(100);
@@ -167,7 +167,7 @@ test('a node that cannot be reached is tried at least every interval, told of on
   assert.deepEqual(connector.nodes(), ['svc@10.0.0.2']);
 });
 
-test('IPv4 goes first; IPv6 beside it is tried seldom and quietly, alone it is as good', async (t) => {
+test('IPv4 has priority, IPv6 next to it is dialed rarely and not logged, and IPv6 alone is dialed normally', async (t) => {
   const both = start(t, { answer: found(['10.0.0.2'], ['fd00::2']), unreachable: ['svc@fd00::2'] });
   await settle();
   assert.deepEqual(both.connector.dialled, ['svc@10.0.0.2', 'svc@fd00::2']);
@@ -182,14 +182,14 @@ test('IPv4 goes first; IPv6 beside it is tried seldom and quietly, alone it is a
   assert.deepEqual(alone.connector.dialled, ['svc@fd00::2']);
 });
 
-test("this machine's addresses of the other family are this node, those of its own family may be others", async (t) => {
+test('local addresses of the other family are this node, those of the same family may be other nodes', async (t) => {
   const answer = found(['10.0.0.1', '10.0.0.2', '10.0.0.3'], ['fd00::1', 'fd00::3']);
   const { connector } = start(t, { answer, local: ['127.0.0.1', '10.0.0.1', '10.0.0.2', 'fd00::1', 'fe80::1%eth0'] });
   await settle();
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2', 'svc@10.0.0.3', 'svc@fd00::3']);
 });
 
-test('answers that are no addresses of nodes are passed over', async (t) => {
+test('addresses that cannot belong to nodes are ignored', async (t) => {
   const { connector } = start(t, {
     answer: found(['0.0.0.0', '224.0.0.1', 'x', '10.0.0.2'], ['::', 'fe80::1', 'ff02::1', 'fe80::1%eth0', '']),
   });
@@ -197,7 +197,7 @@ test('answers that are no addresses of nodes are passed over', async (t) => {
   assert.deepEqual(connector.dialled, ['svc@10.0.0.2']);
 });
 
-test('no more than 1,000 addresses count, a few are dialled at once', async (t) => {
+test('at most 1,000 addresses count, and few are dialed at a time', async (t) => {
   const many = Array.from({ length: 70_000 }, (_, index) => `10.${1 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`);
   const { clock, connector, of } = start(t, { answer: found(many) });
   for (let turn = 0; turn < 100; turn += 1) await settle();
@@ -207,7 +207,7 @@ test('no more than 1,000 addresses count, a few are dialled at once', async (t) 
   assert.equal(of('warn').length, 1);
 });
 
-test('closing in the middle of a query or of dials starts nothing more', async (t) => {
+test('close during a query or dials starts nothing more', async (t) => {
   const slow = Promise.withResolvers<DnsResult>();
   const asking = start(t, { answer: () => slow.promise });
   asking.discovery.close();

@@ -1,4 +1,4 @@
-// Transitivity: whom others know is met, a few times over, within bounds, and only by names that can be.
+// Gossip discovery: advertised nodes are dialed a few times, within limits, and only if their names are valid.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
@@ -16,7 +16,7 @@ function start(t: TestContext, mode: 'sname' | 'name' = 'sname') {
   return { clock, connector, transitivity, of };
 }
 
-test('whoever a node tells of is dialled, except this node, the one that tells, and those that are connected', async (t) => {
+test('an advertised node is dialed, except this node, the sender, and connected nodes', async (t) => {
   const { connector, transitivity } = start(t);
   connector.meet('svc@b');
   connector.meet('svc@d');
@@ -25,7 +25,7 @@ test('whoever a node tells of is dialled, except this node, the one that tells, 
   assert.deepEqual(connector.dialled, ['svc@c', 'svc@e']);
 });
 
-test('A meets B only, C meets B only: all three are connected', async (t) => {
+test('if A and C are connected to B only, all three connect', async (t) => {
   mockClock(t);
   const { log } = recordedLog();
   const names = ['svc@a', 'svc@b', 'svc@c'];
@@ -67,7 +67,7 @@ test('A meets B only, C meets B only: all three are connected', async (t) => {
   }
 });
 
-test('a node that cannot be reached is tried a few times, then forgotten until somebody tells of it again', async (t) => {
+test('an unreachable node is retried a few times, then dropped until it is advertised again', async (t) => {
   const { clock, connector, transitivity, of } = start(t);
   connector.unreachable.add('svc@c');
   transitivity.learn('svc@b', ['svc@c']);
@@ -84,7 +84,7 @@ test('a node that cannot be reached is tried a few times, then forgotten until s
   assert.deepEqual(connector.nodes(), ['svc@c']);
 });
 
-test('being told again while a node is waited for does not shorten the wait', async (t) => {
+test('a repeated advertisement does not shorten the backoff', async (t) => {
   const { clock, connector, transitivity } = start(t);
   connector.unreachable.add('svc@c');
   for (let time = 0; time < 1_400; time += 100) {
@@ -94,7 +94,7 @@ test('being told again while a node is waited for does not shorten the wait', as
   assert.equal(connector.dialsOf('svc@c'), 2);
 });
 
-test('a learned node that is lost is dialled again', async (t) => {
+test('an advertised node that is lost is redialed', async (t) => {
   const { clock, connector, transitivity } = start(t);
   transitivity.learn('svc@b', ['svc@c']);
   await clock.pass(60_000);
@@ -104,7 +104,7 @@ test('a learned node that is lost is dialled again', async (t) => {
   assert.deepEqual(connector.nodes(), ['svc@c']);
 });
 
-test('names that are none, or that the mode does not allow, are not dialled', async (t) => {
+test('names that are invalid or not allowed by the mode are not dialed', async (t) => {
   const hostile = ['', '@', 'svc@', '@c', 'svc', 'svc@c@d', 'svc@c\n', 'svc @c', `svc@${'c'.repeat(300)}`];
   const short = start(t);
   short.transitivity.learn('svc@b', [...hostile, 'svc@c.test', 'svc@10.0.0.1', 'svc@fd00::1', 'svc@c']);
@@ -117,7 +117,7 @@ test('names that are none, or that the mode does not allow, are not dialled', as
   assert.deepEqual(long.connector.dialled, ['svc@c.test', 'svc@10.0.0.1', 'svc@fd00::1']);
 });
 
-test('no more than 1,000 nodes are remembered, whoever tells of them', async (t) => {
+test('at most 1,000 advertised nodes are remembered, from all senders together', async (t) => {
   const { connector, transitivity, of } = start(t);
   connector.held = true;
   const invented = (from: string) => Array.from({ length: 5_000 }, (_, index) => `svc@${from}-${index}`);

@@ -1,23 +1,23 @@
-// Where addresses come from when DNS has none: getaddrinfo, bounded in time and in threads.
+// DNS resolver: getaddrinfo as fallback, bounded in time and threads.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HostLookup, systemResolver } from '../../../../node/cluster/discovery/resolver.ts';
 
 const signal = new AbortController().signal;
-/** Nothing listens there: answered at once by ICMP. */
+/** A port without listener, which ICMP rejects immediately. */
 const nowhere = ['127.0.0.1:1'];
 
-test('what getaddrinfo finds is told by family', async () => {
+test('results of getaddrinfo are returned by family', async () => {
   const dnsResolver = systemResolver({ servers: nowhere, hosts: async () => ['fd00::1', '10.0.0.1'] });
   assert.deepEqual(await dnsResolver('nodes.test', signal), { ipv4: { addresses: ['10.0.0.1'] }, ipv6: { addresses: ['fd00::1'] } });
 });
 
-test('an address is its own address', async () => {
+test('an IP address resolves to itself', async () => {
   const dnsResolver = systemResolver({ servers: nowhere });
   assert.deepEqual(await dnsResolver('10.0.0.1', signal), { ipv4: { addresses: ['10.0.0.1'] }, ipv6: { addresses: [] } });
 });
 
-test('a getaddrinfo that hangs is given up in time, and is not started again while it hangs', async () => {
+test('a hanging getaddrinfo times out and is not started again while it hangs', async () => {
   const started: string[] = [];
   const hung = Promise.withResolvers<string[]>();
   const hosts: HostLookup = (host) => {
@@ -32,7 +32,7 @@ test('a getaddrinfo that hangs is given up in time, and is not started again whi
   assert.equal(started.length, 2);
 });
 
-test('where getaddrinfo fails too, the reason is that of DNS', async () => {
+test('if getaddrinfo fails too, the reason of the DNS failure is returned', async () => {
   const dnsResolver = systemResolver({ servers: nowhere, hosts: () => Promise.reject(new Error('ENOTFOUND')) });
   assert.deepEqual(await dnsResolver('nodes.test', signal), { ipv4: { failure: 'ECONNREFUSED' }, ipv6: { failure: 'ECONNREFUSED' } });
 });

@@ -1,4 +1,4 @@
-// NODES_LIST: endless back-off, and at once again when a connection goes down.
+// Static discovery (NODES_LIST): unlimited backoff, and an immediate redial after a disconnect.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
@@ -22,14 +22,14 @@ function start(t: TestContext, nodes: string[], unreachable: string[] = []) {
   return { clock, connector, list, of, lose };
 }
 
-test('it has begun when every listed node was dialled once', async (t) => {
+test('dialed is true once every listed node was dialed', async (t) => {
   const { connector, list } = start(t, ['svc@a', 'svc@b', 'svc@c'], ['svc@c']);
   assert.equal(list.dialed, false);
   await settle();
   assert.deepEqual([list.dialed, connector.nodes()], [true, ['svc@b']]);
 });
 
-test('waits double from 500 ms to the limit, and chance takes off at most a half', () => {
+test('the delay doubles from 500 ms to the limit, minus up to a half at random', () => {
   const waits = [1, 2, 3, 4, 5, 6, 7, 8, 100_000].map((failures) => backoffDelay(failures, 30_000, 0));
   assert.deepEqual(waits, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   assert.equal(backoffDelay(1, 30_000, 0.999_999), 250);
@@ -37,33 +37,33 @@ test('waits double from 500 ms to the limit, and chance takes off at most a half
   assert.equal(backoffDelay(1, 20, 0), 20);
 });
 
-test('every listed node is dialled at once, except this one', async (t) => {
+test('every listed node except this one is dialed immediately', async (t) => {
   const { connector } = start(t, ['svc@a', 'svc@b', 'svc@c']);
   await settle();
   assert.deepEqual(connector.dialled, ['svc@b', 'svc@c']);
   assert.deepEqual(connector.nodes(), ['svc@b', 'svc@c']);
 });
 
-test('a node that cannot be reached is tried for ever with back-off, and the log says so once', async (t) => {
+test('an unreachable node is retried forever with backoff and logged once', async (t) => {
   const { clock, connector, of } = start(t, ['svc@b'], ['svc@b']);
   await settle();
   for (const wait of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]) {
     const before = connector.dialled.length;
     await clock.pass(wait - 1);
-    assert.equal(connector.dialled.length, before, `${wait} ms are not over`);
+    assert.equal(connector.dialled.length, before, `${wait} ms have not passed`);
     await clock.pass(1);
-    assert.equal(connector.dialled.length, before + 1, `${wait} ms are over`);
+    assert.equal(connector.dialled.length, before + 1, `${wait} ms have passed`);
   }
   assert.deepEqual(
     of('info', 'warn', 'error').map(({ msg, node }) => `${node}: ${msg}`),
-    ['svc@b: a listed node cannot be reached, it is tried again for ever'],
+    ['svc@b: configured node unreachable, retrying'],
   );
   connector.unreachable.clear();
   await clock.pass(30_000);
   assert.deepEqual(connector.nodes(), ['svc@b']);
 });
 
-test('a node whose connection goes down is dialled at once, then with back-off from the start', async (t) => {
+test('a node that disconnects is redialed immediately, then with backoff from the start', async (t) => {
   const { clock, connector, lose } = start(t, ['svc@b', 'svc@c'], ['svc@b']);
   for (const wait of [500, 1_000, 2_000]) await clock.pass(wait);
   connector.unreachable.clear();
@@ -83,7 +83,7 @@ test('a node whose connection goes down is dialled at once, then with back-off f
   assert.equal(connector.dialsOf('svc@c'), 1);
 });
 
-test('a connection that goes down while its node is dialled anyway does not count twice', async (t) => {
+test('a disconnect during a dial of the same node does not count twice', async (t) => {
   const { clock, connector, list } = start(t, ['svc@b'], ['svc@b']);
   connector.held = true;
   await clock.pass(500);
@@ -95,7 +95,7 @@ test('a connection that goes down while its node is dialled anyway does not coun
   assert.equal(connector.dialsOf('svc@b'), 3);
 });
 
-test('a connection that goes down right after it was made counts as a failed dial', async (t) => {
+test('a connection that is lost right after it was established counts as a failed dial', async (t) => {
   const { clock, connector, lose } = start(t, ['svc@b']);
   await settle();
   for (const wait of [500, 1_000, 2_000]) {
@@ -107,7 +107,7 @@ test('a connection that goes down right after it was made counts as a failed dia
   }
 });
 
-test('a node that connects by itself is not dialled, and is dialled when it is lost', async (t) => {
+test('a node that connects to this one is not dialed, but redialed when lost', async (t) => {
   const { clock, connector, lose } = start(t, ['svc@b'], ['svc@b']);
   await settle();
   connector.meet('svc@b');
@@ -119,7 +119,7 @@ test('a node that connects by itself is not dialled, and is dialled when it is l
   assert.equal(connector.dialsOf('svc@b'), 2);
 });
 
-test('a connection that was replaced by another of the same node is no loss', async (t) => {
+test('a connection replaced by another of the same node is not a loss', async (t) => {
   const { clock, connector, list, of } = start(t, ['svc@b']);
   await settle();
   list.down('svc@b');
@@ -127,7 +127,7 @@ test('a connection that was replaced by another of the same node is no loss', as
   assert.deepEqual([connector.dialled, of('info')], [['svc@b'], []]);
 });
 
-test('nodes that are not listed are not dialled when they are lost', async (t) => {
+test('nodes that are not listed are not redialed', async (t) => {
   const { clock, connector, lose } = start(t, ['svc@b']);
   connector.meet('svc@x');
   await clock.pass(60_000);
@@ -136,7 +136,7 @@ test('nodes that are not listed are not dialled when they are lost', async (t) =
   assert.deepEqual(connector.dialled, ['svc@b']);
 });
 
-test('closing stops timers, and what is under way starts nothing more', async (t) => {
+test('close stops timers, and running dials start nothing more', async (t) => {
   const { clock, connector, list } = start(t, ['svc@b', 'svc@c'], ['svc@b', 'svc@c']);
   await settle();
   connector.held = true;

@@ -1,4 +1,4 @@
-// Mutated bytes into everything that reads bytes: one class of errors, bounded time, no growth.
+// Fuzzing of all parsers in the distribution: only WireError, bounded time, no memory growth.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { operations, parseControl, writeControl } from '../../../../node/cluster/erlang/control.ts';
@@ -70,28 +70,28 @@ const name = { flags: ownFlags, creation: 5, name: 'svc@host.local' };
 
 const targets: readonly { what: string; samples: readonly Buffer[]; read: (bytes: Buffer) => unknown }[] = [
   { what: 'terms', samples: terms, read: decodeTerm },
-  { what: 'messages of a connection', samples: controls, read: parseControl },
+  { what: 'control messages', samples: controls, read: parseControl },
   {
-    what: 'requests to EPMD',
+    what: 'EPMD requests',
     samples: [aliveRequest(entry), portPleaseRequest('svc')].map((request) => request.subarray(2)),
     read: parseEpmdRequest,
   },
-  { what: 'answers to a registration', samples: [aliveReply(5, 6), aliveReply(5, 5)], read: parseAliveReply },
-  { what: 'answers with a port', samples: [portReply(entry)], read: parsePortReply },
-  { what: 'answers with names', samples: [namesReply(4369, [entry, entry])], read: parseNamesReply },
-  { what: 'names of the handshake', samples: [namePacket(name)], read: parseNamePacket },
-  { what: 'challenges of the handshake', samples: [challengePacket({ ...name, challenge: 7 })], read: parseChallengePacket },
-  { what: 'answers to challenges', samples: [replyPacket({ challenge: 7, digest: Buffer.alloc(16) })], read: parseReply },
-  { what: 'ends of the handshake', samples: [ackPacket(Buffer.alloc(16))], read: parseAck },
+  { what: 'responses to a registration', samples: [aliveReply(5, 6), aliveReply(5, 5)], read: parseAliveReply },
+  { what: 'responses with a port', samples: [portReply(entry)], read: parsePortReply },
+  { what: 'responses with names', samples: [namesReply(4369, [entry, entry])], read: parseNamesReply },
+  { what: 'handshake names', samples: [namePacket(name)], read: parseNamePacket },
+  { what: 'handshake challenges', samples: [challengePacket({ ...name, challenge: 7 })], read: parseChallengePacket },
+  { what: 'responses to challenges', samples: [replyPacket({ challenge: 7, digest: Buffer.alloc(16) })], read: parseReply },
+  { what: 'handshake acknowledgements', samples: [ackPacket(Buffer.alloc(16))], read: parseAck },
   { what: 'statuses', samples: [statusPacket('ok_simultaneous')], read: parseStatus },
 ];
 
-/** Of each kind; terms and messages, which are the ones with depth, get five times as many. */
+/** Per type. Terms and messages are nested, so they get five times as many. */
 const rounds = 20_000;
 
-describe('200,000 mutated packets and more', () => {
+describe('200,000 and more mutated packets', () => {
   for (const [index, { what, samples, read }] of targets.entries()) {
-    test(`${what} cause no error but the one of the wire`, () => {
+    test(`${what} cause no error except WireError`, () => {
       const byteFuzzer = new ByteFuzzer(4369 + index);
       const count = index < 2 ? rounds * 5 : rounds;
       let read_ = 0;
@@ -104,12 +104,12 @@ describe('200,000 mutated packets and more', () => {
           assert.ok(error instanceof WireError, `${bytes.toString('hex')}: ${String(error)}`);
         }
       }
-      // Both happen, or the mutations are too wild or too tame to tell anything.
-      assert.ok(read_ > 0 && read_ < count, `${read_} of ${count} were read`);
+      // Both must occur, or the mutations are too strong or too weak.
+      assert.ok(read_ > 0 && read_ < count, `${read_} of ${count} were parsed`);
     });
   }
 
-  test('leave nothing behind', async () => {
+  test('cause no memory growth', async () => {
     const byteFuzzer = new ByteFuzzer(1);
     const round = () => {
       for (let index = 0; index < rounds; index += 1) {

@@ -1,4 +1,4 @@
-// Nodes of ours with each other over real sockets: handshakes, calls, loss, and what a stranger can do.
+// Erlang nodes with each other over real sockets: handshakes, calls, node loss, and hostile peers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
@@ -24,7 +24,7 @@ function failsWith(reason: CallFailure) {
   return (error: unknown) => error instanceof CallError && error.reason === reason;
 }
 
-describe('two nodes', () => {
+describe('two Erlang nodes', () => {
   test('connect, call each other and log it', async (t) => {
     const { a, b } = await startPair(t);
     b.node.register('svc', { call: async (request, node) => tuple(atom('ok'), request, node) });
@@ -36,7 +36,7 @@ describe('two nodes', () => {
     assert.equal(a.node.waitingCalls, 0);
   });
 
-  test('send plain messages and casts, and survive what handlers throw', async (t) => {
+  test('send plain messages and casts, and survive errors of handlers', async (t) => {
     const { a, b } = await startPair(t);
     const got: string[] = [];
     const done = Promise.withResolvers<void>();
@@ -59,20 +59,20 @@ describe('two nodes', () => {
     assert.equal(a.node.send('c@127.0.0.1', 'svc', 'x'), false);
   });
 
-  test('hear the last words of the one that ends, also those of the turn in which it does', async (t) => {
+  test('deliver messages that were sent in the turn in which the sender closed', async (t) => {
     const { a, b } = await startPair(t);
     const heard = Promise.withResolvers<string>();
     b.node.register('svc', { call: () => atom('ok'), cast: (request) => heard.resolve(String(request)) });
     await a.node.connect(b.node.name);
     await a.node.call(b.node.name, 'svc', 'x', 30_000);
-    const ended = once(b.node, 'nodeDown').then(() => heard.reject(new Error('it ended without a word')));
+    const ended = once(b.node, 'nodeDown').then(() => heard.reject(new Error('it closed without sending the message')));
     assert.ok(a.node.cast(b.node.name, 'svc', 'farewell'));
     await a.node.close();
     assert.equal(await heard.promise, 'farewell');
     await ended;
   });
 
-  test('answer calls that fail with the reason, and none stays waiting', async (t) => {
+  test('answer failing calls with the reason, and leave none pending', async (t) => {
     const { a, b } = await startPair(t);
     b.node.register('svc', {
       call: (request) => {
@@ -93,7 +93,7 @@ describe('two nodes', () => {
     assert.equal(a.node.waitingCalls, 0);
   });
 
-  test('hear each other also where the one that asks stood still for longer than it would wait', async (t) => {
+  test('complete a call even if the caller was paused for longer than the timeout', async (t) => {
     const { a, b } = await startPair(t);
     b.node.register('svc', { call: (request) => request });
     await a.node.connect(b.node.name);
@@ -102,19 +102,19 @@ describe('two nodes', () => {
     assert.equal(String(await answer), 'x');
   });
 
-  test('that lose each other say so, with the reason, and can connect again', async (t) => {
+  test('report a lost connection with its reason, and can reconnect', async (t) => {
     const { a, b } = await startPair(t);
     await a.node.connect(b.node.name);
     await connectedTo(b.node, [a.node.name]);
     const down = once(b.node, 'nodeDown');
     a.node.disconnect(b.node.name);
     assert.deepEqual(await down, [a.node.name, 'connection_closed']);
-    assert.equal((await b.record.logged('lost the connection to node')).reason, 'connection_closed');
+    assert.equal((await b.record.logged('lost connection to node')).reason, 'connection_closed');
     assert.deepEqual(a.node.connections, []);
     assert.ok(await a.node.connect(b.node.name));
   });
 
-  test('that dial each other at the same moment end up with one connection, every time', async (t) => {
+  test('that dial each other simultaneously always end up with one connection', async (t) => {
     const { a, b } = await startPair(t);
     for (let round = 0; round < 30; round += 1) {
       const both = await Promise.all([a.node.connect(b.node.name), b.node.connect(a.node.name)]);
@@ -126,17 +126,17 @@ describe('two nodes', () => {
     }
   });
 
-  test('with different cookies refuse each other, with a line on both sides', async (t) => {
+  test('with different cookies reject each other, with a log line on both sides', async (t) => {
     const epmdPort = await freePort();
     const a = await startDistNode(t, 'a', epmdPort);
     const b = await startDistNode(t, 'b', epmdPort, { cookie: 'another' });
     assert.equal(await a.node.connect(b.node.name), false);
-    assert.equal((await b.record.logged('a node with a wrong cookie is refused')).node, a.node.name);
-    assert.equal((await a.record.logged('a node refuses this one: the cookies differ')).node, b.node.name);
+    assert.equal((await b.record.logged('node rejected: wrong cookie')).node, a.node.name);
+    assert.equal((await a.record.logged('rejected by remote node: cookies differ')).node, b.node.name);
     assert.doesNotMatch(JSON.stringify([a.record.lines, b.record.lines]), /test_cookie|another/);
   });
 
-  test('of which one answers nothing for a tick are no longer connected', async (t) => {
+  test('disconnect if one sends nothing for a tick', async (t) => {
     const epmdPort = await freePort();
     const a = await startDistNode(t, 'a', epmdPort, { tick: 400 });
     const silent = await RawDistPeer.dial(t, a.node.port);
@@ -148,7 +148,7 @@ describe('two nodes', () => {
     assert.ok(elapsed() >= 400);
   });
 
-  test('keep an idle connection by ticks', async (t) => {
+  test('keep an idle connection open with ticks', async (t) => {
     const { a, b } = await startPair(t, { tick: 200 });
     await a.node.connect(b.node.name);
     let lost = false;
@@ -162,7 +162,7 @@ describe('two nodes', () => {
 });
 
 describe('a node', () => {
-  test('has an address of IPv6 as its host, or listens on all addresses', async (t) => {
+  test('work with an IPv6 host, and when listening on all addresses', async (t) => {
     const epmdPort = await freePort();
     const a = await startDistNode(t, 'a@::1', epmdPort, { ip: '::1' });
     const b = await startDistNode(t, 'b@::1', epmdPort, { ip: '::1' });
@@ -174,15 +174,15 @@ describe('a node', () => {
     assert.ok(await d.node.connect(c.node.name));
   });
 
-  test('does not connect to itself, to what is no name, and to nobody', async (t) => {
+  test('do not connect to themselves, invalid names, or unreachable nodes', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     for (const name of ['a@127.0.0.1', 'nonsense', 'nobody@127.0.0.1', 'x@short']) assert.equal(await node.connect(name), false, name);
-    assert.equal(record.find('a node cannot be reached: its host does not fit the mode of names').length, 1);
+    assert.equal(record.find('node unreachable: short and long node names mixed').length, 1);
   });
 });
 
 describe('a mesh', () => {
-  test('comes of nodes that met one only, also of those that come later', async (t) => {
+  test('form a full mesh if each is connected to one node only, also if they join later', async (t) => {
     const epmdPort = await freePort();
     const nodes: TestNode[] = [];
     for (const name of ['a', 'b', 'c', 'd', 'e']) nodes.push(await startDistNode(t, name, epmdPort));
@@ -198,7 +198,7 @@ describe('a mesh', () => {
     );
   });
 
-  test('keeps a node that comes back under its name as a new one', async (t) => {
+  test('treat a node that restarts under the same name as a new one', async (t) => {
     const epmdPort = await freePort();
     const a = await startDistNode(t, 'a', epmdPort);
     const first = await RawDistPeer.dial(t, a.node.port);
@@ -206,7 +206,7 @@ describe('a mesh', () => {
     const second = await RawDistPeer.dial(t, a.node.port);
     second.sayName('z@127.0.0.1');
     assert.equal(String(await second.read()), 'salive');
-    // Nothing is proven yet: the first one stays.
+    // Nothing is proven yet, so the first connection stays.
     assert.deepEqual(a.node.connections, ['z@127.0.0.1']);
     const down = once(a.node, 'nodeDown');
     second.write(Buffer.from('strue'));
@@ -217,8 +217,8 @@ describe('a mesh', () => {
   });
 });
 
-describe('a stranger', () => {
-  test('without the cookie gets no connection and no line with it', async (t) => {
+describe('a hostile node', () => {
+  test('without the cookie gets no connection and no connection line in the log', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     const rawDistPeer = await RawDistPeer.dial(t, node.port);
     rawDistPeer.sayName('z@127.0.0.1');
@@ -227,11 +227,11 @@ describe('a stranger', () => {
     rawDistPeer.write(replyPacket({ challenge: 1, digest: Buffer.alloc(16) }));
     assert.deepEqual(await rawDistPeer.read(), Buffer.concat([Buffer.from('a'), Buffer.alloc(16)]));
     assert.equal(await rawDistPeer.read(), undefined);
-    await record.logged('a node with a wrong cookie is refused');
+    await record.logged('node rejected: wrong cookie');
     assert.deepEqual(node.connections, []);
   });
 
-  test('who lacks flags, has our name or a name of the other mode is not allowed', async (t) => {
+  test('with missing flags, our name or a name of the other mode is rejected', async (t) => {
     const { node } = await startDistNode(t, 'a', await freePort());
     for (const [name, flags] of [
       ['z@127.0.0.1', 0n],
@@ -245,7 +245,7 @@ describe('a stranger', () => {
     }
   });
 
-  test('who stalls in the middle of a handshake is cut after seven seconds', async (t) => {
+  test('that stalls during the handshake is disconnected after seven seconds', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     const elapsed = stopwatch();
     const strangers = await Promise.all([RawDistPeer.dial(t, node.port), RawDistPeer.dial(t, node.port)]);
@@ -253,11 +253,11 @@ describe('a stranger', () => {
     await Promise.all(strangers.map(({ socket }) => once(socket, 'close')));
     const took = elapsed();
     assert.ok(took > 6900, `${took} ms`);
-    assertPrompt('the cut', took, { promised: 7_000 });
-    await record.logged('a connection to the distribution port is cut');
+    assertPrompt('disconnecting a stalled handshake', took, { promised: 7_000 });
+    await record.logged('invalid distribution handshake, closing connection');
   });
 
-  test('with the cookie but with messages that are none is cut, with a line', async (t) => {
+  test('with the cookie but invalid messages is disconnected with a log line', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     for (const frame of ['000000037083ff', 'ffffffff', '0000000144']) {
       const rawDistPeer = await RawDistPeer.dial(t, node.port);
@@ -266,10 +266,10 @@ describe('a stranger', () => {
       rawDistPeer.socket.write(Buffer.from(frame, 'hex'));
       await connectedTo(node, []);
     }
-    assert.equal(record.find('a node sent what the protocol does not allow: the connection is cut').length, 3);
+    assert.equal(record.find('protocol violation, disconnecting node').length, 3);
   });
 
-  test('who does not read is cut when too much waits for it', async (t) => {
+  test('that does not read is disconnected when the send buffer is full', async (t) => {
     const limits = { messageBytes: 1_000_000, bufferedBytes: 3_000_000 };
     const { node, record } = await startDistNode(t, 'a', await freePort(), { limits });
     const rawDistPeer = await RawDistPeer.dial(t, node.port);
@@ -278,28 +278,28 @@ describe('a stranger', () => {
     rawDistPeer.socket.pause();
     let sent = 0;
     const send = () => {
-      assert.ok(sent < 100, 'the system does not take that much');
+      assert.ok(sent < 100, 'the system buffers less than that');
       sent += 1;
       node.send('z@127.0.0.1', 'svc', Buffer.alloc(500_000));
       return !node.isConnected('z@127.0.0.1');
     };
-    await eventually('it is cut', send, { every: 2 });
-    assert.equal((await record.logged('lost the connection to node')).reason, 'too_slow');
+    await eventually('a disconnect', send, { every: 2 });
+    assert.equal((await record.logged('lost connection to node')).reason, 'too_slow');
   });
 });
 
-describe('a port of the distribution', () => {
-  test('is the first free one of its range, and there is a sentence where none is', async (t) => {
+describe('the distribution port', () => {
+  test('is the first free one of its range, or an error if none is free', async (t) => {
     const epmdPort = await freePort();
     const first = await freePort();
     const ports = { min: first, max: first };
     const { node } = await startDistNode(t, 'a', epmdPort, { ports });
     assert.equal(node.port, first);
-    await assert.rejects(startDistNode(t, 'b', epmdPort, { ports }), new RegExp(`No port from ${first} to ${first} is free`));
+    await assert.rejects(startDistNode(t, 'b', epmdPort, { ports }), new RegExp(`No free port .* from ${first} to ${first}`));
   });
 
   test('is not opened for a name that the mode does not allow', async (t) => {
-    await assert.rejects(startDistNode(t, 'a@host.local', await freePort(), { mode: 'sname' }), /is no name of a node in mode sname/);
-    await assert.rejects(startDistNode(t, 'a@host', await freePort()), /is no name of a node in mode name/);
+    await assert.rejects(startDistNode(t, 'a@host.local', await freePort(), { mode: 'sname' }), /is not a node name of mode sname/);
+    await assert.rejects(startDistNode(t, 'a@host', await freePort()), /is not a node name of mode name/);
   });
 });

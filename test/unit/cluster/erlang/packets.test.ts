@@ -1,4 +1,4 @@
-// The bytes of EPMD and of the handshake: as documented, back again, and what is refused.
+// Packets of EPMD and of the handshake: documented bytes, round trips, and rejected input.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -38,17 +38,17 @@ const entry: NodeEntry = { name: 'svc', port: 9000, hidden: false, highest: 6, l
 const withoutLength = (request: Buffer) => request.subarray(2);
 
 describe('EPMD', () => {
-  test('a registration has the bytes that are documented', () => {
+  test('a registration has the documented bytes', () => {
     assert.equal(aliveRequest(entry).toString('hex'), '0010' + '78' + '2328' + '4d' + '00' + '0006' + '0006' + '0003' + '737663' + '0000');
   });
 
-  test('requests are read as they were written', () => {
+  test('EPMD requests survive a round trip', () => {
     assert.deepEqual(parseEpmdRequest(withoutLength(aliveRequest(entry))), { kind: 'alive', entry });
     assert.deepEqual(parseEpmdRequest(withoutLength(portPleaseRequest('svc'))), { kind: 'portPlease', name: 'svc' });
     assert.deepEqual(parseEpmdRequest(withoutLength(namesRequest())), { kind: 'names' });
   });
 
-  test('answers are read as they were written', () => {
+  test('EPMD responses survive a round trip', () => {
     assert.deepEqual(parseAliveReply(aliveReply(4_000_000_000, 6)), { creation: 4_000_000_000 });
     assert.deepEqual(parseAliveReply(aliveReply(null, 6)), { creation: null });
     assert.equal(aliveReply(7, 5).length, 4);
@@ -58,7 +58,7 @@ describe('EPMD', () => {
     assert.deepEqual(parseNamesReply(namesReply(4369, [entry])), [{ name: 'svc', port: 9000 }]);
   });
 
-  test('names that would break lines, ports of 0 and lengths beyond the end are refused', () => {
+  test('names that break lines, ports of 0 and lengths beyond the end are rejected', () => {
     const wrongNames = ['', 'a\nname b at port 1', 'a b', 'a@b', 'x'.repeat(256)];
     for (const name of wrongNames) assert.throws(() => parseEpmdRequest(withoutLength(portPleaseRequest(name))), WireError, name);
     assert.throws(() => parseEpmdRequest(withoutLength(aliveRequest({ ...entry, port: 0 }))), WireError);
@@ -71,10 +71,10 @@ describe('EPMD', () => {
   });
 });
 
-describe('the handshake', () => {
+describe('the distribution handshake', () => {
   const name = { flags: ownFlags, creation: 0xffff_fffe, name: 'svc@10.0.0.1' };
 
-  test('packets are read as they were written', () => {
+  test('packets survive a round trip', () => {
     assert.deepEqual(parseNamePacket(namePacket(name)), name);
     assert.deepEqual(parseChallengePacket(challengePacket({ ...name, challenge: 0xffff_ffff })), { ...name, challenge: 0xffff_ffff });
     const digest = cookieDigest('cookie', 1);
@@ -84,7 +84,7 @@ describe('the handshake', () => {
       assert.equal(parseStatus(statusPacket(status)), status);
   });
 
-  test('a digest is MD5 of the cookie and the challenge in decimal', () => {
+  test('a digest is the MD5 of the cookie and the challenge in decimal', () => {
     // erlang:md5("secret" ++ "4294967295")
     assert.equal(cookieDigest('secret', 0xffff_ffff).toString('hex'), '5dfd181e69aa587cc812eb333e6536b6');
     assert.ok(isSame(cookieDigest('secret', 1), cookieDigest('secret', 1)));
@@ -92,7 +92,7 @@ describe('the handshake', () => {
     assert.ok(!isSame(Buffer.alloc(3), cookieDigest('secret', 1)));
   });
 
-  test('packets that are cut, of old versions, or with wrong names are refused', () => {
+  test('truncated packets, old versions and invalid names are rejected', () => {
     const whole = namePacket(name);
     for (let length = 0; length < whole.length; length += 1)
       assert.throws(() => parseNamePacket(whole.subarray(0, length)), WireError, String(length));
@@ -104,7 +104,7 @@ describe('the handshake', () => {
     assert.throws(() => parseAck(Buffer.alloc(17)), WireError);
   });
 
-  test('a node that lacks a mandatory flag is not sufficient, the shorthand of OTP 25 stands for all', () => {
+  test('a node without a mandatory flag is incompatible, and the shorthand of OTP 25 implies all', () => {
     assert.ok(hasMandatoryFlags(ownFlags));
     assert.ok(hasMandatoryFlags(mandatoryFlags));
     assert.ok(hasMandatoryFlags(1n << 26n));
@@ -112,14 +112,14 @@ describe('the handshake', () => {
       if ((mandatoryFlags & (1n << bit)) !== 0n) assert.ok(!hasMandatoryFlags(mandatoryFlags & ~(1n << bit)));
   });
 
-  test('what OTP 26 and 27 demand is offered, an atom cache and fragments are not', () => {
+  test('flags required by OTP 26 and 27 are sent, those for atom cache and fragments are not', () => {
     const mandatory26 = 0x4_0307_0f94n;
     assert.equal(ownFlags & mandatory26, mandatory26);
     assert.equal(ownFlags & ((1n << 13n) | (1n << 23n) | (1n << 5n)), 1n << 5n);
   });
 });
 
-describe('names of nodes', () => {
+describe('node names', () => {
   test('have two parts', () => {
     assert.deepEqual(splitNodeName('svc@host'), { name: 'svc', host: 'host' });
     assert.deepEqual(splitNodeName('svc@2001:db8::1'), { name: 'svc', host: '2001:db8::1' });
@@ -139,8 +139,8 @@ describe('names of nodes', () => {
   });
 });
 
-describe('a stream of packets', () => {
-  test('is cut right however it arrives', () => {
+describe('the packet reader', () => {
+  test('splits a stream correctly regardless of its chunks', () => {
     const packets = ['', 'a', 'bc', 'd'.repeat(300), ''].map((text) => Buffer.from(text));
     const stream = Buffer.concat(packets.flatMap((packet) => [Buffer.of(0, 0, packet.length >> 8, packet.length), packet]));
     for (let size = 1; size <= stream.length; size += 1) {
@@ -155,7 +155,7 @@ describe('a stream of packets', () => {
     }
   });
 
-  test('whose packet is too long is refused before it has come, and a claimed length makes no memory', () => {
+  test('rejects a packet that is too long before it has arrived, and allocates no memory for a claimed length', () => {
     const reader = new PacketReader(4, 1000);
     reader.push(Buffer.of(0, 0, 3, 233));
     assert.throws(() => reader.next(), WireError);
@@ -167,7 +167,7 @@ describe('a stream of packets', () => {
   });
 });
 
-test('lines that anybody can cause pass a gate: so many in a time, the others are counted', () => {
+test('the log throttle passes a number of lines per period and counts the others', () => {
   const gate = new LogThrottle(2, 100);
   assert.deepEqual([gate.pass(1000), gate.pass(1001), gate.pass(1002), gate.pass(1003)], [0, 0, undefined, undefined]);
   assert.equal(gate.pass(1100), 2);

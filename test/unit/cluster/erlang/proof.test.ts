@@ -1,4 +1,4 @@
-// How nodes prove that they know the cookie: for one connection, between two names; and who is not given a proof at all.
+// Cookie proofs between nodes: bound to one connection and two names, and not given to every node.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';
 describe('a proof', () => {
   const transcript = { hello: Buffer.from('hello'), answer: Buffer.from('answer'), binding: Buffer.alloc(0) };
 
-  test('is another one for another cookie, side, packet, connection or challenge', () => {
+  test('a proof differs by cookie, side, packet, connection and challenge', () => {
     const proofs = [
       boundProof('cookie', 'dialler', transcript, 1),
       boundProof('cookie', 'acceptor', transcript, 1),
@@ -26,7 +26,7 @@ describe('a proof', () => {
     assert.ok(proofs.every(({ length }) => length === 16));
   });
 
-  test('needs a nonce behind the name, which nodes of Erlang do not see', () => {
+  test('a proof needs a nonce after the name, which Erlang nodes ignore', () => {
     const name = { flags: 1n, creation: 5, name: 'a@127.0.0.1' };
     const nonce = Buffer.alloc(nonceBytes, 7);
     const whole = namePacket({ ...name, nonce });
@@ -35,29 +35,29 @@ describe('a proof', () => {
   });
 });
 
-describe('two nodes', () => {
-  test('prove it to each other for this connection', async (t) => {
+describe('two Erlang nodes', () => {
+  test('prove the cookie for this connection', async (t) => {
     const epmdPort = await freePort();
     const [a, b] = [await startDistNode(t, 'a', epmdPort), await startDistNode(t, 'b', epmdPort)];
     assert.ok(await a.node.connect(b.node.name));
     for (const { record } of [a, b]) assert.equal((await record.logged('connected to node')).proof, 'bound');
   });
 
-  test('of another cookie do not connect', async (t) => {
+  test('with different cookies do not connect', async (t) => {
     const epmdPort = await freePort();
     const [a, b] = [await startDistNode(t, 'a', epmdPort), await startDistNode(t, 'b', epmdPort, { cookie: 'another' })];
     assert.equal(await a.node.connect(b.node.name), false);
-    await b.record.logged('a node with a wrong cookie is refused');
+    await b.record.logged('node rejected: wrong cookie');
   });
 
-  test('one of them of a version before, which dials: it is taken', async (t) => {
+  test('connect if the dialing one has a previous version', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     await (await RawDistPeer.dial(t, node.port)).shakeHands('z@127.0.0.1');
     assert.equal((await record.logged('connected to node')).proof, 'erlang');
   });
 });
 
-describe('one without the cookie in the place of a node that is dialled', () => {
+describe('a process without the cookie at the address of a dialed node', () => {
   async function startPlace(t: TestContext, erlang: boolean, dialsErlang: boolean) {
     const epmdPort = await freePort();
     const dials = await startDistNode(t, 'dials', epmdPort, { dialsErlang });
@@ -67,31 +67,29 @@ describe('one without the cookie in the place of a node that is dialled', () => 
     return { dials, goal, dialled, relayed: await next() };
   }
 
-  test('is given a proof that no other node takes', async (t) => {
+  test('receives a proof that no other node accepts', async (t) => {
     const { goal, dialled, relayed } = await startPlace(t, false, false);
     assert.deepEqual([relayed.proof?.length, relayed.letIn, goal.node.connections], [21, false, []]);
-    await goal.record.logged('a node with a wrong cookie is refused');
+    await goal.record.logged('node rejected: wrong cookie');
     void dialled;
   });
 
-  test('is given none where it says that it knows only that of Erlang, and is left alone then', async (t) => {
+  test('receives no proof if it claims to support only that of Erlang, and is then not dialed', async (t) => {
     const { dials, dialled, relayed } = await startPlace(t, true, false);
     assert.deepEqual(relayed, { proof: undefined, letIn: false });
     assert.equal(await dialled, false);
-    const lines = dials.record.find(
-      'a node is not dialled: it knows only the proof of the cookie that others could show elsewhere (SVC_DIST_ERLANG)',
-    );
+    const lines = dials.record.find('node not dialed: only supports the Erlang cookie proof (SVC_DIST_ERLANG)');
     assert.equal(lines.length, 1);
     assert.equal(await dials.node.connect('gone@127.0.0.1'), false);
   });
 
-  test('is let in by it where Erlang nodes are dialled: that is what the setting is about', async (t) => {
+  test('connects with it if Erlang nodes are dialed, which is the purpose of the setting', async (t) => {
     assert.equal((await startPlace(t, true, true)).relayed.letIn, true);
   });
 });
 
 describe('half-open connections', () => {
-  test('the oldest of an address makes room, else the oldest of all', async (t) => {
+  test('the oldest of the same address is closed, else the oldest of all', async (t) => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => server.close());

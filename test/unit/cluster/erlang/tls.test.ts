@@ -1,4 +1,4 @@
-// The distribution in TLS: who has a certificate of the cluster's authority, and who has none.
+// TLS of the distribution: certificates of the cluster CA, others, and none.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { copyFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ async function tlsOf(t: TestContext, optional = false) {
   return { tls: { ...(await makeClusterCertificates(t)), optional } };
 }
 
-test('two nodes talk in TLS and prove the cookie for that connection', async (t) => {
+test('two nodes connect with TLS and prove the cookie for that connection', async (t) => {
   const [epmdPort, secure] = [await freePort(), await tlsOf(t)];
   const a = await startDistNode(t, 'a', epmdPort, secure);
   const b = await startDistNode(t, 'b', epmdPort, secure);
@@ -30,14 +30,14 @@ test('two nodes talk in TLS and prove the cookie for that connection', async (t)
   await down;
 });
 
-test('a node of another authority is refused, whoever dials', async (t) => {
+test('a node with a certificate of another CA is rejected in both directions', async (t) => {
   const epmdPort = await freePort();
   const a = await startDistNode(t, 'a', epmdPort, await tlsOf(t));
   const b = await startDistNode(t, 'b', epmdPort, await tlsOf(t));
   assert.deepEqual([await a.node.connect(b.node.name), await b.node.connect(a.node.name)], [false, false]);
 });
 
-test('a plain node is refused where TLS is required, whoever dials, and taken where it is optional', async (t) => {
+test('a plain node is rejected if TLS is required and accepted if it is optional, in both directions', async (t) => {
   const [epmdPort, secure] = [await freePort(), await tlsOf(t)];
   const a = await startDistNode(t, 'a', epmdPort, secure);
   const plain = await startDistNode(t, 'plain', epmdPort);
@@ -54,25 +54,25 @@ test('a plain node is refused where TLS is required, whoever dials, and taken wh
   assert.equal((await d.record.logged('connected to node')).tls, true);
 });
 
-test('who says nothing is cut after seven seconds, whatever TLS is', async (t) => {
+test('a silent connection is closed after seven seconds, with required and optional TLS', async (t) => {
   const secure = await tlsOf(t);
   for (const optional of [false, true]) {
     const { node } = await startDistNode(t, 'a', await freePort(), { tls: { ...secure.tls, optional } });
     const elapsed = stopwatch();
     const { socket } = await RawDistPeer.dial(t, node.port);
     await once(socket, 'close');
-    assertPrompt('the cut', elapsed(), { promised: 7_000 });
+    assertPrompt('closing a silent connection', elapsed(), { promised: 7_000 });
   }
 });
 
-test('a renewed certificate is taken over, a file that is none is not', async (t) => {
+test('a renewed certificate is loaded, an invalid file is not', async (t) => {
   const [epmdPort, first, second] = [await freePort(), await tlsOf(t), await tlsOf(t)];
   const a = await startDistNode(t, 'a', epmdPort, first);
   const b = await startDistNode(t, 'b', epmdPort, second);
   assert.equal(await a.node.connect(b.node.name), false);
   await copyFile(second.tls.caPath, first.tls.certPath);
-  await a.record.logged('TLS files of the distribution cannot be used, the last good ones stay');
+  await a.record.logged('invalid TLS files of distribution, keeping previous files');
   for (const path of ['caPath', 'keyPath', 'certPath'] as const) await copyFile(second.tls[path], first.tls[path]);
-  await a.record.logged('TLS certificate of the distribution taken over');
-  await eventually('they connect', () => a.node.connect(b.node.name));
+  await a.record.logged('TLS certificate of distribution reloaded');
+  await eventually('the nodes connect', () => a.node.connect(b.node.name));
 });

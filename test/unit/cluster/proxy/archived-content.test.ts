@@ -1,4 +1,4 @@
-// Recordings that no node has any more: when the archive is asked, what lists say, and what happens where it does not answer.
+// Recordings that are only in the archive: when it is queried, lists, and behavior if it is unavailable.
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -84,7 +84,7 @@ async function stage(t: TestContext) {
 
 const report = (second: number, more: Partial<RecordingSummary> = {}) => JSON.stringify({ ...summary(second, more), tracks: [] });
 
-test('the archive is asked only where no node has it, or who has it cannot be reached', async (t) => {
+test('the archive is queried only if no node has the recording or its node is unreachable', async (t) => {
   const { archive, here, there, open } = await stage(t);
   await addFiles(here.resources, { [`recordings/${idOf(1)}/report.json`]: 'here' });
   await addFiles(there.resources, { [`recordings/${idOf(2)}/report.json`]: 'there' });
@@ -103,7 +103,7 @@ test('the archive is asked only where no node has it, or who has it cannot be re
   await assert.rejects(open(idOf(3)), { code: 'unavailable' });
 });
 
-test('lists have what is on nodes and in the archive once each, the newest first, and say what did not answer', async (t) => {
+test('lists contain recordings of nodes and archive once each, newest first, and name unresponsive sources', async (t) => {
   const { archive, here, there } = await stage(t);
   const pending = { state: 'running', upload: { state: 'pending', problem: 'why' } } as const;
   await addFiles(here.resources, {
@@ -120,7 +120,7 @@ test('lists have what is on nodes and in the archive once each, the newest first
   assert.deepEqual(await here.content.describeRecordings(), { recordings: [summary(1, pending)], incomplete: ['s3', 'svc@b'] });
 });
 
-test('what is removed is removed from nodes and archive; while a node that may make it is silent, the archive keeps it', async (t) => {
+test('a recording is deleted on nodes and in the archive, but stays archived while a node that may write it is unresponsive', async (t) => {
   const { archive, here, there } = await stage(t);
   await addFiles(there.resources, { [`recordings/${idOf(1)}/report.json`]: report(1) });
   for (const second of [1, 2]) archive.kept.add(second);

@@ -1,4 +1,4 @@
-// HLS and recordings from any node: files that lie with one node, asked for at another, over real HTTP in one process.
+// Cluster content: HLS and recordings of one node, requested at another, over real HTTP in one process.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ type ContentNode = {
 };
 type ContentCluster = { network: FakeNetwork; nodes: ContentNode[]; owners: Map<string, string>; targets: Map<string, ProxyTarget> };
 
-/** `firstByteDeadline`: of the nodes towards each other, where a test is about it: a busy machine needs more than a short one. */
+/** `firstByteDeadline`: first-byte timeout between nodes, for tests about it. A loaded host needs the longer default. */
 async function startCluster(t: TestContext, count = 2, firstByteTimeoutMs?: number): Promise<ContentCluster> {
   const network = new FakeNetwork();
   const owners = new Map<string, string>();
@@ -77,7 +77,7 @@ async function startNode(
   return { name, url, resources, links, http, tokens, target, observed, get };
 }
 
-/** A file of a recording that nobody is in. */
+/** Files of a finished recording. */
 function reportOf(id: string): Record<string, string> {
   const [startTime, endTime] = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:01:00.000Z'];
   const report = { id, type: 'recording', roomId: 'room', node: 'n', state: 'finished', startTime, endTime, tracks: [] };
@@ -101,7 +101,7 @@ const plain = (response: Response) =>
     ['content-type', 'content-length', 'content-range', 'accept-ranges', 'etag'].map((name) => [name, response.headers.get(name)]),
   );
 
-test('a file of the owner comes through another node as it comes from the owner', async (t) => {
+test('a file of the owning node is the same through another node', async (t) => {
   const { here, there } = await startPair(t);
   for (const [path, headers, method, status] of [
     ['/hls/room/index.m3u8', {}, 'GET', 200],
@@ -124,7 +124,7 @@ test('a file of the owner comes through another node as it comes from the owner'
   assert.equal(here.http.running, 0);
 });
 
-test('a token that may read is enough, and without one there is nothing', async (t) => {
+test('a read token is sufficient, and without a token access is denied', async (t) => {
   const { here } = await startPair(t);
   assert.equal((await here.get('/hls/room/0.m4s', { authorization: `Bearer ${readToken}` })).status, 200);
   assert.equal((await here.get('/recording/room-1', { authorization: `Bearer ${readToken}` }, 'DELETE')).status, 403);
@@ -135,7 +135,7 @@ test('a token that may read is enough, and without one there is nothing', async 
   }
 });
 
-test('only a token of a node opens a file without an API token, and only that file', async (t) => {
+test('only the token of a node gives access without an API token, and only to its file', async (t) => {
   const { here, there } = await startPair(t);
   const ask = async (header: string, path = '/hls/room/0.m4s', method = 'GET') =>
     (await fetch(`${there.url}${path}`, { method, headers: { [proxiedHeader]: header } })).status;
@@ -150,7 +150,7 @@ test('only a token of a node opens a file without an API token, and only that fi
   assert.equal(await ask('203.0.113.9'), 401);
 });
 
-test('what another node sends on was counted there: the owner does not limit it', async (t) => {
+test('a proxied request is rate limited at the first node, not at the owner', async (t) => {
   const network = new FakeNetwork();
   const shared = { network, owners: new Map<string, string>(), targets: new Map<string, ProxyTarget>() };
   const node = await startNode(t, 'svc@a', shared);
@@ -188,7 +188,7 @@ for (const path of [
   `/recording/${'x'.repeat(201)}`,
   `/hls/room/${'x'.repeat(256)}`,
 ]) {
-  test(`${path.slice(0, 60)} is no name`, async (t) => {
+  test(`${path.slice(0, 60)} is rejected as a name`, async (t) => {
     const { here, there } = await startPair(t);
     await addFiles(there.resources, { 'hls/secret': 'secret', secret: 'secret' });
     for (const node of [here, there]) {
@@ -200,7 +200,7 @@ for (const path of [
   });
 }
 
-test('a path with dots as it is sent, which clients would tidy, leads to nothing', async (t) => {
+test('a path with dots, sent verbatim, finds nothing', async (t) => {
   const { here } = await startPair(t);
   for (const path of ['/hls/room/../../../../etc/passwd', '/hls/../secret.txt', '/recording/../../secret']) {
     const status = await rawStatus(here.url, path);
@@ -208,7 +208,7 @@ test('a path with dots as it is sent, which clients would tidy, leads to nothing
   }
 });
 
-test('a recording is found wherever it is, those who ask at once share one search', async (t) => {
+test('a recording is found on any node, and concurrent requests share one search', async (t) => {
   const { nodes } = await startCluster(t, 3);
   const [a, b, c] = nodes as [ContentNode, ContentNode, ContentNode];
   await addFiles(c.resources, { ...reportOf('room-9'), 'hls/old/0.m4s': 'of a room that ended' });
@@ -228,7 +228,7 @@ test('a recording is found wherever it is, those who ask at once share one searc
   assert.equal((await a.get('/recording/room-8')).status, 404);
 });
 
-test('where a node that may have it does not answer, nobody says that it does not exist', { timeout: 20_000 }, async (t) => {
+test('a recording is not reported as missing while a node that may have it is unresponsive', { timeout: 20_000 }, async (t) => {
   const { nodes } = await startCluster(t, 3);
   const [a, b, c] = nodes as [ContentNode, ContentNode, ContentNode];
   await addFiles(b.resources, reportOf('room-1'));
@@ -240,7 +240,7 @@ test('where a node that may have it does not answer, nobody says that it does no
   assert.equal(((await (await a.get('/recording/room-2', {}, 'DELETE')).json()) as { code: string }).code, 'node_unreachable');
 });
 
-test('recordings are listed over the cluster and removed wherever they are', async (t) => {
+test('recordings of the whole cluster are listed, and deleted on any node', async (t) => {
   const { nodes } = await startCluster(t, 3);
   const [a, b, c] = nodes as [ContentNode, ContentNode, ContentNode];
   await addFiles(b.resources, { ...reportOf('room-2'), ...reportOf('room-1') });
@@ -251,7 +251,7 @@ test('recordings are listed over the cluster and removed wherever they are', asy
   assert.equal((await a.get('/recording/room-1', {}, 'DELETE')).status, 404);
 });
 
-test('an owner that is gone is 503, and what nodes say to each other is checked', async (t) => {
+test('a lost owner causes 503, and messages between nodes are validated', async (t) => {
   const { here, there, targets, owners } = await startPair(t);
   targets.set(there.name, { ...there.target, internalAddress: '127.0.0.1:1' });
   const gone = await here.get('/hls/room/0.m4s');
@@ -265,7 +265,7 @@ test('an owner that is gone is 503, and what nodes say to each other is checked'
   await assert.rejects(here.links.call(there.name, 'deleteRecording', '../hls', 1_000));
 });
 
-/** In place of a node: answers as the test says. */
+/** A fake node whose responses the test controls. */
 async function startStub(t: TestContext, cluster: ContentCluster, listener: RequestListener) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -284,7 +284,7 @@ async function startStub(t: TestContext, cluster: ContentCluster, listener: Requ
   return requests;
 }
 
-test('an owner that takes too long to its first byte is 503', async (t) => {
+test('an owner that exceeds the first-byte timeout causes 503', async (t) => {
   const cluster = await startCluster(t, 1, 300);
   await startStub(t, cluster, () => {});
   const [node] = cluster.nodes;
@@ -292,13 +292,13 @@ test('an owner that takes too long to its first byte is 503', async (t) => {
   assert.equal(node?.http.running, 0);
 });
 
-test('an owner that does not believe this node is 503, since the client did nothing wrong', async (t) => {
+test('an owner that rejects the token of this node causes 503, because the client made no mistake', async (t) => {
   const cluster = await startCluster(t, 1);
   await startStub(t, cluster, (_, response) => response.writeHead(401).end('{}'));
   assert.equal((await cluster.nodes[0]?.get('/hls/room/0.m4s'))?.status, 503);
 });
 
-test('where the owner breaks off, so does the answer: nobody takes a part for the whole', async (t) => {
+test('if the owner closes during the body, so does the proxy, so that no partial file looks complete', async (t) => {
   const cluster = await startCluster(t, 1);
   await startStub(t, cluster, (_, response) => {
     response.writeHead(200, { 'content-length': 1_000_000 }).write('x'.repeat(1_000));
@@ -308,7 +308,7 @@ test('where the owner breaks off, so does the answer: nobody takes a part for th
   await assert.rejects(async () => response?.text());
 });
 
-test('where the client goes, the request to the owner ends', async (t) => {
+test('if the client disconnects, the request to the owner is aborted', async (t) => {
   const cluster = await startCluster(t, 1);
   const ended = Promise.withResolvers<void>();
   await startStub(t, cluster, (request, response) => {
@@ -322,10 +322,10 @@ test('where the client goes, the request to the owner ends', async (t) => {
   assert.equal(response.status, 200);
   abort.abort();
   await ended.promise;
-  await eventually('no request runs', () => node.http.running === 0);
+  await eventually('no request is running', () => node.http.running === 0);
 });
 
-test('only headers that belong to the file are passed on', async (t) => {
+test('only headers of the file are passed on', async (t) => {
   const cluster = await startCluster(t, 1);
   const requests = await startStub(t, cluster, (_, response) =>
     response.writeHead(200, { 'content-type': 'video/mp4', 'set-cookie': 'a=b', 'x-other': '1', 'cache-control': 'public' }).end('x'),
@@ -339,7 +339,7 @@ test('only headers that belong to the file are passed on', async (t) => {
   assert.deepEqual([typeof signed, typeof id], ['string', 'string']);
 });
 
-test('a large file goes through whole, also to a client that reads slowly', async (t) => {
+test('a large file is proxied completely, also to a slow client', async (t) => {
   const { here, there } = await startPair(t);
   const bytes = Buffer.alloc(32 * 1024 * 1024, 'the quick brown fox ');
   await addFiles(there.resources, { [join('hls', 'room', 'large.mp4')]: bytes });

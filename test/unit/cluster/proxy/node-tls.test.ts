@@ -1,4 +1,4 @@
-// TLS between nodes: whose certificate is believed at an internal address.
+// TLS between nodes: accepted certificates at internal addresses.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -53,12 +53,12 @@ async function ask(t: TestContext, shown: Pair, own: string | undefined, address
   return answer.status;
 }
 
-test('the certificate that all nodes share is believed, whatever it names', async (t) => {
+test('the certificate that all nodes share is accepted regardless of its names', async (t) => {
   const pair = await makePair(t, 'media.example.com');
   assert.equal(await ask(t, pair, pair.cert, 'elsewhere.example.org:443'), 200);
 });
 
-test('any other certificate is refused: from nowhere, or for another name than the node is known by', async (t) => {
+test('any other certificate is rejected: of an unknown CA, or for another name', async (t) => {
   const [own, other] = [await makePair(t, 'media.example.com'), await makePair(t, 'media.example.com')];
   await assert.rejects(ask(t, other, own.cert, 'media.example.com'), { code: 'node_unreachable' });
   await assert.rejects(ask(t, other, undefined, 'media.example.com'), { code: 'node_unreachable' });

@@ -1,4 +1,4 @@
-// Tokens between nodes: who can make them, for what they are good, and for how long.
+// Node tokens: who can create them, their scope and validity.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
@@ -13,12 +13,12 @@ function make(self: string, options: Partial<NodeTokensOptions> = {}) {
   return { tokens: new NodeTokens({ links, secrets: ['the secret of all nodes'], cookie: 'a cookie', now: () => now, ...options }), casts };
 }
 
-test('a node believes another one with the same secret, and learns for which client it asks', () => {
+test('a node accepts the token of another one with the same secret, and reads the client from it', () => {
   const header = make('svc@a').tokens.sign({ client: '192.0.2.7', path });
   assert.deepEqual(make('svc@b').tokens.verify(header, path), { node: 'svc@a', client: '192.0.2.7' });
 });
 
-test('a token is good for one path and 30 s, whatever the clock of its maker says', () => {
+test('a token is valid for one path and 30 s, regardless of the clock of its creator', () => {
   const { tokens } = make('svc@b');
   const header = make('svc@a').tokens.sign({ client: '192.0.2.7', path });
   assert.equal(tokens.verify(header, '/hls/other/index.m3u8'), undefined);
@@ -28,13 +28,13 @@ test('a token is good for one path and 30 s, whatever the clock of its maker say
   assert.equal(tokens.verify(ahead, path), undefined);
 });
 
-test('a token for one node is good at no other', () => {
+test('a token for one node is rejected at any other', () => {
   const header = make('svc@a').tokens.sign({ client: '192.0.2.7', path, to: 'svc@b' });
   assert.deepEqual(make('svc@b').tokens.verify(header, path), { node: 'svc@a', client: '192.0.2.7' });
   assert.equal(make('svc@c').tokens.verify(header, path), undefined);
 });
 
-test('nothing else is believed: other secrets, changed claims, other forms', () => {
+test('tokens with other secrets, changed claims or other forms are rejected', () => {
   const { tokens } = make('svc@b');
   const good = make('svc@a').tokens.sign({ client: '192.0.2.7', path });
   const [version, body = '', mac = ''] = good.split('.');
@@ -75,7 +75,7 @@ test('secrets rotate: the first signs, all verify', () => {
   assert.equal(tokens.verify(old, path), undefined);
 });
 
-test('without a secret the cookie makes the key', () => {
+test('without a secret the key is derived from the cookie', () => {
   const a = make('svc@a', { secrets: [] });
   const b = make('svc@b', { secrets: [] });
   assert.ok(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path));
@@ -84,7 +84,7 @@ test('without a secret the cookie makes the key', () => {
   assert.deepEqual(a.casts, []);
 });
 
-test('where everybody knows the cookie, nodes tell each other random keys, and nobody else can sign', () => {
+test('with the public default cookie, nodes exchange random keys, and other processes cannot sign', () => {
   const a = make('svc@a', { secrets: [], cookie: 'svc_cookie' });
   const b = make('svc@b', { secrets: [], cookie: 'svc_cookie' });
   const stranger = make('svc@a', { secrets: ['svc_cookie'] });
@@ -97,7 +97,7 @@ test('where everybody knows the cookie, nodes tell each other random keys, and n
   assert.deepEqual(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path), { node: 'svc@a', client: '::1' });
   b.tokens.nodeDown('svc@a');
   assert.equal(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path), undefined);
-  // A node speaks for itself only.
+  // A node sends only its own key.
   b.tokens.receive('svc@c', 'nodeKey', key);
   assert.equal(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path), undefined);
   assert.throws(() => b.tokens.receive('svc@a', 'nodeKey', 'short'));

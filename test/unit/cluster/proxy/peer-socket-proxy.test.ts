@@ -1,4 +1,4 @@
-// A peer's websocket at a node that does not have its room: real sockets, two nodes in one process.
+// Peer websocket proxy: a websocket at a node without its room, with real sockets of two nodes in one process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -21,7 +21,7 @@ const tokensOf = (self: string, secrets = [secret]) => new NodeTokens({ links: {
 
 type Options = { proxy?: PeerSocketProxy } & Partial<PeerSocketsOptions>;
 
-/** A node with rooms of its own, which believes what nodes of the cluster say of their clients. */
+/** A node with rooms, which trusts client addresses from nodes of the cluster. */
 async function startNode(t: TestContext, name: string, options: Options = {}) {
   const tokens = tokensOf(name);
   const upgrades: IncomingMessage[] = [];
@@ -49,7 +49,7 @@ function makeProxy(t: TestContext, locate: () => ProxyTarget | undefined, secret
   return proxy;
 }
 
-/** `owner` has the rooms, `wrong` is where clients come in. */
+/** `owner` has the rooms, clients connect to `wrong`. */
 async function startPair(t: TestContext) {
   const owner = await startNode(t, 'svc@owner');
   const proxy = makeProxy(t, () => owner.target);
@@ -57,7 +57,7 @@ async function startPair(t: TestContext) {
   return { owner, wrong, proxy };
 }
 
-test('a session lives through the wrong node as through the right one', async (t) => {
+test('a session through the proxy works like a direct one', async (t) => {
   const { owner, wrong, proxy } = await startPair(t);
   const { token, peer } = await owner.addPeer('alice');
   const socket = await PeerSocket.enter(wrong.url, token);
@@ -74,7 +74,7 @@ test('a session lives through the wrong node as through the right one', async (t
   assert.equal(peer.remoteView().id, 'alice');
 });
 
-test('requests that were sent behind authenticate arrive behind it', async (t) => {
+test('requests sent right after authenticate arrive after it', async (t) => {
   const { owner, wrong } = await startPair(t);
   const { token } = await owner.addPeer('alice');
   const socket = await PeerSocket.open(wrong.url);
@@ -88,7 +88,7 @@ test('requests that were sent behind authenticate arrive behind it', async (t) =
   );
 });
 
-test('the owner closes with its own codes and reasons', async (t) => {
+test('close codes and reasons of the owner are passed on', async (t) => {
   const { owner, wrong, proxy } = await startPair(t);
   const enter = async (name: string, roomId?: string) => PeerSocket.enter(wrong.url, (await owner.addPeer(name, roomId)).token);
   const [removed, taken, stopped, crashed, left] = [
@@ -109,10 +109,10 @@ test('the owner closes with its own codes and reasons', async (t) => {
   await left.request('leave');
   assert.deepEqual(await left.closed, { code: 1000, reason: 'Peer left' });
   await owner.happened('PeerDisconnected', 'left');
-  await eventually('nothing is carried', () => proxy.size === 0);
+  await eventually('no socket is proxied', () => proxy.size === 0);
 });
 
-test('how the client goes is what the owner hears: 1000 ends the session, anything else may be resumed', async (t) => {
+test('close codes of the client reach the owner: 1000 ends the session, others may be resumed', async (t) => {
   const { owner, wrong } = await startPair(t);
   const alice = await owner.addPeer('alice');
   await (await PeerSocket.enter(wrong.url, alice.token)).close(1000);
@@ -129,7 +129,7 @@ test('how the client goes is what the owner hears: 1000 ends the session, anythi
   );
 });
 
-test('an owner that is lost is 1001 for the client: killed, reported down, or not there at all', async (t) => {
+test('a lost owner closes the client with 1001: killed, reported down, or unreachable', async (t) => {
   const { owner, wrong, proxy } = await startPair(t);
   const { token } = await owner.addPeer('alice');
   const first = await PeerSocket.enter(wrong.url, token);
@@ -148,7 +148,7 @@ test('an owner that is lost is 1001 for the client: killed, reported down, or no
   assert.deepEqual(await third.closed, { code: 1001, reason: 'Node going away: resume at another node' });
 });
 
-test('an owner that takes the connection and says nothing is given up', { timeout: 20_000 }, async (t) => {
+test('an owner that accepts the connection and sends nothing times out', { timeout: 20_000 }, async (t) => {
   const { owner, wrong } = await startPair(t);
   const { token } = await owner.addPeer('alice');
   const held = new Set<Socket>();
@@ -164,7 +164,7 @@ test('an owner that takes the connection and says nothing is given up', { timeou
   assert.deepEqual(await socket.closed, { code: 1001, reason: 'Node going away: resume at another node' });
 });
 
-test('a forwarding node that goes away says 1001, and the session is resumed at the owner', async (t) => {
+test('a proxy that shuts down closes with 1001, and the session is resumed at the owner', async (t) => {
   const { owner, wrong, proxy } = await startPair(t);
   const alice = await owner.addPeer('alice');
   const bob = await owner.addPeer('bob');
@@ -188,7 +188,7 @@ test('a forwarding node that goes away says 1001, and the session is resumed at 
   assert.equal(late.welcome.error?.code, 'peer_not_found');
 });
 
-test('where nodes disagree about who has a room, a socket is forwarded once and then told that the peer does not exist', async (t) => {
+test('if nodes disagree about the owner, a socket is proxied once and then rejected with peer not found', async (t) => {
   const targets: ProxyTarget[] = [];
   const one = await startNode(t, 'svc@one', { proxy: makeProxy(t, () => targets[1]) });
   const two = await startNode(t, 'svc@two', { proxy: makeProxy(t, () => targets[0]) });
@@ -200,7 +200,7 @@ test('where nodes disagree about who has a room, a socket is forwarded once and 
   assert.deepEqual([one.upgrades.length, two.upgrades.length], [1, 1]);
 });
 
-test('a room that no other node has, and a token that is not good, are refused here', async (t) => {
+test('a room without another owner and an invalid token are rejected at this node', async (t) => {
   let asked = 0;
   const proxy = makeProxy(t, () => {
     asked += 1;
@@ -210,11 +210,11 @@ test('a room that no other node has, and a token that is not good, are refused h
   const unknown = await PeerSocket.enter(node.url, await node.keys.sign({ roomId: 'r', peerId: 'p' }));
   assert.deepEqual([unknown.welcome.error?.code, (await unknown.closed).code], ['peer_not_found', 4401]);
   const forged = await PeerSocket.enter(node.url, await new PeerTokens(['another']).sign({ roomId: 'r', peerId: 'p' }));
-  // Its owner may have another secret, so that one is looked for all the same.
+  // The owner may have another secret, so it is searched for even with an invalid token.
   assert.deepEqual([forged.welcome.error?.code, asked], ['invalid_token', 2]);
 });
 
-test('the owner sees the address of the client, and believes nobody else about it', async (t) => {
+test('the owner sees the address of the client, and accepts it only from nodes', async (t) => {
   const { owner, wrong } = await startPair(t);
   const { token } = await owner.addPeer('alice');
   const socket = await PeerSocket.enter(wrong.url, token);
@@ -243,7 +243,7 @@ test('frames above the limits close the client with the same codes as at the own
   assert.deepEqual(await fast.closed, { code: 4429, reason: 'Too many messages' });
 });
 
-test('pings go through to the client: the owner cuts the socket of one that falls silent, and of no other', async (t) => {
+test('pings pass through to the client, and the owner closes only the socket of an unresponsive client', async (t) => {
   const owner = await startNode(t, 'svc@owner', { limits: { pongTimeout: 1_500, minPongTimeout: 0 } });
   const wrong = await startNode(t, 'svc@wrong', { proxy: makeProxy(t, () => owner.target) });
   const { token } = await owner.addPeer('alice');
@@ -256,7 +256,7 @@ test('pings go through to the client: the owner cuts the socket of one that fall
   assert.equal((resumed.welcome.data as WelcomeData).resumed, true);
 });
 
-/** An owner that does what the test says, in place of a node. */
+/** A fake owner whose behavior the test controls. */
 async function startStub(t: TestContext) {
   const server = createServer();
   const sockets = new WebSocketServer({ server, maxPayload: 64 * 1024 * 1024 });
@@ -285,16 +285,16 @@ async function startStub(t: TestContext) {
   return { client, owner, proxy, waiting: () => carried?.bufferedBytes ?? 0 };
 }
 
-/** Everybody between has taken what they take: the sender's own queue is as long after a while as before. */
+/** All intermediate buffers are full: the send queue does not change any more. */
 async function standsStill(queued: () => number, watch: () => void = () => {}): Promise<void> {
-  await eventually('the queue stands still', async () => {
+  await eventually('the queue stays constant', async () => {
     const before = queued();
     await keepDoing(100, watch, 2);
     return queued() === before;
   });
 }
 
-test('a client that does not read makes the owner wait, and then gets every frame', async (t) => {
+test('a client that does not read stops the owner, and then receives every frame', async (t) => {
   const { client, owner, waiting } = await startStub(t);
   client.webSocket.pause();
   const frame = JSON.stringify({ event: 'data', data: 'x'.repeat(256 * 1024) });
@@ -307,14 +307,14 @@ test('a client that does not read makes the owner wait, and then gets every fram
       most = Math.max(most, waiting());
     },
   );
-  assert.ok(owner.bufferedAmount > 10 * 1024 * 1024, `the owner still has ${owner.bufferedAmount}`);
-  assert.ok(most < 3 * 1024 * 1024, `${most} bytes waited at the node between`);
+  assert.ok(owner.bufferedAmount > 10 * 1024 * 1024, `the owner still buffers ${owner.bufferedAmount}`);
+  assert.ok(most < 3 * 1024 * 1024, `${most} bytes were buffered at the proxy`);
   client.webSocket.resume();
   await eventually('every frame', () => client.frames.length >= count, { wakes: emits(client.webSocket, 'message') });
   assert.equal(client.frames.length, count);
 });
 
-test('an owner that does not read makes the client wait, and then gets every frame', async (t) => {
+test('an owner that does not read stops the client, and then receives every frame', async (t) => {
   const { client, owner } = await startStub(t);
   const heard: string[] = [];
   owner.on('message', (data) => heard.push(data.toString()));
@@ -324,7 +324,7 @@ test('an owner that does not read makes the client wait, and then gets every fra
   for (let sent = 0; sent < count; sent += 1) client.send(JSON.stringify({ n: sent, filling }));
   await standsStill(() => client.webSocket.bufferedAmount);
   const { bufferedAmount } = client.webSocket;
-  assert.ok(bufferedAmount > 10 * 1024 * 1024, `the client still has ${bufferedAmount}`);
+  assert.ok(bufferedAmount > 10 * 1024 * 1024, `the client still buffers ${bufferedAmount}`);
   owner.resume();
   await eventually('every frame', () => heard.length > count, { wakes: emits(owner, 'message') });
   assert.deepEqual(
@@ -333,7 +333,7 @@ test('an owner that does not read makes the client wait, and then gets every fra
   );
 });
 
-test('any code that may be sent goes through both ways, those that may not become 1001', async (t) => {
+test('any sendable close code passes in both directions, others become 1001', async (t) => {
   for (const [given, expected] of [
     [4999, 4999],
     [3000, 3000],
@@ -352,5 +352,5 @@ test('any code that may be sent goes through both ways, those that may not becom
   const [code, reason] = (await once(owner, 'close')) as [number, Buffer];
   assert.deepEqual([code, reason.toString()], [4321, 'because']);
   await client.closed;
-  await eventually('nothing is carried', () => proxy.size === 0);
+  await eventually('no socket is proxied', () => proxy.size === 0);
 });

@@ -1,4 +1,4 @@
-// The mix: never above full scale, nearly without distortion; holes, late and early sound.
+// Audio mixer: stays below full scale with minimal distortion, and handles gaps, late and early audio.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ceiling, Limiter, limiterDelay } from '../../../../node/components/audio/limiter.ts';
@@ -8,7 +8,7 @@ import { seededRandom } from '../../../kit/seeded-random.ts';
 const rate = 48_000;
 const block = 1024;
 
-/** Runs it block by block. @returns what comes out, its delay taken away */
+/** Runs the limiter block by block. @returns its output without the latency */
 function limit(sound: Float32Array): Float32Array {
   const limiter = new Limiter();
   const out = new Float32Array(sound.length + block);
@@ -26,7 +26,7 @@ function tones(frequencies: readonly number[], loudness: number, seconds: number
 const peakOf = (sound: Float32Array) => sound.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 const energyOf = (sound: Float32Array) => sound.reduce((sum, value) => sum + value * value, 0);
 
-/** Part of the energy that is not of these frequencies, in decibels. */
+/** Energy outside of these frequencies relative to the total, in decibels. */
 function distortion(sound: Float32Array, frequencies: readonly number[]): number {
   let of = 0;
   for (const frequency of frequencies) {
@@ -40,13 +40,13 @@ function distortion(sound: Float32Array, frequencies: readonly number[]): number
   return 10 * Math.log10(Math.max(1e-9, 1 - of / energyOf(sound)));
 }
 
-test('what is not too loud passes as it is', () => {
+test('audio below the ceiling passes unchanged', () => {
   const sound = tones([440], 0.8, 1);
   const out = limit(sound);
   for (const [index, value] of out.entries()) assert.ok(Math.abs(value - (sound[index] ?? 0)) < 1e-6, `sample ${index}`);
 });
 
-test('two tones of full scale stay below full scale, with less than a hundredth of distortion', () => {
+test('two tones at full scale stay below it, with less than one percent of distortion', () => {
   const out = limit(tones([440, 1000], 1, 3));
   assert.ok(peakOf(out) <= ceiling + 1e-6, `${peakOf(out)}`);
   const settled = out.subarray(rate, 2 * rate);
@@ -58,7 +58,7 @@ test('two tones of full scale stay below full scale, with less than a hundredth 
   assert.ok(distortion(hard, [440, 1000]) > -20, 'cutting off is much worse');
 });
 
-test('nothing comes out above the ceiling, whatever goes in, and it comes back to full loudness', () => {
+test('output never exceeds the ceiling, and the gain recovers completely', () => {
   const random = seededRandom(8);
   const wild = Float32Array.from({ length: block * 200 }, () => (random() - 0.5) * (random() < 0.01 ? 20 : 1.5));
   assert.ok(peakOf(limit(wild)) <= ceiling + 1e-6);
@@ -78,10 +78,10 @@ function readAll(line: MixerInput, from: number, blocks: number): Float32Array {
   return out;
 }
 
-/** The largest step from one sample to the next. */
+/** Largest step from one sample to the next. */
 const step = (sound: Float32Array) => sound.reduce((most, value, index) => Math.max(most, Math.abs(value - (sound[index - 1] ?? 0))), 0);
 
-test('what comes packet by packet is one sound, though the clock of its sender jitters', () => {
+test('packets form continuous audio although the sender clock jitters', () => {
   const line = new MixerInput(0);
   for (let packet = 0; packet < 20; packet += 1)
     line.write(
@@ -93,7 +93,7 @@ test('what comes packet by packet is one sound, though the clock of its sender j
   for (const value of out.subarray(2300, 18_000)) assert.equal(value, 0.5);
 });
 
-test('holes begin and end softly, and so do the beginning and the end', () => {
+test('gaps, start and end are faded', () => {
   const line = new MixerInput(0);
   line.write(
     1000,
@@ -111,7 +111,7 @@ test('holes begin and end softly, and so do the beginning and the end', () => {
   assert.equal(out[13_800], 0);
 });
 
-test('what is late in part is heard from where it is not; what is late, or far too early, is not heard', () => {
+test('the timely part of late samples is played; too late or far too early samples are dropped', () => {
   const line = new MixerInput(0);
   readAll(line, 0, 4);
   assert.equal(
@@ -137,7 +137,7 @@ test('what is late in part is heard from where it is not; what is late, or far t
   assert.equal(peakOf(out.subarray(900)), 0);
 });
 
-test('a clock that goes back a little goes over from the one to the other softly', () => {
+test('a small jump back of the clock is cross-faded', () => {
   const line = new MixerInput(0);
   line.write(
     0,

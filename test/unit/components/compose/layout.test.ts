@@ -1,4 +1,4 @@
-// Where participants are in the picture, and who is the large one.
+// Layout: cells of participants, and the dominant speaker.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DominantSpeakerSelector } from '../../../../node/components/compose/dominant-speaker.ts';
@@ -23,7 +23,7 @@ function assertApart(cells: readonly Rectangle[], { width, height }: { width: nu
   }
 }
 
-test('a grid fills the picture, with rows in the middle', () => {
+test('a grid fills the frame with centered rows', () => {
   assert.deepEqual(grid(1, area), [area]);
   assert.deepEqual(grid(2, area), [
     { x: 0, y: 180, width: 640, height: 360 },
@@ -42,7 +42,7 @@ test('a grid fills the picture, with rows in the middle', () => {
   assert.deepEqual(grid(0, area), []);
 });
 
-test('cells of any number in any size lie apart, inside, and on even pixels', () => {
+test('cells of any number and size do not overlap, stay inside and have even coordinates', () => {
   for (const [width, height] of [
     [1280, 720],
     [640, 360],
@@ -62,7 +62,7 @@ test('cells of any number in any size lie apart, inside, and on even pixels', ()
   }
 });
 
-test('a picture keeps its shape in a cell', () => {
+test('a frame keeps its aspect ratio in a cell', () => {
   const cell = { x: 640, y: 0, width: 640, height: 360 };
   assert.deepEqual(letterbox({ width: 320, height: 180 }, cell), cell);
   assert.deepEqual(letterbox({ width: 640, height: 480 }, cell), { x: 720, y: 0, width: 480, height: 360 });
@@ -71,7 +71,7 @@ test('a picture keeps its shape in a cell', () => {
   assert.deepEqual(centred({ width: 100, height: 20 }, cell), { x: 910, y: 170, width: 100, height: 20 });
 });
 
-test('who speaks is large, the others are in a strip; alone there is only one', () => {
+test('the speaker has the large cell and the others a strip; a single source fills the frame', () => {
   const cells = layoutCells('speaker', ['a', 'b', 'c'], 'b', size);
   assert.deepEqual(cells.get('b'), { x: 0, y: 0, width: 1280, height: 540 });
   assert.deepEqual(cells.get('a'), { x: 320, y: 540, width: 320, height: 180 });
@@ -82,7 +82,7 @@ test('who speaks is large, the others are in a strip; alone there is only one', 
   assert.equal(layoutCells('single', [], 'a', size).size, 0);
 });
 
-/** Lets the sources be so loud for a while, heard 50 times a second. @returns who is chosen at the end, and the time */
+/** Feeds loudness values for a while, 50 times a second. @returns the selected source at the end, and the time */
 function speak(
   choice: DominantSpeakerSelector,
   from: number,
@@ -98,7 +98,7 @@ function speak(
   return [chosen, now];
 }
 
-test('the speaker changes with who goes on speaking, not with a word', () => {
+test('the speaker changes with continuous speech, not with a single word', () => {
   const choice = new DominantSpeakerSelector();
   let [chosen, now] = speak(choice, 0, 1000, { a: 0, b: 0 });
   assert.equal(chosen, undefined);

@@ -1,4 +1,4 @@
-// FFmpeg behind our classes: pictures there and back, text, fragments, and freeing while a call is under way.
+// FFmpeg wrappers: encoding and decoding of frames, text, fragments, and freeing during an operation.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { AudioEncoder, aacSamples } from '../../../../node/components/ffmpeg/audio-encoder.ts';
@@ -17,7 +17,7 @@ import { boxes, framesInFragment } from '../../../kit/media/fragments.ts';
 const red = { y: 81, u: 90, v: 240 };
 const size = { width: 160, height: 90 };
 
-/** Encoders of small pictures; closed by the test. */
+/** Encoders for small frames; the test closes them. */
 async function encoders(t: TestContext) {
   const video = await VideoEncoder.open({ ...size, framerate: 10, bitrate: 200_000, keyInterval: 1000, threads: 1 });
   const audio = new AudioEncoder({ bitrate: 64_000 });
@@ -30,7 +30,7 @@ async function encoders(t: TestContext) {
 
 const boxNames = (bytes: Buffer) => boxes(bytes).map(({ type }) => type);
 
-test('what is native is freed when the last call on it has ended, once', async () => {
+test('a native object is freed once, after its last operation', async () => {
   let freed = 0;
   const deferredFree = new DeferredFree(() => {
     freed += 1;
@@ -49,11 +49,11 @@ test('what is native is freed when the last call on it has ended, once', async (
   assert.equal(freed, 1);
   await assert.rejects(
     deferredFree.use(() => Promise.resolve()),
-    /closed/,
+    /Closed/,
   );
 });
 
-test('a picture is drawn, scaled, and keeps its colour through an encoder and a decoder', async () => {
+test('a drawn and scaled frame keeps its color through encoder and decoder', async () => {
   const [small, canvas, decoded] = [VideoFrame.filled(32, 32, red), VideoFrame.filled(size.width, size.height), new VideoFrame()];
   const scaler = new Scaler();
   const scaled = VideoFrame.filled(64, 64);
@@ -72,7 +72,7 @@ test('a picture is drawn, scaled, and keeps its colour through an encoder and a 
   for (const each of [small, canvas, decoded, scaler, scaled, encoder, decoder]) each.close();
 });
 
-test('a text is as wide as it needs, whatever is in it', (t) => {
+test('a text is as wide as necessary, for any content', (t) => {
   const font = findFont();
   if (font === undefined) return t.skip('there is no font');
   const width = (text: string) => {
@@ -89,7 +89,7 @@ test('a text is as wide as it needs, whatever is in it', (t) => {
   assert.ok(width('a\u0000b\nc') < 120);
 });
 
-test('parts are one fragment each and last as long as they are said to, also where pictures were left out', async (t) => {
+test('each part is one fragment with the announced duration, also if frames were dropped', async (t) => {
   const made = await encoders(t);
   const muxer = await FragmentMuxer.open(made);
   assert.deepEqual(boxNames(muxer.init), ['ftyp', 'moov']);
@@ -114,7 +114,7 @@ test('parts are one fragment each and last as long as they are said to, also whe
     ],
   );
   for (const { bytes } of parts) assert.deepEqual(boxNames(bytes), ['moof', 'mdat']);
-  // Each picture is shown until the next one, or until its part ends.
+  // Each frame lasts until the next one, or until its part ends.
   const shown = [100, 100, 100, 100, 100, 300, 200, 400, 100, 500, 100, 100];
   assert.deepEqual(
     framesInFragment(Buffer.concat(parts.map(({ bytes }) => bytes))),

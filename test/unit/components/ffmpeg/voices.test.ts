@@ -1,4 +1,4 @@
-// Voices as telephones have them: what the resampler lets through, and what comes out of Opus and G.722 behind their encoders.
+// Voice codecs: frequency response of the resampler, and quality of Opus and G.722 after encoding.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AudioDecoder } from '../../../../node/components/ffmpeg/audio-decoder.ts';
@@ -12,7 +12,7 @@ const high = 48_000;
 for (const low of [8000, 16_000]) {
   const half = low / 2;
 
-  test(`48 kHz to ${low} Hz: flat to 85 % of what fits, nothing of what does not`, () => {
+  test(`48 kHz to ${low} Hz: the passband is flat up to 85 %, and the stopband is silent`, () => {
     const through = (frequency: number, heardAs = frequency) => {
       const resampler = new Resampler({ from: high, to: low });
       const out = resampler.convert(tone(frequency, high, high, { level: 1 }));
@@ -36,7 +36,7 @@ for (const low of [8000, 16_000]) {
   });
 }
 
-test('blocks of any length come out whole, and follow each other without a seam', () => {
+test('blocks of any length are converted completely and without a seam', () => {
   const resampler = new Resampler({ from: 8000, to: high });
   const blocks = [20, 160, 80, 240, 160, 20, 480].map((count, index, counts) => {
     const from = counts.slice(0, index).reduce((sum, one) => sum + one, 0);
@@ -71,7 +71,7 @@ for (const { encoding, codec, rate } of [
   });
 }
 
-test('what is no Opus is refused, and what comes behind it is heard', () => {
+test('invalid Opus is rejected, and the following packets are decoded', () => {
   const [encoder, decoder] = [
     new VoiceEncoder({ encoding: 'opus-near', bandwidth: 4000 }),
     new AudioDecoder({ codec: 'opus', channels: 1 }),

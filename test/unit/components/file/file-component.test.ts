@@ -1,4 +1,4 @@
-// Which files a component may play: options by name, paths that stay in their folder, formats.
+// File components: options, paths inside of the source folder, and file formats.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
@@ -16,14 +16,14 @@ const sources = 'file_component_sources';
 
 type Ask = (options: unknown, asked?: { type?: ComponentType; videoCodec?: VideoCodec | null }) => Promise<unknown>;
 
-/** Asks for a component; gives its properties, or the code and sentence of the refusal. */
+/** Requests a component; returns its properties, or code and message of the error. */
 async function stage(t: TestContext, used: ComponentType[] = ['file', 'sip']): Promise<{ ask: Ask; resources: string }> {
   const resources = await makeResources(t, {
     [`${sources}/a.ogg`]: oggFile([opusPacket(50, 1)]),
     [`${sources}/deep/er/v.h264`]: baseline,
     [`${sources}/high.h264`]: high,
-    [`${sources}/text.ogg`]: 'not a sound',
-    [`${sources}/text.h264`]: 'not a picture',
+    [`${sources}/text.ogg`]: 'not audio',
+    [`${sources}/text.h264`]: 'not video',
     [`${sources}/empty.ogg`]: '',
     [`${sources}/secret.txt`]: 'x',
     'outside.ogg': oggFile([opusPacket(50, 1)]),
@@ -49,7 +49,7 @@ test('properties are the options with their defaults', async (t) => {
   assert.deepEqual(await ask({ filePath: 'deep/er/v.h264', framerate: 120 }), { filePath: 'deep/er/v.h264', framerate: 120 });
 });
 
-test('kinds that are not used here, and kinds that are not there yet, are refused by name', async (t) => {
+test('disabled and unknown component types are rejected with their name', async (t) => {
   const { ask } = await stage(t);
   assert.deepEqual(await ask({}, { type: 'hls' }), ['bad_request', 'Components of type hls are disabled on this node']);
   assert.deepEqual(await ask({}, { type: 'sip' }), ['invalid_field', 'Required field registrarCredentials is missing']);
@@ -57,7 +57,7 @@ test('kinds that are not used here, and kinds that are not there yet, are refuse
   assert.deepEqual(await none.ask({ filePath: 'a.ogg' }), ['bad_request', 'Components of type file are disabled on this node']);
 });
 
-test('options are refused by name', async (t) => {
+test('invalid options are rejected with their name', async (t) => {
   const { ask } = await stage(t);
   const rule = 'Expected framerate to be an integer from 1 to 120, got: ';
   for (const [options, sentence] of [
@@ -71,13 +71,10 @@ test('options are refused by name', async (t) => {
     [{ filePath: 'deep/er/v.h264', framerate: '30' }, `${rule}"30"`],
   ] as const)
     assert.deepEqual(await ask(options), ['invalid_field', sentence]);
-  assert.deepEqual(await ask({ filePath: 'a.ogg', framerate: 30 }), [
-    'bad_request',
-    'Attempted to set framerate for audio, which has none',
-  ]);
+  assert.deepEqual(await ask({ filePath: 'a.ogg', framerate: 30 }), ['bad_request', 'framerate is not allowed for audio files']);
 });
 
-test('what leads out of the folder is refused, links included, and a link that stays is followed', async (t) => {
+test('paths out of the folder are rejected, also through links; links inside of it are followed', async (t) => {
   const { ask, resources } = await stage(t);
   const folder = join(resources, sources);
   await symlink('../outside.ogg', join(folder, 'link.ogg'));
@@ -102,7 +99,7 @@ test('what leads out of the folder is refused, links included, and a link that s
   assert.deepEqual(await ask({ filePath: 'inside.ogg' }), { filePath: 'inside.ogg', framerate: null });
 });
 
-test('what is not there or is no file is not found', async (t) => {
+test('a missing path, or one that is not a regular file, is not found', async (t) => {
   const { ask, resources } = await stage(t);
   const folder = join(resources, sources);
   await mkdir(join(folder, 'folder.ogg'));
@@ -112,28 +109,28 @@ test('what is not there or is no file is not found', async (t) => {
     assert.deepEqual(await ask({ filePath }), ['not_found', 'File not found'], filePath);
 });
 
-test('types other than .ogg and .h264 are refused whether they are there or not', async (t) => {
+test('file types other than .ogg and .h264 are rejected, whether the file exists or not', async (t) => {
   const { ask } = await stage(t);
   for (const filePath of ['secret.txt', 'none.mp4', 'a.ogg.txt', 'A.OGG', 'ogg', '.ogg'])
     assert.deepEqual(await ask({ filePath }), [
       'bad_request',
-      `Unsupported file type: only .ogg and .h264, got: ${JSON.stringify(filePath)}`,
+      `Unsupported file type: only .ogg and .h264 are supported, got: ${JSON.stringify(filePath)}`,
     ]);
 });
 
-test('a file that does not hold what its name says is refused', async (t) => {
+test('a file whose content does not match its extension is rejected', async (t) => {
   const { ask } = await stage(t);
   for (const filePath of ['text.ogg', 'empty.ogg']) {
-    assert.deepEqual(await ask({ filePath }), ['bad_request', 'Unsupported file: it holds no Opus in Ogg']);
+    assert.deepEqual(await ask({ filePath }), ['bad_request', 'Unsupported file: no Opus stream in an Ogg container']);
   }
-  assert.deepEqual(await ask({ filePath: 'text.h264' }), ['bad_request', 'Unsupported file: it holds no H.264 with start codes (Annex B)']);
+  assert.deepEqual(await ask({ filePath: 'text.h264' }), ['bad_request', 'Unsupported file: no H.264 with start codes (Annex B)']);
   assert.deepEqual(await ask({ filePath: 'high.h264' }), [
     'bad_request',
-    'Unsupported file: its H.264 has profile-level-id 64001e, which is not of the constrained baseline profile',
+    'Unsupported file: its profile-level-id 64001e is not the constrained baseline profile',
   ]);
 });
 
-test('video needs a room that takes H.264', async (t) => {
+test('video requires a room that allows H.264', async (t) => {
   const { ask } = await stage(t);
   const video = { filePath: 'deep/er/v.h264' };
   assert.deepEqual(await ask(video, { videoCodec: 'vp8' }), ['bad_request', 'Incompatible video codec enforced in room r']);

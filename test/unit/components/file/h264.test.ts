@@ -1,4 +1,4 @@
-// H.264: NAL units and access units out of a byte stream, and their RTP payloads put together again.
+// H.264: NAL units and access units of a byte stream, and their RTP payloads.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MediaFileError } from '../../../../node/components/file/file-error.ts';
@@ -29,14 +29,14 @@ function unitsOf(nals: readonly Buffer[]): Buffer[][] {
   return last ? [...found, last] : found;
 }
 
-test('NAL units come out whole, however start codes are cut, with either start code and without zeros behind them', () => {
+test('NAL units are complete for any chunk size and both start codes, without trailing zeros', () => {
   const nals = [sps, pps, nal(5, 3000), nal(1, 40), nal(1, 1)];
   for (const long of [true, false]) for (const step of [1, 2, 3, 4, 5, 7, 4096]) assert.deepEqual(split(stream(nals, long), step), nals);
   assert.deepEqual(split(Buffer.concat([Buffer.from([9, 9, 0, 0]), stream(nals), Buffer.from([0, 0, 0, 0])]), 3), nals);
   assert.deepEqual(split(Buffer.from('no start code at all'), 4), []);
 });
 
-test('a NAL unit without an end ends the reading with a sentence', () => {
+test('a NAL unit above the size limit throws a MediaFileError', () => {
   const splitter = new AnnexBSplitter();
   splitter.push(Buffer.from([0, 0, 1, 0x65]));
   assert.throws(() => {
@@ -44,7 +44,7 @@ test('a NAL unit without an end ends the reading with a sentence', () => {
   }, MediaFileError);
 });
 
-test('a picture of too many or too large NAL units ends the reading with a sentence', () => {
+test('a frame with too many or too large NAL units throws a MediaFileError', () => {
   const many = new AccessUnits();
   assert.throws(() => {
     for (let count = 0; count < 5000; count += 1) many.push(nal(1, 2, 0x40));
@@ -56,7 +56,7 @@ test('a picture of too many or too large NAL units ends the reading with a sente
   }, MediaFileError);
 });
 
-test('slices of one picture stay together, delimiters go, and what stands before a picture goes with it', () => {
+test('slices of one frame form one access unit, with the units before them and without delimiters', () => {
   const first = nal(5);
   const second = nal(5, 10, 0x40);
   const later = nal(1, 12);
@@ -68,13 +68,13 @@ test('slices of one picture stay together, delimiters go, and what stands before
   ]);
 });
 
-test('parameter sets are repeated before a picture to begin with that comes without', () => {
+test('parameter sets are repeated before an IDR frame without them', () => {
   const key = nal(5);
   const other = nal(1);
   assert.deepEqual(unitsOf([sps, pps, key, other, key, other]), [[sps, pps, key], [other], [sps, pps, key], [other]]);
 });
 
-test("units of RTP's own types and units marked as broken are left out", () => {
+test('NAL units of RTP types and units with the forbidden bit are dropped', () => {
   const key = nal(5);
   assert.deepEqual(
     unitsOf([Buffer.from([0x7c, 0x85, 1]), Buffer.from([0x78, 0, 1, 1]), Buffer.from([0xe5, 0x80]), Buffer.from([0x60]), key]),
@@ -82,14 +82,14 @@ test("units of RTP's own types and units marked as broken are left out", () => {
   );
 });
 
-test('only the constrained baseline profile is taken', () => {
+test('only the constrained baseline profile is accepted', () => {
   assert.equal(profileLevelId(sps), '42c01e');
   assert.equal(profileLevelId(pps), undefined);
   for (const id of ['42c01e', '42e01f', '424015', '4d8028', '58c01e']) assert.equal(isConstrainedBaseline(id), true, id);
   for (const id of ['42001f', '4d001f', '64001f', '58401e', '42e11f', 'f4001f']) assert.equal(isConstrainedBaseline(id), false, id);
 });
 
-/** RFC 6184, sections 5.6 to 5.8, read back. */
+/** Depacketizes RFC 6184, sections 5.6 to 5.8. */
 function unpack(payloads: readonly Buffer[]): Buffer[] {
   const nals: Buffer[] = [];
   let parts: Buffer[] = [];
@@ -119,7 +119,7 @@ function unpack(payloads: readonly Buffer[]): Buffer[] {
   return nals;
 }
 
-test('payloads of every size hold the limit and give the NAL units back', () => {
+test('payloads respect every size limit and contain all NAL units', () => {
   const limit = 100;
   for (let size = 1; size <= 320; size += 1) {
     const nals = [sps, pps, nal(5, size), nal(5, 321 - size, 0x40)];
@@ -129,13 +129,13 @@ test('payloads of every size hold the limit and give the NAL units back', () => 
   }
 });
 
-test('parameter sets go together in one packet', () => {
+test('parameter sets are aggregated into one packet', () => {
   const [first] = h264Payloads([sps, pps, nal(5, 5000)]);
   assert.equal((first?.[0] ?? 0) & 31, 24);
   assert.deepEqual(unpack(first ? [first] : []), [sps, pps]);
 });
 
-test('hostile streams give payloads that hold the limit: 200 of random bytes with many start codes', () => {
+test('payloads of 200 hostile streams with many start codes respect the limit', () => {
   const random = seededRandom(6);
   for (let round = 0; round < 200; round += 1) {
     const bytes = Buffer.from(Array.from({ length: 3000 }, () => (random() < 0.4 ? 0 : random() < 0.3 ? 1 : Math.floor(random() * 256))));

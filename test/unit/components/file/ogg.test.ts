@@ -1,4 +1,4 @@
-// Opus out of Ogg: pages whole, cut, damaged, lost, of other streams, and hostile ones.
+// Opus in Ogg: complete, split, damaged, lost, foreign and hostile pages.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MediaFileError } from '../../../../node/components/file/file-error.ts';
@@ -16,14 +16,14 @@ function read(bytes: Buffer, step = bytes.length): Buffer[] {
 
 const packets = Array.from({ length: 20 }, (_, index) => opusPacket(100 + index * 40, index));
 
-test('packets come out as they went in, however the bytes are cut', () => {
+test('packets are complete for any chunk size', () => {
   const bytes = oggFile(packets);
   for (const step of [1, 2, 3, 27, 255, 4096, bytes.length]) assert.deepEqual(read(bytes, step), packets, `step ${step}`);
 });
 
-test('the checksum is that of RFC 3533', () => {
+test('the page checksum is that of RFC 3533', () => {
   const page = oggPage({ serial: 7, number: 0, flags: 2, packets: [opusHead, opusPacket(700, 3)] });
-  // Section 6, bit by bit: polynomial 0x04c11db7, from 0, the field itself as zeros.
+  // Section 6, bit by bit: polynomial 0x04c11db7, initial value 0, checksum field set to zero.
   const zeroed = Buffer.from(page).fill(0, 22, 26);
   let crc = 0;
   for (const byte of zeroed) {
@@ -34,7 +34,7 @@ test('the checksum is that of RFC 3533', () => {
   assert.equal(pageChecksum(Buffer.from('OggS')), 0x5fb0_a94f);
 });
 
-test('a packet that spans pages is put together, and is dropped where a page of it is lost', () => {
+test('a packet that spans pages is assembled, or dropped if one of its pages is lost', () => {
   const long = opusPacket(900, 3);
   const pages = [
     ...oggPages(),
@@ -47,14 +47,14 @@ test('a packet that spans pages is put together, and is dropped where a page of 
   assert.deepEqual(read(Buffer.concat(pages.toSpliced(2, 1))), [opusPacket(50, 9)]);
 });
 
-test('a damaged page is skipped and garbage between pages is passed over', () => {
+test('damaged pages and garbage between pages are skipped', () => {
   const pages = [...oggPages(), ...packets.map((packet, index) => oggPage({ serial: 1, number: index + 2, packets: [packet] }))];
   const damaged = pages.map((page, index) => (index === 5 ? page.with(40, (page[40] ?? 0) ^ 1) : page));
   const bytes = Buffer.concat([Buffer.from('OggOgOggSgarbage'), ...damaged.flatMap((page) => [Buffer.from('OggSOgg'), Buffer.from(page)])]);
   assert.deepEqual(read(bytes, 100), packets.toSpliced(3, 1));
 });
 
-test('other streams between the pages are left alone, a chained one is played on', () => {
+test('other streams are ignored, and a chained Opus stream is read', () => {
   const other = oggPage({ serial: 9, number: 0, flags: 2, packets: [Buffer.from('\x80theora')] });
   const more = oggPage({ serial: 9, number: 1, packets: [Buffer.from('video')] });
   const one = opusPacket(60, 1);
@@ -70,39 +70,39 @@ test('other streams between the pages are left alone, a chained one is played on
   assert.deepEqual(read(Buffer.concat(bytes)), [one, two]);
 });
 
-test('tags with large pictures are not kept', () => {
+test('tags with large images are not buffered', () => {
   const tags = Buffer.concat([opusTags, Buffer.alloc(500_000, 7)]);
   assert.deepEqual(read(oggFile(packets, tags), 4096), packets);
 });
 
-test('a packet too large for RTP ends the reading with a sentence', () => {
+test('a packet that does not fit an RTP packet throws a MediaFileError', () => {
   assert.deepEqual(read(oggFile([opusPacket(maxOpusPacket, 1)])).length, 1);
   assert.throws(() => read(oggFile([opusPacket(maxOpusPacket + 1, 1)])), MediaFileError);
 });
 
-test('a file that is damaged all over is given up, before looking for pages in it takes long', () => {
+test('a file with too many damaged pages fails promptly', () => {
   const pageLike = Buffer.alloc(282, 255);
   pageLike.write('OggS');
   pageLike.fill(0, 4, 26);
   const elapsed = stopwatch();
   assert.throws(() => read(Buffer.concat([...oggPages(), Buffer.alloc(2_000_000, pageLike)]), 65_536), {
-    message: 'It is damaged in too many places',
+    message: 'The file has too many damaged pages',
   });
   assert.throws(() => read(Buffer.concat([...oggPages(), Buffer.alloc(2_000_000, 7)]), 65_536), {
-    message: 'It is damaged in too many places',
+    message: 'The file has too many damaged pages',
   });
-  // Half a second; a search from each byte would take minutes.
-  assertPrompt('to give up', elapsed(), { promised: 500, bound: 20_000 });
+  // Half a second; a search at every byte would take minutes.
+  assertPrompt('to fail', elapsed(), { promised: 500, bound: 20_000 });
 });
 
-test('what is not Opus gives nothing', () => {
+test('content without Opus yields no packets', () => {
   const vorbis = oggPage({ serial: 1, number: 0, flags: 2, packets: [Buffer.from('\x01vorbis')] });
   const reader = new OggOpusReader();
   assert.deepEqual(reader.push(Buffer.concat([vorbis, oggPage({ serial: 1, number: 1, packets: [opusPacket(50, 1)] })])), []);
   assert.equal(reader.found, false);
 });
 
-test('the length of a packet is read from its first bytes', () => {
+test('the duration of a packet is read from its first bytes', () => {
   const toc = (config: number, code: number) => (config << 3) | code;
   assert.equal(opusSamples(Buffer.from([toc(31, 0)])), 960);
   assert.equal(opusSamples(Buffer.from([toc(16, 0)])), 120);
@@ -114,13 +114,13 @@ test('the length of a packet is read from its first bytes', () => {
   assert.equal(opusSamples(Buffer.alloc(0)), 0);
 });
 
-test('hostile files neither throw anything else nor are kept: 300 mutations of a sound one', () => {
+test('300 mutations of a valid file throw nothing but MediaFileError and are not buffered', () => {
   const random = seededRandom(5);
   const sound = oggFile(packets);
   for (let round = 0; round < 300; round += 1) {
     const bytes = Buffer.from(sound);
     for (let change = 0; change < 1 + random() * 20; change += 1) bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256);
-    // Half of them with checksums that hold, so that what is behind them is reached.
+    // Half of them get valid checksums, so that the content of pages is read too.
     if (round % 2 === 0) mendChecksums(bytes);
     try {
       for (const packet of read(bytes, 1 + Math.floor(random() * 5000))) assert.ok(packet.length > 0 && packet.length <= maxOpusPacket);

@@ -1,4 +1,4 @@
-// Samples are sent when their time has come: with a clock of the test's own.
+// Player: sends samples at their times, with a mocked clock.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Clock, type PlayOptions, play } from '../../../../node/components/file/player.ts';
@@ -7,7 +7,7 @@ import { oggFile, opusPacket } from '../../../kit/media/ogg-file.ts';
 
 type Sent = { at: number; packet: Buffer };
 
-/** Time passes only while somebody sleeps. */
+/** Time only advances during sleep(). */
 function stage(changes: Partial<PlayOptions> = {}) {
   const sent: Sent[] = [];
   const time = { now: 1000 };
@@ -49,7 +49,7 @@ async function* bytesOf(bytes: Buffer, step = 1000): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += step) yield bytes.subarray(at, at + step);
 }
 
-test('Opus goes out every 20 ms with timestamps that follow, and the end waits for the last packet', async () => {
+test('Opus is sent every 20 ms with consecutive timestamps, and playing ends after the last packet', async () => {
   const { sent, time, options } = stage();
   const packets = Array.from({ length: 100 }, (_, index) => opusPacket(80, index));
   await play(readOpusSamples(bytesOf(oggFile(packets))), options);
@@ -69,7 +69,7 @@ test('Opus goes out every 20 ms with timestamps that follow, and the end waits f
   assert.equal(time.now, 3000);
 });
 
-test('a sender report a second says which time a timestamp has and how much was sent', async () => {
+test('a sender report per second contains the time of a timestamp and the counters', async () => {
   const { sent, options } = stage();
   await play(readOpusSamples(bytesOf(oggFile(Array.from({ length: 150 }, (_, index) => opusPacket(80, index))))), options);
   const reports = sent.filter(isReport);
@@ -87,7 +87,7 @@ test('a sender report a second says which time a timestamp has and how much was 
   }
 });
 
-test('pictures go out at the frame rate, the last packet of each is marked', async () => {
+test('frames are sent at the frame rate with the marker on their last packet', async () => {
   const { sent, time, options } = stage({ clockRate: 90_000, markLast: true });
   const picture = (size: number) => Buffer.concat([Buffer.from([0, 0, 0, 1, 0x65, 0x80]), Buffer.alloc(size, 3)]);
   await play(readH264Samples(bytesOf(Buffer.concat([picture(3000), picture(10), picture(10)])), 25), options);
@@ -105,7 +105,7 @@ test('pictures go out at the frame rate, the last packet of each is marked', asy
   assert.equal(time.now, 1120);
 });
 
-test('a process that was held up moves what follows instead of sending it in a rush', async () => {
+test('a blocked process shifts the following samples instead of sending a burst', async () => {
   const { sent, time, options } = stage();
   async function* samples(): AsyncGenerator<MediaSample> {
     for (let index = 0; index < 10; index += 1) {
@@ -118,7 +118,7 @@ test('a process that was held up moves what follows instead of sending it in a r
   for (let index = 6; index < 10; index += 1) assert.equal((times[index] ?? 0) - (times[index - 1] ?? 0), 20);
 });
 
-test('samples are taken when they are due and not before', async () => {
+test('samples are read when they are due and not earlier', async () => {
   const { time, options } = stage();
   const taken: number[] = [];
   async function* samples(): AsyncGenerator<MediaSample> {
@@ -131,7 +131,7 @@ test('samples are taken when they are due and not before', async () => {
   for (const [index, at] of taken.entries()) assert.equal(at, 1000 + Math.max(0, index - 1) * 20);
 });
 
-test('a large picture leaves in portions', async () => {
+test('a large frame is sent in portions', async () => {
   const { sent, options } = stage();
   async function* samples(): AsyncGenerator<MediaSample> {
     yield { timestamp: 0, duration: 96_000, payloads: Array.from({ length: 100 }, () => Buffer.from([1])) };
@@ -144,7 +144,7 @@ test('a large picture leaves in portions', async () => {
   );
 });
 
-test('a stop ends it at once and lets the file go', async () => {
+test('abort ends playing at once and closes the source', async () => {
   const { stop, options } = stage();
   let released = false;
   async function* samples(): AsyncGenerator<MediaSample> {
@@ -161,7 +161,7 @@ test('a stop ends it at once and lets the file go', async () => {
   assert.equal(released, true);
 });
 
-test('nothing to play is over at once', async () => {
+test('playing no samples resolves at once', async () => {
   const { sent, time, options } = stage();
   await play(readOpusSamples(bytesOf(Buffer.from('nothing'))), options);
   assert.deepEqual([sent, time.now], [[], 1000]);

@@ -1,4 +1,4 @@
-// Options of hls components: what is refused, and what callers see of the rest.
+// Options of hls components: validation and public values.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gopTiming } from '../../../../node/components/hls/composer/frame-schedule.ts';
@@ -6,7 +6,7 @@ import { bitratesOf, parseOptions, publicOptions, segmentTimings } from '../../.
 
 const s3 = { bucket: 'bucket', accessKeyId: 'the-key-id', secretAccessKey: 'the-secret' };
 
-test('what is left out or null has a default, and keys of S3 are not shown', () => {
+test('omitted and null options have defaults, and S3 keys are not shown', () => {
   const { s3: none, ...read } = parseOptions({ width: null }, false);
   assert.equal(none, undefined);
   assert.deepEqual(read, {
@@ -28,16 +28,16 @@ for (const [options, sentence] of [
   [{ lowLatency: 'yes' }, 'Expected lowLatency to be true or false, got: "yes"'],
   [{ subscribeMode: 'all' }, 'Expected subscribeMode to be auto or manual, got: "all"'],
   [{ colour: 1 }, 'Unknown field colour'],
-  [{ origins: ['p'] }, 'Option origins is for subscribeMode manual only: else all are received'],
+  [{ origins: ['p'] }, 'Option origins requires subscribeMode manual: otherwise all tracks are received'],
   [{ subscribeMode: 'manual', origins: 'p' }, 'Expected origins to be a list of ids, got: "p"'],
-  [{ s3 }, 'Option s3 is for persistent streams only: the others are not kept'],
+  [{ s3 }, 'Option s3 requires persistent: true, because other streams are not stored'],
 ] as const) {
   test(`refused: ${sentence}`, () => {
     assert.throws(() => parseOptions(options, false), { message: sentence });
   });
 }
 
-test('an S3 storage of its own is refused where the node has one; a secret is in no sentence', () => {
+test('an S3 storage is rejected if the node has one, and errors contain no secrets', () => {
   assert.throws(() => parseOptions({ persistent: true, s3 }, true), { code: 'bad_request', message: /^Conflicting S3 credentials/ });
   assert.throws(
     () => parseOptions({ persistent: true, s3: { ...s3, secretAccessKey: 7 } }, false),
@@ -45,7 +45,7 @@ test('an S3 storage of its own is refused where the node has one; a secret is in
   );
 });
 
-test('parts are whole pictures, segments as long as asked for; bits grow with the picture', () => {
+test('parts are whole frames, segments have the requested duration, and the bit rate grows with the frame size', () => {
   for (const [framerate, part] of [
     [24, 250],
     [25, 240],
@@ -62,7 +62,7 @@ test('parts are whole pictures, segments as long as asked for; bits grow with th
       const { interval, perPart, perSegment } = gopTiming(framerate, partDuration, times.target);
       assert.equal(perSegment, times.partsPerSegment * perPart);
       // RFC 8216bis, section 4.4.3.1.
-      assert.ok(Math.round((perSegment * interval) / 1000) <= segmentDuration, `${framerate} pictures, ${segmentDuration} s`);
+      assert.ok(Math.round((perSegment * interval) / 1000) <= segmentDuration, `${framerate} frames per second, ${segmentDuration} s`);
     }
   }
   assert.equal(segmentTimings({ lowLatency: false, segmentDuration: 4, framerate: 24 }).times.partTarget, undefined);

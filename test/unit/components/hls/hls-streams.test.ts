@@ -1,4 +1,4 @@
-// The streams of a node on disk: kept or removed at their end, and what a process left that was killed.
+// Streams of a node on disk: saved or deleted at their end, and recovered after a crash.
 import assert from 'node:assert/strict';
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { addFiles, makeResources } from '../../../kit/processes/resources-folder
 const host = { ...hostFacts, log: silentLog() };
 const small = { width: 320, height: 180 };
 
-/** Writes down what is to be uploaded. */
+/** Records upload operations. */
 class WrittenUploads implements Uploads {
   readonly said: string[] = [];
   leftIds: string[] = [];
@@ -49,7 +49,7 @@ async function make(t: TestContext, options: Partial<HlsStreamsOptions> = {}) {
   return { resources, uploads, streams, list };
 }
 
-/** A stream with so many whole segments of one part. */
+/** Fills a stream with complete segments of one part. */
 async function fill({ stream }: Awaited<ReturnType<HlsStreams['begin']>>, segments: number): Promise<void> {
   const { init, firstSegment } = stream.next();
   await addFiles(stream.folder, { [init]: 'init' });
@@ -65,19 +65,19 @@ const request = (folder: string, file: string) => ({
   ...{ client: '::1', forwarded: false, signal: new AbortController().signal },
 });
 
-test('a stream that is not to be kept is shown a moment longer, then all of it is gone', async (t) => {
+test('a stream that is not persistent is served for the grace period, then deleted', async (t) => {
   const { streams, list } = await make(t);
   const running = await streams.begin({ host, options: parseOptions({}, false) });
   await fill(running, 2);
   await running.finish();
   assert.match((await streams.open(request('r', 'stream.m3u8'))).bytes?.toString() ?? '', /#EXT-X-ENDLIST\n$/);
-  await eventually('it is gone', async () => (await list('hls')).length === 0);
+  await eventually('it is deleted', async () => (await list('hls')).length === 0);
   assert.equal(streams.has('r'), false);
   await assert.rejects(streams.open(request('r', 'stream.m3u8')), { code: 'not_found' });
   assert.deepEqual(await list('recordings'), []);
 });
 
-test('a persistent stream becomes a recording at once, with all of its segments, and goes up as it grows', async (t) => {
+test('a persistent stream becomes a recording with all segments, and is uploaded while it grows', async (t) => {
   const { streams, list, uploads, resources } = await make(t, { grace: 60_000 });
   const options = parseOptions({ persistent: true, targetWindowDuration: 6 }, false);
   const running = await streams.begin({ host, options });
@@ -94,20 +94,20 @@ test('a persistent stream becomes a recording at once, with all of its segments,
   const { said } = uploads;
   assert.deepEqual([said[0], said.filter((line) => line.startsWith('add segment-')).length], ['begin hls', 10]);
   assert.deepEqual(said.slice(-3), ['moved', 'add report.json', 'finish']);
-  // Still shown to those who watched, from where it is now.
+  // Still served to current viewers, from its new folder.
   const last = files.findLast((name) => name.startsWith('segment-')) ?? '';
   (await streams.open(request('r', last))).body?.destroy();
   assert.equal(await new LocalContent(resources).has('recording', id), true);
 });
 
-test('a stream whose end the disk refuses becomes a recording at once, with what its playlist on disk names', async (t) => {
+test('a stream whose end cannot be written becomes a recording of the segments in its stored playlist', async (t) => {
   const { resources, streams, uploads, list } = await make(t);
   const running = await streams.begin({ host, options: parseOptions({ persistent: true }, false) });
-  // One: for another the playlist may be written once more, while it is read here and refused.
+  // Only one segment: with another, the playlist could be written while the test reads it.
   await fill(running, 1);
   await eventually('the playlist is on the disk', async () => (await list(`hls/${running.id}`)).includes('index.m3u8'));
   const listed = await readFile(join(running.stream.folder, 'stream.m3u8'), 'utf8');
-  // It cannot be written any more.
+  // The playlist cannot be written any more.
   await addFiles(join(running.stream.folder, '.stream.m3u8'), { taken: '' });
   await running.finish();
   assert.deepEqual([await list('hls'), await list('recordings')], [[], [running.id]]);
@@ -121,7 +121,7 @@ test('a stream whose end the disk refuses becomes a recording at once, with what
   assert.deepEqual(uploads.said.slice(-3), ['moved', 'add report.json', 'finish']);
 });
 
-test('nothing is kept of a stream without a segment; a second one of the room takes the place of the first', async (t) => {
+test('a stream without segments is discarded; a second stream of the room replaces the first', async (t) => {
   const { streams, list, uploads } = await make(t, { grace: 60_000 });
   const first = await streams.begin({ host, options: parseOptions({ persistent: true }, false) });
   await first.finish();
@@ -134,15 +134,15 @@ test('nothing is kept of a stream without a segment; a second one of the room ta
 });
 
 for (const [what, meet] of [
-  ['the end of the node', (hlsStreams: HlsStreams) => hlsStreams.close()],
-  ['the next stream of its room', (hlsStreams: HlsStreams) => hlsStreams.begin({ host, options: parseOptions(small, false) })],
+  ['shutdown', (hlsStreams: HlsStreams) => hlsStreams.close()],
+  ['the next stream of the room', (hlsStreams: HlsStreams) => hlsStreams.begin({ host, options: parseOptions(small, false) })],
 ] as const) {
-  test(`${what} waits for whoever makes a stream: what its process still writes is kept with the rest`, async (t) => {
+  test(`${what} waits for the runner of a stream, whose process still writes to it`, async (t) => {
     const { streams, list, resources } = await make(t, { grace: 60_000 });
     const running = await streams.begin({ host, options: parseOptions({ ...small, persistent: true }, false) });
     await fill(running, 2);
     const met = meet(streams);
-    // As long as a disk may take that is asked at once.
+    // A plausible time for a disk operation.
     await new Promise((resolve) => setTimeout(resolve, 200));
     const { stream, id } = running;
     const { firstSegment: number } = stream.next();
@@ -157,15 +157,15 @@ for (const [what, meet] of [
   });
 }
 
-test('one more stream is refused where the machine cannot carry it, with the reason', async (t) => {
+test('a stream is rejected with a reason if the node has no CPU capacity', async (t) => {
   const { streams } = await make(t);
   const options = parseOptions({}, false);
   const first = await streams.begin({ host, options });
-  await assert.rejects(streams.begin({ host, options }), { code: 'unavailable', message: /cannot carry one more/ });
+  await assert.rejects(streams.begin({ host, options }), { code: 'unavailable', message: /no capacity for one more/ });
   await first.finish();
 });
 
-test('what was left is kept with what its playlist names, or removed; what somebody may work on is left alone', async (t) => {
+test('orphaned streams are saved as their playlist lists, or deleted; streams with a fresh heartbeat stay', async (t) => {
   const { streams, list, uploads, resources } = await make(t);
   const id = (name: string) => `${name}-20260101T000000000Z`;
   const report = (name: string) =>
@@ -198,14 +198,14 @@ test('what was left is kept with what its playlist names, or removed; what someb
   await streams.start();
 });
 
-test('a stream whose upload cannot be begun leaves nothing, and nobody who looks as if he were at work on it', async (t) => {
+test('a stream whose upload cannot start leaves no files and no heartbeat', async (t) => {
   const uploads = new WrittenUploads();
   uploads.begin = async () => {
     throw new Error('the disk is full');
   };
   const { streams, list } = await make(t, { uploads });
   const begun = streams.begin({ host, options: parseOptions({ persistent: true }, false) });
-  await assert.rejects(begun, { code: 'unavailable', message: 'The stream cannot be written to the disk' });
+  await assert.rejects(begun, { code: 'unavailable', message: 'Could not write the stream to disk' });
   assert.deepEqual(await list('hls'), []);
   assert.equal(streams.has('r'), false);
 });

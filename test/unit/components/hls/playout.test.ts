@@ -1,10 +1,10 @@
-// When tracks are played, and which pictures are made where there is not enough time.
+// Playout of tracks, and the frames that are composed if time is short.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gopTiming, isKeyFrame, nextFrame } from '../../../../node/components/hls/composer/frame-schedule.ts';
 import { PlayoutDelay, playoutDelay, TrackTiming } from '../../../../node/components/hls/playout.ts';
 
-test('a source that is late is played later, once for what was late together, and earlier again when it is early for long', () => {
+test('a late source is delayed more, once per burst, and less again after being early for long', () => {
   const delay = new PlayoutDelay();
   assert.equal(delay.value, playoutDelay);
   for (let now = 0; now < 60_000; now += 20) delay.came(200, now);
@@ -19,7 +19,7 @@ test('a source that is late is played later, once for what was late together, an
   assert.ok(delay.value <= playoutDelay + 1500);
 });
 
-test('pictures that are late may have 150 ms more, and take nothing from what sound needs', () => {
+test('late video gets at most 150 ms more, and does not affect the delay for audio', () => {
   const delay = new PlayoutDelay();
   delay.pictureCame(-40, 1000);
   assert.equal(delay.value, playoutDelay + 70);
@@ -33,7 +33,7 @@ test('pictures that are late may have 150 ms more, and take nothing from what so
   assert.equal(delay.value, playoutDelay);
 });
 
-test('a timestamp is due a fixed while after its capture, also when its source begins to count anew', () => {
+test('a timestamp is due a fixed delay after capture, also after its source restarts timestamps', () => {
   const timing = new TrackTiming(90_000, new PlayoutDelay());
   timing.arrived(90_000, 10_000);
   assert.equal(timing.dueAt(90_000), 10_000 + playoutDelay);
@@ -43,7 +43,7 @@ test('a timestamp is due a fixed while after its capture, also when its source b
   assert.equal(timing.dueAt(900_000_000), 12_000 + playoutDelay);
 });
 
-test('parts are whole pictures and no longer than asked for; segments are whole parts', () => {
+test('parts are whole frames within the target, and segments are whole parts', () => {
   assert.deepEqual(gopTiming(25, 400, 2000), { interval: 40, perPart: 10, perSegment: 50, perKey: 30 });
   const at24 = gopTiming(24, 333, 4000);
   assert.deepEqual([at24.perPart, at24.perSegment], [7, 98]);
@@ -62,7 +62,7 @@ test('parts are whole pictures and no longer than asked for; segments are whole 
   }
 });
 
-test('each segment begins with a key picture, and has one about each second, at the beginning of a part', () => {
+test('each segment starts with a key frame, and has one about every second at the start of a part', () => {
   const keysOf = (framerate: number, part: number, segment: number) => {
     const rhythm = gopTiming(framerate, part, segment);
     const numbers = Array.from({ length: rhythm.perSegment * 2 }, (_, number) => number).filter((number) => isKeyFrame(number, rhythm));
@@ -77,7 +77,7 @@ test('each segment begins with a key picture, and has one about each second, at 
   assert.deepEqual(keysOf(1, 1000, 2000), [0, 1, 2, 3]);
 });
 
-test('where time is short pictures are left out, but every part has one at its beginning', () => {
+test('if time is short frames are dropped, but never the first of a part', () => {
   assert.equal(nextFrame(5, 5, 12), 5);
   assert.equal(nextFrame(5, 7, 12), 5);
   assert.equal(nextFrame(5, 9, 12), 9);

@@ -1,4 +1,4 @@
-// A stream as viewers see it, part by part: by the rules of HLS at every step, with nothing that is not there and nothing that is not theirs.
+// Stream as viewers load it, part by part: valid HLS at each step, without missing or foreign files.
 import assert from 'node:assert/strict';
 import { appendFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ class Studio {
     this.stream.begin(init, codecs);
   }
 
-  /** Parts of half a second, four to a segment. */
+  /** Adds parts of half a second, four per segment. */
   async parts(count: number, duration = 500): Promise<void> {
     for (let made = 0; made < count; made += 1) {
       if (this.#part === 4) {
@@ -110,7 +110,7 @@ async function make(t: TestContext, options: Partial<StreamOptions> = {}): Promi
   return new Studio(await makeResources(t), options);
 }
 
-test('every playlist of a stream keeps the rules, through a window that moves, a process that crashed, and the end', async (t) => {
+test('each playlist of a stream is valid HLS, with a moving window, a crashed process, and an end', async (t) => {
   const studio = await make(t, { window: 10_000 });
   await studio.begin();
   await studio.parts(5);
@@ -146,7 +146,7 @@ test('every playlist of a stream keeps the rules, through a window that moves, a
   assert.deepEqual([before.discontinuitySequence, new Set(before.segments.map(({ discontinuity }) => discontinuity))], [1, new Set([1])]);
   const length = before.segments.reduce((sum, { duration }) => sum + duration, 0);
   assert.ok(length >= 8 && length <= 12, `${length} s`);
-  // A process that is told to end leaves a short one, which is shown with the end.
+  // A process that ends leaves a short part, which is published with the end.
   await studio.parts(1, 100);
   assert.deepEqual(await studio.playlist(), before);
   await studio.stream.end();
@@ -156,7 +156,7 @@ test('every playlist of a stream keeps the rules, through a window that moves, a
   assert.equal(last.segments.at(-1)?.duration, 1.1);
 });
 
-test('what left the playlist can be loaded for a while, then its files go; what is kept stays', async (t) => {
+test('segments that left the playlist stay loadable for a while, then are deleted unless persistent', async (t) => {
   const studio = await make(t, { window: 6000 });
   await studio.begin();
   await studio.parts(60);
@@ -166,7 +166,7 @@ test('what left the playlist can be loaded for a while, then its files go; what 
   assert.ok(!(await readdir(studio.folder)).includes(`segment-${first}.m4s`));
 });
 
-test('nothing is shown but what belongs to the stream and is whole', async (t) => {
+test('only complete files of the stream are served', async (t) => {
   const studio = await make(t);
   await studio.begin();
   await studio.parts(6);
@@ -191,7 +191,7 @@ test('nothing is shown but what belongs to the stream and is whole', async (t) =
   assert.match(segment.headers['cache-control'] ?? '', /immutable/);
 });
 
-test('a playlist and a part are waited for: one wake-up for all, refused where they are far away, given up where nothing comes', async (t) => {
+test('requests for a playlist and a part are woken together, rejected if too far ahead, and time out', async (t) => {
   const studio = await make(t);
   await studio.begin();
   const early = studio.text('index.m3u8');
@@ -211,11 +211,11 @@ test('a playlist and a part are waited for: one wake-up for all, refused where t
   for (const request of [{ msn: 1004 }, { msn: 1001, part: 12 }, { part: 1 }]) {
     await assert.rejects(studio.open('stream.m3u8', request), { code: 'bad_request' }, JSON.stringify(request));
   }
-  // A part behind the last of a segment is the first of the next one.
+  // The part number after the last part of a segment is the first part of the next one.
   const next = studio.playlist({ msn: 1001, part: 4 });
   await studio.parts(2);
   assert.equal((await next).parts.get(1002)?.length, 1);
-  // Whoever left does not count any more.
+  // Disconnected clients do not count.
   const gone = new AbortController();
   const left = studio.open('stream.m3u8', { msn: 1003 }, gone.signal);
   gone.abort();
@@ -228,7 +228,7 @@ test('a playlist and a part are waited for: one wake-up for all, refused where t
   await late;
 });
 
-test('the end wakes everybody; without a segment there is nothing to play', async (t) => {
+test('the end wakes all requests, and a stream without segments cannot be played', async (t) => {
   const studio = await make(t);
   const none = assert.rejects(studio.open('index.m3u8'), { code: 'not_found' });
   await studio.stream.end();
@@ -243,7 +243,7 @@ test('the end wakes everybody; without a segment there is nothing to play', asyn
   await part;
 });
 
-test('a token is on every address of a playlist, compressed or not; without parts nothing waits', async (t) => {
+test('a token is on each address of a playlist, compressed or not; without parts no request waits', async (t) => {
   const studio = await make(t, { times: { target: 2000, partTarget: undefined, partsPerSegment: 4 } });
   await studio.begin();
   await studio.parts(9);

@@ -1,4 +1,4 @@
-// Processes of components: spoken with, watched, and gone for certain, whoever ends first.
+// Component processes: messages, monitoring, and guaranteed end of the process or of its parent.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -49,22 +49,22 @@ function startChild(t: TestContext, options: Partial<ComponentProcessOptions<Rep
   return { child, ask, exit: exit.promise, lost: lost.promise, exits };
 }
 
-test('it answers, gets none of the environment, ends in order, and its exit is told once', async (t) => {
+test('a process responds, inherits no environment, exits on request and reports its exit once', async (t) => {
   const { child, ask, exit, exits } = startChild(t);
   assert.equal(await ask({ type: 'echo', text: 'hello' }), 'hello');
   assert.doesNotMatch(await ask({ type: 'environment' }), /PATH|SVC_|HOME/);
   await child.end(5000);
-  assert.equal(await exit, 'It ended with code 0');
+  assert.equal(await exit, 'The process exited with code 0');
   await child.end(5000);
   assert.equal(exits.length, 1);
-  child.send({ type: 'echo', text: 'nobody is there' });
+  child.send({ type: 'echo', text: 'after the end' });
 });
 
-test('the tracks that it was at work on are known when it is gone, however it ends', async (t) => {
+test('the tracks in progress are known after any exit', async (t) => {
   const aborted = startChild(t);
   for (const track of [7, 0, 4_294_967_295]) await aborted.ask({ type: 'mark', track });
   aborted.child.send({ type: 'abort' });
-  assert.equal(await aborted.exit, 'It was ended by SIGABRT');
+  assert.equal(await aborted.exit, 'The process was ended by SIGABRT');
   assert.deepEqual(await aborted.lost, [7, 0, 4_294_967_295]);
   const hanging = startChild(t, { silence: 1500 });
   await hanging.ask({ type: 'mark', track: 3 });
@@ -76,7 +76,7 @@ test('the tracks that it was at work on are known when it is gone, however it en
   assert.deepEqual(await idle.lost, []);
 });
 
-test('it reads its programs and its folders and nothing else, and is nice', async (t) => {
+test('a process reads only its program and its folders, and has a lower priority', async (t) => {
   const folder = await makeResources(t);
   await writeFile(join(folder, 'own'), 'mine');
   const { ask, child } = startChild(t, { reads: [folder], niceness: 7 });
@@ -88,37 +88,37 @@ test('it reads its programs and its folders and nothing else, and is nice', asyn
   assert.equal(getPriority(child.pid), 7);
 });
 
-test('one that hangs is killed', async (t) => {
+test('a hanging process is killed', async (t) => {
   const { child, exit } = startChild(t, { silence: 1500 });
   child.send({ type: 'hang' });
-  assert.equal(await exit, 'It did not show life any more');
+  assert.equal(await exit, 'The process stopped sending heartbeats');
 });
 
-test('one that hangs while it is to end is killed at the deadline', async (t) => {
+test('a process that hangs while it ends is killed at the deadline', async (t) => {
   const { child, ask, exit } = startChild(t);
   await ask({ type: 'echo', text: 'up' });
   child.send({ type: 'hang' });
   await child.end(300);
-  assert.equal(await exit, 'It did not end in time');
+  assert.equal(await exit, 'The process did not exit in time');
 });
 
-test('one that speaks nonsense, or takes too much memory, is killed', async (t) => {
+test('a process is killed after an invalid report, or above its memory limit', async (t) => {
   const nonsense = startChild(t);
   nonsense.child.send({ type: 'nonsense' });
-  assert.equal(await nonsense.exit, 'It said what nobody understands');
+  assert.equal(await nonsense.exit, 'The process sent an invalid report');
   const greedy = startChild(t, { maxMemory: 300 * 1024 * 1024 });
   await greedy.ask({ type: 'work', track: 2 });
   greedy.child.send({ type: 'allocate', bytes: 400 * 1024 * 1024 });
-  assert.equal(await greedy.exit, 'It used too much memory');
+  assert.equal(await greedy.exit, 'The process exceeded its memory limit');
   assert.deepEqual(await greedy.lost, [2]);
   const silent = startChild(t, { maxMemory: 500 * 1024 * 1024, silence: 60_000 });
   await silent.ask({ type: 'mark', track: 1 });
   silent.child.send({ type: 'swell' });
-  assert.equal(await silent.exit, 'It used too much memory');
+  assert.equal(await silent.exit, 'The process exceeded its memory limit');
   assert.deepEqual(await silent.lost, [1]);
 });
 
-test('of one that has too much memory the tracks that it most likely grew for are known', () => {
+test('the tracks that caused most of the memory growth are identified', () => {
   const growth = new TrackGrowth();
   growth.look(90, []);
   assert.deepEqual(growth.greatest(), []);
@@ -127,13 +127,13 @@ test('of one that has too much memory the tracks that it most likely grew for ar
   assert.deepEqual(growth.greatest(), [1, 2]);
   growth.look(300, [2]);
   assert.deepEqual(growth.greatest(), [2]);
-  // What was given back counts no more.
+  // Freed memory is subtracted.
   growth.look(30, [2]);
   growth.look(130, [3]);
   assert.deepEqual(growth.greatest(), [3]);
 });
 
-test('a process has half of the memory of its container at most, and all together three quarters', () => {
+test('one process may use half of the container memory, and all together three quarters', () => {
   assert.deepEqual([memoryLimit(1000, 4000), memoryLimit(1000, 1200)], [1000, 600]);
   const [a, b] = [{ limit: 600 }, { limit: 600 }];
   const greedy = (first: number, second: number) =>
@@ -149,32 +149,32 @@ test('a process has half of the memory of its container at most, and all togethe
   assert.equal(greedy(500, 450)[0], a);
 });
 
-test('an error of it and a signal from outside are seen as its exit, and its words are logged', async (t) => {
+test('an exception and an external signal are reported as exit, and stderr is logged', async (t) => {
   const { log, of } = recordedLog();
   const broken = startChild(t, { log });
   broken.child.send({ type: 'throw' });
-  assert.equal(await broken.exit, 'It ended with code 1');
-  assert.ok(of('warn').some(({ line }) => String(line).includes('as it was told')));
+  assert.equal(await broken.exit, 'The process exited with code 1');
+  assert.ok(of('warn').some(({ line }) => String(line).includes('a requested error')));
   const killed = startChild(t);
   await killed.ask({ type: 'echo', text: 'up' });
   process.kill(killed.child.pid ?? 0, 'SIGKILL');
-  assert.equal(await killed.exit, 'It was ended by SIGKILL');
+  assert.equal(await killed.exit, 'The process was ended by SIGKILL');
 });
 
-test('signals of a terminal do not end it', async (t) => {
+test('signals of a terminal do not end a process', async (t) => {
   const { child, ask } = startChild(t);
   await ask({ type: 'echo', text: 'up' });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.kill(child.pid ?? 0, signal);
   assert.equal(await ask({ type: 'echo', text: 'still here' }), 'still here');
 });
 
-test('a command that is too large is refused, and a module that is not there is an exit', async (t) => {
+test('a too large command is rejected, and a missing module is reported as exit', async (t) => {
   const { child } = startChild(t);
   assert.throws(() => child.send({ type: 'echo', text: 'x'.repeat(maxMessageBytes) }), RangeError);
-  assert.equal(await startChild(t, { module: `${module}.none` }).exit, 'It ended with code 1');
+  assert.equal(await startChild(t, { module: `${module}.none` }).exit, 'The process exited with code 1');
 });
 
-test('it ends with its parent, even one that is killed while the child hangs', async (t) => {
+test('a process ends with its parent, even if the parent is killed while the process hangs', async (t) => {
   const script = `
     import { ComponentProcess } from ${JSON.stringify(join(import.meta.dirname, '../../../../node/components/process/component-process.ts'))};
     import { z } from 'zod';
@@ -194,7 +194,7 @@ test('it ends with its parent, even one that is killed while the child hangs', a
   await eventually('the child ends with its parent', () => !isAlive(pid), { every: 20 });
 });
 
-test('three restarts in ten minutes are allowed, a fourth is not, and time gives them back', () => {
+test('three restarts in ten minutes are allowed, a fourth only after a while', () => {
   const budget = new RestartBudget();
   assert.deepEqual(
     [0, 1000, 2000, 3000].map((now) => budget.take(now)),

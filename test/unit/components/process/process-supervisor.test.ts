@@ -1,4 +1,4 @@
-// A process kept at work: whose track breaks it is dropped and named, the others go on; limits are fair.
+// Process supervisor: drops tracks that crash the process, restarts it for the others, and applies fair limits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../../../node/common/log.ts';
@@ -46,33 +46,33 @@ async function keep(limits = { audio: 10, video: 10 }) {
     onCrashed: () => undefined,
     limits,
   });
-  const newest = () => made.at(-1) ?? assert.fail('nothing was made');
+  const newest = () => made.at(-1) ?? assert.fail('no process was created');
   await kept.start();
-  /** Resolves when another is at work. */
+  /** Resolves when another process is running. */
   const crash = async (...tracks: string[]) => {
     next = Promise.withResolvers();
-    newest().callbacks.onCrashed('It was ended by SIGABRT', tracks);
+    newest().callbacks.onCrashed('The process was ended by SIGABRT', tracks);
     if (crashes.length === 0) await next.promise;
   };
   return { kept, made, told, crashes, newest, crash };
 }
 
-test('the track that broke the process is dropped and named, and takes none of the restarts of the others', async () => {
+test('a track that crashes the process is dropped with a reason, and uses no restart of the budget', async () => {
   const { kept, told, crashes, newest, crash } = await keep();
   kept.receive([track('a', 'good'), ...['b', 'c', 'd'].map((id) => track(id, 'bad'))]);
   await crash('b');
   assert.deepEqual(newest().received, ['a', 'c', 'd']);
-  assert.deepEqual(told, [['b', 'It broke the recorder: It was ended by SIGABRT']]);
-  // Whose tracks break it twice sends none any more.
+  assert.deepEqual(told, [['b', 'Track crashed the recorder: The process was ended by SIGABRT']]);
+  // After two crashes, all tracks of the peer are dropped.
   await crash('c');
   assert.deepEqual(newest().received, ['a']);
   for (let count = 0; count < 3; count += 1) await crash();
   assert.deepEqual(crashes, []);
   await crash();
-  assert.deepEqual(crashes, ['The recorder crashed too often: It was ended by SIGABRT']);
+  assert.deepEqual(crashes, ['The recorder crashed too often: The process was ended by SIGABRT']);
 });
 
-test('where it may have been one of several the next process is careful, and whoever was there twice is dropped', async () => {
+test('after a crash with several suspects the next process is careful, and a repeated suspect is dropped', async () => {
   const { kept, told, newest, crash } = await keep();
   kept.receive(['a', 'b', 'c'].map((id) => track(id, id)));
   await crash('a', 'b');
@@ -86,16 +86,16 @@ test('where it may have been one of several the next process is careful, and who
   );
 });
 
-test('a track that the process itself gives up is dropped for good, without another process', async () => {
+test('a track that the process reports as broken is dropped without a restart', async () => {
   const { kept, told, newest, made } = await keep();
   const tracks = ['a', 'b'].map((id) => track(id, id));
   kept.receive(tracks);
-  newest().callbacks.onTrackBroken('a', 'It cannot be recorded: nonsense');
+  newest().callbacks.onTrackBroken('a', 'Could not record track: nonsense');
   kept.receive(tracks);
-  assert.deepEqual([newest().received, told, made.length], [['b'], [['a', 'It cannot be recorded: nonsense']], 1]);
+  assert.deepEqual([newest().received, told, made.length], [['b'], [['a', 'Could not record track: nonsense']], 1]);
 });
 
-test('of too many tracks those of the greediest are left out, and told once', async () => {
+test('tracks above the limit are dropped from the source with the most, and reported once', async () => {
   const limited = new DroppedTracks({ audio: 1, video: 3 });
   const crowd = [...['a', 'b', 'c', 'd'].map((id) => track(id, 'greedy')), track('e', 'late'), track('f', 'late', 'audio')];
   const { taken, others } = limited.choose(crowd);

@@ -1,4 +1,4 @@
-// Tracks on their way to a process: what comes again while it is still being subscribed.
+// Track feed: tracks that are removed and added again while they are being subscribed.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ServiceError } from '../../../../node/common/errors.ts';
@@ -10,7 +10,7 @@ import { turns } from '../../../kit/turns.ts';
 const track: SubscribableTrack = { id: 't', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null };
 const rtp: EgressTrack = { kind: 'audio', ssrc: 1, payloadType: 100, clockRate: 48_000, channels: 2 };
 
-/** Subscriptions end as the test says. */
+/** The test controls when subscriptions complete. */
 function stage(t: TestContext) {
   const asked: PromiseWithResolvers<EgressTrack>[] = [];
   const [unsubscribed, resumed]: [string[], string[]] = [[], []];
@@ -35,7 +35,7 @@ function stage(t: TestContext) {
   return { tracks, asked, unsubscribed, resumed, added, removed };
 }
 
-test('a track that goes and comes again while it is subscribed is received, whichever way its first subscription ends', async (t) => {
+test('a track that is removed and added again while subscribing is received, whatever the first result', async (t) => {
   for (const first of ['refused', 'made'] as const) {
     const { tracks, asked, unsubscribed, resumed, added, removed } = stage(t);
     tracks.receive([track]);
@@ -55,7 +55,7 @@ test('a track that goes and comes again while it is subscribed is received, whic
   }
 });
 
-test('a track that goes while it is subscribed is subscribed no more and told to nobody', async (t) => {
+test('a track that is removed while subscribing is unsubscribed and not announced', async (t) => {
   const { tracks, asked, unsubscribed, added, removed } = stage(t);
   tracks.receive([track]);
   tracks.receive([]);

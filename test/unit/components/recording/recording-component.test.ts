@@ -1,4 +1,4 @@
-// The options of a recording: what the operator makes of a Room is what a node takes, and no storage stands beside another.
+// Options of recordings: a node accepts the options that the operator derives from a Room, and rejects a second storage.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { roomSpecSchema } from '../../../../crds/room.ts';
@@ -14,7 +14,7 @@ const keys = { accessKeyId: 'id', secretAccessKey: 'key' };
 const encoded = Object.fromEntries(Object.entries(keys).map(([name, value]) => [name, Buffer.from(value).toString('base64')]));
 const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'n', uid: 'u', resourceVersion: '1' }, data: encoded };
 
-/** What a recording with these options is begun with. */
+/** Options with which a recording is created. */
 async function prepared(options: unknown, nodeHasOne: boolean, resources: string) {
   const recordings = new Recordings({ log: silentLog(), resources, node: () => 'n', uploads: noUploads, timeToLive: () => null });
   let plan: Partial<RecordingTarget> = {};
@@ -33,7 +33,7 @@ async function prepared(options: unknown, nodeHasOne: boolean, resources: string
 
 const planOf = async (...given: Parameters<typeof prepared>): Promise<Partial<RecordingTarget>> => (await prepared(...given)).plan;
 
-test('the properties say what was given, without the keys', async (t) => {
+test('properties are the given options without keys', async (t) => {
   const resources = await makeResources(t);
   const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
   for (const [options, properties] of [
@@ -51,7 +51,7 @@ test('the properties say what was given, without the keys', async (t) => {
   }
 });
 
-test('what the operator asks for is taken, and goes where the Room says', async (t) => {
+test('options of the operator are accepted and select the storage of the Room', async (t) => {
   const resources = await makeResources(t);
   const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
   const asked = async (options: object) => {
@@ -73,14 +73,14 @@ test('what the operator asks for is taken, and goes where the Room says', async 
   assert.deepEqual((await prepared(await asked(manual), false, resources)).origins, ['host', 'guest']);
 });
 
-test('a storage of the request never stands beside that of the node; keys are shown in no sentence', async (t) => {
+test('a storage in the request conflicts with that of the node; errors contain no keys', async (t) => {
   const resources = await makeResources(t);
   const credentials = { bucket: 'bkt', ...keys };
   for (const [options, nodeHasOne, sentence] of [
     [{ credentials }, true, /^Conflicting S3 credentials supplied via environment variables and the REST API\. /],
     [{ pathPrefix: 'x' }, true, /^Conflicting S3 path prefix supplied via environment variables and the REST API\. /],
-    [{ pathPrefix: 'x' }, false, /^pathPrefix is for recordings with credentials$/],
-    [{ credentials: { ...credentials, pathPrefix: 'x' }, pathPrefix: 'x' }, false, /^pathPrefix is given twice$/],
+    [{ pathPrefix: 'x' }, false, /^pathPrefix requires credentials$/],
+    [{ credentials: { ...credentials, pathPrefix: 'x' }, pathPrefix: 'x' }, false, /^pathPrefix is set twice$/],
     [
       { credentials: { ...credentials, endpoint: 'https://user:secret@s3.test' } },
       false,

@@ -1,4 +1,4 @@
-// Recordings of a node on disk: their names and reports, what a crash left, and what is removed when.
+// Recordings of a node on disk: names, reports, recovery after a crash, and expiry.
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ async function stage(t: TestContext, timeToLive: number | null = null) {
   };
 }
 
-test('a recording is named after its room and start, and its report says where each file begins', async (t) => {
+test('a recording is named by room and start time, and its report has the start of each file', async (t) => {
   const { recordings, report, folder } = await stage(t);
   const recording = await recordings.create(planOf('r'));
   assert.equal(recording.id, 'r-20261121T120000005Z');
@@ -97,8 +97,8 @@ test('a recording is named after its room and start, and its report says where e
   });
 });
 
-test('what a crash left is finished by the next process, but not while somebody may be at work on it', async (t) => {
-  // The one that makes it says every two seconds that it is at work.
+test('an interrupted recording is finished by the next process once its heartbeat is stale', async (t) => {
+  // The recording process updates the heartbeat every two seconds.
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { recordings, open, report, age } = await stage(t);
   const recording = await recordings.create(planOf('r'));
@@ -123,7 +123,7 @@ test('what a crash left is finished by the next process, but not while somebody 
   await recording.finish();
 });
 
-test('recordings go when their time is over, running ones never', async (t) => {
+test('expired recordings are deleted, running ones are not', async (t) => {
   const { recordings, ids, age } = await stage(t, 60_000);
   const [old, fresh, running] = [
     await recordings.create(planOf('old')),
@@ -140,7 +140,7 @@ test('recordings go when their time is over, running ones never', async (t) => {
   await running.finish();
 });
 
-test('what is to be uploaded stays until it is; what is elsewhere goes after a day where nothing is said', async (t) => {
+test('pending uploads are kept, and uploaded recordings are deleted after a day by default', async (t) => {
   const day = 24 * 3600_000;
   for (const [timeToLive, age, left] of [
     [1000, 2000, ['failed', 'pending']],
@@ -168,7 +168,7 @@ test('what is to be uploaded stays until it is; what is elsewhere goes after a d
   }
 });
 
-test('without a time to live nothing goes', async (t) => {
+test('without a TTL nothing is deleted', async (t) => {
   const { recordings, ids, age } = await stage(t);
   const recording = await recordings.create(planOf('r'));
   await recording.finish();
@@ -177,13 +177,13 @@ test('without a time to live nothing goes', async (t) => {
   assert.deepEqual(await ids(), [recording.id]);
 });
 
-test('a recording that is being made cannot be deleted', async (t) => {
+test('a running recording cannot be deleted', async (t) => {
   const { recordings, resources, ids } = await stage(t);
   const recording = await recordings.create(planOf('r'));
   const content = new LocalContent(resources, (id) => recordings.isRunning(id));
   await assert.rejects(content.deleteRecording(recording.id), {
     code: 'conflict',
-    message: `Recording ${recording.id} is being made: it can be deleted once it has ended`,
+    message: `Recording ${recording.id} is in progress: it can be deleted once it has ended`,
   });
   await recording.finish();
   await content.deleteRecording(recording.id);

@@ -1,4 +1,4 @@
-// What of a report is played when.
+// Render plan: schedule of the clips in a report.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderPlan } from '../../../../node/components/render/plan.ts';
@@ -13,7 +13,7 @@ function reportOf(tracks: readonly Partial<ReportTrack>[], change: Partial<Repor
   return reportSchema.parse({ ...report, tracks: tracks.map((track) => ({ ...common, ...track })), ...change });
 }
 
-test('clips come by their beginning, with what they are of; a peer and a component of one name are two', () => {
+test('clips are sorted by start and have a source; a peer and a component with one id are different sources', () => {
   const { clips, skipped, length } = renderPlan(
     reportOf([
       { file: 'b.webm', offset: 3000, duration: 2000 },
@@ -33,13 +33,13 @@ test('clips come by their beginning, with what they are of; a peer and a compone
   );
 });
 
-test('how long it is: to the end of the last clip, else as the report says, else nobody knows', () => {
+test('the length is the end of the last clip, or that of the report, or unknown', () => {
   assert.equal(renderPlan(reportOf([{ duration: 1000 }, {}])).length, 9000);
   assert.equal(renderPlan(reportOf([{ duration: 1000 }, {}], { state: 'running', endTime: null })).length, undefined);
   assert.equal(renderPlan(reportOf([])).length, 0);
 });
 
-test('what has no file, no beginning, or a name that leads elsewhere is left out, with a sentence that no terminal obeys', () => {
+test('tracks without file, start or safe name are skipped, with a message free of control characters', () => {
   const { clips, skipped } = renderPlan(
     reportOf([
       { file: null },
@@ -52,19 +52,19 @@ test('what has no file, no beginning, or a name that leads elsewhere is left out
   );
   assert.deepEqual(clips, []);
   assert.deepEqual(skipped.slice(0, 5), [
-    'Track "t" is left out: it has no file',
-    'Track "t" is left out: it has no file ("Why not")',
-    'Track "t" is left out: the report does not say when it began',
-    'Track "t" is left out: the report says that it began at no time of the recording',
-    'Track "t" is left out: its file has a name that no recording has',
+    'Track "t" was omitted: it has no file',
+    'Track "t" was omitted: it has no file ("Why not")',
+    'Track "t" was omitted: the report has no start time for it',
+    'Track "t" was omitted: its start time is outside of the recording',
+    'Track "t" was omitted: its file name is invalid',
   ]);
   assert.equal(skipped.length, 12);
-  assert.equal(skipped.at(-1), 'Track "\\u001b[31m" is left out: it has no file');
+  assert.equal(skipped.at(-1), 'Track "\\u001b[31m" was omitted: it has no file');
 });
 
-test('a clock that drifts is followed; a difference that no clock makes is none of its speed', () => {
+test('clock drift is corrected, and larger differences are ignored', () => {
   const hour = 3_600_000;
-  // The first frame of the last 20 ms began 360 ms later than its samples say: 100 millionths.
+  // The first frame of the last 20 ms starts 360 ms later than its samples imply: a drift of 100 ppm.
   const drifted = { startTime: at(0), endTime: at((hour - 20) * 1.0001), duration: hour, frames: hour / 20 };
   const rateOf = (track: Partial<ReportTrack>) => renderPlan(reportOf([track])).clips[0]?.rate ?? Number.NaN;
   assert.ok(Math.abs(rateOf(drifted) - 1.0001) < 1e-6);

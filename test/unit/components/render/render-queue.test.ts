@@ -1,4 +1,4 @@
-// The queue of recordings to render, while nothing may begin: what it says, who is let go, and what other nodes and dead ones left.
+// Render queue without CPU capacity: reasons, cancelling, and work of other or ended nodes.
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,10 +14,10 @@ import { addFiles, makeResources } from '../../../kit/processes/resources-folder
 import { turns } from '../../../kit/turns.ts';
 
 const options = renderOptionsSchema.parse({});
-const ended = 'The node ended before it was rendered';
+const ended = 'The node shut down before rendering finished';
 const none = { state: 'none', progress: 0 };
 
-/** Something live has taken all that the machine can give, so that nothing is ever rendered. */
+/** Live media uses all CPU capacity, so that no rendering starts. */
 async function busyNode(t: TestContext, ids: readonly string[], archive?: RenderSource, log = silentLog()) {
   const resources = await makeResources(t);
   for (const id of ids)
@@ -38,23 +38,23 @@ async function busyNode(t: TestContext, ids: readonly string[], archive?: Render
   return { renders, folder, resources };
 }
 
-test('beside what is live it waits, and says for what', async (t) => {
+test('a queued recording reports the missing CPU capacity', async (t) => {
   const { renders, folder } = await busyNode(t, ['one', 'two']);
   assert.deepEqual(await renders.getRender('one'), none);
   await renders.render('one', options);
   await renders.render('two', options);
   const { state, progress, reason } = await renders.getRender('one');
   assert.deepEqual([state, progress], ['queued', 0]);
-  assert.match(reason ?? '', /^This node cannot carry rendering a recording as well: components may use 1\.0 cores, 0\.8 are in use/);
+  assert.match(reason ?? '', /^This node has no capacity for rendering a recording: 0\.5 cores are required, and 0\.8 of 1\.0 /);
   assert.deepEqual(await renders.getRender('two'), { state: 'queued', progress: 0 });
   await renders.cancelRender('one');
   assert.deepEqual(await renders.getRender('one'), none);
   assert.deepEqual(await readdir(folder('one')), ['report.json']);
-  assert.match((await renders.getRender('two')).reason ?? '', /cannot carry/, 'it is the turn of the next');
+  assert.match((await renders.getRender('two')).reason ?? '', /no capacity/, 'the next job is first in the queue');
   await renders.cancelRender('one');
 });
 
-test('many who ask for the same get the same', async (t) => {
+test('concurrent requests for one recording share its result', async (t) => {
   const { renders } = await busyNode(t, ['one']);
   const views = await Promise.all(Array.from({ length: 20 }, () => renders.render('one', options)));
   assert.deepEqual(new Set(views.map(({ state }) => state)), new Set(['queued']));
@@ -62,7 +62,7 @@ test('many who ask for the same get the same', async (t) => {
   assert.deepEqual(await renders.getRender('one'), none);
 });
 
-test('what waits when the node ends has failed', async (t) => {
+test('queued recordings fail at shutdown', async (t) => {
   const { renders, folder } = await busyNode(t, ['one']);
   await renders.render('one', options);
   await renders.close();
@@ -70,7 +70,7 @@ test('what waits when the node ends has failed', async (t) => {
   await assert.rejects(renders.render('one', options), { code: 'unavailable' });
 });
 
-test('what this node or one without a sign of life left has failed, and is removed where it is half-made; what another one works on stays', async (t) => {
+test('unfinished work of this node, or with a stale heartbeat, fails and its partial files are deleted', async (t) => {
   const { renders, folder } = await busyNode(t, ['own', 'stale', 'other', 'done', 'odd']);
   const leave = (id: string, node: string) =>
     Promise.all([
@@ -98,7 +98,7 @@ test('what this node or one without a sign of life left has failed, and is remov
   assert.deepEqual(await renders.getRender('odd'), none);
 });
 
-test('who asks while the node looks after what it left hears that it failed', async (t) => {
+test('a request during recovery reports the failure', async (t) => {
   const ids = Array.from({ length: 50 }, (_, index) => `left-${index}`);
   const { renders, folder } = await busyNode(t, ids);
   for (const id of ids) await writeFile(join(folder(id), '.render.json'), JSON.stringify({ state: 'running', node: 'svc@here' }));
@@ -111,7 +111,7 @@ test('who asks while the node looks after what it left hears that it failed', as
   for (const view of await Promise.all(asked)) assert.deepEqual(view, { state: 'failed', progress: 0, reason: ended });
 });
 
-test('names that are none of a recording lead nowhere', async (t) => {
+test('invalid recording ids are not found', async (t) => {
   const { renders } = await busyNode(t, ['one', 'live']);
   await assert.rejects(renders.getRender('..'), { code: 'bad_request' });
   await assert.rejects(renders.render('a/b', options), { code: 'bad_request' });
@@ -119,7 +119,7 @@ test('names that are none of a recording lead nowhere', async (t) => {
   await assert.rejects(renders.render('live', options), { code: 'conflict' });
 });
 
-test('who comes back under another name looks again once nobody can be at work on the rest', async (t) => {
+test('after a restart under another name, orphaned work is recovered once its heartbeat is stale', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { renders, folder } = await busyNode(t, ['other']);
   await writeFile(join(folder('other'), '.render.json'), JSON.stringify({ state: 'running', node: 'svc@before' }));
@@ -128,13 +128,13 @@ test('who comes back under another name looks again once nobody can be at work o
   const longAgo = new Date(Date.now() - 120_000);
   await utimes(join(folder('other'), '.render.json'), longAgo, longAgo);
   t.mock.timers.tick(60_000);
-  await eventually('what is half-made goes', async () => (await readdir(folder('other'))).length <= 2, { every: 1 });
+  await eventually('partial files are deleted', async () => (await readdir(folder('other'))).length <= 2, { every: 1 });
   assert.match(await readFile(join(folder('other'), '.render.json'), 'utf8'), /"failed"|"running"/);
   await renders.close();
   assert.deepEqual(await renders.getRender('other'), { state: 'failed', progress: 0, reason: ended });
 });
 
-/** An S3 that has one recording, `kept`, and a stream. */
+/** S3 with one recording, `kept`, and one stream. */
 const archive: RenderSource = {
   isThere: () => true,
   open: async ({ folder, file }) => {
@@ -148,7 +148,7 @@ const archive: RenderSource = {
   add: () => assert.fail(),
 };
 
-test('one that only S3 has is worked on in a folder of its own, which goes with the work; whoever asks is told', async (t) => {
+test('an archived recording is rendered in a separate folder, which is deleted afterwards; the result is reported', async (t) => {
   const { renders, resources } = await busyNode(t, ['one'], archive);
   const work = () => readdir(join(resources, 'renders'));
   assert.deepEqual([await renders.getRender('kept'), await renders.holds('kept')], [none, false]);
@@ -167,7 +167,7 @@ test('one that only S3 has is worked on in a folder of its own, which goes with 
   assert.deepEqual(await work(), []);
 });
 
-test('of what a process left that fetched from S3 only the failure stays, for a day', async (t) => {
+test('of an interrupted rendering from S3 only the failure is kept, for a day', async (t) => {
   const { renders, resources } = await busyNode(t, [], archive);
   const leave = async (id: string, state: object) => {
     await addFiles(resources, { [`renders/${id}/.render.json`]: JSON.stringify(state), [`renders/${id}/track.webm`]: 'fetched' });
@@ -184,7 +184,7 @@ test('of what a process left that fetched from S3 only the failure stays, for a 
   assert.deepEqual(await renders.getRender('kept'), { state: 'failed', progress: 0, reason: ended });
 });
 
-test('without an S3 of the server it is said that this is missing', async (t) => {
+test('without server-wide S3 the error says that it is missing', async (t) => {
   const { renders } = await busyNode(t, [], { ...archive, isThere: () => false });
-  await assert.rejects(renders.render('kept', options), /is on the disk of no node, and the server has no S3 storage of its own/);
+  await assert.rejects(renders.render('kept', options), /exists on no node, and server-wide S3 storage is not configured$/);
 });

@@ -1,17 +1,17 @@
-// AV1 out of RTP: OBUs get sizes, fragments become whole, broken packets cost one picture.
+// AV1 depacketizer: adds OBU sizes, assembles fragments, and drops frames with invalid packets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Av1Depacketizer } from '../../../../node/components/rtp/av1.ts';
 import { type EncodedFrame, FrameAssembler } from '../../../../node/components/rtp/frame-assembler.ts';
 import { ByteFuzzer } from '../../../kit/fuzzer.ts';
 
-/** OBUs without a size: a sequence header, a frame, a temporal delimiter, one with an extension. */
+/** OBUs without size: a sequence header, a frame, a temporal delimiter, and one with an extension. */
 const sequence = Buffer.from('080a0b0c', 'hex');
 const frame = Buffer.from('30aabbccdd', 'hex');
 const delimiter = Buffer.from('10', 'hex');
 const layered = Buffer.from('3428eeff', 'hex');
 
-/** Sizes in front of all but the last of `count` elements; of all where it is 0. */
+/** Adds sizes to all but the last of `count` elements; to all if the count is 0. */
 function payload(head: number, elements: readonly Buffer[], counted = true): Buffer {
   const count = counted ? elements.length : 0;
   const parts = elements.flatMap((element, index) =>
@@ -41,7 +41,7 @@ function assemble(packets: readonly { payload: Buffer; marker: boolean; timestam
 const head = '1200';
 const withSizes = { sequence: '0a030a0b0c', frame: '3204aabbccdd', layered: '362802eeff' };
 
-test('elements become OBUs with sizes, whether counted or not; delimiters of the sender go', () => {
+test('elements become OBUs with sizes, counted or not, and delimiters of the sender are dropped', () => {
   for (const counted of [true, false]) {
     const { pictures } = assemble([
       { payload: payload(begins, [delimiter, sequence, frame].slice(counted ? 0 : 1), counted), marker: true, timestamp: 0 },
@@ -54,7 +54,7 @@ test('elements become OBUs with sizes, whether counted or not; delimiters of the
   }
 });
 
-test('an OBU over three packets becomes whole', () => {
+test('an OBU in three packets is assembled', () => {
   const { pictures } = assemble([
     { payload: payload(begins | open, [sequence, frame.subarray(0, 2)]), marker: false, timestamp: 0 },
     { payload: payload(continues | open, [frame.subarray(2, 4)]), marker: false, timestamp: 0 },
@@ -63,7 +63,7 @@ test('an OBU over three packets becomes whole', () => {
   assert.deepEqual(pictures, [[head + withSizes.sequence + withSizes.frame + withSizes.layered, true]]);
 });
 
-test('a fragment without its beginning, or without its end, costs the picture and asks for a key picture', () => {
+test('a fragment without start or end drops the frame and requests a key frame', () => {
   const whole = { payload: payload(begins, [sequence, frame]), marker: true };
   for (const broken of [
     payload(continues, [frame]),
@@ -83,7 +83,7 @@ test('a fragment without its beginning, or without its end, costs the picture an
   }
 });
 
-test('no bytes whatever throw', () => {
+test('arbitrary bytes never throw', () => {
   const byteFuzzer = new ByteFuzzer(3);
   const samples = [payload(begins, [sequence, frame]), payload(continues | open, [frame]), payload(0, [layered, frame], false)];
   const packets = Array.from({ length: 20_000 }, (_, index) => ({
@@ -94,7 +94,7 @@ test('no bytes whatever throw', () => {
   assert.ok(assemble(packets).asked > 0);
 });
 
-test('a sequence header that is broken describes nothing, whatever is in it', () => {
+test('an invalid sequence header yields no description', () => {
   const format = new Av1Depacketizer();
   const byteFuzzer = new ByteFuzzer(7);
   for (let round = 0; round < 2000; round += 1) {
@@ -108,7 +108,7 @@ test('a sequence header that is broken describes nothing, whatever is in it', ()
   }
 });
 
-test('a picture of more OBUs than are taken, or of two sizes, is none, and the next one is taken', () => {
+test('a frame with too many OBUs or with two sizes is dropped, and the next one is output', () => {
   const tiny = Array.from({ length: 500 }, () => Buffer.from('20', 'hex'));
   const many = Array.from({ length: 10 }, (_, index) => ({ payload: payload(0, tiny, false), marker: index === 9, timestamp: 0 }));
   const other = Buffer.from('080a0b0d', 'hex');

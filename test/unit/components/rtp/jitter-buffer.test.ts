@@ -1,4 +1,4 @@
-// Packets in order: reordering, losses, doubles, wrapping numbers, and sources that begin anew.
+// Jitter buffer: reordering, loss, duplicates, wrapping numbers and restarted sources.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JitterBuffer, type OrderedPacket } from '../../../../node/components/rtp/jitter-buffer.ts';
@@ -23,7 +23,7 @@ function stage(wait = 100) {
   return { buffer, push, told: () => out.map(({ payload, lost }) => [payload[0], lost]), out };
 }
 
-test('packets come out in order as soon as nothing is missing', () => {
+test('packets are output in order as soon as none is missing', () => {
   const { push, told } = stage();
   for (const sequence of [5, 7, 8, 6, 9]) push(sequence, 0);
   assert.deepEqual(told(), [
@@ -35,7 +35,7 @@ test('packets come out in order as soon as nothing is missing', () => {
   ]);
 });
 
-test('what is missing is waited for, then told as lost before the packet behind it; late and double ones are dropped', () => {
+test('a missing packet is waited for, then reported as lost with the next one; late and duplicate packets are dropped', () => {
   const { buffer, push, told } = stage(100);
   push(1, 0);
   push(4, 10);
@@ -54,7 +54,7 @@ test('what is missing is waited for, then told as lost before the packet behind 
   assert.equal(buffer.lost, 2);
 });
 
-test('numbers and timestamps go on where those of the wire wrap around', () => {
+test('sequence numbers and timestamps continue after they wrap', () => {
   const { push, out, told } = stage();
   push(65_535, 0, 2 ** 32 - 10);
   push(65_536, 1, 0);
@@ -66,7 +66,7 @@ test('numbers and timestamps go on where those of the wire wrap around', () => {
   );
 });
 
-test('a source that begins anew at another number is followed, told as a loss', () => {
+test('a source that restarts with another sequence number is followed and reported as loss', () => {
   const { buffer, push, told } = stage(100);
   push(1, 0);
   push(30_001, 10);
@@ -77,7 +77,7 @@ test('a source that begins anew at another number is followed, told as a loss', 
   ]);
 });
 
-test('flush lets go what still waits, and no more than 1024 packets wait', () => {
+test('flush outputs all packets, and at most 1024 packets are buffered', () => {
   const { buffer, push, told } = stage(1e9);
   push(1, 0);
   for (let sequence = 3; sequence < 1100; sequence += 1) push(sequence, 0);
@@ -88,7 +88,7 @@ test('flush lets go what still waits, and no more than 1024 packets wait', () =>
   assert.equal(buffer.lost, 3);
 });
 
-test('unwrapped numbers may go back a little', () => {
+test('unwrapped numbers may decrease a little', () => {
   const sequenceUnwrapper = new SequenceUnwrapper(16);
   assert.deepEqual(
     [65_535, 2, 65_534, 3].map((value) => sequenceUnwrapper.next(value)),
@@ -96,7 +96,7 @@ test('unwrapped numbers may go back a little', () => {
   );
 });
 
-test('times come from arrival before the first sender report, and from reports then, unless those are absurd', () => {
+test('times follow arrival before the first sender report, then reports, unless these are implausible', () => {
   const clock = new TrackClock({ clockRate: 1000 });
   assert.equal(clock.timeOf(0), undefined);
   clock.arrived(0, 10_050);

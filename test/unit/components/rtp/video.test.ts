@@ -1,4 +1,4 @@
-// Pictures out of packets: VP8, VP9 and H.264, whole or broken by losses, and what their headers say.
+// Video depacketizers for VP8, VP9 and H.264: frames with and without loss, and their headers.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -28,7 +28,7 @@ const vp8Key = [0x00, 0x00, 0x00, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0x68, 0x01];
 const vp8Delta = [0x01, 2, 3, 4];
 
 describe('VP8', () => {
-  test('packets become pictures, whatever their descriptors hold', () => {
+  test('packets become frames, for any descriptor', () => {
     const { push, data, pictures } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key], false);
     push(1, [0x00, 7, 8]);
@@ -41,7 +41,7 @@ describe('VP8', () => {
     assert.deepEqual(new Vp8Depacketizer().describe({ data: Buffer.from(vp8Key), key: true }), { width: 640, height: 360 });
   });
 
-  test('behind a loss nothing comes before the next key picture, which is asked for', () => {
+  test('after a loss no frame is output before the next key frame, which is requested', () => {
     const { push, data, asked } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key]);
     push(2, [0x00, 9, 9], true, 1);
@@ -53,12 +53,12 @@ describe('VP8', () => {
     assert.equal(data().length, 3);
   });
 
-  test('a size of nothing is no size', () => {
+  test('a frame without a size has no description', () => {
     const data = Buffer.from(vp8Key.with(6, 0).with(7, 0));
     assert.equal(describePicture(new Vp8Depacketizer(), { data, key: true }), undefined);
   });
 
-  test('a picture of very many packets is given up, and the next one is taken', () => {
+  test('a frame with too many packets is dropped, and the next one is output', () => {
     const { push, data } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key], false);
     for (let count = 0; count < 10_000; count += 1) push(1, [0x00, 1], false);
@@ -67,7 +67,7 @@ describe('VP8', () => {
     assert.deepEqual(data(), [vp8Key]);
   });
 
-  test('a picture whose last packet never came counts as lost, and padding as nothing', () => {
+  test('a frame without its last packet counts as lost, and padding is ignored', () => {
     const { push, data } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key]);
     push(1, []);
@@ -76,7 +76,7 @@ describe('VP8', () => {
     assert.equal(data().length, 1);
   });
 
-  test('a stream that is joined in the middle of a picture begins with the next key picture', () => {
+  test('a stream joined inside of a frame starts with the next key frame', () => {
     const { push, data } = assemble(new Vp8Depacketizer());
     push(1, [0x00, 5, 5, 5]);
     push(2, [0x10, ...vp8Delta]);
@@ -89,9 +89,9 @@ describe('VP9', () => {
   // Profile 0, key frame, shown, sync code, BT.601, 640x360.
   const header = [0x82, 0x49, 0x83, 0x42, 0x20, 0x27, 0xf0, 0x16, 0x70];
 
-  test('descriptors with picture ids, layers, references and structures are read', () => {
+  test('descriptors with picture ids, layers, references and structures are parsed', () => {
     const { push, data, pictures } = assemble(new Vp9Depacketizer());
-    // I, L, B, E, V: picture id of 15 bits, layer indices with TL0PICIDX, a structure of one layer with a resolution and one picture.
+    // I, L, B, E, V: picture id of 15 bits, layer indices with TL0PICIDX, a structure of one layer with a resolution and one frame.
     push(1, [0xae, 0x81, 0x02, 0x00, 0x07, 0x18, 0x02, 0x80, 0x01, 0x68, 0x01, 0x04, 0x01, ...header]);
     // I, P, F, B, E: two references.
     push(2, [0xdc, 0x03, 0x03, 0x02, 1, 2, 3]);
@@ -103,7 +103,7 @@ describe('VP9', () => {
     assert.deepEqual(new Vp9Depacketizer().describe({ data: Buffer.from(header), key: true }), { width: 640, height: 360 });
   });
 
-  test('layers of one picture become one superframe with an index', () => {
+  test('layers of one frame become one superframe with an index', () => {
     const { push, data } = assemble(new Vp9Depacketizer());
     push(1, [0x2c, 0x00, 0x01, ...header], false);
     push(1, [0x6c, 0x02, 0x01, 5, 6]);
@@ -111,7 +111,7 @@ describe('VP9', () => {
     assert.deepEqual(data(), [[...header, 5, 6, marker, 9, 0, 0, 0, 2, 0, 0, 0, marker]]);
   });
 
-  test('more layers than a superframe can have are no picture', () => {
+  test('more layers than a superframe can have yield no frame', () => {
     const { push, data } = assemble(new Vp9Depacketizer());
     push(1, [0x2c, 0x00, 0x01, ...header], false);
     for (let count = 0; count < 7; count += 1) push(1, [0x6c, 0x02, 0x01, 5], false);
@@ -131,7 +131,7 @@ describe('H.264', () => {
   const length = (unit: readonly number[]) => [0, 0, 0, unit.length, ...unit];
   const stapA = [0x78, 0, sps.length, ...sps, 0, pps.length, ...pps];
 
-  test('single, aggregated and fragmented units become one picture with lengths', () => {
+  test('single, aggregated and fragmented units become one frame with lengths', () => {
     const format = new H264Depacketizer();
     const { push, data, pictures } = assemble(format);
     push(1, stapA, false);
@@ -145,7 +145,7 @@ describe('H.264', () => {
     assert.deepEqual([...(codecPrivate ?? [])], [1, 0x42, 0xc0, 0x1e, 0xff, 0xe1, 0, sps.length, ...sps, 1, 0, pps.length, ...pps]);
   });
 
-  test('a later key picture without its parameter sets gets those that are known', () => {
+  test('a later key frame without parameter sets gets the known ones', () => {
     const { push, data } = assemble(new H264Depacketizer());
     push(1, stapA, false);
     push(1, idr);
@@ -153,7 +153,7 @@ describe('H.264', () => {
     assert.deepEqual(data()[1], data()[0]);
   });
 
-  test('broken aggregates and fragments without a beginning are no pictures', () => {
+  test('invalid aggregates and fragments without a start yield no frame', () => {
     const { push, data } = assemble(new H264Depacketizer());
     push(1, stapA, false);
     push(1, idr);
@@ -164,7 +164,7 @@ describe('H.264', () => {
     assert.equal(data().length, 1);
   });
 
-  test('a picture of more units than are taken is given up with its first packet too many, and the next one is taken', () => {
+  test('a frame with too many units is dropped at the first excess packet, and the next one is output', () => {
     const { push, pictures } = assemble(new H264Depacketizer());
     const perPacket = 400;
     const small = [0x78, ...Array.from({ length: perPacket }, () => [0, 1, 0x41]).flat()];
@@ -184,12 +184,12 @@ describe('H.264', () => {
   });
 });
 
-test('the length of Opus packets is read from their first bytes', () => {
+test('the duration of Opus packets is read from their first bytes', () => {
   const lengths = [[], [0x00], [0x18, 0], [0x78], [0xfc], [0xfb, 0x03], [0x80]].map((bytes) => opusDuration(Buffer.from(bytes)));
   assert.deepEqual(lengths, [0, 480, 2880, 960, 960, 2880, 120]);
 });
 
-test('RTP with contributors, extensions and padding is read, and what is cut off is none', () => {
+test('RTP with CSRCs, extensions and padding is parsed, and truncated RTP is rejected', () => {
   const header = { payloadType: 96, sequence: 1, timestamp: 2, ssrc: 3, marker: true };
   const plain = rtpPacket(header, Buffer.from([1, 2, 3]));
   assert.deepEqual(parseRtp(plain), { ...header, payload: Buffer.from([1, 2, 3]) });
@@ -202,7 +202,7 @@ test('RTP with contributors, extensions and padding is read, and what is cut off
   assert.equal(parseRtp(full.subarray(0, 18)), undefined);
 });
 
-test('sender reports are found in compound packets, and requests for pictures are compound packets', () => {
+test('sender reports are found in compound packets, and picture loss indications are compound packets', () => {
   const report = senderReport({ ssrc: 5, time: 1_700_000_000_250, timestamp: 77, packets: 1, octets: 1 });
   const compound = Buffer.concat([pictureLossIndication(1, 2), report]);
   assert.ok(isRtcp(compound));

@@ -1,4 +1,4 @@
-// Small decisions of a user agent: session timers, digits by INFO, what answers of SIP mean.
+// Parts of the SIP user agent: session timers, DTMF by INFO, and reasons of the end of a call.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callEndForStatus } from '../../../../node/components/sip/agent/call-end.ts';
@@ -10,7 +10,7 @@ import {
   SessionTimer,
 } from '../../../../node/components/sip/agent/session-timer.ts';
 
-test('who refreshes a session is agreed as in RFC 4028', () => {
+test('the refresher of a session is negotiated as in RFC 4028', () => {
   assert.deepEqual(requestSessionTimer(), ['Session-Expires: 1800', 'Min-SE: 90']);
   assert.deepEqual(requestSessionTimer(undefined, 3600), ['Session-Expires: 3600', 'Min-SE: 3600']);
   assert.deepEqual(parseSessionTimerResponse('600;refresher=uas'), { seconds: 600, refresher: 'remote' });
@@ -29,7 +29,7 @@ test('who refreshes a session is agreed as in RFC 4028', () => {
   assert.equal(respondSessionTimer({ sessionExpires: undefined, supported: 'timer' }), undefined);
 });
 
-test('a session is refreshed at half its time, and over a little before its end', (t) => {
+test('a session is refreshed at half its interval, and expires shortly before its end', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const told: string[] = [];
   const timer = new SessionTimer({ onRefresh: () => told.push('refresh'), onExpired: () => told.push('expired') });
@@ -49,7 +49,7 @@ test('a session is refreshed at half its time, and over a little before its end'
   assert.deepEqual(told, ['refresh', 'expired']);
 });
 
-test('a refresh that fails is made again while there is time', (t) => {
+test('a failed refresh is retried while time remains', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const [seconds, end] of [
     [90, 60],
@@ -59,7 +59,7 @@ test('a refresh that fails is made again while there is time', (t) => {
     let expired = 0;
     const timer = new SessionTimer({ onRefresh: () => (refreshes += 1), onExpired: () => (expired += 1) });
     timer.set({ seconds, refresher: 'local' });
-    // One at a time: timers are made by timers.
+    // One second at a time, because timers create timers.
     for (let second = 0; second < end; second += 1) {
       assert.equal(expired, 0);
       t.mock.timers.tick(1000);
@@ -72,7 +72,7 @@ test('a refresh that fails is made again while there is time', (t) => {
   }
 });
 
-test('digits by INFO are read in the forms that gateways send, and nothing else', () => {
+test('DTMF by INFO is parsed in the formats of gateways only', () => {
   assert.deepEqual(parseDtmfInfo('application/dtmf-relay', 'Signal=5\r\nDuration=160\r\n'), { digit: '5', duration: 160 });
   assert.deepEqual(parseDtmfInfo('Application/DTMF-Relay; x=y', 'signal= *\r\n'), { digit: '*', duration: 160 });
   assert.deepEqual(parseDtmfInfo('application/dtmf-relay', 'Signal=11\r\nDuration=999999'), { digit: '#', duration: 10_000 });
@@ -89,7 +89,7 @@ test('digits by INFO are read in the forms that gateways send, and nothing else'
     assert.equal(parseDtmfInfo(type, body), undefined, body);
 });
 
-test('answers of SIP say why a call ended', () => {
+test('SIP responses map to the reason of the end of a call', () => {
   const reasons = [486, 600, 404, 484, 403, 480, 488, 603, 302, 500].map((status) => callEndForStatus(status, 'X', false).reason);
   assert.deepEqual(reasons, [
     'busy',

@@ -1,4 +1,4 @@
-// A user agent against a scripted registrar: what is lost is sent again, what is asked for otherwise is asked for so.
+// SIP user agent with a scripted registrar: retransmission, challenges and negotiation of intervals.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -9,10 +9,10 @@ import { eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
 import { TestUserAgent } from '../../../kit/sip/test-user-agent.ts';
 
-/** What a request is answered with: a status line and headers; undefined: it was lost. `repeat` sends the last answer again. */
+/** Response to a request: status line and headers; undefined if it is lost. `repeat` sends the last response again. */
 type Script = (method: string, text: string, repeat: () => void) => string | undefined | Promise<string | undefined>;
 
-/** `answers`: of the agent, to `send`. */
+/** `answers`: responses of the user agent, `send` sends to it. */
 type Stage = { agent: TestUserAgent; requests: string[]; answers: string[]; send: (text: string) => void };
 
 async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<Stage> {
@@ -48,17 +48,17 @@ async function stage(t: TestContext, script: Script, ip = '127.0.0.1'): Promise<
 
 const of = (requests: readonly string[], method: string) => requests.filter((text) => text.startsWith(`${method} `));
 const count = (requests: readonly string[], method: string) => of(requests, method).length;
-/** Without those that came again as they were, since an answer was half a second late on a busy machine. */
+/** Without retransmissions, which occur if a response is late on a busy machine. */
 const different = (requests: readonly string[], method: string) => [...new Set(of(requests, method))];
 
-test('requests that are lost are sent again, the same ones', async (t) => {
+test('lost requests are retransmitted unchanged', async (t) => {
   const { agent, requests } = await stage(t, () => (requests.length < 3 ? undefined : 'SIP/2.0 200 OK'));
   await agent.report('registered');
   assert.equal(requests.length, 3);
   assert.equal(new Set(requests).size, 1);
 });
 
-test('a challenge that comes again, since the request was repeated, is no answer to the credentials', async (t) => {
+test('a retransmitted challenge does not count as response to the credentials', async (t) => {
   const challenge = 'Digest realm="far", nonce="n", qop="auth"';
   const { agent, requests } = await stage(t, (method, text, repeat) => {
     if (method === 'ACK') return undefined;
@@ -73,12 +73,12 @@ test('a challenge that comes again, since the request was repeated, is no answer
   await agent.report('registered');
   await agent.agent.call('c', '12');
   assert.deepEqual((await agent.report('ended')).end, { reason: 'busy', status: 486, phrase: 'Busy Here' });
-  // The challenge twice, the answer once.
+  // Twice the challenge, once the final response.
   await eventually('every answer is acknowledged', () => count(requests, 'ACK') >= 3, { every: 10 });
   assert.deepEqual([different(requests, 'REGISTER').length, different(requests, 'INVITE').length], [2, 2]);
 });
 
-test('a registrar that wants longer registrations, and a far side that wants longer sessions, get them', async (t) => {
+test('a registrar may require a longer registration, and a remote party a longer session', async (t) => {
   const { agent, requests } = await stage(t, (method, text) => {
     if (method === 'REGISTER')
       return /^Expires: 120\r$/m.test(text) ? 'SIP/2.0 423 Interval Too Brief\r\nMin-Expires: 600' : 'SIP/2.0 200 OK';
@@ -96,7 +96,7 @@ test('a registrar that wants longer registrations, and a far side that wants lon
   await eventually('every answer is acknowledged', () => count(requests, 'ACK') >= 2, { every: 10 });
 });
 
-test('who hangs up before anybody rings cancels as soon as that can be; at the end the registration is taken back', async (t) => {
+test('hanging up before ringing cancels as soon as possible, and closing unregisters', async (t) => {
   const gate = Promise.withResolvers<void>();
   const { agent, requests } = await stage(t, (method) => {
     if (method === 'INVITE') gate.resolve();
@@ -112,7 +112,7 @@ test('who hangs up before anybody rings cancels as soon as that can be; at the e
   assert.match(of(requests, 'REGISTER').at(-1) ?? '', /^Expires: 0\r$/m);
 });
 
-test('a registration that is granted while the end waits for its answer is taken back', async (t) => {
+test('a registration that is granted during close() is removed', async (t) => {
   const asked = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   const { agent, requests } = await stage(t, async () => {
@@ -123,13 +123,13 @@ test('a registration that is granted while the end waits for its answer is taken
   await asked.promise;
   const closed = agent.agent.close();
   await sleep(50);
-  assert.equal(different(requests, 'REGISTER').length, 1, 'the registrar is to answer first');
+  assert.equal(different(requests, 'REGISTER').length, 1, 'the registrar responds first');
   gate.resolve();
   await closed;
   assert.match(of(requests, 'REGISTER').at(-1) ?? '', /^Expires: 0\r$/m);
 });
 
-test('who calls in while nobody has said yet whether that may be answered is refused at the end, not left without a word', async (t) => {
+test('an incoming call with pending admission is rejected at the end', async (t) => {
   const { agent, answers, send } = await stage(t, () => 'SIP/2.0 200 OK');
   await agent.report('registered');
   agent.admits = undefined;
@@ -151,16 +151,16 @@ Content-Length: 0
   assert.match(told.at(-1) ?? '', /^SIP\/2\.0 480 /, answers.join('\n'));
 });
 
-test('where all ports of calls are taken a call is refused, and what is no call cannot be hung up or given keys', async (t) => {
+test('without a free RTP port a call is rejected; an unknown call cannot be hung up or receive digits', async (t) => {
   const { agent } = await stage(t, () => 'SIP/2.0 200 OK');
   await agent.report('registered');
   agent.audio.full = true;
-  await assert.rejects(agent.agent.call('c', '1'), { code: 'unavailable', message: 'All ports for calls are taken' });
+  await assert.rejects(agent.agent.call('c', '1'), { code: 'unavailable', message: 'All RTP ports are in use' });
   assert.throws(() => agent.agent.hangUp('c'), { code: 'not_found' });
   await assert.rejects(agent.agent.sendDigits('c', '1'), { code: 'not_found' });
 });
 
-test('over IPv6 it registers and calls, and says its address in brackets and as IP6', async (t) => {
+test('over IPv6 it registers and calls, with the address in brackets and as IP6', async (t) => {
   const { agent, requests } = await stage(
     t,
     (method) => (method === 'ACK' ? undefined : method === 'INVITE' ? 'SIP/2.0 486 Busy Here' : 'SIP/2.0 200 OK'),

@@ -1,4 +1,4 @@
-// Offers and answers of calls: what is offered, which codec is taken, holds, keys, and what must not be believed.
+// Offer and answer of calls: offers, codec selection, hold, keys and hostile descriptions.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NegotiatedMedia } from '../../../../node/components/sip/audio/session.ts';
@@ -30,7 +30,7 @@ const plain: NegotiatedMedia = {
   direction: 'sendrecv',
 };
 
-test('an offer has all codecs, digits for each clock, comfort noise, and can be read by ourselves', () => {
+test('an offer has all codecs, DTMF for each clock rate and comfort noise, and is valid for our parser', () => {
   const offer = parseSdp(createOffer(local));
   assert.deepEqual(
     offer?.media[0]?.formats.map(({ name, clockRate }) => `${name}/${clockRate}`),
@@ -40,7 +40,7 @@ test('an offer has all codecs, digits for each clock, comfort noise, and can be 
   assert.match(createOffer({ ...local, ip: '2001:db8::1' }), /^c=IN IP6 2001:db8::1\r$/m);
 });
 
-test('the first codec of an offer that is known is taken, with the digits of its clock, under the numbers of the offer', () => {
+test('the first known codec of an offer is accepted, with DTMF of its clock rate and the payload types of the offer', () => {
   const offer = [
     'm=audio 4000 RTP/AVP 18 111 8 100 101 13',
     'a=rtpmap:111 opus/48000/2',
@@ -58,7 +58,7 @@ test('the first codec of an offer that is known is taken, with the digits of its
   assert.equal(createAnswer(sdp(['m=audio 4000 RTP/AVP 9']), local).agreed.codec, 'G722');
 });
 
-test('where the far side has digits at the clock of 8000 alone, as with Asterisk before 20.10, they are taken with Opus, too', () => {
+test('DTMF at 8000 Hz is accepted with Opus if the remote party offers no other (Asterisk before 20.10)', () => {
   const theirs = sdp(['m=audio 4000 RTP/AVP 96 101', 'a=rtpmap:96 opus/48000/2', 'a=rtpmap:101 telephone-event/8000']);
   const { agreed, answer } = createAnswer(theirs, local);
   assert.deepEqual([agreed.codec, agreed.dtmfPayloadType, agreed.dtmfClockRate], ['opus', 101, 8000]);
@@ -69,7 +69,7 @@ test('where the far side has digits at the clock of 8000 alone, as with Asterisk
   assert.match(createOffer(local, read), /^a=rtpmap:101 telephone-event\/8000\r$/m);
 });
 
-test('streams that are not taken are refused in their places', () => {
+test('unsupported streams are rejected at their positions', () => {
   const { answer } = createAnswer(
     sdp(['m=video 5000 RTP/AVP 96', 'a=rtpmap:96 H264/90000', ...pcma, 'm=audio 6000 RTP/AVP 0', 'm=image 7000 udptl t38']),
     local,
@@ -80,7 +80,7 @@ test('streams that are not taken are refused in their places', () => {
   );
 });
 
-test('holds: this side does what the far side leaves it to', () => {
+test('hold limits the local direction', () => {
   for (const [theirs, ours] of [
     ['sendrecv', 'sendrecv'],
     ['sendonly', 'recvonly'],
@@ -95,7 +95,7 @@ test('holds: this side does what the far side leaves it to', () => {
   assert.deepEqual([zeros.agreed.direction, zeros.agreed.remote], ['recvonly', plain.remote]);
 });
 
-test('keys are taken where they are offered, and a call that has them stays without listeners', () => {
+test('offered keys are accepted, and an encrypted call stays encrypted', () => {
   const crypto = `a=crypto:7 AES_CM_128_HMAC_SHA1_80 inline:${theirKey}|2^20`;
   const { agreed, answer } = createAnswer(sdp(['m=audio 4000 RTP/SAVP 8', 'a=crypto:1 F8_128_HMAC_SHA1_80 inline:x', crypto]), local);
   assert.deepEqual(agreed.keys, { suite: 'AES_CM_128_HMAC_SHA1_80', local: key, remote: theirKey });
@@ -104,12 +104,12 @@ test('keys are taken where they are offered, and a call that has them stays with
   assert.throws(() => createAnswer(sdp(['m=audio 4000 RTP/SAVP 8']), local), SdpNegotiationError);
   assert.match(createOffer(local, agreed), /^m=audio 10000 RTP\/SAVP 8\r\na=rtpmap:8 PCMA\/8000\r\na=crypto:1 /m);
   assert.throws(() => applyAnswer(sdp(pcma), local, agreed), SdpNegotiationError);
-  // Keys that nobody asked for.
+  // Keys that were not offered.
   assert.equal(applyAnswer(sdp([...pcma, crypto]), local).keys, undefined);
   assert.throws(() => applyAnswer(sdp(['m=audio 4000 RTP/SAVP 8', crypto]), local), SdpNegotiationError);
 });
 
-test('what makes this node send to itself, to many or to nowhere is refused, and what is no description', () => {
+test('addresses of this node, multicast or unspecified addresses, and invalid descriptions are rejected', () => {
   const refused = [
     sdp(pcma, 'c=IN IP4 127.0.0.1'),
     sdp(pcma, 'c=IN IP4 224.0.0.1'),
@@ -138,7 +138,7 @@ test('what makes this node send to itself, to many or to nowhere is refused, and
   assert.equal(createAnswer(sdp(pcma, 'c=IN IP4 127.0.0.1'), { ...local, ip: '127.0.0.1' }).agreed.remote.ip, '127.0.0.1');
 });
 
-test('mutated descriptions are agreed on or refused, quickly, and nothing else (fixed seed)', () => {
+test('mutated descriptions are agreed on or rejected promptly (fixed seed)', () => {
   const samples = [
     createOffer(local),
     sdp(pcma),

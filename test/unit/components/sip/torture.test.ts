@@ -1,4 +1,4 @@
-// Messages that make no sense, after RFC 4475 and mutated with a fixed seed: a user agent answers once or not at all, goes on, and keeps nothing.
+// Invalid messages, after RFC 4475 and mutated with a fixed seed: the user agent responds once or never, survives and keeps no state.
 import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -11,14 +11,14 @@ import { TestUserAgent } from '../../../kit/sip/test-user-agent.ts';
 
 type Stage = {
   agent: TestUserAgent;
-  /** Sends to the user agent from the registrar's address. */
+  /** Sends to the user agent from the address of the registrar. */
   send: (message: string | Buffer) => void;
-  /** What came since the last call, once everything sent before was worked on. */
+  /** Messages received since the last read, after everything sent before was processed. */
   answers: () => Promise<string[]>;
   port: number;
 };
 
-/** A registrar that takes everybody, and a user agent that is registered there. */
+/** A registrar that accepts every user agent, and a registered user agent. */
 async function stage(t: TestContext): Promise<Stage> {
   const registrar = createSocket('udp4');
   registrar.bind(0, '127.0.0.1');
@@ -49,7 +49,7 @@ async function stage(t: TestContext): Promise<Stage> {
     const answered = () => came.some((text) => text.includes(`Call-ID: ${id}\r\n`));
     let looks = 0;
     const look = () => {
-      // A socket that is full drops what comes.
+      // A full socket buffer drops packets.
       if (looks % 50 === 0) send(probe);
       looks += 1;
       return answered();
@@ -67,12 +67,12 @@ function register(registrar: Socket, text: string, port: number): void {
   registrar.send(`${['SIP/2.0 200 OK', ...lines, 'Content-Length: 0'].join('\r\n')}\r\n\r\n`, port, '127.0.0.1');
 }
 
-test('every message that tortures is answered once or not at all, and the next one is heard', async (t) => {
+test('each torture message gets one response or none, and the next message is processed', async (t) => {
   const { agent, send, answers, port } = await stage(t);
   const statuses = new Map<string, Set<number>>();
   for (const message of Object.values(tortureMessages)) {
     send(message.replaceAll('PORT', String(port)));
-    // An answer may be repeated, and come while the next message is worked on.
+    // A response may be retransmitted while the next message is processed.
     for (const text of await answers()) {
       const [, status] = /^SIP\/2\.0 ([2-6]\d\d)/.exec(text) ?? [];
       const [, callId = ''] = /^Call-ID: (.*)\r$/m.exec(text) ?? [];
@@ -99,7 +99,7 @@ test('every message that tortures is answered once or not at all, and the next o
   );
 });
 
-test('mutated messages harm nothing (fixed seed)', { timeout: 60_000 }, async (t) => {
+test('mutated messages are harmless (fixed seed)', { timeout: 60_000 }, async (t) => {
   const { agent, send, answers, port } = await stage(t);
   const rejections: unknown[] = [];
   const remember = (error: unknown) => rejections.push(error);
@@ -114,12 +114,12 @@ test('mutated messages harm nothing (fixed seed)', { timeout: 60_000 }, async (t
   await agent.agent.close();
   assert.ok(
     agent.audio.sessions.every(({ closed }) => closed),
-    'all sounds of calls are closed',
+    'the audio of all calls is closed',
   );
   assert.equal(rejections.length, 0, String(rejections[0]));
 });
 
-test('a flood from an address that is not the registrar’s is not even read', async (t) => {
+test('packets from other addresses than the registrar are dropped without parsing', async (t) => {
   const { agent, answers, port } = await stage(t);
   const stranger = createSocket('udp4');
   stranger.bind(0, '127.0.0.2');

@@ -1,4 +1,4 @@
-// The transport of a user agent: the next address where one cannot be reached, keep-alives, and a connection that is lost and made again.
+// SIP transport: failover between addresses, keep-alives, and reconnection.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -44,7 +44,7 @@ function transportTo(t: TestContext, targets: () => SipTarget[], allowPrivate = 
 const bye =
   'BYE sip:a@b SIP/2.0\r\nVia: SIP/2.0/TCP 192.0.2.1;branch=z9hG4bK1;rport\r\nFrom: <sip:a@b>;tag=1\r\nTo: <sip:c@d>\r\nCall-ID: 1\r\nCSeq: 1 BYE\r\nContent-Length: 0\r\n\r\n';
 
-test('an address that cannot be reached, and one that does not answer, are followed by the next; the first comes again after the last', async (t) => {
+test('an unreachable and an unresponsive address fail over to the next, and the last one to the first', async (t) => {
   const dead = await freePort();
   const [one, two] = [await serve(t), await serve(t)];
   const transport = transportTo(t, () => [{ ...one.target, port: dead }, one.target, two.target]);
@@ -58,14 +58,14 @@ test('an address that cannot be reached, and one that does not answer, are follo
   assert.deepEqual(transport.target, one.target);
 });
 
-test('where private addresses are forbidden a registrar that has no other is not dialled', async (t) => {
+test('a registrar with private addresses only is rejected if these are forbidden', async (t) => {
   const one = await serve(t);
   const forbidden = transportTo(t, () => [one.target, { ...one.target, ip: '::ffff:127.0.0.1' }], false);
   await assert.rejects(forbidden.connect(), { message: 'sip.example is or resolves to a private address, which is forbidden' });
   assert.equal(forbidden.target, undefined);
 });
 
-test('where none can be reached connecting fails with what the last one said', async (t) => {
+test('if no address is reachable, connecting fails with the last error', async (t) => {
   const dead = await freePort();
   const transport = transportTo(t, () => [{ transport: 'TCP', ip: '127.0.0.1', port: dead }]);
   await assert.rejects(transport.connect(), /ECONNREFUSED/);
@@ -73,7 +73,7 @@ test('where none can be reached connecting fails with what the last one said', a
   await assert.rejects(transport.send(bye), /not connected/);
 });
 
-test('requests carry the own address and port, pings are answered, and a lost connection is told', async (t) => {
+test('requests have the local address and port, pings are answered, and a lost connection is reported', async (t) => {
   const server = await serve(t);
   const transport = transportTo(t, () => [server.target]);
   const lost = Promise.withResolvers<Error | undefined>();
@@ -90,7 +90,7 @@ test('requests carry the own address and port, pings are answered, and a lost co
     answered.resolve();
   };
   const lines = request.toString().split('\r\n').slice(1);
-  // The answer to somebody else comes first.
+  // The response to another client arrives first.
   socket.write(`SIP/2.0 200 OK\r\n${lines.join('\r\n').replace('192.0.2.1', '192.0.2.9')}SIP/2.0 200 OK\r\n${lines.join('\r\n')}`);
   await answered.promise;
   assert.equal(heard.length, 1);
@@ -99,7 +99,7 @@ test('requests carry the own address and port, pings are answered, and a lost co
   const [pong] = (await once(socket, 'data')) as [Buffer];
   assert.equal(pong.toString(), '\r\n');
   socket.write('this is no SIP\r\n\r\n');
-  assert.match((await lost.promise)?.message ?? '', /does not say how long it is/);
+  assert.match((await lost.promise)?.message ?? '', /has no valid Content-Length/);
   assert.equal(transport.isConnected(), false);
   await transport.connect();
   await server.next();

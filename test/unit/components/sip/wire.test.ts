@@ -1,4 +1,4 @@
-// SIP on the wire: framing of streams, messages within bounds, Via, addresses of registrars, retransmission, digests.
+// SIP wire format: stream framing, message limits, Via, registrar addresses, retransmission and digests.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { chooseChallenge, digestCredentials } from '../../../../node/components/sip/wire/digest-auth.ts';
@@ -15,7 +15,7 @@ const message = (body = '', length = String(Buffer.byteLength(body))) =>
     `OPTIONS sip:a@b SIP/2.0\r\nVia: SIP/2.0/TCP h;branch=z9hG4bK1\r\nFrom: <sip:a@b>;tag=1\r\nTo: <sip:a@b>\r\nCall-ID: 1\r\nCSeq: 1 OPTIONS\r\nContent-Length: ${length}\r\n\r\n${body}`,
   );
 
-test('a stream is cut into messages and keep-alives, however it comes in pieces', () => {
+test('a stream is split into messages and keep-alives, for any chunk size', () => {
   const whole = Buffer.concat([Buffer.from('\r\n\r\n'), message('12345'), message(), Buffer.from('\r\n'), message('x')]);
   const random = seededRandom(7);
   for (let round = 0; round < 200; round += 1) {
@@ -36,7 +36,7 @@ test('a stream is cut into messages and keep-alives, however it comes in pieces'
   }
 });
 
-test('a stream that cannot be followed ends', () => {
+test('an invalid stream throws', () => {
   for (const bytes of [
     message('', '-1'),
     message('', '1e3'),
@@ -50,7 +50,7 @@ test('a stream that cannot be followed ends', () => {
     assert.throws(() => new StreamFraming().push(bytes), RangeError, bytes.toString().slice(0, 60));
 });
 
-test('a message is read with short names, folded lines and a body as long as it says', () => {
+test('a message is parsed with compact names, folded lines and Content-Length', () => {
   const text =
     'OPTIONS sip:a@b SIP/2.0\r\nv: SIP/2.0/UDP h;branch=z\r\nf: <sip:a@b>\r\n ;tag=1\r\nt: <sip:c@d>\r\ni: 7\r\nCSEQ:  12   OPTIONS\r\nl: 3\r\n\r\nabcdef';
   const read = readMessage(Buffer.from(text));
@@ -64,7 +64,7 @@ test('a message is read with short names, folded lines and a body as long as it 
   assert.equal(readMessage(Buffer.from('SIP/2.0 200 OK\r\nv: a\r\nf: a\r\nt: a\r\ni: 7\r\nCSeq: 1 BYE\r\n\r\n'))?.status, 200);
 });
 
-test('what is no message, or lies about itself, is none', () => {
+test('invalid messages are rejected', () => {
   const good = message().toString();
   for (const bad of [
     '',
@@ -89,7 +89,7 @@ test('what is no message, or lies about itself, is none', () => {
     assert.equal(readMessage(Buffer.from(bad)), undefined, JSON.stringify(bad.slice(0, 200)));
 });
 
-test('where a request came from stands in its Via, and its answer goes there', () => {
+test('the source of a request is added to its Via, and responses are sent there', () => {
   const marked = addReceivedAndRport('SIP/2.0/UDP 10.0.0.1:5080;branch=z;rport;received=1.2.3.4', '192.0.2.1', 6000);
   assert.deepEqual(responseAddress(marked ?? ''), { ip: '192.0.2.1', port: 6000 });
   assert.deepEqual(responseAddress(addReceivedAndRport('SIP/2.0/UDP host.example:5080;branch=z', '192.0.2.1', 6000) ?? ''), {
@@ -116,7 +116,7 @@ test('where a request came from stands in its Via, and its answer goes there', (
     assert.equal(parseVia(bad), undefined, bad);
 });
 
-test('the address of a registrar is read in all its forms, and no other', () => {
+test('registrar addresses are parsed in all valid forms only', () => {
   assert.deepEqual(parseRegistrar('sip.example'), { host: 'sip.example' });
   assert.deepEqual(parseRegistrar('sip:sip.example:5080;transport=tcp'), { host: 'sip.example', port: 5080, transport: 'TCP' });
   assert.deepEqual(parseRegistrar('sips:[2001:db8::1]:5071'), { host: '2001:db8::1', port: 5071, transport: 'TLS' });
@@ -140,7 +140,7 @@ test('the address of a registrar is read in all its forms, and no other', () => 
     assert.equal(parseRegistrar(bad), undefined, bad);
 });
 
-test('a name leads to its addresses: by SRV in order of priority and weight, else by A and AAAA, within bounds', async () => {
+test('a name resolves by SRV with priority and weight, or by A and AAAA, within limits', async () => {
   const asked: string[] = [];
   const names = (records: Record<string, { name: string; port: number; priority: number; weight: number }[]>): SipDns => ({
     srv: async (name) => {
@@ -173,7 +173,7 @@ test('a name leads to its addresses: by SRV in order of priority and weight, els
   await assert.rejects(locateServers({ host: 'gone.example' }, names({})), /The name gone\.example has no address/);
   const many = await locateServers({ host: 'e' }, names({ '_sip._udp.e': Array.from({ length: 100 }, (_, index) => record('a', index)) }));
   assert.equal(many.length, 16);
-  // The heavier one comes first mostly.
+  // The heavier one is mostly first.
   const random = seededRandom(3);
   let heavyFirst = 0;
   for (let round = 0; round < 400; round += 1) {
@@ -183,7 +183,7 @@ test('a name leads to its addresses: by SRV in order of priority and weight, els
   assert.ok(heavyFirst > 320 && heavyFirst < 390, String(heavyFirst));
 });
 
-test('requests are repeated at T1, 2*T1, 4*T1 until they are answered, those that are no INVITE every 4 s at last; nothing for longer than 32 s', (t) => {
+test('requests are retransmitted at T1, 2*T1, 4*T1 until a response, at most every 4 s unless INVITE, for at most 32 s', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const [capped, expected] of [
     [false, [500, 1500, 3500, 7500, 15_500, 31_500]],
@@ -219,7 +219,7 @@ test('requests are repeated at T1, 2*T1, 4*T1 until they are answered, those tha
   assert.equal(stopsRetransmissionOf({ method: 'BYE', status: 100, branch: 'b' }), undefined);
 });
 
-test('digests are those of RFC 7616, section 3.9.1, and RFC 8760: the first known challenge is answered', () => {
+test('digests match RFC 7616, section 3.9.1, and RFC 8760: the first supported challenge is answered', () => {
   const challenge = {
     realm: 'http-auth@example.org',
     nonce: '7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v',

@@ -1,4 +1,4 @@
-// Spools that nodes left which came back under another name: taken over where nobody uses them, left alone where somebody does.
+// Orphaned spools of nodes that returned under another name: taken over if unused, left alone if in use.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ async function leave(t: TestContext, base: string, name: string, url: string): P
   await webhooks.close(0);
 }
 
-/** A folder as a node on another machine uses it. */
+/** A folder in use by a node on another host. */
 function elsewhere(base: string, name: string): { path: string; touch: (second: number) => void } {
   const path = join(base, name);
   mkdirSync(path, { recursive: true });
@@ -59,8 +59,8 @@ function look(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
   return { left, taken };
 }
 
-describe('a node that comes back under another name', () => {
-  it('delivers what it left as before, in order, dead letters included, and the old folder is gone', async (t) => {
+describe('a node that restarts under another name', () => {
+  it('delivers the orphaned events in order, including dead letters, and deletes the old folder', async (t) => {
     const base = folderOf(t);
     const gone = await startReceiver(t, reject(410));
     const receiver = await startReceiver(t, reject(500));
@@ -68,7 +68,7 @@ describe('a node that comes back under another name', () => {
     first.webhooks.publish(roomEvent('dead', 1), gone.url);
     await untilPending(first.webhooks);
     for (const seq of [1, 2, 3]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
-    // The one try that it makes is not to arrive later, when the others are counted.
+    // Its single attempt must not arrive later, when the others are counted.
     await receiver.until(1);
     await first.webhooks.close(0);
     receiver.answer(accept);
@@ -79,7 +79,7 @@ describe('a node that comes back under another name', () => {
       receiver.received.map(({ id }) => id),
       ['one-1', 'one-2', 'one-3'],
     );
-    await eventually('the old folder is gone', () => !existsSync(join(base, 'old@host')), { every: 2 });
+    await eventually('the old folder is deleted', () => !existsSync(join(base, 'old@host')), { every: 2 });
     assert.deepEqual(
       webhooks.deadLetters({}, 10).map(({ eventId }) => eventId),
       ['dead-1'],
@@ -87,7 +87,7 @@ describe('a node that comes back under another name', () => {
     assert.deepEqual(readdirSync(base), ['new@host']);
   });
 
-  it('also where it was killed with -9', async (t) => {
+  it('also after kill -9', async (t) => {
     const base = folderOf(t);
     const receiver = await startReceiver(t, reject(500));
     const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -109,8 +109,8 @@ describe('a node that comes back under another name', () => {
   });
 });
 
-describe('a spool beside the own one', () => {
-  it('is left alone while its node lives, and taken once it is gone', async (t) => {
+describe('a spool of another node', () => {
+  it('is left alone while that node lives, and taken over after it ended', async (t) => {
     const base = folderOf(t);
     const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'live@host', receiver.url);
@@ -127,7 +127,7 @@ describe('a spool beside the own one', () => {
     await left.close();
   });
 
-  it('of a node on another machine is taken only after it was silent for three minutes', async (t) => {
+  it('on another host is taken over only after three minutes without heartbeat', async (t) => {
     const base = folderOf(t);
     let now = 0;
     const { left, taken } = look(base, { now: () => now });
@@ -147,7 +147,7 @@ describe('a spool beside the own one', () => {
     await left.close();
   });
 
-  it('is not deleted when its node comes back on another machine meanwhile', async (t) => {
+  it('is not deleted if its node restarts on another host meanwhile', async (t) => {
     const base = folderOf(t);
     const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'old@host', receiver.url);
@@ -162,7 +162,7 @@ describe('a spool beside the own one', () => {
     await left.close();
   });
 
-  it('stays where what it held is in memory only, and is taken once', async (t) => {
+  it('is kept if its deliveries are in memory only, and taken over once', async (t) => {
     const base = folderOf(t);
     const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'old@host', receiver.url);
@@ -176,7 +176,7 @@ describe('a spool beside the own one', () => {
     await left.look();
     await left.look();
     assert.equal(times, 1);
-    assert.equal(await SpoolFolder.tryTake(join(base, 'old@host')), undefined, 'nobody else takes it meanwhile');
+    assert.equal(await SpoolFolder.tryTake(join(base, 'old@host')), undefined, 'no other process takes it over meanwhile');
     await left.close();
     const again = look(base);
     await again.left.look();
@@ -184,7 +184,7 @@ describe('a spool beside the own one', () => {
     await again.left.close();
   });
 
-  it('that cannot be read keeps nobody from the others', async (t) => {
+  it('that is unreadable does not block others', async (t) => {
     const base = folderOf(t);
     const receiver = await startReceiver(t, reject(500));
     mkdirSync(join(base, 'a@host', 'dead-letters.jsonl'), { recursive: true });

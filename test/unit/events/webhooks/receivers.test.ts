@@ -1,4 +1,4 @@
-// Receivers that are not there yet, that take their time, or that end in the middle of their answer.
+// Webhook receivers that start late, are slow, or close during their response.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,11 +11,11 @@ import { stopwatch } from '../../../kit/promised-time.ts';
 const inOrder = (room: string, count: number) => Array.from({ length: count }, (_, index) => `${room}-${index + 1}`);
 
 describe('a receiver', () => {
-  it('whose port refuses connections at first gets everything in order once it listens', async (t) => {
+  it('that rejects connections at first gets all events in order once it listens', async (t) => {
     const port = await freePort();
     const { webhooks, of } = startWebhooks(t, testSettings());
     for (let seq = 1; seq <= 5; seq += 1) webhooks.publish(roomEvent('one', seq), `http://127.0.0.1:${port}/hook`);
-    await eventually('three tries have failed', () => webhooks.counters().retries >= 3, { every: 2 });
+    await eventually('three attempts have failed', () => webhooks.counters().retries >= 3, { every: 2 });
     assert.match(String(of('info')[0]?.why), /ECONNREFUSED/);
     const receiver = await startReceiver(t, undefined, port);
     await receiver.until(5);
@@ -25,7 +25,7 @@ describe('a receiver', () => {
     );
   });
 
-  it('that answers slowly gets each event once and in order, and others do not wait for it', async (t) => {
+  it('that is slow gets each event once and in order, without delaying others', async (t) => {
     const quickIsThrough = Promise.withResolvers<void>();
     const slow = await startReceiver(t, async (response) => {
       await quickIsThrough.promise;
@@ -39,7 +39,7 @@ describe('a receiver', () => {
     const elapsed = stopwatch();
     quickIsThrough.resolve();
     await slow.until(10);
-    // Nine answers before the tenth request; a timer may fire up to a millisecond early.
+    // Nine responses precede the tenth request; a timer may fire up to a millisecond early.
     assert.ok(elapsed() >= 890, 'one at a time within a room');
     for (const { received } of [slow, quick])
       assert.deepEqual(
@@ -48,11 +48,11 @@ describe('a receiver', () => {
       );
   });
 
-  it('whose answer drips is held to the deadline of a request, and what it got comes again with the same id', async (t) => {
+  it('that sends its response too slowly exceeds the timeout, and gets the event again with the same id', async (t) => {
     const receiver = await startReceiver(t, (response, _received, count) => {
       if (count > 1) return void response.writeHead(204).end();
       const { socket } = response;
-      // One byte of the head every 150 ms: never whole within the deadline.
+      // One byte of the head every 150 ms: incomplete at the timeout.
       void (async () => {
         for (const byte of 'HTTP/1.1 200 OK\r\nx-slow: and slower\r\n\r\n') {
           if (socket?.destroyed) return;
@@ -70,7 +70,7 @@ describe('a receiver', () => {
     );
   });
 
-  it('that closes half way through its answer gets the event again', async (t) => {
+  it('that closes during its response gets the event again', async (t) => {
     const receiver = await startReceiver(t, (response, _received, count) => {
       if (count > 2) return void response.writeHead(204).end();
       const { socket } = response;
@@ -87,7 +87,7 @@ describe('a receiver', () => {
     assert.equal(webhooks.counters().retries, 2);
   });
 
-  it('is told with what waits for it and why the last try failed, and where it is one of the cluster also when nothing waits', async (t) => {
+  it('is listed with pending deliveries and the last error, and a receiver of the cluster also without pending ones', async (t) => {
     const cluster = await startReceiver(t);
     const refusing = await startReceiver(t, reject(500));
     const silent = `http://127.0.0.1:${await freePort()}/hook?key=secret`;
@@ -104,25 +104,25 @@ describe('a receiver', () => {
       pending: 1,
       rooms: 1,
       failing: false,
-      problem: 'the receiver answered 500',
+      problem: 'the receiver responded with 500',
     });
     assert.match(told(silent)?.problem ?? '', /ECONNREFUSED/);
     assert.equal(told(silent)?.failing, true);
     const done = await startReceiver(t, reject(410));
     webhooks.publish(roomEvent('three', 1), done.url);
-    await eventually('it is dead', () => webhooks.counters().dead >= 1, { every: 2 });
+    await eventually('it is a dead letter', () => webhooks.counters().dead >= 1, { every: 2 });
     const { pending, rooms, problem } = told(done.url) ?? {};
     assert.deepEqual([pending, rooms], [0, 0]);
     assert.match(problem ?? '', /410/);
     webhooks.publish(roomEvent('three', 2, 'RoomDeleted'), done.url);
-    assert.equal(told(done.url), undefined, 'the room is over');
+    assert.equal(told(done.url), undefined, 'the room has ended');
     refusing.answer(accept);
     await untilPending(webhooks, 1);
     assert.equal(told(refusing.url), undefined);
     assert.deepEqual(told(cluster.url), idle);
   });
 
-  it('that answer with 410 once the room is over are remembered no longer than what waits for them', async (t) => {
+  it('that responded with 410 are remembered after the end of the room only while deliveries are pending', async (t) => {
     const receivers = await Promise.all([1, 2, 3].map(() => startReceiver(t, reject(410))));
     const { webhooks } = startWebhooks(t, testSettings());
     for (const [index, { url }] of receivers.entries()) {

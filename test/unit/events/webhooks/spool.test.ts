@@ -1,4 +1,4 @@
-// The spool on a real disk: what a process that ends anyhow leaves behind, damaged ends, compaction, and a full disk.
+// Webhook spool on a real disk: recovery after a kill, damaged ends, compaction, and a full disk.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ function segments(folder: string): string[] {
 }
 
 describe('the webhook spool', () => {
-  it('gives back what waits, whole and in order, without having been closed', (t) => {
+  it('returns pending deliveries completely and in order without having been closed', (t) => {
     const folder = folderOf(t);
     const { spool } = open(t, folder);
     for (const n of range(1, 5)) spool.add(delivery(n));
@@ -50,7 +50,7 @@ describe('the webhook spool', () => {
     assert.equal(last, 5);
   });
 
-  it('does not give back what is done', async (t) => {
+  it('does not return finished deliveries', async (t) => {
     const folder = folderOf(t);
     const { spool } = open(t, folder);
     for (const n of range(1, 5)) spool.add(delivery(n));
@@ -74,7 +74,7 @@ describe('the webhook spool', () => {
     ['followed by rubbish', (path: string) => appendFileSync(path, Buffer.alloc(100, 0xff))],
     ['followed by zeros', (path: string) => appendFileSync(path, Buffer.alloc(5_000))],
   ] as const) {
-    it(`reads everything before an end that is ${how}, and says so`, (t) => {
+    it(`reads everything before an end that is ${how}, and logs it`, (t) => {
       const folder = folderOf(t);
       const { spool } = open(t, folder);
       for (const n of range(1, 3)) spool.add(delivery(n));
@@ -88,13 +88,13 @@ describe('the webhook spool', () => {
     });
   }
 
-  it('deletes segments that nobody needs, and copies what still waits out of the oldest', async (t) => {
+  it('deletes segments without pending deliveries, and copies pending ones out of the oldest', async (t) => {
     const folder = folderOf(t);
     const { spool } = open(t, folder, { segmentBytes: 10_000 });
     const body = 'x'.repeat(500);
     for (const n of range(1, 5_000)) {
       spool.add(delivery(n, body));
-      // One of each hundred waits for ever.
+      // One of a hundred stays pending.
       if (n % 100 !== 0) spool.done(n);
     }
     const waiting = range(1, 50).map((hundred) => hundred * 100);
@@ -108,13 +108,13 @@ describe('the webhook spool', () => {
     assert.deepEqual(numbers(open(t, folder).pending), []);
   });
 
-  it('goes on with a full disk: it says so once, counts, and writes what it missed when there is room again', async (t) => {
+  it('continues with a full disk: logs it once, counts, and writes the missed deliveries once there is space again', async (t) => {
     if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
     const folder = folderOf(t);
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'pipe' });
     } catch (error) {
-      return t.skip(`a tmpfs cannot be mounted here: ${String(error)}`);
+      return t.skip(`cannot mount a tmpfs: ${String(error)}`);
     }
     const { log, of } = recordedLog();
     const { spool } = Spool.open(folder, { log, retryDelay: 20 });
@@ -126,11 +126,11 @@ describe('the webhook spool', () => {
       assert.match(JSON.stringify(of('error')[0]?.err), /ENOSPC/);
       assert.equal(of('error').length, 1);
       const before = Spool.open(folder, { log: silentLog() });
-      assert.ok(before.pending.length > 0 && before.pending.length < 100, 'what was written before is whole');
+      assert.ok(before.pending.length > 0 && before.pending.length < 100, 'deliveries written before are complete');
       await before.spool.close();
       rmSync(filler);
-      await eventually('all is written again', () => {
-        const told = of('info').some(({ msg }) => msg.includes('written again'));
+      await eventually('all deliveries are written', () => {
+        const told = of('info').some(({ msg }) => msg.includes('writable again'));
         return told && Spool.open(folder, { log: silentLog() }).pending.length === 100;
       });
       assert.deepEqual(numbers(Spool.open(folder, { log: silentLog() }).pending), range(1, 100));

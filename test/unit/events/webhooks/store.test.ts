@@ -1,4 +1,4 @@
-// Webhooks with their store: a process that is killed, dead letters and their replay, and folders of several nodes.
+// Webhooks with a store: killed processes, dead letters and replay, and folders of several nodes.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,10 +30,10 @@ async function openStore(base: string): Promise<WebhookStore> {
 }
 
 describe('a process that is killed with -9', () => {
-  for (const state of ['refuses everything', 'takes everything'] as const) {
-    it(`loses nothing while the receiver ${state}: the next run delivers the rest in order, what comes twice has the same id`, async (t) => {
+  for (const state of ['rejects everything', 'accepts everything'] as const) {
+    it(`loses nothing while the receiver ${state}: the next run delivers the rest in order, and duplicates have the same id`, async (t) => {
       const base = folderOf(t);
-      const receiver = await startReceiver(t, state === 'takes everything' ? accept : reject(500));
+      const receiver = await startReceiver(t, state === 'accepts everything' ? accept : reject(500));
       const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
       let said = '';
       child.stdout.on('data', (chunk: Buffer) => {
@@ -51,7 +51,7 @@ describe('a process that is killed with -9', () => {
         assert.equal(bodies.get(id) ?? body, body, 'the same id with the same body');
         bodies.set(id, body);
       }
-      // The killed process may have spooled one more than it could say.
+      // The killed process may have spooled one more than it could report.
       const expected = Array.from({ length: bodies.size }, (_, index) => `one-${index + 1}`);
       assert.deepEqual([...bodies.keys()], expected);
       assert.ok(bodies.size >= published);
@@ -60,7 +60,7 @@ describe('a process that is killed with -9', () => {
 });
 
 describe('dead letters', () => {
-  it('are kept in a file, shown newest first, and delivered once more on demand', async (t) => {
+  it('are kept in a file, listed newest first, and delivered again on demand', async (t) => {
     const base = folderOf(t);
     const receiver = await startReceiver(t, reject(410));
     const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
@@ -70,8 +70,8 @@ describe('dead letters', () => {
     assert.deepEqual(
       webhooks.deadLetters({ roomId: 'one' }, 10).map(({ eventId, reason }) => [eventId, reason]),
       [
-        ['one-2', 'the receiver answered 410'],
-        ['one-1', 'the receiver answered 410'],
+        ['one-2', 'the receiver responded with 410'],
+        ['one-1', 'the receiver responded with 410'],
       ],
     );
     assert.equal(webhooks.deadLetters({}, 1).length, 1);
@@ -91,7 +91,7 @@ describe('dead letters', () => {
     );
   });
 
-  it('are bounded: the oldest go', (t) => {
+  it('are limited: the oldest are dropped', (t) => {
     const folder = folderOf(t);
     const letters = new DeadLetters(folder, { log: silentLog(), maxBytes: 3_000 });
     for (let n = 1; n <= 100; n += 1)
@@ -104,7 +104,7 @@ describe('dead letters', () => {
     assert.equal(letters.list({}, 1)[0]?.eventId, 'e100');
   });
 
-  it('of one room do not push out those of others, which lose their oldest first', (t) => {
+  it('of one room do not displace those of others, which lose their oldest first', (t) => {
     const letters = new DeadLetters(folderOf(t), { log: silentLog(), maxBytes: 3_000 });
     const add = (roomId: string, n: number) =>
       letters.add(
@@ -121,17 +121,17 @@ describe('dead letters', () => {
   });
 });
 
-describe('the end of a node', () => {
-  it('tries what waits once more, keeps what is refused, and the next run delivers it', async (t) => {
+describe('the shutdown of a node', () => {
+  it('tries pending deliveries once more, keeps failed ones, and the next run delivers them', async (t) => {
     const base = folderOf(t);
     const receiver = await startReceiver(t, reject(500));
     const first = startWebhooks(t, testSettings(), { store: await openStore(base), dispatcher: { delay: () => 1_000_000 } });
     for (const seq of [1, 2]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
-    await eventually('a try has failed', () => first.webhooks.counters().retries > 0, { every: 2 });
+    await eventually('an attempt has failed', () => first.webhooks.counters().retries > 0, { every: 2 });
     const end = first.webhooks.close(3_000);
     await receiver.until(2);
     await end;
-    assert.match(String(first.of('warn').at(-1)?.msg), /not all delivered/);
+    assert.match(String(first.of('warn').at(-1)?.msg), /were not delivered before shutdown/);
     receiver.answer(accept);
     const second = startWebhooks(t, testSettings(), { store: await openStore(base) });
     await untilPending(second.webhooks);
@@ -143,13 +143,13 @@ describe('the end of a node', () => {
 });
 
 describe('a full disk', () => {
-  it('under the spool is said and counted, and everything is delivered from memory, in order', async (t) => {
+  it('is logged and counted, and everything is delivered from memory, in order', async (t) => {
     if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
     const base = folderOf(t);
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', base], { stdio: 'pipe' });
     } catch (error) {
-      return t.skip(`a tmpfs cannot be mounted here: ${String(error)}`);
+      return t.skip(`cannot mount a tmpfs: ${String(error)}`);
     }
     try {
       const { log, of } = recordedLog();
@@ -158,7 +158,7 @@ describe('a full disk', () => {
       const { webhooks } = startWebhooks(t, testSettings(), { store });
       writeFileSync(join(base, 'filler'), Buffer.alloc(48 * 1024));
       for (let seq = 1; seq <= 200; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
-      assert.equal(of('error').filter(({ msg }) => msg.includes('from memory only')).length, 1);
+      assert.equal(of('error').filter(({ msg }) => msg.includes('delivering from memory')).length, 1);
       assert.ok(webhooks.counters().spoolErrors > 0);
       receiver.answer(accept);
       await untilPending(webhooks);
@@ -176,7 +176,7 @@ describe('a full disk', () => {
 });
 
 describe('the folder of a spool', () => {
-  it('belongs to one running node: a second one of the same name gets its own', async (t) => {
+  it('belongs to one running node, and a second one of the same name gets another folder', async (t) => {
     const base = folderOf(t);
     const first = await SpoolFolder.take(base, 'node@[::1]/x');
     const second = await SpoolFolder.take(base, 'node@[::1]/x');
@@ -187,11 +187,11 @@ describe('the folder of a spool', () => {
     await Promise.all([second.close(), third.close()]);
   });
 
-  it('that cannot be used is logged, and webhooks go on in memory', async (t) => {
+  it('that is not usable is logged, and webhooks continue in memory', async (t) => {
     const file = join(folderOf(t), 'file');
     writeFileSync(file, '');
     const { log, of } = recordedLog();
     assert.equal(await WebhookStore.open({ log, base: file, name: 'node@host' }), undefined);
-    assert.match(String(of('error')[0]?.msg), /delivered from memory only/);
+    assert.match(String(of('error')[0]?.msg), /delivering from memory/);
   });
 });

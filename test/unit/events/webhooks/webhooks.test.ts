@@ -1,4 +1,4 @@
-// Webhooks against real receivers: order, repetition, what stops them, and who is held up by whom.
+// Webhooks against real receivers: order, retries, permanent failures, and isolation of receivers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { accept, reject, startReceiver } from '../../../kit/network/webhook-rece
 const other = `whsec_${Buffer.from('another secret of 24 bytes or more').toString('base64')}`;
 
 describe('deliveries', () => {
-  it('go to the receiver of the room and to those of the cluster, each once, signed as Standard Webhooks verifies', async (t) => {
+  it('go to the receiver of the room and to those of the cluster, once each, signed according to Standard Webhooks', async (t) => {
     const own = await startReceiver(t);
     const cluster = await startReceiver(t);
     const { webhooks } = startWebhooks(t, testSettings({ urls: [cluster.url] }));
@@ -32,7 +32,7 @@ describe('deliveries', () => {
     }
   });
 
-  it('carry two signatures while a secret is changed, and either verifies', async (t) => {
+  it('carry two signatures during rotation of a secret, and either verifies', async (t) => {
     const receiver = await startReceiver(t);
     const { webhooks } = startWebhooks(t, testSettings({ secrets: [secret, other] }));
     webhooks.publish(roomEvent('one', 1), receiver.url);
@@ -43,7 +43,7 @@ describe('deliveries', () => {
     assert.throws(() => stranger.verify(got?.body ?? '', got?.headers ?? {}));
   });
 
-  it('are not signed without a secret, which the log says once', async (t) => {
+  it('are not signed without a secret, which is logged once', async (t) => {
     const receiver = await startReceiver(t);
     const { webhooks, of } = startWebhooks(t, testSettings({ secrets: [] }));
     for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), receiver.url);
@@ -52,7 +52,7 @@ describe('deliveries', () => {
     assert.equal(of('warn').filter(({ msg }) => msg.includes('not signed')).length, 1);
   });
 
-  it('use connections again', async (t) => {
+  it('reuse connections', async (t) => {
     const receiver = await startReceiver(t);
     const { webhooks } = startWebhooks(t, testSettings());
     for (let seq = 1; seq <= 50; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
@@ -60,7 +60,7 @@ describe('deliveries', () => {
     assert.equal(receiver.connections(), 1);
   });
 
-  it('keep the order of a room whatever the receiver does, and repeat with the same id', async (t) => {
+  it('keep the order of a room despite failures, and are retried with the same id', async (t) => {
     const answers = [reject(500), reject(302, { location: '/elsewhere' }), reject(429), accept];
     const receiver = await startReceiver(t, (response, received, count, request) => {
       if (count % 7 === 0) response.destroy();
@@ -91,7 +91,7 @@ describe('deliveries', () => {
     assert.deepEqual(webhooks.counters().dead, 0);
   });
 
-  it('begin when a receiver that was down is up', async (t) => {
+  it('start when a receiver that was down is up', async (t) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const first = await startReceiver(t, (response) => void response.destroy());
     const { webhooks } = startWebhooks(t, testSettings(), {
@@ -113,7 +113,7 @@ describe('deliveries', () => {
     );
   });
 
-  it('wait as long as Retry-After says', async (t) => {
+  it('wait for the time of Retry-After', async (t) => {
     const receiver = await startReceiver(
       t,
       (response, _, count) => void response.writeHead(count === 1 ? 503 : 204, { 'retry-after': '1' }).end(),
@@ -125,7 +125,7 @@ describe('deliveries', () => {
     assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 990);
   });
 
-  it('stop for a room whose events the receiver answers with 410, and go on for other rooms', async (t) => {
+  it('stop for a room after a response of 410, and continue for other rooms', async (t) => {
     const receiver = await startReceiver(t, (response, { event }) => void response.writeHead(event.roomId === 'gone' ? 410 : 204).end());
     const { webhooks } = startWebhooks(t, testSettings());
     for (let seq = 1; seq <= 3; seq += 1) webhooks.publish(roomEvent('gone', seq), receiver.url);
@@ -141,14 +141,14 @@ describe('deliveries', () => {
     assert.equal(webhooks.counters().dead, 4);
   });
 
-  it('are given up at the configured age', async (t) => {
+  it('fail permanently at the configured age', async (t) => {
     const receiver = await startReceiver(t, reject(500));
     const { webhooks, of } = startWebhooks(t, testSettings({ maxAge: 2_000 }), { dispatcher: { delay: () => 1_000_000 } });
     webhooks.publish(roomEvent('one', 1), receiver.url);
     await receiver.until(2);
     await untilPending(webhooks);
     assert.equal(webhooks.counters().dead, 1);
-    assert.match(String(of('error')[0]?.reason), /too old; the receiver answered 500/);
+    assert.match(String(of('error')[0]?.reason), /too old; the receiver responded with 500/);
   });
 
   it('do not wait for another receiver that hangs', async (t) => {
@@ -157,10 +157,10 @@ describe('deliveries', () => {
     const quick = await startReceiver(t);
     for (let room = 0; room < 200; room += 1) webhooks.publish(roomEvent(`room-${room}`, 1), quick.url);
     await quick.until(200);
-    assert.equal(hanging.received.length, 1, 'a receiver that has not answered yet gets one request');
+    assert.equal(hanging.received.length, 1, 'a receiver that has not responded yet gets one request');
   });
 
-  it('to one receiver are eight at the same time at most', async (t) => {
+  it('have at most eight concurrent requests per receiver', async (t) => {
     const receiver = await startReceiver(t, (response, _, count) => {
       if (count === 1) response.writeHead(204).end();
     });
@@ -173,7 +173,7 @@ describe('deliveries', () => {
     assert.equal(receiver.received.length, 9);
   });
 
-  it('go only to receivers whose certificate is believed', async (t) => {
+  it('are sent only to receivers with a trusted certificate', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'mediarooms-tls-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
@@ -198,7 +198,7 @@ describe('deliveries', () => {
     assert.deepEqual(taken, ['believing-1']);
   });
 
-  it('end at the deadline of a request', async (t) => {
+  it('end at the timeout of a request', async (t) => {
     const receiver = await startReceiver(t, (response, _, count) => {
       if (count > 1) response.writeHead(204).end();
     });
@@ -208,7 +208,7 @@ describe('deliveries', () => {
     assert.match(String(of('info')[0]?.why), /timeout/);
   });
 
-  it('that wait are bounded: the oldest are given up first', async (t) => {
+  it('are limited while pending: the oldest fail first', async (t) => {
     const receiver = await startReceiver(t, reject(500));
     const { webhooks } = startWebhooks(t, testSettings({ pendingMaxBytes: 4_000 }), { dispatcher: { delay: () => 1_000_000 } });
     for (let seq = 1; seq <= 100; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
@@ -217,13 +217,13 @@ describe('deliveries', () => {
     assert.equal(pending + dead, 100);
   });
 
-  it('of a room without end give up their own and none of other rooms', async (t) => {
+  it('of an endless room displace its own and none of other rooms', async (t) => {
     const receiver = await startReceiver(t, reject(500));
     const settings = testSettings({ pendingMaxBytes: 64 * 1024 });
     const { webhooks, of } = startWebhooks(t, settings, { dispatcher: { delay: () => 1_000_000 } });
     for (const room of ['quiet', 'other']) for (let seq = 1; seq <= 5; seq += 1) webhooks.publish(roomEvent(room, seq), receiver.url);
     for (let seq = 1; seq <= 1_000; seq += 1) webhooks.publish(roomEvent('greedy', seq), receiver.url);
-    const dead = of('error').filter(({ msg }) => msg === 'webhook given up');
+    const dead = of('error').filter(({ msg }) => msg === 'webhook failed permanently');
     assert.deepEqual(new Set(dead.map(({ roomId }) => roomId)), new Set(['greedy']));
     assert.deepEqual(
       dead.slice(0, 2).map(({ event }) => event),
@@ -231,25 +231,25 @@ describe('deliveries', () => {
     );
     const { pending, pendingBytes } = webhooks.counters();
     assert.equal(pending, 10 + 1_000 - dead.length);
-    assert.ok(pendingBytes < (64 * 1024) / 2, `${pendingBytes} bytes wait`);
+    assert.ok(pendingBytes < (64 * 1024) / 2, `${pendingBytes} bytes are pending`);
   });
 
-  it('of many rooms give up those of the room that has most', async (t) => {
+  it('of many rooms displace those of the room with the most', async (t) => {
     const receiver = await startReceiver(t, reject(500));
     const settings = testSettings({ pendingMaxBytes: 32 * 1024 });
     const { webhooks, of } = startWebhooks(t, settings, { dispatcher: { delay: () => 1_000_000 } });
     webhooks.publish(roomEvent('quiet', 1), receiver.url);
     for (let seq = 1; seq <= 5; seq += 1)
       for (let room = 0; room < 20; room += 1) webhooks.publish(roomEvent(`r${room}`, seq), receiver.url);
-    const dead = of('error').filter(({ msg }) => msg === 'webhook given up');
+    const dead = of('error').filter(({ msg }) => msg === 'webhook failed permanently');
     assert.ok(dead.length > 0 && webhooks.counters().pendingBytes <= 32 * 1024);
     assert.ok(dead.every(({ roomId }) => roomId !== 'quiet'));
   });
 });
 
-describe('private addresses, where they are forbidden', () => {
+describe('private addresses, if they are forbidden', () => {
   for (const host of ['127.0.0.1', '[::1]', '10.1.2.3', '169.254.169.254', '[::ffff:127.0.0.1]', '2130706433']) {
-    it(`are refused: ${host}`, async (t) => {
+    it(`are rejected: ${host}`, async (t) => {
       const receiver = await startReceiver(t);
       const { webhooks, of } = startWebhooks(t, testSettings({ allowPrivate: false }));
       webhooks.publish(roomEvent('one', 1), `http://${host}:${receiver.port}/`);
@@ -259,7 +259,7 @@ describe('private addresses, where they are forbidden', () => {
     });
   }
 
-  it('are refused behind a name', async (t) => {
+  it('are rejected if a name resolves to them', async (t) => {
     const receiver = await startReceiver(t);
     const { webhooks, of } = startWebhooks(t, testSettings({ allowPrivate: false }), {
       poster: { lookup: (_, __, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]) },
@@ -270,7 +270,7 @@ describe('private addresses, where they are forbidden', () => {
     assert.equal(receiver.received.length, 0);
   });
 
-  it('are reached through a connection that was made while they were allowed no longer', async (t) => {
+  it('are not reached through a connection opened while they were allowed', async (t) => {
     const receiver = await startReceiver(t);
     const settings = testSettings();
     const { webhooks } = startWebhooks(t, settings, {

@@ -1,4 +1,4 @@
-// Who may call: tokens, scopes, rotation, and what needs no token.
+// Authentication over REST: tokens, scopes, rotation, signatures, and public routes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { routes } from '../../../../node/http/routes/routes.ts';
@@ -7,12 +7,12 @@ import { signedRequest } from '../../../../operator/nodes/signature.ts';
 import { apiClient } from '../../../kit/answers/api-client.ts';
 import { internalAddress, readToken, startServer, token } from '../server.ts';
 
-/** A path of the route with ids that can be. */
+/** A path of the route with valid ids. */
 function pathOf(template: string): string {
   return template.replaceAll(/\{\w+\}/g, 'x');
 }
 
-test('every route that needs a token answers 401 without one and with a wrong one, before it looks at anything else', async (context) => {
+test('every route that needs a token responds 401 without one and with a wrong one, before any validation', async (context) => {
   const { url } = await startServer(context);
   const anonymous = apiClient(url);
   const stranger = apiClient(url, 'wrong');
@@ -26,14 +26,14 @@ test('every route that needs a token answers 401 without one and with a wrong on
   }
 });
 
-test('probes, documents and the console session need no token, and nothing else does', async (context) => {
+test('only probes, documents and the console session need no token', async (context) => {
   const { url } = await startServer(context);
   const open = routes.filter(({ auth }) => auth === 'none').map(({ path }) => path);
   assert.deepEqual(open, ['/livez', '/readyz', '/console/session', '/openapi.json', '/asyncapi.json', '/schemas/events.json', '/docs']);
   for (const path of open) assert.notEqual((await apiClient(url).get(path)).status, 401, path);
 });
 
-test('headers that carry no bearer token count as missing', async (context) => {
+test('headers without a bearer token count as missing', async (context) => {
   const { url } = await startServer(context);
   for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${token}`, token, `Bearer ${token} ${token}`]) {
     const { status, body } = await apiClient(url).request('GET', '/health', { headers: { authorization } });
@@ -44,14 +44,14 @@ test('headers that carry no bearer token count as missing', async (context) => {
   }
 });
 
-test('tokens that differ in length or in one character are wrong', async (context) => {
+test('tokens that differ in length or in one character are rejected', async (context) => {
   const { url } = await startServer(context);
   for (const wrong of [token.slice(1), `${token}x`, token.toUpperCase(), `${token.slice(0, -1)}x`, 'x'.repeat(8000)]) {
     assert.equal((await apiClient(url, wrong).get('/health')).status, 401, wrong.slice(0, 40));
   }
 });
 
-test('a token that may only read sees everything and changes nothing', async (context) => {
+test('a read token can read everything and change nothing', async (context) => {
   const { url, api, rooms } = await startServer(context);
   await api.post('/room', { roomId: 'x' });
   const reader = apiClient(url, readToken);
@@ -65,13 +65,13 @@ test('a token that may only read sees everything and changes nothing', async (co
   assert.equal(JSON.stringify((await api.get('/room/x')).body), before);
 });
 
-test('everybody is told what their token may do', async (context) => {
+test('every token can query its scope', async (context) => {
   const { url, api } = await startServer(context);
   assert.deepEqual((await api.get('/access')).body, { data: { scope: 'full' } });
   assert.deepEqual((await apiClient(url, readToken).get('/access')).body, { data: { scope: 'read' } });
 });
 
-test('of the receiver of webhooks of a room a token that may only read sees no more than the address', async (context) => {
+test('a read token sees only the host of the webhook receiver of a room', async (context) => {
   const { url, api } = await startServer(context);
   const webhookUrl = 'https://user:word@hooks.example:8443/key-in-path?key=secret';
   await api.post('/room', { roomId: 'x', webhookUrl });
@@ -81,7 +81,7 @@ test('of the receiver of webhooks of a room a token that may only read sees no m
   assert.equal((await api.get('/room/x')).body.data.config.webhookUrl, webhookUrl);
 });
 
-test('several tokens are good at once, and a rotation holds from the next request on', async (context) => {
+test('several tokens are valid at once, and a rotation takes effect with the next request', async (context) => {
   let tokens: readonly ApiToken[] = [
     { name: 'old', token: 'old', scope: 'admin' },
     { name: 'new', token: 'new', scope: 'admin' },
@@ -98,7 +98,7 @@ test('several tokens are good at once, and a rotation holds from the next reques
   assert.deepEqual(await statuses(), [401, 401, 401]);
 });
 
-test('a signed request does what one with the token does, once', async (context) => {
+test('a signed request has the permissions of its token, once', async (context) => {
   const { url, rooms } = await startServer(context);
   const send = (signature: { authorization: string }, method: string, path: string, body?: string) =>
     apiClient(url).request(method, path, { headers: { ...signature, ...(body && { 'content-type': 'application/json' }) }, text: body });
@@ -108,16 +108,16 @@ test('a signed request does what one with the token does, once', async (context)
   const room = JSON.stringify({ roomId: 'x' });
   const made = sign(token, 'POST', '/room', room);
   const other = await send(made, 'POST', '/room', JSON.stringify({ roomId: 'y' }));
-  assert.deepEqual([other.status, other.body.errors], [401, 'The body is not the one that was signed']);
+  assert.deepEqual([other.status, other.body.errors], [401, 'The body does not match the signature']);
   assert.equal((await send(made, 'POST', '/room', room)).status, 201);
   const again = await send(made, 'POST', '/room', room);
-  assert.deepEqual([again.status, again.body], [401, { errors: 'This was sent before', code: 'invalid_token' }]);
+  assert.deepEqual([again.status, again.body], [401, { errors: 'The signature was already used', code: 'invalid_token' }]);
   assert.equal((await send(sign(token, 'GET', '/room?limit=1'), 'GET', '/room?limit=1')).status, 200);
   assert.equal((await send(sign(readToken, 'GET', '/room'), 'GET', '/room')).status, 200);
   assert.equal((await send(sign(readToken, 'DELETE', '/room/x'), 'DELETE', '/room/x')).body.code, 'read_only');
-  // Of a route without a body, too.
+  // Also for a route without a body.
   const deletion = sign(token, 'DELETE', '/room/x');
-  assert.equal((await send(deletion, 'DELETE', '/room/x', room)).body.errors, 'The body is not the one that was signed');
+  assert.equal((await send(deletion, 'DELETE', '/room/x', room)).body.errors, 'The body does not match the signature');
   assert.equal((await send(sign('wrong', 'DELETE', '/room/x'), 'DELETE', '/room/x')).body.errors, 'Invalid signature');
   assert.equal(rooms.size, 1);
   assert.equal((await send(deletion, 'DELETE', '/room/x')).status, 204);

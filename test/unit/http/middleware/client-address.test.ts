@@ -1,4 +1,4 @@
-// Who asks, behind proxies that are trusted and others.
+// Client addresses behind trusted and untrusted proxies.
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
@@ -20,14 +20,14 @@ for (const [hops, networks, from, header, client] of [
   [null, inside, '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
   [null, inside, '10.0.0.1', ' , ', '10.0.0.1'],
   [null, inside, '10.0.0.1', undefined, '10.0.0.1'],
-  // One proxy: what its client wrote before is not believed, wherever that client is.
+  // One proxy: entries added by its client are ignored, regardless of the address of the client.
   [1, any, '10.0.0.1', '203.0.113.9, 10.0.0.2', '10.0.0.2'],
   [1, any, '203.0.113.1', '198.51.100.7', '198.51.100.7'],
   [1, any, '10.0.0.1', undefined, '10.0.0.1'],
   [2, any, '10.0.0.1', '203.0.113.9, 198.51.100.7, 10.0.0.2', '198.51.100.7'],
   [1, inside, '10.0.0.1', '203.0.113.9, 10.0.0.2', '10.0.0.2'],
   [1, inside, '203.0.113.1', '198.51.100.7', '203.0.113.1'],
-  // What is no address is nobody's.
+  // Invalid addresses are ignored.
   [1, any, '10.0.0.1', 'unknown', '10.0.0.1'],
   [2, any, '10.0.0.1', `${'x'.repeat(1000)}, 198.51.100.7`, '198.51.100.7'],
   [1, any, '10.0.0.1', '198.51.100.7:49152', '198.51.100.7'],

@@ -1,4 +1,4 @@
-// Pages of other origins: who may call, and what preflights are told.
+// CORS: allowed origins and preflights.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startServer } from '../server.ts';
@@ -9,7 +9,7 @@ const preflight = {
   'access-control-request-headers': 'authorization,content-type',
 };
 
-test('by default any origin may call, and a preflight needs no token', async (context) => {
+test('by default any origin is allowed, and a preflight needs no token', async (context) => {
   const { api, url } = await startServer(context);
   const { status, headers } = await api.request('OPTIONS', '/room/r', { headers: preflight });
   assert.equal(status, 204);
@@ -23,7 +23,7 @@ test('by default any origin may call, and a preflight needs no token', async (co
   assert.equal(refused.headers.get('access-control-expose-headers'), 'x-request-id, retry-after');
 });
 
-test('a list of origins lets only those in and holds from the next request on', async (context) => {
+test('a list of origins allows only those, and takes effect with the next request', async (context) => {
   let origins = ['https://app.test', 'https://other.test'];
   const { api } = await startServer(context, { corsOrigins: () => origins });
   const allowed = async (origin: string) => {
@@ -39,7 +39,7 @@ test('a list of origins lets only those in and holds from the next request on', 
   assert.deepEqual(await allowed('https://app.test'), [null, false]);
 });
 
-test('OPTIONS without an origin tells what the path allows', async (context) => {
+test('OPTIONS without an origin returns the allowed methods', async (context) => {
   const { api } = await startServer(context);
   const { status, headers } = await api.request('OPTIONS', '/room');
   assert.deepEqual([status, headers.get('allow'), headers.get('access-control-allow-methods')], [204, 'POST, GET, HEAD, OPTIONS', null]);

@@ -1,4 +1,4 @@
-// Health, probes, documents and the console session.
+// Routes of the node: health, probes, documents and the console session.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -6,13 +6,13 @@ import addFormats from 'ajv-formats';
 import { joinPeer, publish } from '../../../kit/fakes/rooms.ts';
 import { health, sendRaw, startServer } from '../server.ts';
 
-test('GET /health shows the health of the node', async (context) => {
+test('GET /health returns the health of the node', async (context) => {
   const { api } = await startServer(context);
   const { status, body } = await api.get('/health');
   assert.deepEqual([status, body], [200, { data: health }]);
 });
 
-test('liveness is 200 at any time and readiness follows the node', async (context) => {
+test('liveness is always 200, and readiness follows the node', async (context) => {
   let ready = false;
   const { api } = await startServer(context, { ready: () => ready });
   const before = await api.get('/readyz');
@@ -22,14 +22,14 @@ test('liveness is 200 at any time and readiness follows the node', async (contex
   assert.deepEqual((await api.get('/readyz')).body, { data: { status: 'UP' } });
 });
 
-test('HEAD answers as GET does, without a body', async (context) => {
+test('HEAD responds like GET, without a body', async (context) => {
   const { api, url } = await startServer(context);
   const { status, body, headers } = await api.request('HEAD', '/livez');
   assert.deepEqual([status, body], [200, undefined]);
   assert.equal(headers.get('content-length'), String((await (await fetch(`${url}/livez`)).arrayBuffer()).byteLength));
 });
 
-test('/openapi.json is the document of the routes, with a security scheme for each and the path of SVC_HOST', async (context) => {
+test('/openapi.json lists the routes, with a security scheme for each and the path of SVC_HOST', async (context) => {
   const { api } = await startServer(context, { host: () => 'media.test/eu/1' });
   const { status, body, headers } = await api.get('/openapi.json');
   assert.equal(status, 200);
@@ -41,7 +41,7 @@ test('/openapi.json is the document of the routes, with a security scheme for ea
   assert.deepEqual(body.components.securitySchemes.apiToken.scheme, 'bearer');
 });
 
-test('/docs is one page about every route that loads nothing and runs nothing', async (context) => {
+test('/docs is one page about every route, without scripts and external resources', async (context) => {
   const { api } = await startServer(context);
   const { body, headers } = await api.get('/docs');
   assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
@@ -51,14 +51,14 @@ test('/docs is one page about every route that loads nothing and runs nothing', 
   for (const path of Object.keys(paths)) assert.ok(body.includes(`<code>${path}</code>`), path);
 });
 
-test('/asyncapi.json is the document that the node gives, and 404 where it gives none', async (context) => {
+test('/asyncapi.json is the document of the node, or 404 if it has none', async (context) => {
   const without = await startServer(context);
   assert.equal((await without.api.get('/asyncapi.json')).status, 404);
   const { api } = await startServer(context, { documents: { asyncapi: () => ({ asyncapi: '3.0.0' }) } });
   assert.deepEqual((await api.get('/asyncapi.json')).body, { asyncapi: '3.0.0' });
 });
 
-test('/schemas/events.json is the JSON Schema of the events that rooms tell', async (context) => {
+test('/schemas/events.json is the JSON Schema of room events', async (context) => {
   const { api, rooms, events } = await startServer(context);
   await rooms.createRoom({ roomId: 'r' });
   await publish(await joinPeer(rooms, 'r', 'alice'), 'audio', 'microphone');
@@ -71,7 +71,7 @@ test('/schemas/events.json is the JSON Schema of the events that rooms tell', as
   assert.ok(!validate({ ...events[0], seq: 0 }));
 });
 
-test('the console is told the token in development mode only, and no other site is', async (context) => {
+test('the console gets the token in development mode only, and other sites never do', async (context) => {
   const session = { development: true, token: 'development', components: ['file' as const] };
   const { api, server } = await startServer(context, { consoleSession: () => session });
   assert.deepEqual((await api.get('/console/session')).body, session);

@@ -1,4 +1,4 @@
-// Answers that are not as the OpenAPI document says are seen whoever asks, by the node that gave them.
+// Response check: responses that violate the OpenAPI document are reported for every client, by the node that sent them.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -9,7 +9,7 @@ import { problemOfReceived } from '../../../kit/answers/received-answer.ts';
 
 type Given = { route?: string | undefined; status: number; json?: unknown; length?: number; node?: boolean };
 
-/** A server that answers what it is told, as a route of a node does. */
+/** A server that sends the given responses in the way a node does. */
 async function serve(t: TestContext) {
   let given: Given = { status: 204 };
   const server = createServer((_, response: ServerResponse & { locals?: object }) => {
@@ -37,13 +37,13 @@ async function serve(t: TestContext) {
 const error = { errors: 'No', code: 'forbidden' };
 const room = '/room/{roomId}';
 
-test('a status, a body and a code that are not documented are told, without what the body says', async (t) => {
+test('an undocumented status, body or code is reported without the content of the body', async (t) => {
   const ask = await serve(t);
   for (const [path, answer, sentence] of [
     ['/room/r?x=1', { route: room, status: 403, json: error }, /GET \/room\/r -> 403 is not documented, only 200, /],
     ['/eu/room/r', { route: room, status: 200, json: { data: 'secret' } }, /GET \/eu\/room\/r -> 200 is not as documented: /],
     ['/room/r', { route: room, status: 404, json: { ...error, code: 'room_full' } }, /-> 404 is not as documented: /],
-    ['/nothing', { status: 404, json: { message: 'secret' } }, /GET \/nothing -> 404 has not the shape of errors/],
+    ['/nothing', { status: 404, json: { message: 'secret' } }, /GET \/nothing -> 404 does not match the error schema/],
     ['/room/r', { route: room, status: 200 }, /-> 200 is not as documented: /],
   ] as const) {
     const port = await ask(path, answer);
@@ -55,7 +55,7 @@ test('a status, a body and a code that are not documented are told, without what
   }
 });
 
-test('what is as documented passes, and so does what is no REST of a node', async (t) => {
+test('documented responses pass, and so do responses that are not REST of a node', async (t) => {
   const ask = await serve(t);
   const file = '/hls/{roomId}/{file}';
   await ask('/hls/r/index.m3u8', { route: file, status: 403, json: error });
@@ -67,12 +67,12 @@ test('what is as documented passes, and so does what is no REST of a node', asyn
   assertDocumented(await ask('/nothing', { status: 404, json: { errors: 'No', code: 'not_found' } }));
 });
 
-test('a line of a node in another process fails the test that started it', () => {
+test('a marked line of a node in another process fails the test that started the node', () => {
   assertNoneMarked('{"msg":"node started"}\n');
   assert.throws(() => assertNoneMarked(`{"msg":"node started"}\n${problemMark}GET /x -> 403 is not documented\n`), /GET \/x -> 403/);
 });
 
-test('what a client gets of a node is compared too, whichever path of Ingress it comes by; what a proxy answers is not', () => {
+test('responses received by clients are checked for every path of an Ingress; responses of a proxy are not', () => {
   const of = (url: string, status: number, json: unknown, more: Record<string, string> = { 'x-request-id': 'i' }) => {
     const headers = new Headers({ 'content-type': 'application/json', ...more });
     return problemOfReceived({ method: 'GET', url: `https://rooms.test${url}`, status, headers, body: JSON.stringify(json) ?? '' });

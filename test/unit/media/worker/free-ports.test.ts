@@ -1,4 +1,4 @@
-// The search for free ports in a row.
+// Free ports: search for consecutive ports.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -11,26 +11,26 @@ const except = (...taken: number[]) => {
   return (_ip: string, port: number) => Promise.resolve(!taken.includes(port));
 };
 
-test('the first block with every port free is taken', async () => {
+test('the first block of free ports is selected', async () => {
   assert.equal(await findFreePortRange('::1', 3, 50_000, except()), 50_000);
   assert.equal(await findFreePortRange('::1', 3, 50_000, except(50_000)), 50_001);
   assert.equal(await findFreePortRange('::1', 3, 50_000, except(50_002, 50_004, 50_005)), 50_006);
   assert.equal(await findFreePortRange('::1', 1, 50_000, except(50_000, 50_001)), 50_002);
 });
 
-test('blocks end at the last port', async () => {
+test('a block does not exceed the last port', async () => {
   assert.equal(await findFreePortRange('::1', 2, 65_534, except()), 65_534);
   assert.equal(await findFreePortRange('::1', 3, 65_534, except()), undefined);
 });
 
-test('a port is free where neither UDP nor TCP is in use', async (t) => {
+test('a port is free if neither UDP nor TCP is in use', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
   const tcp = (server.address() as { port: number }).port;
   assert.equal(await isPortFree('127.0.0.1', tcp), false);
   const socket = createSocket('udp4');
-  // One that nobody else is given, for either protocol, when it is free again.
+  // Reserved by the kit for UDP and TCP, so that no other process gets it when it is released.
   const udp = await freePort();
   socket.bind(udp, '127.0.0.1');
   await once(socket, 'listening');
@@ -39,6 +39,6 @@ test('a port is free where neither UDP nor TCP is in use', async (t) => {
   assert.equal(await isPortFree('127.0.0.1', udp), true);
 });
 
-test('an address that is not of this machine is a fault, not a port in use', async () => {
+test('an address that is not local is an error, not a port in use', async () => {
   await assert.rejects(isPortFree('192.0.2.1', 50_000), { code: 'EADDRNOTAVAIL' });
 });

@@ -1,9 +1,9 @@
-// When a worker is given up.
+// Heartbeat of a media worker: when it is declared dead.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Heartbeat } from '../../../../node/media/worker/heartbeat.ts';
 
-test('a worker that answers is asked again and again', () => {
+test('a responsive worker is probed repeatedly', () => {
   const heartbeat = new Heartbeat();
   for (let look = 0; look < 5; look += 1) {
     assert.equal(heartbeat.look(), 'ask');
@@ -11,7 +11,7 @@ test('a worker that answers is asked again and again', () => {
   }
 });
 
-test('a worker that says nothing is dead at the third look after the question, 6 s later', () => {
+test('a silent worker is dead at the third check after the probe, 6 s later', () => {
   const heartbeat = new Heartbeat();
   assert.deepEqual(
     [0, 1, 2, 3].map(() => heartbeat.look()),
@@ -19,7 +19,7 @@ test('a worker that says nothing is dead at the third look after the question, 6
   );
 });
 
-test('a worker that answers anything else is alive, however late the answer to this question is', () => {
+test('a worker is alive while it answers any request, however late the probe is answered', () => {
   const heartbeat = new Heartbeat();
   heartbeat.look();
   for (let look = 0; look < 10; look += 1) {

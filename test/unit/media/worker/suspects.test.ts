@@ -1,11 +1,11 @@
-// Which rooms are suspects, and for how long.
+// Suspects: which rooms are suspects, and for how long.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Suspects, suspicionWindow } from '../../../../node/media/worker/suspects.ts';
 
 const died = 'media worker died';
 
-test('a room is a suspect from the second death within ten minutes until the first of both is ten minutes old', () => {
+test('a room is a suspect from the second death within ten minutes until the first one expires', () => {
   let now = 0;
   const suspects = new Suspects(() => now);
   suspects.note('r', died);
@@ -21,7 +21,7 @@ test('a room is a suspect from the second death within ten minutes until the fir
   assert.equal(suspects.has('r'), true);
 });
 
-test('deaths far apart, at a packet of another room or with a node make no suspect', () => {
+test('deaths far apart, caused by another room or by node loss make no suspect', () => {
   let now = 0;
   const suspects = new Suspects(() => now);
   suspects.note('far', died);
@@ -36,7 +36,7 @@ test('deaths far apart, at a packet of another room or with a node make no suspe
   );
 });
 
-test('of more rooms than are remembered the one that crashed longest ago is forgotten', () => {
+test('beyond the limit the room that crashed longest ago is dropped', () => {
   const suspects = new Suspects(() => 0);
   for (let death = 0; death < 2; death += 1) for (let room = 0; room < 10_000; room += 1) suspects.note(`${room}`, died);
   assert.equal(suspects.has('0'), true);
@@ -45,7 +45,7 @@ test('of more rooms than are remembered the one that crashed longest ago is forg
   assert.equal(suspects.view().count, 9_999);
 });
 
-test('deaths that count no more make no room for others, and are forgotten with the next', () => {
+test('expired deaths are dropped with the next one', () => {
   let now = 0;
   const suspects = new Suspects(() => now);
   for (let death = 0; death < 2; death += 1) suspects.note('old', died);

@@ -1,4 +1,4 @@
-// What rooms are told of the end of their worker, and which of them it may have been.
+// Worker death: reasons that rooms report, and which rooms are suspicious.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hear, lastWordsOf } from '../../../../node/media/worker/last-words.ts';
@@ -7,14 +7,14 @@ import { crashReason, isSuspicious, type WorkerDeath } from '../../../../node/me
 const died: WorkerDeath = { orderly: false, hung: false, lastPacket: undefined };
 const at = (routerId: string, handling: boolean, hung = false): WorkerDeath => ({ ...died, hung, lastPacket: { routerId, handling } });
 
-test('a room is told what is known of the last packet, without the name of another room', () => {
+test('the reason states the last packet without naming another room', () => {
   const cases: [WorkerDeath, string | undefined, string, boolean][] = [
     [died, 'a', 'media worker died', true],
     [{ ...died, hung: true }, undefined, 'media worker hung', true],
     [at('a', true), 'a', 'media worker died at a packet of this room', true],
     [at('a', true, true), 'a', 'media worker hung at a packet of this room', true],
     [at('a', false), 'a', 'media worker died after a packet of this room', true],
-    // It was not what the worker did when it died: it may have been anybody.
+    // The worker died after handling that packet, so any room may be the cause.
     [at('a', false), 'b', 'media worker died after a packet of another room', true],
     [at('a', true), 'b', 'media worker died at a packet of another room', false],
     [at('a', true), undefined, 'media worker died at a packet of another room', false],
@@ -25,11 +25,11 @@ test('a room is told what is known of the last packet, without the name of anoth
   }
 });
 
-test('a room that was lost with its node is no suspect', () => {
+test('a room lost with its node is no suspect', () => {
   assert.equal(isSuspicious('node_lost'), false);
 });
 
-test('last words are told once, to the worker that had the transport', () => {
+test('the last packet is returned once, to the worker that had the transport', () => {
   hear('(stderr) last packet: transport 3f9b-1 handling');
   hear('(stderr) last packet: transport 3f9b-2 handled');
   hear('(stderr) Association::HandleReceivedCookieEchoChunk() | failed assertion');

@@ -1,4 +1,4 @@
-// What the Room controller is told of MediaClusters.
+// MediaCluster lookups of the Room controller.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClusterLookup } from '../../../../operator/clusters/cluster-lookup.ts';
@@ -60,7 +60,7 @@ function access(
 }
 const reason = (found: object) => ('reason' in found ? found.reason : undefined);
 
-test('a cluster is found by its name, or as the only one of the namespace', () => {
+test('a cluster is found by name, or as the only one of its namespace', () => {
   const one = cluster('one');
   assert.deepEqual(access([one, cluster('two')]).find('n', 'one'), { cluster: one });
   assert.deepEqual(access([one, cluster('far', 'm')]).find('n', undefined), { cluster: one });
@@ -68,7 +68,7 @@ test('a cluster is found by its name, or as the only one of the namespace', () =
   assert.equal(reason(access([one]).find('m', undefined)), 'ClusterNotFound');
   assert.deepEqual(access([one, cluster('two')]).find('n', undefined), {
     reason: 'ClusterNotNamed',
-    message: 'The namespace "n" has 2 MediaClusters: spec.clusterRef.name must say which one is meant.',
+    message: 'Namespace "n" has 2 MediaClusters: set spec.clusterRef.name to select one.',
   });
 });
 
@@ -88,7 +88,7 @@ test('nodes are the pods of the cluster that have an address', () => {
   assert.deepEqual(access([], pods).nodes('n', 'c'), []);
 });
 
-test('a pod of a lost host is lost and not ready', () => {
+test('a pod on a lost Kubernetes node is lost and not ready', () => {
   const nodes = (status: string) => ({
     apiVersion: 'v1',
     kind: 'Node',
@@ -103,7 +103,7 @@ test('a pod of a lost host is lost and not ready', () => {
   assert.deepEqual([seen()?.lost, seen()?.ready], [true, false]);
 });
 
-test("the token is the operator's own, in the Secret that the spec names", () => {
+test('the token is the key of the operator in the Secret that the spec names', () => {
   const made = secret('c-api-tokens', { admin: 'a', operator: 'o' });
   const theirs = secret('theirs', { backend: 'b', 'dashboard.read': 'r' });
   const of = (spec: object) => access([cluster('c', 'n', spec)], [], [made, theirs]).token('n', 'c');
@@ -113,7 +113,7 @@ test("the token is the operator's own, in the Secret that the spec names", () =>
   assert.equal(access([]).token('n', 'c'), undefined);
 });
 
-test('clients come through the Ingress where there is one', () => {
+test('clients use the Ingress if there is one', () => {
   const through = access([]).publicUrls(cluster('c', 'n', { ingress: { host: 'media.example', tls: { secretName: 's' }, port: 8443 } }));
   assert.deepEqual(through, { api: 'https://media.example:8443', secure: true });
   assert.equal(access([]).publicUrls(cluster('c')), undefined);

@@ -1,4 +1,4 @@
-// The files that nodes follow: what is in them, that the node's own reader takes them, and what is told of Secrets that are wrong.
+// Configuration files of nodes: content, validity for the reader of the node, and reported problems of Secrets.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -41,7 +41,7 @@ function inForce({ config, secrets }: ConfigFiles) {
   return settled.settings;
 }
 
-test('what the spec and its Secrets say is in force on a node that reads the files', () => {
+test('a node that reads the files gets the settings of the spec and its Secrets', () => {
   const settings = inForce(filesOf());
   assert.deepEqual(settings.apiTokens, [
     { name: 'admin', token: 'token-of-the-admin', scope: 'admin' },
@@ -73,7 +73,7 @@ test('what the spec and its Secrets say is in force on a node that reads the fil
   assert.equal(settings.webrtc.maxIncomingBitrate, 2_500_000);
 });
 
-test('a cluster that says nothing has the defaults, with webhooks to private addresses off', () => {
+test('an empty spec gives the defaults, with webhooks to private addresses off', () => {
   const settings = inForce(filesOf(testCluster()));
   assert.equal(settings.webhooks.allowPrivate, false);
   const open = inForce(filesOf(testCluster({ config: { allowPrivateAddresses: true } })));
@@ -83,13 +83,13 @@ test('a cluster that says nothing has the defaults, with webhooks to private add
   assert.equal(settings.s3, null);
 });
 
-test('no secret stands in the ConfigMap', () => {
+test('the ConfigMap contains no secret', () => {
   const [map] = configObjects(rich, filesOf());
   for (const data of Object.values(testSecrets))
     for (const value of Object.values(data)) assert.ok(!JSON.stringify(map).includes(value.trim()), 'a secret in a ConfigMap');
 });
 
-test('the hash of a file is that of the bytes that the objects hold', () => {
+test('the hash of a file is computed from the bytes of the object', () => {
   const files = filesOf(testCluster({ config: { corsOrigins: ['https://bücher.example'] } }));
   const [map, secret] = configObjects(rich, files);
   const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -97,7 +97,7 @@ test('the hash of a file is that of the bytes that the objects hold', () => {
   assert.equal(files.secrets.sha256, sha256(Buffer.from(secret.data['secrets.yaml'] ?? '', 'base64')));
 });
 
-test('the text does not depend on the order in which anything was given', () => {
+test('the text does not depend on the order of the input', () => {
   const config = { logLevel: 'debug', limits: { maxRooms: 1, maxTracksPerPeer: 2 } };
   const other = { limits: { maxTracksPerPeer: 2, maxRooms: 1 }, logLevel: 'debug' };
   assert.equal(filesOf(testCluster({ config })).hash, filesOf(testCluster({ config: other })).hash);
@@ -105,20 +105,20 @@ test('the text does not depend on the order in which anything was given', () => 
   assert.equal(filesOf(rich, reversed).hash, filesOf().hash);
 });
 
-test('every change of a secret changes the hash that pods are told', () => {
+test('every change of a secret changes the hash of the pods', () => {
   const before = filesOf().hash;
   const changed = { 'media-secret-keys': { current: 'n'.repeat(48) } };
   assert.notEqual(filesOf(rich, factsWith(changed)).hash, before);
 });
 
-test('a new key is known before it signs, and the old one is known after', () => {
+test('a new key is distributed before it signs, and the old key is kept afterwards', () => {
   const keysWith = (data: SecretData) => parse(filesOf(rich, factsWith({ 'media-secret-keys': data })).secrets.text).secretKeys;
   assert.deepEqual(keysWith({ current: 'one', next: 'two' }), ['one', 'two']);
   assert.deepEqual(keysWith({ current: 'two', previous: 'one' }), ['two', 'one']);
   assert.deepEqual(keysWith({ previous: 'one', current: 'one' }), ['one']);
 });
 
-test('text that YAML would take for something else stays what it is', () => {
+test('strings that YAML could read as other types stay strings', () => {
   const data = { current: '0123456789', previous: 'true' };
   assert.deepEqual(inForce(filesOf(rich, factsWith({ 'media-secret-keys': data }))).secretKeys, ['0123456789', 'true']);
 });
@@ -131,28 +131,28 @@ for (const [name, field] of [
   ['hook-keys', 'secrets.webhooks'],
   ['turn-credentials', 'config.iceServers'],
 ] as const)
-  test(`a missing Secret of ${field} is told by name, and there are no files`, () => {
+  test(`a missing Secret of ${field} is reported by name, and no files are generated`, () => {
     assert.deepEqual(problemsOf({ [name]: undefined }), [
-      { reason: 'SecretMissing', message: `the Secret "${name}", which ${field} needs, does not exist` },
+      { reason: 'SecretMissing', message: `Secret "${name}", which ${field} needs, does not exist` },
     ]);
   });
 
-test('all problems are told at once', () => {
+test('all problems are reported together', () => {
   const problems = problemsOf({ 'bucket-keys': { accessKeyId: 'an id with spaces' }, 'hook-keys': { first: 'whsec_short' } });
   assert.deepEqual(problems, [
     {
       reason: 'SecretInvalid',
-      message: 'the value of "first" in the Secret "hook-keys" must be whsec_ followed by the base64 of 24 to 64 bytes',
+      message: 'the value of "first" in Secret "hook-keys" must be whsec_ followed by the base64 of 24 to 64 bytes',
     },
     {
       reason: 'SecretInvalid',
-      message: 'the value of "accessKeyId" in the Secret "bucket-keys" must be text without spaces, at most 4096 characters',
+      message: 'the value of "accessKeyId" in Secret "bucket-keys" must be text without spaces, at most 4096 characters',
     },
-    { reason: 'SecretKeyMissing', message: 'the Secret "bucket-keys" has no key "secretAccessKey", which secrets.s3 needs' },
+    { reason: 'SecretKeyMissing', message: 'Secret "bucket-keys" has no key "secretAccessKey", which secrets.s3 needs' },
   ]);
 });
 
-test('values that nodes would refuse are refused here, in a sentence without them', () => {
+test('values that nodes would reject are rejected, with a message that does not contain them', () => {
   const reasons = (changes: Record<string, SecretData>) => problemsOf(changes).map(({ reason }) => reason);
   assert.deepEqual(reasons({ 'media-api-tokens': { operator: 'two words' } }), ['SecretInvalid']);
   assert.deepEqual(reasons({ 'media-api-tokens': { 'only.read': 'reads' } }), ['SecretKeyMissing']);
@@ -165,24 +165,24 @@ test('values that nodes would refuse are refused here, in a sentence without the
   assert.deepEqual(reasons({ 'hook-keys': five }), ['SecretInvalid']);
 });
 
-test('a Secret whose keys are all taken cannot serve for something else too', () => {
+test('a Secret of which all keys are used cannot be used for another purpose', () => {
   const cluster = testCluster({ secrets: { apiTokens: { name: 'one' }, cookie: { name: 'one' } } });
   assert.ok(problemsOf({ one: { cookie: 'a-cookie' } }, cluster).some(({ reason }) => reason === 'SecretShared'));
 });
 
-test('every Secret that matters is followed, each once', () => {
+test('every used Secret is watched once', () => {
   assert.deepEqual(secretNames(rich).sort(), Object.keys(testSecrets).sort());
   assert.deepEqual(secretNames(testCluster()), ['media-api-tokens', 'media-secret-keys', 'media-cookie']);
 });
 
-test('the operator takes its own token, else another that may do everything', () => {
+test('the operator uses its token, otherwise another one with full access', () => {
   assert.equal(operatorToken(rich, testFacts().secrets), 'token-of-the-operator');
   const others = { 'media-api-tokens': { 'a.read': 'reads', backend: 'writes\n' } };
   assert.equal(operatorToken(rich, factsWith(others).secrets), 'writes');
   assert.equal(operatorToken(rich, factsWith({ 'media-api-tokens': undefined }).secrets), undefined);
 });
 
-test('data of a Secret is text in UTF-8', () => {
+test('data of a Secret is decoded as UTF-8', () => {
   assert.deepEqual(decodeSecret({ data: { key: Buffer.from('grün').toString('base64') } }), { key: 'grün' });
   assert.deepEqual(decodeSecret({}), {});
 });

@@ -1,4 +1,4 @@
-// What all objects of a MediaCluster have in common, and what is wrong with a spec that the API server could not see.
+// Desired objects of a MediaCluster: common metadata, and problems of valid specs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configFiles, configObjects } from '../../../../operator/clusters/config-files.ts';
@@ -23,7 +23,7 @@ function everything() {
   return [...sharedObjects(cluster, facts), ...configObjects(cluster, files), ...made, ...others, media, pod(cluster, facts, slot)];
 }
 
-test('every object is in the namespace of its cluster, owned by it and labelled as its own', () => {
+test('every object is in the namespace of its cluster, owned by it and labeled', () => {
   for (const { kind, metadata } of everything()) {
     assert.equal(metadata.namespace, 'calls', kind);
     assert.deepEqual(metadata.ownerReferences, [
@@ -42,7 +42,7 @@ test('every object is in the namespace of its cluster, owned by it and labelled 
   }
 });
 
-test('no two objects of a kind have one name, and only pods are selected as pods', () => {
+test('names are unique per kind, and only pods match the pod selector', () => {
   const objects = everything();
   assert.equal(new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size, objects.length);
   for (const { kind, metadata } of objects) {
@@ -55,18 +55,18 @@ test('no two objects of a kind have one name, and only pods are selected as pods
   );
 });
 
-test('the same cluster gives the same objects', () => {
+test('the same cluster always gives the same objects', () => {
   assert.deepEqual(everything(), everything());
 });
 
-test('objects that are not wanted are not made', () => {
+test('disabled objects are not created', () => {
   const kinds = (spec: object, changes = {}) => sharedObjects(testCluster(spec), testFacts(changes)).map(({ kind }) => kind);
   assert.deepEqual(kinds({}), ['ServiceAccount', 'Service', 'Service', 'PodDisruptionBudget', 'NetworkPolicy']);
   assert.ok(kinds(richSpec).includes('ServiceMonitor'));
   assert.ok(!kinds(richSpec, { serviceMonitors: false }).includes('ServiceMonitor'));
 });
 
-test('a ServiceMonitor scrapes every pod once: its labels are those of the headless Service alone', () => {
+test('a ServiceMonitor scrapes every pod once, because it selects only the headless Service', () => {
   const objects = everything();
   const monitor = objects.find(({ kind }) => kind === 'ServiceMonitor');
   assert.ok(monitor?.kind === 'ServiceMonitor');
@@ -82,7 +82,7 @@ test('a ServiceMonitor scrapes every pod once: its labels are those of the headl
   assert.deepEqual(monitor.spec.endpoints, [{ port: 'metrics', interval: '30s' }]);
 });
 
-test('recordings that nobody keeps, and fields that have no effect here, are told', () => {
+test('recordings without storage and fields without effect are reported', () => {
   const config = { componentsUsed: ['recording'] };
   assert.deepEqual(reasons({}), []);
   assert.deepEqual(reasons({ config }), ['RecordingsNotKept']);

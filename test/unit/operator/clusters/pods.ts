@@ -1,4 +1,4 @@
-// Facts of pods for tests of decisions.
+// Pod snapshots for tests of decisions.
 import type { PodSnapshot } from '../../../../operator/clusters/pods/pod-snapshot.ts';
 
 const working: Omit<PodSnapshot, 'name' | 'uid' | 'index'> = {
@@ -15,12 +15,12 @@ const working: Omit<PodSnapshot, 'name' | 'uid' | 'index'> = {
   report: { state: 'accepting', rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
 };
 
-/** A pod that is ready and empty, but for what is said otherwise. */
+/** A ready pod without rooms, with overrides. */
 export function aPod(index: number, but: Partial<PodSnapshot> = {}): PodSnapshot {
   return { ...working, name: `c-${index}`, uid: `uid-${index}`, index, ...but };
 }
 
-/** What a node says that has so many peers, one room for each two. */
+/** Report of a node with that number of peers, and one room for every two. */
 export function withPeers(connectedPeers: number, state: 'accepting' | 'draining' = 'accepting'): Pick<PodSnapshot, 'report'> {
   return { report: { state, rooms: Math.ceil(connectedPeers / 2), connectedPeers, forwardedTracks: connectedPeers } };
 }

@@ -1,4 +1,4 @@
-// The definitions at the operator's start, with an API server that a test scripts call by call: what a real one does only seldom.
+// Installation of the CRDs at startup, with a scripted API server for rare failures.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { crdVersion, versionAnnotation } from '../../../../crds/crd-manifests.ts';
@@ -12,10 +12,10 @@ import { silentLog } from '../../../../operator/log.ts';
 type FakeApiServer = {
   stored: Map<string, Stored<Definition>>;
   calls: string[];
-  /** Errors that the next calls of that kind fail with. */
+  /** Errors of the next calls of that kind. */
   failures: { call: 'get' | 'create' | 'apply'; error: KubeError }[];
   served: boolean;
-  /** Called before each look, e.g. to let another operator act. */
+  /** Called before each attempt, for example to simulate another operator. */
   before?: (call: string) => void;
 };
 const both = ['rooms.mediarooms.dev', 'mediaclusters.mediarooms.dev'];
@@ -32,7 +32,7 @@ function store(server: FakeApiServer, name: string, version: string, more: Pick<
   });
 }
 
-/** What of the client is asked for definitions, upon the definitions of a world. */
+/** The methods of the client for CRDs, on the state of a world. */
 function clientOf(server: FakeApiServer): Pick<KubeClient, 'get' | 'create' | 'apply' | 'serves'> {
   const enter = (call: 'get' | 'create' | 'apply', name: string) => {
     server.before?.(call);
@@ -73,7 +73,7 @@ function fakeApiServer(more: Partial<FakeApiServer> = {}): FakeApiServer {
   return { stored: new Map(), calls: [], failures: [], served: true, ...more };
 }
 
-/** Runs it in a time that passes with every sleep. */
+/** Runs with a clock that advances with every sleep. */
 function run(server: FakeApiServer, more: Partial<EnsureOptions> = {}): Promise<void> {
   let time = 0;
   return ensureCrds({
@@ -93,8 +93,8 @@ function run(server: FakeApiServer, more: Partial<EnsureOptions> = {}): Promise<
 const versions = (server: FakeApiServer) => both.map((name) => server.stored.get(name)?.metadata.annotations?.[versionAnnotation]);
 const current = crdVersion;
 
-describe('ensureDefinitions()', () => {
-  it('makes both where there are none', async () => {
+describe('ensureCrds()', () => {
+  it('creates both CRDs if missing', async () => {
     const server = fakeApiServer();
     await run(server);
     assert.deepEqual(versions(server), [current, current]);
@@ -104,7 +104,7 @@ describe('ensureDefinitions()', () => {
     );
   });
 
-  it('replaces older ones and only looks at its own and at newer ones', async () => {
+  it('upgrades older CRDs and only reads current and newer ones', async () => {
     const server = fakeApiServer();
     store(server, both[0] as string, '0.1.0');
     store(server, both[1] as string, '1000.0.0');
@@ -118,7 +118,7 @@ describe('ensureDefinitions()', () => {
     );
   });
 
-  it('never takes the place of what a younger operator makes in between', async () => {
+  it('never overwrites a CRD that a newer operator creates concurrently', async () => {
     const made = fakeApiServer();
     made.before = (call) => call === 'create' && store(made, both[0] as string, '1000.0.0');
     await run(made);
@@ -131,7 +131,7 @@ describe('ensureDefinitions()', () => {
     assert.equal(versions(replaced)[0], '1000.0.0');
   });
 
-  it('waits for one that is being deleted to be gone, and makes it anew', async () => {
+  it('waits until a CRD is deleted, and recreates it', async () => {
     const server = fakeApiServer();
     store(server, both[0] as string, current);
     const leaving = server.stored.get(both[0] as string);
@@ -145,11 +145,11 @@ describe('ensureDefinitions()', () => {
     assert.equal(server.stored.get(both[0] as string)?.metadata.deletionTimestamp, undefined);
   });
 
-  it('waits until the API server has established and serves it, and gives up with a sentence', async () => {
+  it('waits until the CRD is established and served, and fails with a message after the timeout', async () => {
     const server = fakeApiServer();
     store(server, both[0] as string, current, { status: {} });
-    await assert.rejects(run(server), /rooms.mediarooms.dev does not work: the API server has not established it yet$/);
-    assert.ok(server.calls.length > 100, 'it looked for all of its patience');
+    await assert.rejects(run(server), /rooms.mediarooms.dev is not usable: the API server has not established it yet$/);
+    assert.ok(server.calls.length > 100, 'it polled until its timeout');
     const unserved = fakeApiServer({ served: false });
     await assert.rejects(run(unserved), /does not serve it yet/);
     const taken = fakeApiServer();
@@ -159,14 +159,14 @@ describe('ensureDefinitions()', () => {
     assert.equal(taken.calls.length, 3);
   });
 
-  it('survives an API server that is away for a while', async () => {
+  it('survives an API server outage', async () => {
     const away = [failed(0, 'Unreachable'), failed(503, 'ServiceUnavailable'), failed(0, 'Timeout')];
     const server = fakeApiServer({ failures: away.map((error) => ({ call: 'get', error })) });
     await run(server);
     assert.deepEqual(versions(server), [current, current]);
   });
 
-  it('survives an API server that starts: it refuses everybody until it has read its rules, and writes until its admission is ready', async () => {
+  it('survives a starting API server that rejects requests until RBAC and admission are ready', async () => {
     const server = fakeApiServer();
     const refusals = 5;
     server.failures = [
@@ -182,13 +182,13 @@ describe('ensureDefinitions()', () => {
     assert.deepEqual(versions(server), [current, current]);
   });
 
-  it('gives up at once where the API server refuses a definition', async () => {
+  it('fails immediately if the API server rejects a CRD', async () => {
     const server = fakeApiServer({ failures: [{ call: 'create', error: failed(422, 'Invalid', 'spec.scope: is immutable') }] });
-    await assert.rejects(run(server), /^CrdError: The API server refuses the definition rooms.mediarooms.dev: spec.scope: is immutable$/);
+    await assert.rejects(run(server), /^CrdError: The API server rejected CRD rooms.mediarooms.dev: spec.scope: is immutable$/);
     assert.equal(server.calls.length, 2);
   });
 
-  it('works without the right to read definitions where the kinds are there, and else says what to do', async () => {
+  it('works without permission to read CRDs if the kinds exist, otherwise reports what to do', async () => {
     const forbidden = (times: number) =>
       Array.from({ length: times }, () => ({ call: 'get' as const, error: failed(403, 'Forbidden', 'cannot get') }));
     const server = fakeApiServer({ failures: forbidden(4) });
@@ -200,26 +200,26 @@ describe('ensureDefinitions()', () => {
     const without = fakeApiServer({ failures: forbidden(1_000), served: false });
     await assert.rejects(
       run(without),
-      /Room is not installed, and this operator may not install it \(cannot get\): kubectl apply -f crds\//,
+      /Room is not installed, and this operator has no permission to install it \(cannot get\): kubectl apply -f crds\//,
     );
   });
 
-  it('changes nothing where it is told so', async () => {
+  it('changes nothing if applying is disabled', async () => {
     const server = fakeApiServer();
     for (const name of both) store(server, name, '0.1.0');
     await run(server, { apply: false });
     assert.deepEqual(versions(server), ['0.1.0', '0.1.0']);
     const none = fakeApiServer();
-    await assert.rejects(run(none, { apply: false, timeoutMs: 0 }), /may not install it: kubectl apply -f crds\//);
+    await assert.rejects(run(none, { apply: false, timeoutMs: 0 }), /has no permission to install it: kubectl apply -f crds\//);
     assert.deepEqual(none.calls, [`get ${both[0]}`]);
   });
 
-  it('ends with the signal', async () => {
+  it('aborts with the signal', async () => {
     const server = fakeApiServer();
     store(server, both[0] as string, current, { status: {} });
     const ended = new AbortController();
-    server.before = () => server.calls.length === 2 && ended.abort(new Error('the operator ends'));
-    await assert.rejects(run(server, { signal: ended.signal }), /the operator ends/);
+    server.before = () => server.calls.length === 2 && ended.abort(new Error('the operator is shutting down'));
+    await assert.rejects(run(server, { signal: ended.signal }), /the operator is shutting down/);
     assert.equal(server.calls.length, 3);
   });
 });

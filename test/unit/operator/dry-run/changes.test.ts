@@ -1,4 +1,4 @@
-// What rehearsed writes come to: object by object, without what nobody asked for, and never with a Secret's values.
+// Planned changes of a dry run: one diff per object, without server-managed metadata and Secret values.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyMergePatch, PlannedChanges } from '../../../../operator/dry-run/changes.ts';
@@ -12,7 +12,7 @@ function object(kind: string, fields: object = {}, metadata: object = {}): Anyth
   return { apiVersion: 'v1', kind, metadata: meta, ...fields } as unknown as Anything;
 }
 
-test('what only the API server counts is no change', () => {
+test('server-managed metadata is no change', () => {
   const plannedChanges = new PlannedChanges();
   const before = object('Pod');
   plannedChanges.tell({
@@ -23,7 +23,7 @@ test('what only the API server counts is no change', () => {
   assert.equal(plannedChanges.text(), '');
 });
 
-test('several writes of one object make one difference, each with its own part', () => {
+test('several writes of one object are merged into one diff', () => {
   const plannedChanges = new PlannedChanges();
   const before = object('Room', { status: { phase: 'Pending', peers: { total: 1 } } });
   plannedChanges.tell({ resource: resources.rooms, before, after: object('Room', { status: before.status }, { finalizers: ['f'] }) });
@@ -35,7 +35,7 @@ test('several writes of one object make one difference, each with its own part',
   assert.match(shown, /^- +total: 1$/m);
 });
 
-test("of a Secret's values only whether they change is shown, wherever they stand", () => {
+test('values of a Secret are shown only as changed or unchanged', () => {
   const plannedChanges = new PlannedChanges();
   const [old, fresh, same] = ['b2xk', 'ZnJlc2g=', 'c2FtZQ=='];
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': `{"data":{"a":"${old}"}}` };
@@ -48,7 +48,7 @@ test("of a Secret's values only whether they change is shown, wherever they stan
   assert.match(shown, /^\+ +more: "?\*\*\*"?$/m);
 });
 
-test('something that is to go is named, something made is shown whole, and actions come first', () => {
+test('deletions are named, creations are shown completely, and actions come first', () => {
   const plannedChanges = new PlannedChanges();
   plannedChanges.tell({ resource: resources.services, before: object('Service'), after: undefined });
   plannedChanges.tell({ resource: resources.configMaps, before: undefined, after: object('ConfigMap', { data: { key: 'value' } }) });
@@ -66,7 +66,7 @@ test('something that is to go is named, something made is shown whole, and actio
   assert.ok(lines.includes('+  key: value'));
 });
 
-test('a pod is taken for made where only the ServiceAccount is missing that was rehearsed too', () => {
+test('a pod counts as created if only its ServiceAccount of the same dry run is missing', () => {
   const plannedChanges = new PlannedChanges();
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'media-0', namespace: 'default' } };
   const message = 'pods "media-0" is forbidden: error looking up service account default/media: serviceaccount "media" not found';
@@ -77,7 +77,7 @@ test('a pod is taken for made where only the ServiceAccount is missing that was 
   assert.equal(plannedChanges.excuse(new KubeError({ status: 403, reason: 'Forbidden', message: 'exceeded quota' }), pod), undefined);
 });
 
-test('a difference is laid over an object that has another one already', () => {
+test('a change is merged into an object that already has a change', () => {
   const base = { a: 1, b: { c: 2, d: 3 }, e: 4 };
   assert.deepEqual(applyMergePatch({ ...base, mine: true }, base, { a: 1, b: { c: 2 }, e: 5, f: 6 }), {
     a: 1,

@@ -1,4 +1,4 @@
-// Differences of texts as `diff -u` shows them.
+// Unified diffs of texts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unifiedDiff } from '../../../../operator/dry-run/unified-diff.ts';
@@ -6,24 +6,24 @@ import { assertPrompt, stopwatch } from '../../../kit/promised-time.ts';
 
 const names = { before: 'old', after: 'new' };
 
-test('texts that are the same have no difference', () => {
+test('equal texts have an empty diff', () => {
   assert.equal(unifiedDiff(names, 'a\nb\n', 'a\nb\n'), '');
   assert.equal(unifiedDiff(names, '', ''), '');
 });
 
-test('a change shows three lines around it, and where it is', () => {
+test('a change is shown with three lines of context and its position', () => {
   const before = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('');
   const shown = unifiedDiff(names, before, before.replace('line 10\n', 'line ten\n'));
   const around = [' line 7', ' line 8', ' line 9', '-line 10', '+line ten', ' line 11', ' line 12', ' line 13'];
   assert.equal(shown, ['--- old', '+++ new', '@@ -7,7 +7,7 @@', ...around, ''].join('\n'));
 });
 
-test('something new is all plus, something gone is all minus', () => {
+test('a new text has only added lines, and a deleted text only removed lines', () => {
   assert.equal(unifiedDiff(names, '', 'a\nb\n'), '--- old\n+++ new\n@@ -0,0 +1,2 @@\n+a\n+b\n');
   assert.equal(unifiedDiff(names, 'a\n', ''), '--- old\n+++ new\n@@ -1,1 +0,0 @@\n-a\n');
 });
 
-test('the old text and any difference make the new text', () => {
+test('patching the old text with any diff gives the new text', () => {
   const random = mulberry(7);
   const text = () => Array.from({ length: Math.floor(random() * 40) }, () => `${Math.floor(random() * 6)}\n`).join('');
   for (let round = 0; round < 300; round += 1) {
@@ -32,16 +32,16 @@ test('the old text and any difference make the new text', () => {
   }
 });
 
-test('texts that have nothing in common are shown as gone and new without a long search', () => {
+test('texts without common lines are shown as replaced without a long search', () => {
   const lines = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join('');
   const elapsed = stopwatch();
   const shown = unifiedDiff(names, lines('old'), lines('new')).split('\n');
   assert.equal(shown.filter((line) => /^-old/.test(line)).length, 20_000);
-  // A second; a search through all pairs of lines would take minutes.
+  // A second; comparing all pairs of lines would take minutes.
   assertPrompt('the comparison', elapsed(), { promised: 1_000, bound: 20_000 });
 });
 
-/** What `patch` does, and refuses. */
+/** Applies a diff like `patch`, and fails like it. */
 function patched(text: string, shown: string): string {
   const old = text.split('\n');
   const made: string[] = [];
@@ -63,7 +63,7 @@ function patched(text: string, shown: string): string {
   return [...made, ...old.slice(at)].join('\n');
 }
 
-/** Random numbers that are the same in each run. */
+/** Seeded random numbers. */
 function mulberry(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,4 +1,4 @@
-// Calls to the API server when it does not do as it should: repeated, bounded, told in one sentence.
+// Kubernetes client with a misbehaving API server: retries, limits and errors.
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
@@ -20,8 +20,8 @@ const failure = (wanted: Partial<KubeError>) => (error: unknown) => {
   return true;
 };
 
-describe('the client of the API server', () => {
-  it('gives what is stored as it is, with fields that nobody knows', async (t) => {
+describe('A Kubernetes client with a fake API server', () => {
+  it('returns stored objects verbatim, with unknown fields', async (t) => {
     const stored = { ...room('a', '5'), spec: { _from: 1, from: [{}], unknown: { x: null } } };
     const api = await startFakeApi(t, (_request, response) => json(response, stored));
     const client = await connect(t, api);
@@ -32,7 +32,7 @@ describe('the client of the API server', () => {
     assert.equal(headers.authorization, `Bearer ${token}`);
   });
 
-  it('applies by the server: forced, strict, as its field manager', async (t) => {
+  it('uses server-side apply: forced, strict, with its field manager', async (t) => {
     const api = await startFakeApi(t, ({ body }, response) =>
       json(response, { ...room('a', '5'), ...(body as object), metadata: room('a', '5').metadata }),
     );
@@ -48,7 +48,7 @@ describe('the client of the API server', () => {
     assert.equal(String(second?.query), 'fieldManager=other&fieldValidation=Strict&force=true&dryRun=All');
   });
 
-  it('says that something is gone by undefined or false, not by an error', async (t) => {
+  it('returns undefined or false for a missing object instead of an error', async (t) => {
     const api = await startFakeApi(t, (_request, response) => json(response, status(404, 'NotFound', 'rooms "a" not found'), 404));
     const client = await connect(t, api);
     assert.equal(await client.get(resources.rooms, ref), undefined);
@@ -58,16 +58,16 @@ describe('the client of the API server', () => {
     await assert.rejects(client.create(resources.rooms, room('a', '1')), failure({ status: 404, message: 'rooms "a" not found' }));
   });
 
-  it('does not take an object for gone whose kind the API server does not know', async (t) => {
+  it('distinguishes a missing object from an unsupported kind', async (t) => {
     const api = await startFakeApi(t, (_request, response) => void response.writeHead(404).end('404 page not found\n'));
     const client = await connect(t, api);
-    const message = 'The API server answered 404 to get Room default/a.';
+    const message = 'The API server returned 404 for get Room default/a.';
     await assert.rejects(client.get(resources.rooms, ref), failure({ status: 404, reason: 'NotServed', message }));
     await assert.rejects(client.delete(resources.rooms, ref), failure({ status: 404, reason: 'NotServed' }));
     assert.equal(await client.serves(resources.rooms), false);
   });
 
-  it('deletes only the one that it means', async (t) => {
+  it('deletes only the object with the expected uid', async (t) => {
     const other = { ...room('a', '9'), metadata: { ...room('a', '9').metadata, uid: 'another' } };
     const conflict = status(409, 'Conflict', 'the UID in the precondition does not match');
     const api = await startFakeApi(t, ({ method }, response) =>
@@ -86,7 +86,7 @@ describe('the client of the API server', () => {
     await assert.rejects(client.delete(resources.rooms, ref, { uid: 'another', resourceVersion: '3' }), failure({ reason: 'Conflict' }));
   });
 
-  it('lists in pages of 500 and fills in what lists leave out', async (t) => {
+  it('lists in pages of 500 and adds apiVersion and kind', async (t) => {
     const pages = [list([room('a', '1')], { continue: 'next' }), list([room('b', '2')])];
     const api = await startFakeApi(t, ({ query }, response) => {
       const page = pages[query.get('continue') === 'next' ? 1 : 0];
@@ -101,7 +101,7 @@ describe('the client of the API server', () => {
     );
   });
 
-  it('begins a list anew that expired between two pages', async (t) => {
+  it('restarts a list that expired between two pages', async (t) => {
     let expired = false;
     const api = await startFakeApi(t, ({ query }, response) => {
       if (!query.has('continue')) return json(response, expired ? list([room('a', '1')]) : list([room('old', '1')], { continue: 'next' }));
@@ -112,7 +112,7 @@ describe('the client of the API server', () => {
     assert.deepEqual((await client.list(resources.rooms)).items, [room('a', '1')]);
   });
 
-  it('asks again after 429, as late as it is told, also for what must not be done twice', async (t) => {
+  it('retries after 429 and its Retry-After, also for non-idempotent requests', async (t) => {
     const api = await startFakeApi(t, (_request, response) => {
       if (api.asked.length > 1) return json(response, room('a', '1'), 201);
       return json(response, status(429, 'TooManyRequests', 'too many requests, please try again later'), 429, { 'retry-after': '1' });
@@ -124,7 +124,7 @@ describe('the client of the API server', () => {
     assert.equal(api.asked.length, 2);
   });
 
-  it('gives up a wait that is longer than the deadline, with the sentence of the API server', async (t) => {
+  it('fails with the message of the API server if the delay exceeds the deadline', async (t) => {
     const busy = status(429, 'TooManyRequests', 'come back tomorrow', { retryAfterSeconds: 86_400 });
     const api = await startFakeApi(t, (_request, response) => json(response, busy, 429));
     const client = await connect(t, { ...api, timeoutMs: 2000 });
@@ -133,7 +133,7 @@ describe('the client of the API server', () => {
     assert.equal(api.asked.length, 1);
   });
 
-  it('asks again when the connection breaks, but for a create, which may have been done', async (t) => {
+  it('retries after a broken connection, except a create, which may have succeeded', async (t) => {
     const api = await startFakeApi(t, ({ method }, response) => {
       if (method === 'GET' && api.asked.length >= 3) json(response, room('a', '1'));
       else response.destroy();
@@ -145,7 +145,7 @@ describe('the client of the API server', () => {
     assert.equal(api.asked.length, 4);
   });
 
-  it('makes at most five attempts, then says that there is no API server', async (t) => {
+  it('makes at most five attempts, then reports the API server as unreachable', async (t) => {
     const calls: CallObservation[] = [];
     const api = await startFakeApi(t, (_request, response) =>
       json(response, status(503, 'ServiceUnavailable', 'apiserver is shutting down'), 503),
@@ -164,7 +164,7 @@ describe('the client of the API server', () => {
     ]);
   });
 
-  it('does not ask again for what it was refused', async (t) => {
+  it('does not retry a rejected request', async (t) => {
     const refusal = status(422, 'Invalid', 'Room.mediarooms.dev "a" is invalid: spec.maxPeers: must be at least 1');
     const api = await startFakeApi(t, (_request, response) => json(response, refusal, 422));
     const client = await connect(t, api);
@@ -175,17 +175,17 @@ describe('the client of the API server', () => {
     assert.equal(api.asked.length, 1);
   });
 
-  it('waits no longer than its deadline for one that says nothing, or never ends', async (t) => {
+  it('times out on a response that never begins or never ends', async (t) => {
     const api = await startFakeApi(t, ({ path }, response) => {
       if (path.endsWith('/slow')) response.writeHead(200).write('{');
     });
     const client = await connect(t, { ...api, timeoutMs: 200 });
-    const message = 'The API server did not answer within 200 ms (get Room default/a).';
+    const message = 'The API server did not respond within 200 ms (get Room default/a).';
     await assert.rejects(client.get(resources.rooms, ref), failure({ status: 0, reason: 'Timeout', message }));
     await assert.rejects(client.get(resources.rooms, { ...ref, name: 'slow' }), failure({ reason: 'Timeout' }));
   });
 
-  it('refuses an answer that is no JSON, no object, or too long', async (t) => {
+  it('rejects a response that is not JSON, not an object, or too long', async (t) => {
     const long = JSON.stringify({ x: 'y'.repeat(2 ** 20) });
     const api = await startFakeApi(t, async ({ path }, response) => {
       if (path.endsWith('/html')) return void response.end('<html>login</html>');
@@ -199,10 +199,10 @@ describe('the client of the API server', () => {
     await assert.rejects(client.get(resources.rooms, { ...ref, name: 'long' }), bad);
   });
 
-  it('shares lasting connections among all calls, and makes only so many calls at a time', async (t) => {
+  it('reuses connections and limits concurrent requests', async (t) => {
     let atOnce = 0;
     let most = 0;
-    // The first are answered once there are as many as may be: on a slow machine they would be done before the last of them had connected.
+    // The first requests are answered when the limit is reached; otherwise they could finish before the last ones have connected.
     const full = new EventEmitter();
     const api = await startFakeApi(t, async (_request, response) => {
       most = Math.max(most, ++atOnce);
@@ -221,7 +221,7 @@ describe('the client of the API server', () => {
     assert.equal(api.connections(), connections);
   });
 
-  it('lets what is urgent pass by those that wait', async (t) => {
+  it('lets urgent requests bypass the queue', async (t) => {
     const api = await startFakeApi(t, ({ path }, response) => {
       if (path.endsWith('/lease')) json(response, room('lease', '1'));
     });
@@ -237,7 +237,7 @@ describe('the client of the API server', () => {
     assert.ok((await stuck).every(({ status: outcome }) => outcome === 'rejected'));
   });
 
-  it('ends the calls of a scope whose signal aborts, those that wait for their turn too', async (t) => {
+  it('aborts running and queued requests of a scope with its signal', async (t) => {
     const api = await startFakeApi(t, () => {});
     const client = await connect(t, api);
     const term = new AbortController();
@@ -253,7 +253,7 @@ describe('the client of the API server', () => {
     await assert.rejects(client.scoped({ signal: term.signal }).get(resources.rooms, ref), reason);
   });
 
-  it('writes nothing for one that does not lead any more, but reads', async (t) => {
+  it('rejects writes but not reads after leadership was lost', async (t) => {
     const api = await startFakeApi(t, (_request, response) => json(response, room('a', '1')));
     const client = await connect(t, api);
     let leads = true;
@@ -271,7 +271,7 @@ describe('the client of the API server', () => {
     assert.equal(api.asked.length, 2);
   });
 
-  it('calls back when the API server is there again', async (t) => {
+  it('notifies listeners when the API server is reachable again', async (t) => {
     let there = false;
     const api = await startFakeApi(t, (_request, response) => (there ? json(response, room('a', '1')) : void response.destroy()));
     const client = await connect(t, { ...api, timeoutMs: 20_000 });
@@ -284,7 +284,7 @@ describe('the client of the API server', () => {
     stop();
   });
 
-  it('tells no token and nothing of a Secret, neither in errors nor in its log', async (t) => {
+  it('never exposes tokens or Secret content in errors or logs', async (t) => {
     const { log, lines } = recordedLog();
     const quoting = status(422, 'Invalid', 'Secret "a" is invalid: data[key]: Invalid value: "hunter2"', {
       causes: [{ field: 'data[key]', message: 'hunter2' }],
@@ -296,13 +296,13 @@ describe('the client of the API server', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, stringData: { key: 'hunter2' } };
     const calls = [client.apply(resources.secrets, secret), client.create(resources.secrets, secret), client.get(resources.secrets, ref)];
     const errors = (await Promise.allSettled(calls)).map((call): unknown => (call.status === 'rejected' ? call.reason : undefined));
-    assert.equal((errors[0] as Error).message, 'The API server refused to apply Secret default/a: Invalid (data[key]).');
+    assert.equal((errors[0] as Error).message, 'The API server rejected apply Secret default/a: Invalid (data[key]).');
     const told = JSON.stringify([errors, lines, errors.map(String)]) + errors.map((error) => (error as Error).stack).join();
     assert.ok(errors.every((error) => error instanceof Error) && lines.length >= 3);
     assert.ok(!told.includes('hunter2') && !told.includes(token), told);
   });
 
-  it('never takes a name for a path', async (t) => {
+  it('never interprets a name as a path', async (t) => {
     const api = await startFakeApi(t, (_request, response) => json(response, room('a', '1')));
     const client = await connect(t, api);
     await client.get(resources.rooms, { ...ref, name: 'a/../../secrets?x' });

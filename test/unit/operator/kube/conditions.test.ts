@@ -1,4 +1,4 @@
-// Conditions: one per type, and when a status changed.
+// Conditions: one per type, with transition times.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Condition, isTrue, setCondition } from '../../../../operator/kube/conditions.ts';
@@ -7,12 +7,12 @@ const ready = { type: 'Ready', status: 'True', reason: 'AllGood', message: 'The 
 const first = new Date('2026-01-01T10:00:00.123Z');
 const later = new Date('2026-01-01T11:00:00Z');
 
-describe('a list of conditions', () => {
-  it('says when a status changed, in whole seconds', () => {
+describe('setCondition()', () => {
+  it('records when a status changed, in whole seconds', () => {
     assert.deepEqual(setCondition([], ready, first), [{ ...ready, lastTransitionTime: '2026-01-01T10:00:00Z' }]);
   });
 
-  it('keeps that time while only reason, message or generation change', () => {
+  it('keeps the transition time if only reason, message or generation change', () => {
     const list = setCondition([], ready, first);
     const [next] = setCondition(list, { ...ready, reason: 'Other', message: 'Still.', observedGeneration: 2 }, later);
     assert.deepEqual(next, {
@@ -24,13 +24,13 @@ describe('a list of conditions', () => {
     });
   });
 
-  it('moves it when the status changes', () => {
+  it('updates the transition time when the status changes', () => {
     const list = setCondition(setCondition([], ready, first), { ...ready, status: 'Unknown' }, later);
     assert.equal(list[0]?.lastTransitionTime, '2026-01-01T11:00:00Z');
     assert.equal(isTrue(list, 'Ready'), false);
   });
 
-  it('has one of each type, in an order that does not change', () => {
+  it('keeps one condition of each type in a stable order', () => {
     const types = ['Ready', 'Accepted', 'Placed', 'Ready'];
     const list = types.reduce<Condition[]>((before, type) => setCondition(before, { ...ready, type }, first), []);
     assert.deepEqual(
@@ -39,13 +39,13 @@ describe('a list of conditions', () => {
     );
   });
 
-  it('changes neither the list it was given nor its conditions', () => {
+  it('does not mutate its input', () => {
     const list = Object.freeze(setCondition([], ready, first).map((condition) => Object.freeze(condition)));
     setCondition(list, { ...ready, status: 'False' }, later);
     assert.equal(list[0]?.status, 'True');
   });
 
-  it('cuts a message that the API would refuse, between two characters', () => {
+  it('truncates a message at the limit of the API, between two characters', () => {
     const [condition] = setCondition([], { ...ready, message: `x${'😀'.repeat(20_000)}` }, first);
     assert.equal(condition?.message.length, 32_767);
     assert.ok(condition?.message.isWellFormed());

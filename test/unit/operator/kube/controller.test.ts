@@ -1,4 +1,4 @@
-// Workers of a controller: what becomes of a key after success, failure, deadline and outage.
+// Controller workers: handling of a key after success, failure, timeout and outage.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,10 +32,10 @@ function start(t: TestContext, reconcile: ControllerOptions['reconcile'], option
   return { controller, queue, results, counts, of, end, running, until };
 }
 
-const unreachable = () => new KubeError({ status: 0, reason: 'Unreachable', message: 'The API server cannot be reached.' });
+const unreachable = () => new KubeError({ status: 0, reason: 'Unreachable', message: 'The API server could not be reached.' });
 
-describe('a controller', { concurrency: true }, () => {
-  it('reconciles what is enqueued, by as many workers as it has', async (t) => {
+describe('A controller', { concurrency: true }, () => {
+  it('reconciles queued keys with all of its workers', async (t) => {
     let atOnce = 0;
     let most = 0;
     const { controller, results, until } = start(
@@ -52,7 +52,7 @@ describe('a controller', { concurrency: true }, () => {
     assert.deepEqual([most, new Set(results)], [3, new Set(['success'])]);
   });
 
-  it('looks again after the time that a reconcile asks for', async (t) => {
+  it('requeues a key after the requested time', async (t) => {
     let runs = 0;
     const { controller, results, until } = start(t, async () => (++runs < 3 ? { requeueAfterMs: 10 } : undefined));
     controller.enqueue('default/a');
@@ -60,7 +60,7 @@ describe('a controller', { concurrency: true }, () => {
     assert.deepEqual(results, ['requeue_after', 'requeue_after', 'success']);
   });
 
-  it('tries a failed key again, later and later, and forgets its failures after a success', async (t) => {
+  it('retries a failed key with backoff, which a success resets', async (t) => {
     const at: number[] = [];
     const { controller, queue, results, until, of } = start(t, async () => {
       at.push(performance.now());
@@ -75,7 +75,7 @@ describe('a controller', { concurrency: true }, () => {
     assert.deepEqual([of('warn')[4]?.key, of('warn')[4]?.failures, of('warn')[4]?.error], ['default/a', 5, 'the node is busy']);
   });
 
-  it('waits as long as the API server asks', async (t) => {
+  it('respects Retry-After of the API server', async (t) => {
     const at: number[] = [];
     const { controller, until } = start(t, async () => {
       at.push(performance.now());
@@ -86,7 +86,7 @@ describe('a controller', { concurrency: true }, () => {
     assert.ok((at[1] ?? 0) - (at[0] ?? 0) >= 299);
   });
 
-  it('does not try again what failed for good, until it is enqueued', async (t) => {
+  it('does not retry a terminal failure until the key is added again', async (t) => {
     const { controller, results, queue, until } = start(t, async () => {
       throw new TerminalError('The room id is taken.');
     });
@@ -98,7 +98,7 @@ describe('a controller', { concurrency: true }, () => {
     await until(() => results.length === 2);
   });
 
-  it('survives an error of the program, counts it and shows where it is', async (t) => {
+  it('survives a program error, counts it and logs its stack', async (t) => {
     let runs = 0;
     const { controller, counts, results, of, until } = start(t, async () => {
       runs += 1;
@@ -111,7 +111,7 @@ describe('a controller', { concurrency: true }, () => {
     assert.match(JSON.stringify(of('error')[0]), /undefined is not a function.*controller\.test\.ts/);
   });
 
-  it('ends a reconcile at its deadline, and never works on its key twice at once', async (t) => {
+  it('aborts a reconcile at its timeout, and never reconciles its key concurrently', async (t) => {
     let runs = 0;
     let inside = 0;
     const { controller, counts, results, until } = start(
@@ -121,7 +121,7 @@ describe('a controller', { concurrency: true }, () => {
         assert.equal(inside, 1);
         runs += 1;
         if (runs === 1) await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        // This one takes its time to end.
+        // This reconcile ends late.
         await sleep(50);
         inside -= 1;
         signal.throwIfAborted();
@@ -136,7 +136,7 @@ describe('a controller', { concurrency: true }, () => {
     assert.deepEqual([results.slice(0, 2), counts.timeouts], [['error', 'success'], 1]);
   });
 
-  it('lets all workers rest while there is no API server, then finishes every key at once', async (t) => {
+  it('pauses all workers during an API server outage, then reconciles every key', async (t) => {
     let there = false;
     const asked: number[] = [];
     const { controller, results, until, of } = start(
@@ -150,18 +150,18 @@ describe('a controller', { concurrency: true }, () => {
     const rested = stopwatch();
     for (let i = 0; i < 100; i++) controller.enqueue(`default/${i}`);
     await sleep(2800);
-    // Ten workers find it out, then one of them tries after 0.5, 1 and 2 s, and so on.
+    // Ten workers detect the outage, then one of them tries after 0.5, 1 and 2 s, and so on.
     const most = 10 + Math.ceil(Math.log2(1 + rested() / 500));
     assert.ok(asked.length <= most, `${asked.length} tries`);
     there = true;
     const elapsed = stopwatch();
     await until(() => results.filter((result) => result === 'success').length === 100);
-    // At most four seconds after the API server is back, when one of them tries again.
+    // At most four seconds after the return of the API server, when a worker tries again.
     assertPrompt('to finish every key', elapsed(), { promised: 4_000 });
     assert.deepEqual(of('warn', 'error'), []);
   });
 
-  it('ends what it does when its signal aborts, and leaves those keys wanted', async (t) => {
+  it('aborts running reconciles with its signal, and keeps their keys queued', async (t) => {
     const { controller, queue, end, running, until, of } = start(t, async (_key, signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       signal.throwIfAborted();
@@ -173,7 +173,7 @@ describe('a controller', { concurrency: true }, () => {
     assert.deepEqual([queue.depth, of('warn', 'error')], [3, []]);
   });
 
-  it('finishes what it does when its queue is closed', async (t) => {
+  it('finishes running reconciles when its queue is closed', async (t) => {
     const { controller, queue, results, running, until } = start(t, async () => {
       await sleep(50);
     });

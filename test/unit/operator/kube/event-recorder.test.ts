@@ -1,4 +1,4 @@
-// Events for people: told in the background, repetitions as one series, never more than the API server can bear.
+// Event recorder: background writes, series of repetitions, and rate limits.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EventRecorder, truncateUtf8 } from '../../../../operator/kube/event-recorder.ts';
@@ -45,8 +45,8 @@ function start(t: TestContext) {
   return { recorder, written, state, pass, ready };
 }
 
-describe('the recorder of events', () => {
-  it('tells what happened to which object, as the API wants it', async (t) => {
+describe('An event recorder', () => {
+  it('writes an event with its object in the format of the API', async (t) => {
     const { written, ready } = start(t);
     ready();
     assert.deepEqual(written, []);
@@ -79,7 +79,7 @@ describe('the recorder of events', () => {
     );
   });
 
-  it('makes one series of what happens again and again, written at most every 30 s', async (t) => {
+  it('aggregates repetitions into one series, written at most every 30 s', async (t) => {
     const { written, pass, ready } = start(t);
     for (let i = 0; i < 120; i++) {
       ready();
@@ -96,7 +96,7 @@ describe('the recorder of events', () => {
     );
   });
 
-  it('begins a new event after six quiet minutes', async (t) => {
+  it('starts a new event after six minutes without a repetition', async (t) => {
     const { written, pass, ready } = start(t);
     ready();
     await pass(6 * 60_000 + 1000, 10_000);
@@ -109,7 +109,7 @@ describe('the recorder of events', () => {
     assert.notEqual(written[0]?.event.metadata.name, written[1]?.event.metadata.name);
   });
 
-  it('writes a series anew whose event has expired', async (t) => {
+  it('recreates the expired event of a series', async (t) => {
     const { written, state, pass, ready } = start(t);
     ready();
     await pass(1000);
@@ -125,7 +125,7 @@ describe('the recorder of events', () => {
     );
   });
 
-  it('tells what happened while the API server was away, once it is back', async (t) => {
+  it('writes the events of an API server outage afterwards', async (t) => {
     const { written, state, pass, ready } = start(t);
     state.failure = new KubeError({ status: 0, reason: 'Unreachable', message: 'away' });
     for (const name of ['a', 'b', 'a']) ready(name);
@@ -141,7 +141,7 @@ describe('the recorder of events', () => {
     );
   });
 
-  it('drops what it is refused, and what finds no place, and counts both', async (t) => {
+  it('drops and counts rejected events and events beyond its limit', async (t) => {
     const { recorder, written, state, pass, ready } = start(t);
     state.failure = new KubeError({ status: 403, reason: 'Forbidden', message: 'being terminated' });
     ready('refused');
@@ -153,7 +153,7 @@ describe('the recorder of events', () => {
     assert.deepEqual(written, []);
   });
 
-  it('tells a hundred events at once, then ten per second', async (t) => {
+  it('writes a burst of a hundred events, then ten per second', async (t) => {
     const { written, pass, ready } = start(t);
     for (let i = 0; i < 200; i++) ready(`room-${i}`);
     await pass(100, 100);
@@ -162,7 +162,7 @@ describe('the recorder of events', () => {
     assert.ok(written.length >= 148 && written.length <= 153, `${written.length} after 5 s`);
   });
 
-  it('tells the rest when it is closed, the open series too', async (t) => {
+  it('writes pending events and open series when it is closed', async (t) => {
     const { recorder, written, pass, ready } = start(t);
     ready();
     await pass(1000);
@@ -177,7 +177,7 @@ describe('the recorder of events', () => {
     );
   });
 
-  it('does not wait longer than 2 s for that', async (t) => {
+  it('waits at most 2 s when it is closed', async (t) => {
     const { recorder, state, pass } = start(t);
     state.failure = undefined;
     const hanging = new EventRecorder({
@@ -199,7 +199,7 @@ describe('the recorder of events', () => {
     await recorder.close();
   });
 
-  it('cuts a note at a kilobyte, between two characters', async (t) => {
+  it('truncates a note at a kilobyte, between two characters', async (t) => {
     const { recorder, written } = start(t);
     recorder.emit(room('a', '1'), 'Warning', 'R'.repeat(200), 'Act', `x${'😀'.repeat(400)}`);
     await turns();

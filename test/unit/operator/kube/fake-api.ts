@@ -1,4 +1,4 @@
-// An HTTP server that answers as a test says: what a real API server does only on its worst days.
+// Fake API server with scripted responses, for rare behavior of a real one.
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
@@ -16,14 +16,14 @@ export type Asked = {
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
   body: unknown;
-  /** `performance.now()` when it came. */
+  /** `performance.now()` at its arrival. */
   at: number;
 };
 export type FakeApi = {
   port: number;
   kubeconfig: string;
   asked: Asked[];
-  /** Connections that were opened so far. */
+  /** Number of connections opened so far. */
   connections: () => number;
   /** Resolves with the request number `count`, counted from 1. */
   until: (count: number) => Promise<Asked>;
@@ -104,7 +104,7 @@ export function kubeconfigOf(server: string) {
   };
 }
 
-/** A client that ends with the test. */
+/** A client that is closed with the test. */
 export async function connect(t: TestContext, options: Partial<ConnectOptions> & { kubeconfig: string }): Promise<KubeClient> {
   const defaults = { log: silentLog(), userAgent: 'mediarooms-operator/test', timeoutMs: 5000, fieldManager: 'mediarooms-operator' };
   const client = await KubeClient.connect({ ...defaults, ...options });
@@ -116,7 +116,7 @@ export function json(response: ServerResponse, body: unknown, status = 200, head
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** The Status that the API server fails with. */
+/** A Status of a failed request. */
 export function status(code: number, reason: string, message: string, details?: unknown) {
   return { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason, code, details };
 }

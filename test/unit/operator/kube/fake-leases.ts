@@ -1,4 +1,4 @@
-// A store of Leases with the API server's rules: a write needs the version it read.
+// Fake store of Leases with the rules of the API server: a write needs the version that was read.
 import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Resource, Stored } from '../../../../operator/kube/objects.ts';
 
@@ -6,12 +6,12 @@ type Lease = Stored<KubeObject & { spec: Record<string, unknown> }>;
 
 export class FakeLeases {
   lease: Lease | undefined;
-  /** Called before each request; it may wait, or throw as a broken connection does. */
+  /** Called before each request; it may wait, or throw like a broken connection. */
   before: (verb: 'get' | 'create' | 'patch', client: string) => Promise<void> | void = () => {};
   writes = 0;
   #version = 0;
 
-  /** What a LeaderElector asks through; `name` is whose it is. */
+  /** Client of a LeaderElector; `name` identifies the elector. */
   client(name: string) {
     const api = {
       get: async () => {
@@ -34,7 +34,7 @@ export class FakeLeases {
     return { scoped: () => api } as unknown as { scoped: () => never };
   }
 
-  /** As somebody else would, without asking. */
+  /** Overwrites the Lease like another process, without a precondition. */
   overwrite(spec: Record<string, unknown>): void {
     if (this.lease) this.#store({ ...this.lease, spec });
     this.writes -= 1;

@@ -1,4 +1,4 @@
-// Leader election: one at a time, whatever clocks, connections and processes do.
+// Leader election: at most one leader despite clock skew, failures and freezes.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
@@ -7,15 +7,15 @@ import { silentLog } from '../../../../operator/log.ts';
 import { turns } from '../../../kit/turns.ts';
 import { FakeLeases } from './fake-leases.ts';
 
-const unreachable = () => new KubeError({ status: 0, reason: 'Unreachable', message: 'The API server cannot be reached.' });
+const unreachable = () => new KubeError({ status: 0, reason: 'Unreachable', message: 'The API server could not be reached.' });
 
-/** Electors on one store of Leases, with a clock of the test's. */
+/** Electors on one store of Leases, with a mocked clock. */
 function world(t: TestContext) {
-  // Records of a Lease differ by their time: many renewals of a test fall into one real millisecond.
+  // Records of a Lease differ by their time, and many renewals of a test happen in the same real millisecond.
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
   const leases = new FakeLeases();
   let time = 0;
-  /** Lets time go by in steps, and everything happen that is due. */
+  /** Advances the clock in steps and runs due timers. */
   const pass = async (ms: number, step = 100) => {
     for (let gone = 0; gone < ms; gone += step) {
       time += step;
@@ -56,15 +56,15 @@ function world(t: TestContext) {
     });
     return { one, state, end, finish, running };
   };
-  /** As a process that is stopped: time goes by, but nothing of it runs. */
+  /** Simulates a stopped process: time passes without running timers. */
   const freeze = (ms: number) => {
     time += ms;
   };
   return { leases, elector, pass, freeze, now: () => time };
 }
 
-describe('an elector of leaders', () => {
-  it('takes a lease that there is not, and renews it', async (t) => {
+describe('A leader elector', () => {
+  it('creates a missing lease and renews it', async (t) => {
     const { leases, elector, pass } = world(t);
     const a = elector('a');
     await pass(100);
@@ -77,7 +77,7 @@ describe('an elector of leaders', () => {
     assert.ok(leases.writes >= 28 && leases.writes <= 31, `${leases.writes} writes in a minute`);
   });
 
-  it('waits while another one leads, and takes over as soon as that one gives back', async (t) => {
+  it('waits while another process leads, and takes over as soon as the lease is released', async (t) => {
     const { leases, elector, pass } = world(t);
     const a = elector('a');
     await pass(100);
@@ -92,7 +92,7 @@ describe('an elector of leaders', () => {
     assert.deepEqual(a.state.changes, [true, false]);
   });
 
-  it('gives the lease back when it is told to end', async (t) => {
+  it('releases the lease at shutdown', async (t) => {
     const { leases, elector, pass } = world(t);
     const a = elector('a');
     await pass(100);
@@ -102,7 +102,7 @@ describe('an elector of leaders', () => {
     assert.deepEqual([a.state.result, a.state.lost, leases.lease?.spec.holderIdentity], ['ended', reason, '']);
   });
 
-  it('ends while it waits, without a trace', async (t) => {
+  it('can end while it waits, without writing', async (t) => {
     const { leases, elector, pass } = world(t);
     const a = elector('a');
     await pass(100);
@@ -114,7 +114,7 @@ describe('an elector of leaders', () => {
     assert.equal(a.state.leads, true);
   });
 
-  it('takes over from one that died, after the time of the lease by its own clock, whatever the record says of time', async (t) => {
+  it('takes over after the lease duration by the local clock, whatever times the record contains', async (t) => {
     for (const renewTime of ['1999-01-01T00:00:00.000000Z', '2099-01-01T00:00:00.000000Z', 'nonsense']) {
       await t.test(renewTime, async (inner) => {
         const { leases, elector, pass } = world(inner);
@@ -130,7 +130,7 @@ describe('an elector of leaders', () => {
     }
   });
 
-  it('stops leading 10 s after its last renewal when the API server is away, before another may lead', async (t) => {
+  it('stops leading 10 s after its last renewal during an outage, before another process may lead', async (t) => {
     const { leases, elector, pass, now } = world(t);
     const a = elector('a');
     await pass(100);
@@ -150,7 +150,7 @@ describe('an elector of leaders', () => {
     assert.equal(a.state.result, 'lost');
   });
 
-  it('stops leading in time also when a renewal hangs', async (t) => {
+  it('stops leading in time even if a renewal hangs', async (t) => {
     const { leases, elector, pass } = world(t);
     const a = elector('a');
     await pass(100);
@@ -164,11 +164,11 @@ describe('an elector of leaders', () => {
     assert.equal(a.state.result, 'lost');
   });
 
-  it('does not lead for a moment after it was frozen, nor renews what it lost', async (t) => {
+  it('does not lead after a freeze, and does not renew a lost lease', async (t) => {
     const { leases, elector, pass, freeze } = world(t);
     const a = elector('a');
     await pass(100);
-    // Another one came and went while it was frozen: the lease is free.
+    // Another process led and released the lease during the freeze.
     freeze(20_000);
     leases.lease = {
       ...leases.lease,
@@ -181,7 +181,7 @@ describe('an elector of leaders', () => {
     assert.deepEqual([a.state.result, leases.writes], ['lost', writes]);
   });
 
-  it('stops when it sees that another one has the lease', async (t) => {
+  it('stops leading when another process has the lease', async (t) => {
     const { leases, elector, pass } = world(t);
     const a = elector('a');
     await pass(100);
@@ -190,7 +190,7 @@ describe('an elector of leaders', () => {
     assert.deepEqual([a.state.result, leases.lease?.spec.holderIdentity], ['lost', 'thief']);
   });
 
-  it('is one at a time among five that come and go at random', async (t) => {
+  it('is never one of two leaders among five processes that start and stop at random', async (t) => {
     const { elector, pass } = world(t);
     let seed = 7;
     const random = () => {
@@ -202,7 +202,7 @@ describe('an elector of leaders', () => {
     for (let round = 0; round < 200; round++) {
       await pass(400);
       const leaders = all.flatMap(({ state }, index) => (state.leads ? [index] : []));
-      assert.ok(leaders.length <= 1, `${leaders.join(' and ')} lead at once`);
+      assert.ok(leaders.length <= 1, `${leaders.join(' and ')} lead concurrently`);
       for (const leader of leaders) led.add(leader);
       const [leader] = leaders;
       if (leader !== undefined && led.size < 5 && random() < 0.3) all[leader]?.end.abort();

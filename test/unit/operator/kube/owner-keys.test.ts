@@ -1,11 +1,11 @@
-// From what is owned to the key of the owner.
+// Keys of owners of owned objects.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { controllerReference, type KubeObject } from '../../../../operator/kube/objects.ts';
 import { OwnerKeys } from '../../../../operator/kube/owner-keys.ts';
 import { room } from './fake-api.ts';
 
-it('an owned object gives the key of the owner that controls it, as long as that one is known', () => {
+it('an owned object maps to the key of its controlling owner while that owner is known', () => {
   const owners = new OwnerKeys();
   const owner = room('standup', '1');
   const owned = (references: object[]) =>

@@ -1,4 +1,4 @@
-// The copy of all objects of a kind, against an API server that breaks off, forgets, stalls and talks nonsense.
+// Reflector with an API server that breaks connections, expires versions, stalls and sends invalid data.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -12,7 +12,7 @@ import { type Asked, connect, json, room, startFakeApi, status } from './fake-ap
 type Room = Stored<KubeObject>;
 type Watch = { asked: Asked; response: ServerResponse; send: (type: string, object: object) => void };
 
-/** The API server's side: what lists give, and what each watch does, counted from 0. */
+/** Script of the API server: responses of lists and behavior of each watch, counted from 0. */
 type Script = { list: (asked: Asked, count: number) => Room[] | undefined; watch?: (watch: Watch, count: number) => void };
 
 async function start(t: TestContext, script: Script, options: Partial<ReflectorOptions<KubeObject>> = {}) {
@@ -25,7 +25,7 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
     if (!asked.query.has('watch')) {
       const items = script.list(asked, lists++);
       if (items) json(response, { metadata: { resourceVersion: '100' }, items });
-      else json(response, status(500, 'InternalError', 'etcd is away'), 500);
+      else json(response, status(500, 'InternalError', 'etcd is unavailable'), 500);
       return;
     }
     const send = (type: string, object: object) => void response.write(`${JSON.stringify({ type, object })}\n`);
@@ -58,7 +58,7 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
     return running;
   };
   t.after(stop);
-  /** Resolves when so many changes were told. */
+  /** Resolves after that number of changes. */
   const toldSoMany = (count: number) =>
     new Promise<void>((resolve) => {
       const look = () => {
@@ -85,8 +85,8 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
 const ok = ({ response }: Watch) => response.writeHead(200);
 const version = ({ query }: Asked) => query.get('resourceVersion');
 
-describe('a reflector', { concurrency: true }, () => {
-  it('lists once, then follows: what is new, changed, gone, and how far the API server is', async (t) => {
+describe('A reflector', { concurrency: true }, () => {
+  it('lists once, then follows additions, changes, deletions and bookmarks', async (t) => {
     const { api, reflector, told, toldSoMany, open, watchesAsked } = await start(t, {
       list: () => [room('a', '1'), room('b', '2')],
       watch: (watch, count) => {
@@ -118,7 +118,7 @@ describe('a reflector', { concurrency: true }, () => {
     assert.equal(watch?.query.get('allowWatchBookmarks'), 'true');
   });
 
-  it('lists anew when its version is forgotten (HTTP 410), and tells what it had missed, only that', async (t) => {
+  it('relists after HTTP 410, and reports only missed changes', async (t) => {
     const { reflector, told, toldSoMany, watchesAsked } = await start(t, {
       list: (_asked, count) =>
         count === 0 ? [room('a', '1'), room('b', '2'), room('c', '3')] : [room('a', '1'), room('c', '9'), room('d', '8')],
@@ -133,7 +133,7 @@ describe('a reflector', { concurrency: true }, () => {
     assert.equal(watchesAsked().length, 1);
   });
 
-  it('lists anew when the stream says that its version is forgotten', async (t) => {
+  it('relists after an Expired event in the stream', async (t) => {
     const { told, toldSoMany, of } = await start(t, {
       list: (_asked, count) => (count === 0 ? [room('a', '1')] : []),
       watch: (watch, count) => {
@@ -146,7 +146,7 @@ describe('a reflector', { concurrency: true }, () => {
     assert.deepEqual(of('warn', 'error'), []);
   });
 
-  it('makes few requests of an API server that forgets every version at once', async (t) => {
+  it('sends few requests if every version expires immediately', async (t) => {
     const { api } = await start(t, {
       list: () => [],
       watch: ({ response }) => json(response, status(410, 'Expired', 'too old'), 410),
@@ -155,13 +155,13 @@ describe('a reflector', { concurrency: true }, () => {
     assert.ok(api.asked.length <= 8, `${api.asked.length} requests in 3 s`);
   });
 
-  it('makes few requests of an API server that ends every watch at once', async (t) => {
+  it('sends few requests if every watch ends immediately', async (t) => {
     const { api } = await start(t, { list: () => [], watch: (watch) => void ok(watch).end() });
     await new Promise((resolve) => setTimeout(resolve, 3000));
     assert.ok(api.asked.length <= 4, `${api.asked.length} requests in 3 s`);
   });
 
-  it('tries on, later and later, while the API server fails', async (t) => {
+  it('retries with backoff while the API server fails', async (t) => {
     const { api, reflector, toldSoMany, of } = await start(t, {
       list: (_asked, count) => (count < 2 ? undefined : [room('a', '1')]),
       watch: (watch, count) =>
@@ -171,11 +171,11 @@ describe('a reflector', { concurrency: true }, () => {
     assert.equal(reflector.synced, true);
     const [first, second, third] = api.asked.map(({ at }) => at);
     assert.ok((second ?? 0) - (first ?? 0) >= 790 && (third ?? 0) - (second ?? 0) >= 1590);
-    // One line says that it broke; the same again and again would hide the rest.
+    // The first failure is logged; repetitions would hide other lines.
     assert.equal(of('warn').length, 1);
   });
 
-  it('goes on where it was when the stream is cut within a line', async (t) => {
+  it('resumes at its version if the stream breaks within a line', async (t) => {
     const { told, toldSoMany, watchesAsked } = await start(t, {
       list: () => [],
       watch: (watch, count) => {
@@ -190,14 +190,14 @@ describe('a reflector', { concurrency: true }, () => {
     assert.deepEqual(watchesAsked().map(version), ['100', '101']);
   });
 
-  it('begins a watch anew that has said nothing for too long', async (t) => {
+  it('restarts an idle watch', async (t) => {
     const { told, toldSoMany, of } = await start(
       t,
       {
         list: () => [],
         watch: (watch, count) => {
           ok(watch).flushHeaders();
-          // A slow machine may miss what the second one says too.
+          // A slow machine may miss the message of the second watch too.
           if (count > 0) watch.send('ADDED', room('a', '101'));
         },
       },
@@ -205,10 +205,10 @@ describe('a reflector', { concurrency: true }, () => {
     );
     await toldSoMany(1);
     assert.equal(told[0], 'added default/a 101');
-    assert.match(String(of('warn')[0]?.error), /said nothing for 150 ms/);
+    assert.match(String(of('warn')[0]?.error), /sent nothing for 150 ms/);
   });
 
-  it('gets around what it cannot read by listing anew', async (t) => {
+  it('relists after unreadable data', async (t) => {
     const { told, toldSoMany, watchesAsked } = await start(t, {
       list: (_asked, count) => (count === 0 ? [] : [room('a', '101')]),
       watch: (watch) => {
@@ -221,7 +221,7 @@ describe('a reflector', { concurrency: true }, () => {
     assert.deepEqual(watchesAsked().map(version), ['100', '100', '100']);
   });
 
-  it('takes neither a line without end nor an event without an object', async (t) => {
+  it('rejects an endless line and an event without an object', async (t) => {
     const { of, api } = await start(t, {
       list: () => [],
       watch: (watch, count) => {
@@ -236,7 +236,7 @@ describe('a reflector', { concurrency: true }, () => {
     assert.ok(said.some((text) => /a watch event of more than 16777216 bytes/.test(text)));
   });
 
-  it('follows several namespaces, each for itself, as one copy', async (t) => {
+  it('follows several namespaces separately in one cache', async (t) => {
     const of = (namespace: string, name: string, at: string) => room(name, at, { namespace });
     const { reflector, told, toldSoMany, signal } = await start(
       t,
@@ -258,7 +258,7 @@ describe('a reflector', { concurrency: true }, () => {
     assert.deepEqual(reflector.list().map(keyOf), ['two/b']);
   });
 
-  it('tells one that was deleted and made again unseen as two', async (t) => {
+  it('reports an object recreated during a gap as deletion and addition', async (t) => {
     const { told, toldSoMany } = await start(t, {
       list: (_asked, count) => (count === 0 ? [room('a', '1')] : [room('a', '5', { uid: 'another' })]),
       watch: (watch, count) => (count === 0 ? json(watch.response, status(410, 'Gone', 'too old'), 410) : void ok(watch).flushHeaders()),
@@ -267,14 +267,14 @@ describe('a reflector', { concurrency: true }, () => {
     assert.deepEqual(told, ['added default/a 1', 'deleted default/a 1', 'added default/a 5']);
   });
 
-  it('replays what it has now and then, without asking', async (t) => {
+  it('replays its cache periodically without requests', async (t) => {
     const { api, told, toldSoMany } = await start(t, { list: () => [room('a', '1')] }, { resyncMs: 100 });
     await toldSoMany(3);
     assert.deepEqual(told.slice(0, 3), ['added default/a 1', 'changed default/a 1', 'changed default/a 1']);
     assert.ok(api.asked.length <= 2);
   });
 
-  it('goes on when a listener throws', async (t) => {
+  it('continues if a listener throws', async (t) => {
     const seen: string[] = [];
     const onChange = (object: Room) => {
       seen.push(object.metadata.name);
@@ -294,7 +294,7 @@ describe('a reflector', { concurrency: true }, () => {
     assert.equal(of('error').length, 2);
   });
 
-  it('drops managedFields, and finds objects by an index', async (t) => {
+  it('drops managedFields, and looks objects up by an index', async (t) => {
     const labelled = (name: string, at: string, cluster: string) =>
       room(name, at, { labels: { cluster }, managedFields: [{ manager: 'kubectl' }] });
     const { reflector, toldSoMany } = await start(
@@ -313,11 +313,11 @@ describe('a reflector', { concurrency: true }, () => {
     await toldSoMany(5);
     assert.deepEqual(reflector.where('cluster', 'x').map(keyOf), ['default/c']);
     assert.deepEqual(reflector.where('cluster', 'y').map(keyOf), ['default/a']);
-    assert.throws(() => reflector.where('colour', 'red'), /there is no index 'colour'/);
+    assert.throws(() => reflector.where('colour', 'red'), /Unknown index 'colour'/);
     assert.ok(reflector.list().every(({ metadata }) => !('managedFields' in metadata)));
   });
 
-  it('ends with its signal and leaves no request behind', async (t) => {
+  it('ends with its signal and leaves no open request', async (t) => {
     const { api, reflector, open, stop } = await start(t, { list: () => [room('a', '1')] });
     await api.until(2);
     const waiting = reflector.whenSynced(new AbortController().signal);
@@ -328,7 +328,7 @@ describe('a reflector', { concurrency: true }, () => {
     assert.equal(api.asked.length, 2);
   });
 
-  it('is not synced while nothing could be listed, and says so to who waits', async (t) => {
+  it('is not synced before its first list, and rejects waiting callers', async (t) => {
     const { api, reflector } = await start(t, { list: () => undefined });
     const aborter = new AbortController();
     const waiting = reflector.whenSynced(aborter.signal);

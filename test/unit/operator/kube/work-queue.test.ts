@@ -1,4 +1,4 @@
-// The queue of keys: once each, never two at once, later and later, in order of priority.
+// Work queue of keys: deduplication, exclusive processing, backoff and priorities.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { WorkQueue, type WorkQueueOptions } from '../../../../operator/kube/work-queue.ts';
@@ -7,7 +7,7 @@ import { turns } from '../../../kit/turns.ts';
 
 const never = new AbortController().signal;
 
-/** A queue whose time is the test's. */
+/** A queue with a mocked clock. */
 function queueOf(t: TestContext, options: Partial<WorkQueueOptions> = {}) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let time = 0;
@@ -20,7 +20,7 @@ function queueOf(t: TestContext, options: Partial<WorkQueueOptions> = {}) {
   return { queue, pass };
 }
 
-/** Every key that could be taken now, each done at once. */
+/** Takes and finishes every key that is ready. */
 async function drain(queue: WorkQueue): Promise<string[]> {
   const keys: string[] = [];
   while (queue.depth > 0) {
@@ -32,14 +32,14 @@ async function drain(queue: WorkQueue): Promise<string[]> {
   return keys;
 }
 
-describe('a work queue', () => {
-  it('gives a key once however often it was added', async (t) => {
+describe('A work queue', () => {
+  it('returns a key once however often it was added', async (t) => {
     const { queue } = queueOf(t);
     for (let i = 0; i < 50; i++) for (const key of ['a', 'b']) queue.add(key);
     assert.deepEqual(await drain(queue), ['a', 'b']);
   });
 
-  it('gives a key again that was added while it was worked on, and not before that is done', async (t) => {
+  it('returns a key again that was added during its processing, but only after that is done', async (t) => {
     const { queue } = queueOf(t);
     queue.add('a');
     assert.equal(await queue.take(never), 'a');
@@ -50,7 +50,7 @@ describe('a work queue', () => {
     assert.deepEqual(await drain(queue), ['a']);
   });
 
-  it('hands a key to the worker that waits for one', async (t) => {
+  it('passes a key to a waiting worker', async (t) => {
     const { queue } = queueOf(t);
     const taken = [queue.take(never), queue.take(never)];
     queue.add('a');
@@ -58,13 +58,13 @@ describe('a work queue', () => {
     assert.deepEqual(await Promise.all(taken), ['a', 'b']);
   });
 
-  it('never has two workers on one key, whatever order they come in', async () => {
+  it('never gives one key to two workers, in any order of operations', async () => {
     const queue = new WorkQueue({ name: 'rooms' });
     const busy = new Set<string>();
     const done: string[] = [];
     const work = async () => {
       for (let key = await queue.take(never); key !== undefined; key = await queue.take(never)) {
-        assert.ok(!busy.has(key), `${key} is worked on twice at once`);
+        assert.ok(!busy.has(key), `${key} is processed concurrently`);
         busy.add(key);
         await turns();
         busy.delete(key);
@@ -77,13 +77,13 @@ describe('a work queue', () => {
       queue.add(`key-${i % 7}`);
       if (i % 3 === 0) await turns();
     }
-    await eventually('all is done', () => queue.depth === 0 && queue.workTimes().length === 0, { every: 2 });
+    await eventually('all keys are done', () => queue.depth === 0 && queue.workTimes().length === 0, { every: 2 });
     queue.close();
     await Promise.all(workers);
     assert.equal(new Set(done).size, 7);
   });
 
-  it('takes what is high first, but lets the others have a turn', async (t) => {
+  it('prefers keys of high priority without starving others', async (t) => {
     const { queue } = queueOf(t);
     queue.add('normal-1');
     queue.add('normal-2');
@@ -94,7 +94,7 @@ describe('a work queue', () => {
     assert.deepEqual(keys.slice(9), ['high-8', 'high-9', 'normal-2']);
   });
 
-  it('gives a key that waits the higher of its priorities', async (t) => {
+  it('keeps the higher priority of a queued key', async (t) => {
     const { queue } = queueOf(t);
     for (const key of ['a', 'b', 'c']) queue.add(key);
     queue.add('c', 'high');
@@ -102,7 +102,7 @@ describe('a work queue', () => {
     assert.deepEqual(await drain(queue), ['c', 'a', 'b']);
   });
 
-  it('waits longer after each failure, up to a cap, and shortly again after a success', (t) => {
+  it('increases the backoff of a key up to a limit, and resets it after a success', (t) => {
     const { queue } = queueOf(t, { baseMs: 5, capMs: 300_000 });
     const waits = Array.from({ length: 18 }, () => queue.addRateLimited('a'));
     assert.deepEqual(waits.slice(0, 5), [5, 10, 20, 40, 80]);
@@ -111,13 +111,13 @@ describe('a work queue', () => {
     assert.equal(queue.addRateLimited('a'), 5);
   });
 
-  it('spreads the waits of keys that failed together by a quarter, and waits at least as long as it was asked to', (t) => {
+  it('adds jitter of a quarter to the backoff, and respects a minimum delay', (t) => {
     const { queue } = queueOf(t, { baseMs: 1000, random: () => 1 });
     assert.equal(queue.addRateLimited('a'), 750);
     assert.equal(queue.addRateLimited('b', 'normal', 30_000), 30_000);
   });
 
-  it('gives a key after its time, at the earliest of several times', async (t) => {
+  it('returns a delayed key at the earliest of its times', async (t) => {
     const { queue, pass } = queueOf(t);
     queue.addAfter('a', 60_000);
     queue.addAfter('a', 1000);
@@ -130,7 +130,7 @@ describe('a work queue', () => {
     assert.deepEqual(await drain(queue), []);
   });
 
-  it('waits longer than a timer can', async (t) => {
+  it('supports delays beyond the maximum of a timer', async (t) => {
     const { queue, pass } = queueOf(t);
     const month = 30 * 24 * 3_600_000;
     queue.addAfter('a', month);
@@ -140,7 +140,7 @@ describe('a work queue', () => {
     assert.deepEqual(await drain(queue), ['a']);
   });
 
-  it('refuses more keys than it may hold, and says so', (t) => {
+  it('rejects and reports keys beyond its limit', (t) => {
     let refused = 0;
     const nothing = () => {};
     const metrics = { queueAdded: nothing, queueRetried: nothing, queueTaken: nothing, queueDone: nothing, queueRefused: () => refused++ };
@@ -150,7 +150,7 @@ describe('a work queue', () => {
     assert.deepEqual([queue.depth, queue.delayed, refused], [3, 3, 4]);
   });
 
-  it('tells how long a key stood and was worked on', async (t) => {
+  it('reports queue time and processing time of a key', async (t) => {
     const told: [string, number][] = [];
     const metrics = {
       queueAdded: () => told.push(['added', 0]),
@@ -173,7 +173,7 @@ describe('a work queue', () => {
     ]);
   });
 
-  it('gives nothing any more once it is closed or the taker gives up', async (t) => {
+  it('returns no key after it is closed or the caller has aborted', async (t) => {
     const { queue } = queueOf(t);
     const gone = new AbortController();
     const waiting = queue.take(gone.signal);

@@ -1,4 +1,4 @@
-// The operator's probes and metrics over HTTP.
+// Probes and metrics of the operator over HTTP.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
@@ -23,19 +23,19 @@ async function start(t: TestContext, options: Partial<HealthServerOptions> = {})
   return { server, get };
 }
 
-describe('the health server', () => {
-  it('at all addresses is reached by IPv4 and by IPv6', async (t) => {
+describe('A health server', () => {
+  it('at all addresses is reachable over IPv4 and IPv6', async (t) => {
     const { server } = await start(t, { ip: '::' });
     for (const host of ['127.0.0.1', '[::1]']) assert.equal((await fetch(`http://${host}:${server.port}/healthz`)).status, 200, host);
   });
 
-  it('gives the metrics', async (t) => {
+  it('serves the metrics', async (t) => {
     const { get } = await start(t);
     assert.deepEqual(await get('/metrics?x=1'), { status: 200, type: 'text/plain; version=0.0.4', text: 'up 1\n' });
     assert.deepEqual((await get('/metrics', 'HEAD')).text, '');
   });
 
-  it('says of each check whether it is well, and of all whether they are', async (t) => {
+  it('reports the result of each check and of all checks', async (t) => {
     const caches = { failure: 'rooms are not listed yet' as string | undefined };
     const ready: Check[] = [
       { name: 'caches', check: () => caches.failure },
@@ -51,7 +51,7 @@ describe('the health server', () => {
     assert.deepEqual((await get('/healthz')).text, '[+]event-loop ok\nhealthz check passed\n');
   });
 
-  it('takes a check that throws or hangs for a failure', async (t) => {
+  it('treats a check that throws or hangs as failed', async (t) => {
     const ready: Check[] = [
       { name: 'throws', check: () => Promise.reject(new Error('no such thing')) },
       { name: 'hangs', check: () => new Promise(() => {}) },
@@ -60,11 +60,11 @@ describe('the health server', () => {
     const { status, text } = await get('/readyz');
     assert.deepEqual(
       [status, text],
-      [503, '[-]throws failed: no such thing\n[-]hangs failed: no answer within 50 ms\nreadyz check failed\n'],
+      [503, '[-]throws failed: no such thing\n[-]hangs failed: no result within 50 ms\nreadyz check failed\n'],
     );
   });
 
-  it('is ready without checks, and knows nothing else', async (t) => {
+  it('is ready without checks, and serves no other paths', async (t) => {
     const { get } = await start(t);
     assert.equal((await get('/readyz')).status, 200);
     for (const path of ['/', '/metrics/x', '/readyz/unknown', '/healthz/event-loop/x', '/%00', '//healthz'])
@@ -72,13 +72,13 @@ describe('the health server', () => {
     assert.equal((await get('/metrics', 'POST')).status, 405);
   });
 
-  it('says so when metrics cannot be collected', async (t) => {
+  it('responds with 500 if metrics cannot be collected', async (t) => {
     const metrics = { contentType: 'text/plain', text: () => Promise.reject(new Error('no')) };
     const { get } = await start(t, { metrics });
-    assert.deepEqual(await get('/metrics'), { status: 500, type: 'text/plain; charset=utf-8', text: 'This could not be answered\n' });
+    assert.deepEqual(await get('/metrics'), { status: 500, type: 'text/plain; charset=utf-8', text: 'Internal error\n' });
   });
 
-  it('refuses headers that are too long', async (t) => {
+  it('rejects headers that are too long', async (t) => {
     const { server } = await start(t);
     const socket = connect(server.port, '127.0.0.1');
     socket.write(`GET /healthz HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(10_000)}\r\n\r\n`);
@@ -87,7 +87,7 @@ describe('the health server', () => {
     socket.destroy();
   });
 
-  it('says in one sentence that its port is taken', async (t) => {
+  it('reports a port in use with one message', async (t) => {
     const { server } = await start(t);
     const again = HealthServer.start({
       ip: '127.0.0.1',
@@ -97,6 +97,6 @@ describe('the health server', () => {
       ready: [],
       log: silentLog(),
     });
-    await assert.rejects(again, { message: `Metrics and health cannot be served at 127.0.0.1 port ${server.port}: EADDRINUSE` });
+    await assert.rejects(again, { message: `Could not listen at 127.0.0.1 port ${server.port} for metrics and health: EADDRINUSE` });
   });
 });

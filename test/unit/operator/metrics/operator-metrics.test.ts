@@ -1,16 +1,16 @@
-// The operator's metrics: controller-runtime's names, and what is read at a scrape.
+// Metrics of the operator: names of controller-runtime, and values sampled at a scrape.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { OperatorMetrics } from '../../../../operator/metrics/operator-metrics.ts';
 
-/** The value of a series, as it stands in the text. */
+/** Value of a series in the exposition text. */
 async function seriesOf(metrics: OperatorMetrics, series: string): Promise<number | undefined> {
   const line = (await metrics.text()).split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
-describe('the metrics of the operator', () => {
-  it("have controller-runtime's names, so that its dashboards fit", async () => {
+describe('The metrics of the operator', () => {
+  it('have the names of controller-runtime, so that its dashboards work', async () => {
     const text = await new OperatorMetrics().text();
     const names = [...text.matchAll(/^# TYPE (\w+) \w+$/gm)].map(([, name]) => name);
     const wanted = [
@@ -40,7 +40,7 @@ describe('the metrics of the operator', () => {
     );
   });
 
-  it('count reconciles by their result, from zero on', async () => {
+  it('count reconciles by result, starting at zero', async () => {
     const metrics = new OperatorMetrics();
     metrics.workers('rooms', 0, 10);
     assert.equal(await seriesOf(metrics, 'controller_runtime_reconcile_total{controller="rooms",result="error"}'), 0);
@@ -57,7 +57,7 @@ describe('the metrics of the operator', () => {
     assert.equal(await seriesOf(metrics, 'controller_runtime_max_concurrent_reconciles{controller="rooms"}'), 10);
   });
 
-  it('read queues and reflectors when they are asked', async () => {
+  it('sample queues and reflectors at each scrape', async () => {
     const metrics = new OperatorMetrics();
     const queue = { name: 'rooms', depth: 0, workTimes: () => [2000, 500] };
     const reflector = { size: 7, silence: 1500 };
@@ -71,7 +71,7 @@ describe('the metrics of the operator', () => {
     assert.equal(await seriesOf(metrics, 'mediarooms_operator_watch_silence_seconds{resource="pods"}'), 1.5);
   });
 
-  it('count calls by code and method, and repetitions apart', async () => {
+  it('count requests by code and method, and retries separately', async () => {
     const metrics = new OperatorMetrics();
     const call = { verb: 'apply', method: 'PATCH', host: 'api', resource: 'rooms', status: 200, ms: 12, attempt: 0 } as const;
     metrics.call(call);
@@ -81,7 +81,7 @@ describe('the metrics of the operator', () => {
     assert.equal(await seriesOf(metrics, 'rest_client_request_duration_seconds_count{verb="apply",host="api"}'), 2);
   });
 
-  it('take gauges of others', async () => {
+  it('accept additional gauges', async () => {
     const metrics = new OperatorMetrics();
     metrics.sampled({
       name: 'mediarooms_operator_rooms',

@@ -1,4 +1,4 @@
-// The client of a node's REST API, against a real node, and against servers that misbehave.
+// REST client of a node, with a real node and with misbehaving servers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -30,8 +30,8 @@ function failsWith(code: string, status?: number): (error: unknown) => boolean {
   };
 }
 
-describe('Of a real node, the client', () => {
-  test('makes, reads, changes, lists and deletes rooms, peers and tokens', async (t) => {
+describe('The node client with a real node', () => {
+  test('creates, reads, changes, lists and deletes rooms, peers and tokens', async (t) => {
     const node = await startNode(t, { SVC_IP: '127.0.0.1' });
     const client = new NodeClient({ url: node.url, signed: true, token: () => node.token });
     const made = await client.createRoom(room);
@@ -57,7 +57,7 @@ describe('Of a real node, the client', () => {
     await assert.rejects(client.room('never'), failsWith('room_not_found', 404));
   });
 
-  test('tells what is refused in the node’s own sentence', async (t) => {
+  test('passes on the message of a rejection', async (t) => {
     const node = await startNode(t, { SVC_COMPONENTS_USED: '' });
     const client = new NodeClient({ url: node.url, signed: true, token: () => node.token });
     await client.createRoom(room);
@@ -69,7 +69,7 @@ describe('Of a real node, the client', () => {
     assert.equal(client.backOffMs, 0);
   });
 
-  test('reads its health and its cluster, and drains it and calls it back', async (t) => {
+  test('reads health and cluster, drains the node and cancels the drain', async (t) => {
     const node = await startNode(t);
     const client = new NodeClient({ url: node.url, signed: true, token: () => node.token });
     const health = await client.health();
@@ -84,7 +84,7 @@ describe('Of a real node, the client', () => {
     assert.equal((await client.health()).state, 'accepting');
   });
 
-  test('is let in with the token of the moment', async (t) => {
+  test('uses the current token for each request', async (t) => {
     const node = await startNode(t);
     let token: string | undefined;
     const client = new NodeClient({ url: node.url, signed: true, token: () => token });
@@ -96,8 +96,8 @@ describe('Of a real node, the client', () => {
   });
 });
 
-describe('Of a node that misbehaves, the client', () => {
-  test('waits no longer than its deadline, and leaves the node alone for a while then', async (t) => {
+describe('The node client with a misbehaving node', () => {
+  test('times out, then backs off', async (t) => {
     let asked = 0;
     const url = await fakeNode(t, () => {
       asked += 1;
@@ -113,7 +113,7 @@ describe('Of a node that misbehaves, the client', () => {
     assert.equal(client.backOffMs, 500);
   });
 
-  test('takes no more than it bargained for, nothing that is not what was asked, and follows nowhere', async (t) => {
+  test('rejects responses that are too long or invalid, and follows no redirects', async (t) => {
     const answers: Record<string, string> = {
       '/room/long': `{"data": "${'x'.repeat(5000)}"}`,
       '/room/other': '{"data": {"id": 5}}',
@@ -128,7 +128,7 @@ describe('Of a node that misbehaves, the client', () => {
     await assert.rejects(client.room('moved'), failsWith('bad_answer', 302));
   });
 
-  test('asks once more where the node closed a connection that was kept', async (t) => {
+  test('retries once if the node closed a kept-alive connection', async (t) => {
     let asked = 0;
     const url = await fakeNode(t, (request, response) => {
       asked += 1;
@@ -140,7 +140,7 @@ describe('Of a node that misbehaves, the client', () => {
     assert.equal(asked, 3);
   });
 
-  test('does not send the token to one that knows no signatures, or says so', async (t) => {
+  test('does not send the token to a node that claims not to support signatures', async (t) => {
     const heard: (string | undefined)[] = [];
     const url = await fakeNode(t, ({ headers }, response) => {
       heard.push(headers.authorization);
@@ -149,7 +149,7 @@ describe('Of a node that misbehaves, the client', () => {
     const token = 'the-token-of-the-operator';
     const client = new NodeClient({ url, signed: true, token: () => token });
     await assert.rejects(client.health(), (error: Error) => {
-      assert.match(error.message, /does not know signed calls: its image is older than 0\.8/);
+      assert.match(error.message, /does not support signed requests: its image is older than 0\.8/);
       return failsWith('missing_token', 401)(error);
     });
     await assert.rejects(client.createRoom(room), failsWith('missing_token', 401));
@@ -160,14 +160,14 @@ describe('Of a node that misbehaves, the client', () => {
     assert.equal(heard[2], `Bearer ${token}`);
   });
 
-  test('ends with its caller, and never says the token', async (t) => {
+  test('aborts with its caller, and never exposes the token', async (t) => {
     const url = await fakeNode(t, () => {});
     const client = new NodeClient({ url, signed: true, token: () => 'the-token-of-the-operator' });
     const stop = new AbortController();
     const call = client.health(stop.signal);
     stop.abort();
     await assert.rejects(call, failsWith('aborted', 0));
-    assert.equal(client.backOffMs, 0, 'that was not the node’s fault');
+    assert.equal(client.backOffMs, 0, 'the node did not cause the abort');
     const gone = new NodeClient({ url: 'http://127.0.0.1:9', signed: true, token: () => 'the-token-of-the-operator' });
     await assert.rejects(gone.health(), (error: Error) => {
       assert.doesNotMatch(JSON.stringify([error.message, error.stack, String(error.cause)]), /the-token/);
@@ -175,7 +175,7 @@ describe('Of a node that misbehaves, the client', () => {
     });
   });
 
-  test('keeps apart what it could not ask from what it was answered', () => {
+  test('distinguishes unavailable nodes from responses', () => {
     const of = (status: number, code: string) => isUnavailable(new NodeError({ status, code, sentence: '' }));
     for (const [status, code] of [
       [0, 'timeout'],

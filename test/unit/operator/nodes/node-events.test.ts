@@ -1,4 +1,4 @@
-// The events of rooms as the operator hears them: nothing lost over a broken connection, and another node where one is gone.
+// Event stream of the operator: no loss over a broken connection, and failover to another node.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ type Listening = {
   waitFor: (what: string, wanted: () => boolean) => Promise<void>;
 };
 
-/** A proxy is not where the node takes a signature. */
+/** The node rejects a signature for the address of a proxy. */
 const plain = (url: string) => ({ url, signed: false });
 const signed = (url: string) => ({ url, signed: true });
 
@@ -44,18 +44,18 @@ function listen(t: TestContext, options: Pick<NodeEventsOptions, 'nodes' | 'toke
     await running;
   });
   const waitFor = async (what: string, wanted: () => boolean) => {
-    await eventually(() => `${what}; heard ${JSON.stringify(heard)}`, wanted, { every: 10 });
+    await eventually(() => `${what}; received ${JSON.stringify(heard)}`, wanted, { every: 10 });
   };
   return { heard, gaps: () => gaps, events, waitFor };
 }
 
-test('What happens while the connection is cut is heard when it is back, once and in order', async (t) => {
+test('events during a broken connection are received afterwards, once and in order', async (t) => {
   const node = await startNode(t);
   const proxy = await startTcpProxy(t, node.port);
   const api = apiClient(node.url, node.token);
   const { heard, gaps, events, waitFor } = listen(t, { nodes: () => [plain(`http://127.0.0.1:${proxy.port}`)], token: () => node.token });
   await waitFor('subscribed', () => events.connected !== undefined);
-  assert.equal(gaps(), 1, 'what was before must be looked at');
+  assert.equal(gaps(), 1, 'earlier state must be listed');
   await api.post('/room', { roomId: 'one' });
   await waitFor('the first event', () => heard.length === 1);
   proxy.cut();
@@ -71,17 +71,17 @@ test('What happens while the connection is cut is heard when it is back, once an
   assert.equal(gaps(), 1);
 });
 
-test('Where a node is gone another one of its cluster tells the events', async (t) => {
+test('if a node is lost the event stream fails over to another node of its cluster', async (t) => {
   const { owner, nonOwner } = await startNodePair(t);
   const { heard, events, waitFor } = listen(t, { nodes: () => [signed(owner.url), signed(nonOwner.url)], token: () => owner.token });
   await waitFor('subscribed', () => events.connected === owner.url);
   await owner.close();
-  await waitFor('subscribed at the other one', () => events.connected === nonOwner.url);
+  await waitFor('subscribed at the other node', () => events.connected === nonOwner.url);
   await apiClient(nonOwner.url, nonOwner.token).post('/room', { roomId: 'later' });
   await waitFor('an event of the other node', () => heard.some(({ roomId }) => roomId === 'later'));
 });
 
-test('A node that is silent is left', async (t) => {
+test('a silent node is abandoned', async (t) => {
   const silent = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(silent, 'listening');
   t.after(() => {
@@ -91,10 +91,10 @@ test('A node that is silent is left', async (t) => {
   const node = await startNode(t);
   const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const { events, waitFor } = listen(t, { nodes: () => [signed(silentUrl), signed(node.url)], token: () => node.token });
-  await waitFor('subscribed at the other one', () => events.connected === node.url);
+  await waitFor('subscribed at the other node', () => events.connected === node.url);
 });
 
-test('A frame that is too long, or nonsense, harms nobody', async (t) => {
+test('an oversized or invalid frame does no harm', async (t) => {
   const node = await startNode(t);
   const hostile = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(hostile, 'listening');
@@ -111,12 +111,12 @@ test('A frame that is too long, or nonsense, harms nobody', async (t) => {
   });
   const hostileUrl = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
   const { heard, events, waitFor } = listen(t, { nodes: () => [signed(hostileUrl), signed(node.url)], token: () => node.token });
-  await waitFor('subscribed at the other one', () => events.connected === node.url);
+  await waitFor('subscribed at the other node', () => events.connected === node.url);
   assert.equal(connections, 1);
   assert.deepEqual(heard, []);
 });
 
-test('A wrong token is tried again, later and later, and another one is used once there is one', async (t) => {
+test('a rejected token is retried with backoff, and a new token is used once available', async (t) => {
   const node = await startNode(t);
   let token = 'wrong';
   const { events, waitFor } = listen(t, { nodes: () => [signed(node.url)], token: () => token });

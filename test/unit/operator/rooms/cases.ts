@@ -1,4 +1,4 @@
-// Decisions about Rooms as the cases of a table: each is a test of its own.
+// Table-driven tests of decisions about Rooms: each case is a separate test.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Action } from '../../../../operator/rooms/observed.ts';
@@ -25,4 +25,4 @@ export function check(cases: readonly Case[]): void {
   }
 }
 
-export const unknown = { kind: 'unknown', reason: 'NodeUnreachable', message: 'It cannot be reached.' } as const;
+export const unknown = { kind: 'unknown', reason: 'NodeUnreachable', message: 'It could not be reached.' } as const;

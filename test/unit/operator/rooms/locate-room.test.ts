@@ -1,4 +1,4 @@
-// What became of a room whose node is gone without a word: how soon the others are believed, and when they are not.
+// Locating a room whose node does not respond: how soon other nodes are trusted, and when not.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -20,16 +20,16 @@ async function serve(t: TestContext, pod: string, ready: boolean, answer: Reques
   return { pod, url, signed: true, ready, terminating: false, lost: false };
 }
 
-/** Takes every request in and answers none, as an address where nobody is any more. */
+/** Accepts every request and never responds, like the address of a lost node. */
 const silent: RequestListener = () => {};
 
-/** Knows no room, and only itself. */
+/** Has no room and is connected to no other node. */
 const lonely: RequestListener = ({ url }, response) => {
   if (url !== '/cluster/nodes') response.writeHead(404).end(JSON.stringify({ errors: 'Room r does not exist', code: 'room_not_found' }));
   else response.end(JSON.stringify({ data: [{ name: 'svc@other', address: 'other', version: '1', state: 'accepting', load: null }] }));
 };
 
-/** @param waited how long each that is asked for the room may take, in milliseconds */
+/** @param waited records the timeout of each probe, in milliseconds */
 function looking(nodes: ClusterNode[], waited: (number | undefined)[], toldLost = false): LocateRoomOptions {
   class Told extends NodeClient {
     override room(roomId: string, signal?: AbortSignal, timeoutMs?: number) {
@@ -54,12 +54,12 @@ function looking(nodes: ClusterNode[], waited: (number | undefined)[], toldLost 
 for (const { ready, toldLost, patience, fate } of [
   { ready: false, toldLost: false, patience: 1_000, fate: 'absent' },
   { ready: false, toldLost: true, patience: 300, fate: 'absent' },
-  // Nobody is believed who is not connected to one that Kubernetes calls ready.
+  // A node is trusted only if it is connected to a node that Kubernetes reports as ready.
   { ready: true, toldLost: true, patience: 1_000, fate: 'unknown' },
   { ready: true, toldLost: false, patience: undefined, fate: 'unknown' },
 ]) {
-  const what = `${ready ? 'is ready' : 'is not ready'}, says nothing and ${toldLost ? 'is' : 'is not'} lost to the others`;
-  test(`of a node that ${what} the answer is waited for ${patience ?? 'as usual'}, and its room counts as ${fate}`, async (t) => {
+  const what = `${ready ? 'is ready' : 'is not ready'}, does not respond and ${toldLost ? 'is' : 'is not'} reported as lost`;
+  test(`a node that ${what} is probed with timeout ${patience ?? 'default'}, and its room counts as ${fate}`, async (t) => {
     const nodes = [await serve(t, 'c-0', ready, silent), await serve(t, 'c-1', true, lonely)];
     const waited: (number | undefined)[] = [];
     assert.equal((await locateRoom(looking(nodes, waited, toldLost))).kind, fate);

@@ -1,4 +1,4 @@
-// A Room in every state that a test wants: what the controller would know of it.
+// Observed state of a Room for tests.
 import { roomSpecSchema } from '../../../../crds/room.ts';
 import type { RoomStatus } from '../../../../crds/types.ts';
 import type { NodeComponent, NodePeer, NodeRoom } from '../../../../operator/nodes/schemas.ts';
@@ -15,7 +15,7 @@ export type Given = Partial<Omit<Observed, 'room' | 'spec'>> & {
   sentence?: string;
 };
 
-/** Finalized, generation 1, for the MediaCluster `media`; nothing was made yet. */
+/** Finalized, generation 1, for the MediaCluster `media`; no room exists yet. */
 export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given = {}): Observed {
   const status = given.status ?? {};
   return {
@@ -50,7 +50,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
   };
 }
 
-/** The room as a node tells it, on media-0. */
+/** The room as reported by a node, on media-0. */
 export function present(room: Partial<NodeRoom> = {}): Extract<Observed['fate'], { kind: 'present' }> {
   return { kind: 'present', room: nodeRoom(room), node: 'media-0', address: '127.0.0.1:5002' };
 }
@@ -80,7 +80,7 @@ export function wish(name: string, revision = 'v1', type = 'file'): Observed['de
   return { name, type, revision, request: { type, options: {}, externalId: `${uid}/${name}/${revision}` } };
 }
 
-/** The status of a Room that is Ready as `present` is. */
+/** Status of a Room that is Ready like `present`. */
 export function readyStatus(given: Given = {}): RoomStatus {
   return reconcile(observed({ ...given, fate: given.fate ?? present() })).status;
 }

@@ -1,4 +1,4 @@
-// The small decisions about Rooms: specs as nodes want them, Secrets, rivals, events, what was refused.
+// Small decisions about Rooms: desired state, Secrets, id conflicts, Events and rejections.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { roomSpecSchema } from '../../../../crds/room.ts';
@@ -23,7 +23,7 @@ function secret(name: string, data: Record<string, string>, metadata: object = {
   };
 }
 
-describe('Wishes for components', () => {
+describe('Desired components', () => {
   const spec = (options: object, type = 'sip') => roomSpecSchema.parse({ components: [{ name: 'c', type, options }] });
   const sip = { registrarAddress: 'sip:r', username: 'u', passwordSecretRef: { name: 's', key: 'pw' } };
   const revisionOf = async (each: object, stored: Stored<Secret>, type = 'sip') => {
@@ -32,21 +32,21 @@ describe('Wishes for components', () => {
     return wish;
   };
 
-  test('carry the password for the node, and only its digest in ids', async () => {
+  test('contain the password for the node, and only its digest in ids', async () => {
     const wish = await revisionOf(sip, secret('s', { pw: 'opens-the-door' }));
     assert.deepEqual(wish.request.options, { registrarCredentials: { address: 'sip:r', username: 'u', password: 'opens-the-door' } });
     assert.doesNotMatch(wish.request.externalId, /opens-the-door/);
     assert.equal(wish.request.externalId, `${uid}/c/${wish.revision}`);
   });
 
-  test('have another revision with another password, option or Secret, and the same after a restart', async () => {
+  test('change their revision with password, option or Secret, and keep it over a restart', async () => {
     const first = (await revisionOf(sip, secret('s', { pw: 'one' }))).revision;
     assert.equal((await revisionOf(sip, secret('s', { pw: 'one', more: 'x' }))).revision, first);
     assert.notEqual((await revisionOf(sip, secret('s', { pw: 'two' }))).revision, first);
     assert.notEqual((await revisionOf({ ...sip, username: 'v' }, secret('s', { pw: 'one' }))).revision, first);
   });
 
-  test('give S3 keys under the name that each kind has for them', async () => {
+  test('contain S3 keys under the field of each component type', async () => {
     const s3 = { bucket: 'bkt', secretRef: { name: 's' } };
     const keys = secret('s', { accessKeyId: 'id', secretAccessKey: 'key' });
     const place = { bucket: 'bkt', accessKeyId: 'id', secretAccessKey: 'key' };
@@ -64,7 +64,7 @@ describe('Wishes for components', () => {
     assert.deepEqual((await revisionOf({ s3 }, keys, 'recording')).request.options, { credentials: place });
   });
 
-  test('say what is missing', async () => {
+  test('report a missing Secret or key', async () => {
     const problemOf = async (stored: Stored<Secret> | undefined) => {
       const [wish] = await desiredComponents(spec(sip), uid, () => stored, new SecretDigests());
       return wish && 'problem' in wish ? wish.problem.message : undefined;
@@ -73,23 +73,23 @@ describe('Wishes for components', () => {
     assert.equal(await problemOf(secret('s', {})), 'Secret s has no key pw.');
   });
 
-  test('name the Secrets that they need, also in specs of a laxer time', () => {
+  test('list the Secrets that they need, also in specs of older CRDs', () => {
     assert.deepEqual(secretNamesOf(spec(sip)), ['s']);
     assert.deepEqual(secretNamesOf({ components: 'none' } as never), []);
     assert.deepEqual(secretNamesOf({ components: [null, {}] } as never), []);
   });
 });
 
-describe('The Secret of the peers', () => {
+describe('A peer Secret', () => {
   const { room } = observed();
 
-  test('is read as it was written', () => {
+  test('can be read back', () => {
     const written = peerSecret(room, new Map([['ann.b', { token: 't', url: 'u' }]]), 3);
     const found = readPeerSecret({ ...written, metadata: { ...written.metadata, uid: 'x', resourceVersion: '1' } } as Stored<Secret>, room);
     assert.deepEqual(found, { foreign: false, peers: new Map([['ann.b', { token: 't', url: 'u' }]]), keyGeneration: 3 });
   });
 
-  test('is foreign where another Room, or nobody, controls it', () => {
+  test('is foreign if another Room or no owner controls it', () => {
     assert.deepEqual(readPeerSecret(secret('r-peers', {}), room), { foreign: true });
     const of = (name: string, more: object = {}) =>
       secret('r-peers', {}, { ownerReferences: [{ ...controllerReference(room), name, uid: 'another' }], ...more });
@@ -99,26 +99,26 @@ describe('The Secret of the peers', () => {
     assert.deepEqual(readPeerSecret(of(room.metadata.name, ending), room), { foreign: true });
   });
 
-  test('has a name of at most 253 characters, and another one for each Room', () => {
+  test('has a unique name of at most 253 characters', () => {
     const long = (end: string) => peerSecretName({ name: 'x'.repeat(250) + end });
     assert.equal(long('a').length, 253);
     assert.notEqual(long('a'), long('b'));
     assert.equal(peerSecretName({ name: 'r' }), 'r-peers');
   });
 
-  test('has URLs with a scheme', () => {
+  test('contains URLs with a scheme', () => {
     assert.equal(peerUrl('h:1/p/socket/peer/websocket', undefined), 'ws://h:1/p/socket/peer/websocket');
     assert.equal(peerUrl('h:1/p/socket/peer/websocket', 'https://m/'), 'wss://m/socket/peer/websocket');
     assert.equal(peerUrl(undefined, undefined), undefined);
   });
 
-  test('of a token that no node made is renewed', () => {
+  test('with an invalid token is renewed', () => {
     for (const nonsense of ['', 'a.b.c', 'e30.e30.x', `e30.${Buffer.from('{"iat":1,"exp":"x"}').toString('base64url')}.x`]) {
       assert.equal(renewalIn(nonsense, 0, 0), 0);
     }
   });
 
-  test('is as it was written until the reflector has it, then as that says', () => {
+  test('is the written version until the reflector has received it', () => {
     const written = new PendingSecretWrite();
     const made = secret('r-peers', {});
     written.set(made, 0);
@@ -127,12 +127,12 @@ describe('The Secret of the peers', () => {
     assert.equal(written.current(older, 2), made);
     assert.equal(written.current(undefined, 3), undefined, 'it was seen, so it was deleted since');
     written.set(made, 0);
-    assert.equal(written.current(undefined, 60_000), undefined, 'it does not come any more');
+    assert.equal(written.current(undefined, 60_000), undefined, 'it will not arrive any more');
     written.delete(made.metadata.uid);
     assert.equal(written.current(made, 1), undefined);
   });
 
-  test('is not there where the reflector says that it was deleted before anybody looked at it again', () => {
+  test('does not exist if the reflector reported its deletion before the next reconcile', () => {
     const written = new PendingSecretWrite();
     const made = secret('r-peers', {});
     written.set(made, 0);
@@ -143,7 +143,7 @@ describe('The Secret of the peers', () => {
   });
 });
 
-describe('Of two Rooms with one id', () => {
+describe('In a conflict of two Rooms for one id', () => {
   const named = (name: string, created: string, incarnation?: string, phase?: string): Stored<Room> => ({
     ...observed().room,
     metadata: { name, uid: `uid-${name}`, resourceVersion: '1', creationTimestamp: created },
@@ -151,18 +151,18 @@ describe('Of two Rooms with one id', () => {
   });
   const [old, young] = [named('old', '2026-11-21T10:00:00Z'), named('young', '2026-11-21T11:00:00Z')];
 
-  test('the older one has it', () => {
+  test('the older Room has it', () => {
     assert.equal(conflictingRoom(old, [old, young]), undefined);
     assert.equal(conflictingRoom(young, [old, young]), 'old');
   });
 
-  test('the one that has a room keeps it', () => {
+  test('the Room with an existing room keeps it', () => {
     const there = named('young', '2026-11-21T11:00:00Z', 'i');
     assert.equal(conflictingRoom(there, [old, there]), undefined);
     assert.equal(conflictingRoom(old, [old, there]), 'young');
   });
 
-  test('one that is over has no claim', () => {
+  test('a Room in a terminal phase has no claim', () => {
     assert.equal(conflictingRoom(young, [named('old', '2026-11-21T10:00:00Z', 'i', 'Finished'), young]), undefined);
   });
 });
@@ -170,14 +170,14 @@ describe('Of two Rooms with one id', () => {
 describe('A spec', () => {
   const of = (spec: object, name = 'r') => readSpec({ ...observed().room, metadata: { name }, spec } as Room);
 
-  test('of a laxer time is refused in a sentence', () => {
-    assert.match((of({ maxPeers: 0 }) as { sentence: string }).sentence, /^spec\.maxPeers does not hold/);
-    assert.match((of({}, 'a.b') as { sentence: string }).sentence, /cannot have the id a\.b/);
+  test('of an older CRD is rejected with a message', () => {
+    assert.match((of({ maxPeers: 0 }) as { sentence: string }).sentence, /^spec\.maxPeers does not match/);
+    assert.match((of({}, 'a.b') as { sentence: string }).sentence, /a\.b is not a valid room id/);
     assert.match((of({ peers: [{ name: 'a' }, { name: 'a' }] }) as { sentence: string }).sentence, /a is declared twice/);
     assert.ok('spec' in of(undefined as never));
   });
 
-  test('gets the defaults of its MediaCluster, null among them', () => {
+  test('gets the defaults of its MediaCluster, including null', () => {
     assert.deepEqual(defaultsOf({ spec: {} as never }), { peerlessPurgeTimeout: null, peerDisconnectedTimeout: 120 });
     const config = { roomDefaults: { peerDisconnectedTimeout: null, peerlessPurgeTimeout: 5 } };
     assert.deepEqual(defaultsOf({ spec: { config } as never }), { peerlessPurgeTimeout: 5, peerDisconnectedTimeout: null });
@@ -189,13 +189,18 @@ describe('A spec', () => {
 describe('An Event', () => {
   const ready = readyStatus();
 
-  test('is told of a change, and of nothing else', () => {
-    const placed = { type: 'Normal', reason: 'Ready', action: 'Place', note: 'Room r is on node media-0 with all that is declared.' };
+  test('is created for a change only', () => {
+    const placed = {
+      type: 'Normal',
+      reason: 'Ready',
+      action: 'Place',
+      note: 'Room r is on node media-0, and everything declared in the spec is ready.',
+    };
     assert.deepEqual(transitions({}, ready), [placed]);
     assert.deepEqual(transitions(ready, { ...ready, peers: { total: 3, connected: 1 } }), []);
   });
 
-  test('is told of uploads that fail, and that work again', () => {
+  test('is created for failing and recovered uploads', () => {
     const withTape = (uploadProblem?: string | null) => {
       const tape = nodeComponent('tape', 'v1', {
         type: 'recording',
@@ -203,12 +208,12 @@ describe('An Event', () => {
       });
       return readyStatus({ fate: present({ components: [tape] }), desiredComponents: [wish('tape', 'v1', 'recording')] });
     };
-    const [well, failing] = [withTape(), withTape('S3 refuses the keys (InvalidAccessKeyId)')];
-    const note = 'Component tape: Its uploads fail: S3 refuses the keys (InvalidAccessKeyId).';
+    const [well, failing] = [withTape(), withTape('S3 rejected the access key (InvalidAccessKeyId)')];
+    const note = 'Component tape: Its uploads fail: S3 rejected the access key (InvalidAccessKeyId).';
     const warning = { type: 'Warning', reason: 'UploadsFail', action: 'Watch', note };
     assert.deepEqual(transitions(well, failing), [warning]);
-    assert.deepEqual(transitions(failing, withTape('S3 did not answer in time')), []);
-    const again = { type: 'Normal', reason: 'AsDeclared', action: 'Watch', note: 'Everything that is declared is there.' };
+    assert.deepEqual(transitions(failing, withTape('S3 did not respond in time')), []);
+    const again = { type: 'Normal', reason: 'AsDeclared', action: 'Watch', note: 'Everything declared in the spec is working.' };
     assert.deepEqual(transitions(failing, withTape(null)), [again]);
     assert.deepEqual(
       transitions({}, failing).map(({ reason }) => reason),
@@ -217,8 +222,8 @@ describe('An Event', () => {
   });
 });
 
-describe('What was refused', () => {
-  test('is tried again when something changed or time went by', () => {
+describe('A rejection', () => {
+  test('is retried after a change or a delay', () => {
     const rejectionCache = new RejectionCache();
     rejectionCache.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
     assert.deepEqual([...rejectionCache.current('stamp', 99)], [['a', { reason: 'R', message: 'M.' }]]);
@@ -228,7 +233,7 @@ describe('What was refused', () => {
   });
 });
 
-test('A bounded map forgets what was set first', () => {
+test('a bounded map drops the oldest write', () => {
   const boundedMap = new BoundedMap<string, number>(2);
   for (const [index, key] of ['a', 'b', 'a', 'c'].entries()) boundedMap.set(key, index);
   assert.deepEqual(

@@ -1,4 +1,4 @@
-// The decision about a Room before it has its room and while it has it, case by case.
+// Decisions for a Room before and while its room exists, case by case.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { reconcile } from '../../../../operator/rooms/reconcile.ts';
@@ -19,42 +19,42 @@ import {
 
 const live = { status: readyStatus() };
 
-describe('A Room before it has a room', () => {
+describe('A Room without a room', () => {
   check([
     ['gets its finalizer first', { finalized: false }, { action: 'finalize' }],
-    ['is then made', {}, { action: 'create' }],
+    ['then gets its room', {}, { action: 'create' }],
     [
-      'is not made where its spec is invalid',
+      'gets no room if its spec is invalid',
       { sentence: 'It is wrong.' },
       { action: 'wait', phase: 'Pending', accepted: 'False InvalidSpec', ready: 'False InvalidSpec' },
     ],
-    ['gets no finalizer where its spec is invalid', { sentence: 'It is wrong.', finalized: false }, { action: 'wait' }],
+    ['gets no finalizer if its spec is invalid', { sentence: 'It is wrong.', finalized: false }, { action: 'wait' }],
     [
       'waits for its MediaCluster',
-      { cluster: { reason: 'ClusterNotFound', message: 'There is none.' } },
+      { cluster: { reason: 'ClusterNotFound', message: 'It does not exist.' } },
       { action: 'wait', phase: 'Pending', accepted: 'False ClusterNotFound' },
     ],
-    ['waits where another Room has its id', { conflictsWith: 'older' }, { action: 'wait', accepted: 'False RoomIdTaken' }],
+    ['waits if another Room has its id', { conflictsWith: 'older' }, { action: 'wait', accepted: 'False RoomIdTaken' }],
     [
-      'waits where a stranger’s room has its id',
+      'waits if a foreign room has its id',
       { fate: { kind: 'foreign' } },
       { action: 'wait', phase: 'Pending', accepted: 'False RoomIdTaken' },
     ],
     [
-      'waits where no node takes rooms',
+      'waits if no node accepts rooms',
       { fate: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } },
       { action: 'wait', accepted: 'True Accepted', ready: 'False NoReadyNode' },
     ],
     [
-      'says what a node said to its options',
+      'reports the rejection of a node',
       { fate: { kind: 'rejected', reason: 'RefusedByNode', message: 'No.' } },
       { action: 'wait', accepted: 'False RefusedByNode' },
     ],
-    ['says that nobody could be asked', { fate: unknown }, { action: 'wait', phase: 'Pending', ready: 'False NodeUnreachable' }],
-    ['is made also where its node remembers one that ended before', { fate: { kind: 'ended', reason: 'deleted' } }, { action: 'create' }],
+    ['reports unreachable nodes', { fate: unknown }, { action: 'wait', phase: 'Pending', ready: 'False NodeUnreachable' }],
+    ['gets its room even if its node reports an ended one', { fate: { kind: 'ended', reason: 'deleted' } }, { action: 'create' }],
   ]);
 
-  test('asks for what it declares, with the timeouts of the cluster where it says nothing and null for 0', () => {
+  test('requests its declared options, with default timeouts of the cluster and null for 0', () => {
     const { action } = reconcile(observed({ spec: { maxPeers: 4, peerlessPurgeTimeout: 0, videoCodec: 'vp8' } }));
     assert.deepEqual(action, {
       type: 'create',
@@ -71,16 +71,16 @@ describe('A Room before it has a room', () => {
   });
 });
 
-describe('A Room whose room is there', () => {
+describe('A Room whose room exists', () => {
   check([
     ['is Ready', { fate: present() }, { action: 'wait', phase: 'Ready', ready: 'True Ready', degraded: 'False AsDeclared' }],
-    ['is patched where its configuration differs', { fate: present(), spec: { maxPeers: 2 } }, { action: 'patch' }],
+    ['is patched if its configuration differs', { fate: present(), spec: { maxPeers: 2 } }, { action: 'patch' }],
     [
-      'says that its node refused the configuration, and does not ask again',
+      'reports a rejected configuration, and does not retry it',
       { fate: present(), spec: { maxPeers: 2 }, refusedConfig: { reason: 'ConfigRefused', message: 'No.' } },
       { action: 'wait', ready: 'False ConfigRefused' },
     ],
-    ['gets a component that is missing', { fate: present(), desiredComponents: [wish('a')] }, { action: 'addComponents' }],
+    ['gets a missing component', { fate: present(), desiredComponents: [wish('a')] }, { action: 'addComponents' }],
     [
       'loses a component that is not declared',
       { fate: present({ components: [nodeComponent('a', 'v1')] }) },
@@ -92,12 +92,12 @@ describe('A Room whose room is there', () => {
       { action: 'removeComponents' },
     ],
     [
-      'keeps components of others',
+      'keeps foreign components',
       { fate: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) },
       { action: 'wait', phase: 'Ready' },
     ],
     [
-      'is Degraded by a component that was refused',
+      'is Degraded by a rejected component',
       {
         fate: present(),
         desiredComponents: [wish('a')],
@@ -114,7 +114,7 @@ describe('A Room whose room is there', () => {
       { action: 'wait', phase: 'Ready', ready: 'True Ready', degraded: 'True UploadsFail' },
     ],
     [
-      'asks again for a component that is another one since it was refused',
+      'retries a component that changed since its rejection',
       {
         fate: present(),
         desiredComponents: [wish('a', 'v2')],
@@ -123,18 +123,18 @@ describe('A Room whose room is there', () => {
       { action: 'addComponents' },
     ],
     [
-      'keeps what runs with a Secret that is gone by now',
+      'keeps a component running with a Secret that was deleted',
       {
         fate: present({ components: [nodeComponent('a', 'v1')] }),
         desiredComponents: [{ name: 'a', type: 'sip', problem: { reason: 'SecretMissing', message: 'Secret s does not exist.' } }],
       },
       { action: 'wait', degraded: 'True SecretMissing' },
     ],
-    ['gets a peer that is missing', { fate: present(), spec: { peers: [{ name: 'ann' }] } }, { action: 'addPeers' }],
+    ['gets a missing peer', { fate: present(), spec: { peers: [{ name: 'ann' }] } }, { action: 'addPeers' }],
     ['loses a peer that is not declared', { fate: present({ peers: [nodePeer('ann')] }) }, { action: 'removePeers' }],
-    ['keeps peers of others', { fate: present({ peers: [nodePeer('ann', { externalId: null })] }) }, { action: 'wait', phase: 'Ready' }],
+    ['keeps foreign peers', { fate: present({ peers: [nodePeer('ann', { externalId: null })] }) }, { action: 'wait', phase: 'Ready' }],
     [
-      'is Degraded by a peer id that is taken',
+      'is Degraded by a conflicting peer id',
       {
         fate: present({ peers: [nodePeer('ann', { externalId: 'other' })] }),
         spec: { peers: [{ name: 'ann' }] },
@@ -143,17 +143,17 @@ describe('A Room whose room is there', () => {
       { action: 'wait', degraded: 'True PeerIdTaken' },
     ],
     [
-      'changes permissions of a peer that may do something else',
+      'changes the permissions of a peer if they differ',
       { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
       { action: 'patchPeers' },
     ],
     [
-      'gets tokens for peers that have none',
+      'requests missing tokens of peers',
       { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] } },
       { action: 'tokens' },
     ],
     [
-      'writes the tokens that it got',
+      'writes received tokens',
       {
         fate: present({ peers: [nodePeer('ann')] }),
         spec: { peers: [{ name: 'ann' }] },
@@ -162,21 +162,21 @@ describe('A Room whose room is there', () => {
       { action: 'writeSecret' },
     ],
     [
-      'leaves a Secret alone that is not its own',
+      'does not change a foreign Secret',
       { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true } },
       { action: 'wait', degraded: 'True SecretNotOurs' },
     ],
     [
-      'removes a Secret that a Room of its name left',
+      'deletes a Secret of a previous Room of its name',
       { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true, left: true } },
       { action: 'deleteSecret' },
     ],
     [
-      'removes the Secret of peers that it had',
+      'deletes the Secret if it has no peers any more',
       { fate: present(), secret: { foreign: false, peers: new Map(), keyGeneration: 0 } },
       { action: 'deleteSecret' },
     ],
-    ['leaves another’s Secret where it has no peers', { fate: present(), secret: { foreign: true } }, { action: 'wait', phase: 'Ready' }],
+    ['keeps a foreign Secret if it has no peers', { fate: present(), secret: { foreign: true } }, { action: 'wait', phase: 'Ready' }],
   ]);
 
   const withToken = (issued: number, expires: number, given: Given = {}): Given => ({
@@ -190,18 +190,22 @@ describe('A Room whose room is there', () => {
     ...given,
   });
   check([
-    ['keeps a token in the first half of its life', withToken(-11, 13), { action: 'wait', phase: 'Ready' }],
-    ['renews a token in the second half of its life', withToken(-13, 11), { action: 'tokens' }],
-    ['renews a token that is over', withToken(-30, -6), { action: 'tokens' }],
+    ['keeps a token in the first half of its lifetime', withToken(-11, 13), { action: 'wait', phase: 'Ready' }],
+    ['renews a token in the second half of its lifetime', withToken(-13, 11), { action: 'tokens' }],
+    ['renews an expired token', withToken(-30, -6), { action: 'tokens' }],
     ['renews a token from the future once', withToken(5, 29), { action: 'tokens' }],
-    ['keeps it where the clock of the node is known to be ahead', withToken(5, 29, { skewMs: 5 * 3_600_000 }), { action: 'wait' }],
     [
-      'keeps a token that looks old where the clock of the node is known to be behind',
+      'keeps a token from the future if the clock of the node is known to be ahead',
+      withToken(5, 29, { skewMs: 5 * 3_600_000 }),
+      { action: 'wait' },
+    ],
+    [
+      'keeps a token that seems old if the clock of the node is known to lag',
       withToken(-30, -6, { skewMs: -30 * 3_600_000 }),
       { action: 'wait' },
     ],
     [
-      'renews all tokens where the keys of the cluster were rotated',
+      'renews all tokens after a key rotation',
       withToken(-1, 23, {
         cluster: {
           name: 'media',
@@ -213,7 +217,7 @@ describe('A Room whose room is there', () => {
       { action: 'tokens' },
     ],
     [
-      'writes another URL where there is one address for all nodes',
+      'writes another URL if all nodes have one address',
       withToken(-1, 23, {
         cluster: {
           name: 'media',
@@ -226,7 +230,7 @@ describe('A Room whose room is there', () => {
     ],
   ]);
 
-  test('gives the URL of any node where there is one, with the scheme of a socket', () => {
+  test('uses the public URL if there is one, with the scheme of a websocket', () => {
     const cluster = {
       name: 'media',
       defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null },
@@ -237,7 +241,7 @@ describe('A Room whose room is there', () => {
     assert.equal(action.type === 'writeSecret' && action.peers.get('ann')?.url, 'wss://m.example.com/api/socket/peer/websocket');
   });
 
-  test('looks again when half of the life of its first token is over', () => {
+  test('is requeued at half of the lifetime of its first token', () => {
     const { action } = reconcile(observed(withToken(-11, 13)));
     assert.deepEqual(action, { type: 'wait', requeueAfterMs: 3_600_000 });
   });
@@ -251,7 +255,7 @@ describe('A Room whose room is there', () => {
     assert.deepEqual(reconcile(observed({ status, fate: crowd, countsAgeMs: 10_000 })).status.peers, { total: 1, connected: 1 });
   });
 
-  test('tells where and since when it is', () => {
+  test('reports node and creation time of its room', () => {
     const { status } = reconcile(observed({ fate: present() }));
     assert.deepEqual(
       [status.node, status.address, status.incarnation, status.cluster],
@@ -260,7 +264,7 @@ describe('A Room whose room is there', () => {
     assert.equal(status.createdAt, '2024-11-21T18:15:48Z');
   });
 
-  test('changes nothing at a second look', () => {
+  test('is idempotent', () => {
     assert.deepEqual(reconcile(observed({ ...live, fate: present() })).status, live.status);
   });
 });
@@ -273,37 +277,33 @@ describe('A file component', () => {
 
   check([
     [
-      'that came to its end is not played again',
+      'that finished is not played again',
       { ...played(), componentEnds: new Map([['id-of-song', 'finished']]) },
       { action: 'wait', phase: 'Ready' },
     ],
-    ['whose end nobody heard of is not played again', played(), { action: 'wait', phase: 'Ready' }],
+    ['whose end was not reported is not played again', played(), { action: 'wait', phase: 'Ready' }],
     ['that crashed is added again', { ...played(), componentEnds: new Map([['id-of-song', 'crashed']]) }, { action: 'addComponents' }],
+    ['that was removed is added again', { ...played(), componentEnds: new Map([['id-of-song', 'removed']]) }, { action: 'addComponents' }],
     [
-      'that somebody removed is added again',
-      { ...played(), componentEnds: new Map([['id-of-song', 'removed']]) },
-      { action: 'addComponents' },
-    ],
-    [
-      'that was taken for finished, and of which it is heard only then that somebody removed it, is added again',
+      'that counted as finished is added again after a late report of its removal',
       { ...played(), status: reconcile(observed(played())).status, componentEnds: new Map([['id-of-song', 'removed']]) },
       { action: 'addComponents' },
     ],
     [
-      'that came to its end before the operator was started again is not played again',
+      'that finished before a restart of the operator is not played again',
       { ...played(), status: reconcile(observed(played())).status },
       { action: 'wait', phase: 'Ready' },
     ],
     ['whose options changed is played', { ...played(), desiredComponents: [wish('song', 'v2')] }, { action: 'addComponents' }],
     [
-      'in a room that was made again is played again',
+      'in a recreated room is played again',
       { ...played(), fate: present({ incarnation: '01JD7Z0000000000000000000B' }) },
       { action: 'addComponents' },
     ],
   ]);
 });
 
-test('No decision leads into a circle: from any state the steps come to an end', () => {
+test('decisions never loop: from any state a finite number of steps is left', () => {
   const spec = { maxPeers: 2, peers: [{ name: 'ann' }] };
   const state = observed({ spec, finalized: false, desiredComponents: [wish('a')] });
   const room = nodeRoom({ config: { ...nodeRoom().config, maxPeers: 9 } });

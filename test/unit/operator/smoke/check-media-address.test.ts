@@ -1,4 +1,4 @@
-// Whether an address answers a STUN binding request: answers, silence, others' answers and closed ports.
+// Check of a media address with STUN: responses, silence, foreign responses and closed ports.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { freePort } from '../../../kit/network/free-ports.ts';
 
 const ice = { usernameFragment: 'ufrag', password: 'password' };
 
-/** The success response to a request, as far as it is looked at. */
+/** The success response to a request, limited to the checked fields. */
 function answerTo(request: Buffer): Buffer {
   const answer = Buffer.from(request.subarray(0, 20));
   answer.writeUInt16BE(0x0101, 0);
@@ -18,7 +18,7 @@ function answerTo(request: Buffer): Buffer {
   return answer;
 }
 
-/** What a UDP socket does with the n-th datagram. */
+/** A UDP server with a scripted reply to the n-th datagram. */
 async function udpServer(t: TestContext, reply: (request: Buffer, count: number) => Buffer | undefined): Promise<number> {
   const socket = createSocket('udp4');
   let count = 0;
@@ -49,12 +49,12 @@ async function tcpServer(t: TestContext, reply: (frame: Buffer) => readonly Buff
 
 const framed = (message: Buffer) => Buffer.concat([Buffer.from([message.length >> 8, message.length & 255]), message]);
 
-test('a datagram that is lost is sent again', async (t) => {
+test('a lost datagram is retransmitted', async (t) => {
   const port = await udpServer(t, (request, count) => (count > 1 ? answerTo(request) : undefined));
   await checkMediaAddress({ ip: '127.0.0.1', port, protocol: 'udp' }, ice, 5_000);
 });
 
-test('over TCP an answer in pieces is put together, after whatever else comes', async (t) => {
+test('over TCP a fragmented response after other frames is accepted', async (t) => {
   const port = await tcpServer(t, (frame) => {
     const answer = framed(answerTo(frame.subarray(2)));
     return [framed(Buffer.alloc(30)), answer.subarray(0, 5), answer.subarray(5)];
@@ -62,21 +62,21 @@ test('over TCP an answer in pieces is put together, after whatever else comes', 
   await checkMediaAddress({ ip: '127.0.0.1', port, protocol: 'tcp' }, ice, 5_000);
 });
 
-test('silence, the answer to another request and a closed port are told in a sentence', async (t) => {
+test('silence, the response to another request and a closed port are reported with a message', async (t) => {
   const silent = await udpServer(t, () => undefined);
   await assert.rejects(checkMediaAddress({ ip: '127.0.0.1', port: silent, protocol: 'udp' }, ice, 300), {
-    message: `The media address 127.0.0.1 port ${silent} does not answer over UDP: no answer within 0.3 s.`,
+    message: `The media address 127.0.0.1 port ${silent} does not respond over UDP: no response within 0.3 s.`,
   });
   const wrong = await udpServer(t, (request) => answerTo(Buffer.concat([request.subarray(0, 8), Buffer.alloc(12)])));
-  await assert.rejects(checkMediaAddress({ ip: '127.0.0.1', port: wrong, protocol: 'udp' }, ice, 300), /no answer within 0.3 s/);
+  await assert.rejects(checkMediaAddress({ ip: '127.0.0.1', port: wrong, protocol: 'udp' }, ice, 300), /no response within 0.3 s/);
   const nobody = await freePort();
   await assert.rejects(
     checkMediaAddress({ ip: '127.0.0.1', port: nobody, protocol: 'tcp' }, ice, 5_000),
-    /does not answer over TCP: connect ECONNREFUSED/,
+    /does not respond over TCP: connect ECONNREFUSED/,
   );
 });
 
-test('a request is a whole number of words, and is no answer to itself', () => {
+test('a request has a length in whole words, and is not a response to itself', () => {
   const transaction = Buffer.alloc(12, 7);
   const request = bindingRequestTo(ice, transaction);
   assert.equal(request.readUInt16BE(2), request.length - 20);

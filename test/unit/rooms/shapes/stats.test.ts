@@ -1,4 +1,4 @@
-// What is measured of rooms: the word for a peer, shares of several streams, and one measurement for all who ask.
+// Media stats of rooms: quality rating, packet loss of several streams, and shared measurements.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../../node/common/errors.ts';
@@ -17,7 +17,7 @@ const link = (changes: Partial<TransportStats> = {}): TransportStats => ({
   ...changes,
 });
 
-test('the word for a peer is that of the worst figure of its worse way', () => {
+test('the quality of a peer is that of the worst value of its worse direction', () => {
   assert.equal(connectionQuality({ up: link(), down: link() }), 'excellent');
   for (const [index, { quality, loss, roundTrip, jitter }] of qualityLimits.entries()) {
     const next = qualityLimits[index + 1]?.quality ?? 'bad';
@@ -28,7 +28,7 @@ test('the word for a peer is that of the worst figure of its worse way', () => {
   }
 });
 
-test('a way that no longer gets through is lost, and where nothing is measured nothing is said', () => {
+test('an interrupted direction is lost, and without stats the quality is unknown', () => {
   for (const state of ['disconnected', 'failed'] as const) assert.equal(connectionQuality({ up: link(), down: link({ state }) }), 'lost');
   const nothing = link({ loss: null, roundTrip: null, jitter: null });
   assert.equal(connectionQuality({ up: nothing, down: null }), 'unknown');
@@ -36,7 +36,7 @@ test('a way that no longer gets through is lost, and where nothing is measured n
   assert.equal(connectionQuality({ up: nothing, down: link({ loss: 0.5 }) }), 'bad');
 });
 
-test('the document tells the limits of every word', () => {
+test('the API document contains the limits of every quality', () => {
   const { description = '' } = qualitySchema.meta() ?? {};
   assert.match(
     description,
@@ -44,7 +44,7 @@ test('the document tells the limits of every word', () => {
   );
 });
 
-test('streams count for the loss of all by their bitrate', () => {
+test('streams are weighted by bitrate in the packet loss', () => {
   assert.equal(packetLoss([]), null);
   assert.equal(packetLoss([{ bitrate: 0, loss: 1 }]), null);
   assert.equal(
@@ -58,7 +58,7 @@ test('streams count for the loss of all by their bitrate', () => {
   );
 });
 
-test('many who ask at once, and within a second, cost one measurement', async () => {
+test('requests within a second share one measurement', async () => {
   const { rooms, media } = makeRooms();
   await rooms.createRoom({ roomId: 'r' });
   const alice = await joinPeer(rooms, 'r', 'alice');
@@ -89,7 +89,7 @@ test('many who ask at once, and within a second, cost one measurement', async ()
   assert.deepEqual(counts(), [2, 2]);
 });
 
-test('a measurement that takes long serves ten times as long, and one that fails is tried again', async () => {
+test('a slow measurement is reused ten times as long, and a failed one is repeated', async () => {
   let now = 0;
   let broken = true;
   let measured = 0;
@@ -99,7 +99,7 @@ test('a measurement that takes long serves ten times as long, and one that fails
     figures: async () => {
       now += 500;
       measured += 1;
-      if (broken) throw new ServiceError('unavailable', 'The media worker did not answer in time');
+      if (broken) throw new ServiceError('unavailable', 'The media worker did not respond in time');
       return { up: null, down: null, published: [], received: [], receivedOmitted: 0 };
     },
   };
@@ -115,7 +115,7 @@ test('a measurement that takes long serves ten times as long, and one that fails
   assert.equal(measured, 3);
 });
 
-test('in a large room each peer has only some of what it receives measured', async () => {
+test('in a large room only some received tracks of each peer are measured', async () => {
   const asked: number[] = [];
   const crowd = Array.from({ length: 400 }, (_, index) => ({
     id: `p${index}`,

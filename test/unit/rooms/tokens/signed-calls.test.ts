@@ -1,4 +1,4 @@
-// Calls that are signed with an API token: as the operator signs them, and everything that is not quite that.
+// Signed requests: as the operator signs them, and variations that must be rejected.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../../node/common/errors.ts';
@@ -39,7 +39,7 @@ function refused(sentence: string, code = 'invalid_token') {
   };
 }
 
-/** With one part made another: 0 the version, then address, time, nonce, hash of the body, code. */
+/** With one part replaced: 0 the version, then address, time, nonce, hash of the body, code. */
 function withPart(signature: string, index: number, change: (part: string) => string): string {
   const [scheme = '', value = ''] = signature.split(' ');
   const parts = value.split('.').map((part, at) => (at === index ? change(part) : part));
@@ -47,7 +47,7 @@ function withPart(signature: string, index: number, change: (part: string) => st
 }
 const flipped = (part: string) => `${part.startsWith('A') ? 'B' : 'A'}${part.slice(1)}`;
 
-test('a signed request shows whose token it has, without the token', () => {
+test('a signed request identifies its token without containing it', () => {
   const { take } = node();
   const signature = signed();
   assert.ok(isSignature(signature));
@@ -58,40 +58,40 @@ test('a signed request shows whose token it has, without the token', () => {
   assert.equal(node({ own: '[fd00:0:0::1]:8080' }).take(signed({ url: 'http://[fd00::1]:8080/room?limit=1' })), 'operator');
 });
 
-describe('Refused is', () => {
+describe('A signed request is rejected if it has', () => {
   const cases: [what: string, sentence: string, call: (started: ReturnType<typeof node>) => unknown][] = [
     ['another method', 'Invalid signature', ({ take }) => take(signed(), { ...request, method: 'DELETE' })],
     ['another path', 'Invalid signature', ({ take }) => take(signed(), { ...request, path: '/room/r' })],
     ['another query', 'Invalid signature', ({ take }) => take(signed(), { ...request, path: '/room?limit=2' })],
-    ['another body', 'The body is not the one that was signed', ({ take }) => take(signed(), request, '{"roomId":"s"}')],
-    ['no body', 'The body is not the one that was signed', ({ take }) => take(signed(), request, '')],
+    ['another body', 'The body does not match the signature', ({ take }) => take(signed(), request, '{"roomId":"s"}')],
+    ['no body', 'The body does not match the signature', ({ take }) => take(signed(), request, '')],
     ['a wrong token', 'Invalid signature', ({ take }) => take(signed({ token: `${token}x` }))],
     ['another address', 'Invalid signature', ({ take }) => take(withPart(signed(), 1, flipped))],
     ['another time', 'Invalid signature', ({ take }) => take(withPart(signed(), 2, (time) => String(Number(time) + 1)))],
     ['another nonce', 'Invalid signature', ({ take }) => take(withPart(signed(), 3, flipped))],
     ['the hash of another body', 'Invalid signature', ({ take }) => take(withPart(signed(), 4, flipped))],
     ['another code', 'Invalid signature', ({ take }) => take(withPart(signed(), 5, flipped))],
-    ['what was signed for another node', 'This was signed for another node', () => node({ own: '10.0.0.2:8080' }).take(signed())],
+    ['a signature for another node', 'The signature is for another node', () => node({ own: '10.0.0.2:8080' }).take(signed())],
     [
-      'the same port elsewhere',
-      'This was signed for another node',
+      'the same port of another host',
+      'The signature is for another node',
       ({ take }) => take(signed({ url: url.replace('10.0.0.1', '10.0.0.11') })),
     ],
-    ['a signature of a socket', 'The signature is not of a form that this node knows', ({ take }) => take(signedSocket({ token, url }))],
-    ['one of a request for a socket', 'The signature is not of a form that this node knows', ({ socket }) => socket(signed())],
-    ['the signature of a socket made one of a request', 'Invalid signature', ({ take }) => take(asRequest(signedSocket({ token, url })))],
+    ['a signature of a socket', 'Unsupported signature format', ({ take }) => take(signedSocket({ token, url }))],
+    ['a request signature used for a socket', 'Unsupported signature format', ({ socket }) => socket(signed())],
+    ['a socket signature rewritten as one of a request', 'Invalid signature', ({ take }) => take(asRequest(signedSocket({ token, url })))],
     ['a wrong token for a socket', 'Invalid signature', ({ socket }) => socket(signedSocket({ token: 'x', url }))],
-    ['a socket of another node', 'This was signed for another node', () => node({ own: 'b:80' }).socket(signedSocket({ token, url }))],
+    ['a socket of another node', 'The signature is for another node', () => node({ own: 'b:80' }).socket(signedSocket({ token, url }))],
   ];
   for (const [what, sentence, call] of cases)
     test(what, () => {
       assert.throws(() => call(node()), refused(sentence));
     });
 
-  test('everything that is cut, too long, or of another version', () => {
+  test('a truncated or too long signature, or another version', () => {
     const { take } = node();
     const signature = signed();
-    const form = refused('The signature is not of a form that this node knows');
+    const form = refused('Unsupported signature format');
     for (let length = 'Mediarooms-Signature '.length; length < signature.length; length += 1)
       assert.throws(() => take(signature.slice(0, length)), form, String(length));
     for (let index = 0; index < 6; index += 1) {
@@ -105,48 +105,48 @@ describe('Refused is', () => {
   });
 });
 
-/** Its shape is right; what was signed is not. */
+/** Valid format, invalid content. */
 function asRequest(signature: string): string {
   const [scheme = '', value = ''] = signature.split(' ');
   const parts = value.split('.');
   return `${scheme} ${[...parts.slice(0, 4), 'A'.repeat(43), parts[4]].join('.')}`;
 }
 
-test('a call is good once, whatever its body was the first time', () => {
+test('a signature is valid once, whatever the first body was', () => {
   const { take, socket } = node();
   const signature = signed();
-  assert.throws(() => take(signature, request, 'something else'), refused('The body is not the one that was signed'));
+  assert.throws(() => take(signature, request, 'something else'), refused('The body does not match the signature'));
   assert.equal(take(signature), 'operator');
-  assert.throws(() => take(signature), refused('This was sent before'));
+  assert.throws(() => take(signature), refused('The signature was already used'));
   const listening = signedSocket({ token, url });
   assert.equal(socket(listening), 'operator');
-  assert.throws(() => socket(listening), refused('This was sent before'));
+  assert.throws(() => socket(listening), refused('The signature was already used'));
 });
 
-test('a call is good for a minute, by a clock that is a minute off at most, and remembered for as long', () => {
-  const sentence = 'The time of this signature is more than 60 s from that of the node';
+test('a signature is valid for one minute, with clocks up to a minute apart, and its nonce is stored as long', () => {
+  const sentence = 'The time of the signature differs by more than 60 s from the clock of the node';
   for (const offset of [70_000, -70_000]) assert.throws(() => node({ offset }).take(signed()), refused(sentence), String(offset));
   assert.equal(node({ offset: -50_000 }).take(signed()), 'operator');
-  // A node whose clock is behind takes it as of the future, and must know it until that has become the past.
+  // A node whose clock is late accepts it from the future, and must store it until that time has passed.
   const { take, clock } = node({ offset: -50_000 });
   const signature = signed();
   take(signature);
   for (const offset of [0, 50_000]) {
     clock.offset = offset;
-    assert.throws(() => take(signature), refused('This was sent before'));
+    assert.throws(() => take(signature), refused('The signature was already used'));
   }
   clock.offset = 70_000;
   assert.throws(() => take(signature), refused(sentence));
 });
 
-test('what was signed before the node started is refused: it may have been done then', () => {
-  assert.throws(() => node({ offset: 10_000 }).take(signed()), refused('This was signed before the node started'));
+test('a signature older than the start of the node is rejected, because it may have been used', () => {
+  assert.throws(() => node({ offset: 10_000 }).take(signed()), refused('The signature is older than the start of the node'));
 });
 
-test('of more calls than can be remembered the next is refused, until the oldest are forgotten', (t) => {
+test('beyond the nonce limit requests are rejected until the oldest nonces expire', (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const { take } = node({ maxNonces: 3 });
-  const full = refused('Too many signed calls within two minutes', 'too_many_requests');
+  const full = refused('Too many signed requests within two minutes', 'too_many_requests');
   for (let call = 0; call < 3; call += 1) take(signed());
   assert.throws(() => take(signed()), full);
   t.mock.timers.tick(119_000);
@@ -156,12 +156,12 @@ test('of more calls than can be remembered the next is refused, until the oldest
   assert.throws(() => take(signed()), full);
 });
 
-test('whoever guesses is told to wait, and a right signature passes', () => {
+test('a client that guesses is rate limited, while a valid signature passes', () => {
   const { take } = node({ failures: 3 });
   for (let guess = 0; guess < 3; guess += 1) assert.throws(() => take(signed({ token: `guess ${guess}` })), refused('Invalid signature'));
   assert.throws(() => take(signed({ token: 'guess' })), refused('Too many requests with a wrong token', 'too_many_requests'));
   const signature = signed();
   assert.equal(take(signature), 'operator');
-  // Repeating what somebody else signed is no guess.
-  for (let time = 0; time < 5; time += 1) assert.throws(() => take(signature), refused('This was sent before'));
+  // A replay is not a failed attempt.
+  for (let time = 0; time < 5; time += 1) assert.throws(() => take(signature), refused('The signature was already used'));
 });

@@ -1,4 +1,4 @@
-// Adds a component: first its kind, then a form made from what the server's document says of that kind.
+// Add component: selects a component type and shows a form generated from the OpenAPI document of the server.
 import { type FormEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { ComponentType } from '../../../../server-sdk/src/generated/schemas.ts';
 import type { HttpRequest } from '../../api/curl.ts';
@@ -18,7 +18,7 @@ const kinds: readonly { type: ComponentType; title: string }[] = [
   { type: 'recording', title: 'Recording' },
   { type: 'sip', title: 'Phone' },
 ];
-/** It does not change while a node runs. */
+/** The document does not change while a node runs. */
 const documentIntervalMs = 3_600_000;
 
 export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: () => void }) {
@@ -34,7 +34,7 @@ export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: ()
   if (used?.length === 0)
     return (
       <p className="faint" data-testid="components-disabled">
-        This server lets rooms have no components (SVC_COMPONENTS_USED).
+        No component types are enabled (SVC_COMPONENTS_USED).
       </p>
     );
   const type = chosen ?? (offered.length === 1 ? offered[0]?.type : undefined);
@@ -43,7 +43,7 @@ export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: ()
     <section className="add-component" aria-label="Add a component">
       <h3>Add</h3>
       {offered.length > 1 && (
-        <fieldset className="choices" aria-label="Kind of component">
+        <fieldset className="choices" aria-label="Component type">
           {offered.map((kind) => (
             <button
               key={kind.type}
@@ -79,7 +79,7 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem>();
   const [httpRequest, setCall] = useState<HttpRequest>(() => calls.addComponent(type, {}));
-  /** Names of the fields that were changed since the last submit: they are of the next one. */
+  /** Names of the fields that were changed since the last submit: they belong to the next one. */
   const changed = useRef(new Set<string>());
   const read = () => {
     const data = new FormData(form.current ?? undefined);
@@ -92,7 +92,7 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
     );
   };
   useEffect(() => {
-    // The server's sentence stands where it can be acted on.
+    // Moves the focus to the field that the error is about.
     if (problem?.path) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [problem]);
   const submit = async (event: FormEvent) => {
@@ -135,7 +135,7 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
           <PlusIcon />
           Add
         </ActionButton>
-        <CopyCurl call={shownCall} what={`add a component of kind ${type}`} />
+        <CopyCurl call={shownCall} what={`add a component of type ${type}`} />
       </div>
     </form>
   );
@@ -146,7 +146,7 @@ type FieldElement = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 const isField = (element: unknown): element is FieldElement =>
   element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement || element instanceof HTMLSelectElement;
 
-/** As form.reset(), but for some fields. */
+/** Like form.reset(), except for `kept`. */
 function empty(form: HTMLFormElement, kept: ReadonlySet<string>): void {
   for (const field of form.elements) {
     if (!isField(field) || kept.has(field.name)) continue;
@@ -156,7 +156,7 @@ function empty(form: HTMLFormElement, kept: ReadonlySet<string>): void {
   }
 }
 
-/** A command line may be pasted anywhere: passwords and keys stay here. */
+/** Masks passwords and keys, because a command line may be pasted anywhere. */
 function withoutSecrets(httpRequest: HttpRequest, fields: readonly Field[]): HttpRequest {
   const secrets = new Set(secretNames(fields));
   const body = JSON.stringify(httpRequest.body, (name, value: unknown) => (secrets.has(name) ? '…' : value));
@@ -170,7 +170,7 @@ function secretNames(fields: readonly Field[]): string[] {
   });
 }
 
-/** Kinds that the node lets rooms have; where it does not say, files are offered and the node answers for itself. */
+/** Enabled component types; if they cannot be loaded, `file` is offered and the node validates the request. */
 function useUsedKinds(base: string): readonly string[] | undefined {
   const [used, setUsed] = useState<readonly string[]>();
   useEffect(() => {

@@ -1,4 +1,4 @@
-// A button for one call of the API, and beside it the same call as a command line.
+// API button: a button for one REST request, with a copy of the request as a command line.
 import type { ReactNode } from 'react';
 import type { HttpRequest } from '../../api/curl.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -8,10 +8,10 @@ import type { Action } from '../../hooks/use-action.ts';
 
 export type CallButtonProps = {
   call: HttpRequest;
-  /** What it does and to whom, for screen readers, e.g. "mute the camera of Ada". */
+  /** Action and object for screen readers, e.g. "mute the camera of Ada". */
   what: string;
   action: Action;
-  /** After it was done. */
+  /** Called after the request. */
   onDone: () => void;
   className?: string;
   testId?: string;
@@ -40,7 +40,7 @@ export function CallButton({ call, what, action, onDone, className = 'button sma
   );
 }
 
-/** Why the last call was refused; announced when it comes. */
+/** Error message of the last request, announced by screen readers. */
 export function ActionProblem({ action, testId = 'action-problem' }: { action: Action; testId?: string }) {
   return action.problem === undefined ? null : (
     <p className="problem" role="alert" data-testid={testId}>

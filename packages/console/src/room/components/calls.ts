@@ -1,4 +1,4 @@
-// What can be done in a room, as calls of the REST API: the buttons make them, and show them as command lines.
+// Room requests: the REST requests for one room, sent by buttons and shown as command lines.
 import type { ComponentType, Permissions } from '../../../../server-sdk/src/generated/schemas.ts';
 import type { HttpRequest } from '../../api/curl.ts';
 

@@ -1,4 +1,4 @@
-// One component: how it stands, and behind that its properties, its tracks and what can be done with it.
+// Component card: state of one component; expanded with properties, tracks and actions.
 import { useState } from 'react';
 import type { Component } from '../../../../server-sdk/src/generated/schemas.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -58,7 +58,7 @@ export function ComponentCard({ component, live }: { component: Component; live:
 }
 
 function State({ component: { type, properties } }: { component: Component }) {
-  if (type === 'hls') return properties.playable ? <Badge tone="good">Playable</Badge> : <Badge>Not yet playable</Badge>;
+  if (type === 'hls') return properties.playable ? <Badge tone="good">Playable</Badge> : <Badge>Starting</Badge>;
   if (type === 'recording') return <Badge tone="accent">Recording</Badge>;
   if (type === 'file') return <Badge tone="good">Playing</Badge>;
   const calls = callsOf(properties).length;
@@ -67,13 +67,13 @@ function State({ component: { type, properties } }: { component: Component }) {
   return properties.registrationError ? <Badge tone="danger">Not registered</Badge> : <Badge>Registering…</Badge>;
 }
 
-/** What it sends now, then its properties but for those that are shown otherwise. */
+/** Its tracks, then its properties except those that are shown elsewhere. */
 function factsOf({ type, tracks, properties }: Component): string[] {
   const sent = tracks.map((track) => `${track.type}${track.encoding ? ` (${track.encoding})` : ''}${track.muted ? ', muted' : ''}`);
   const sends = sent.length > 0 ? [`Sends ${sent.join(' and ')}`] : type === 'file' ? ['Sends nothing'] : [];
-  if (type === 'sip') return [...sends, accountOf(properties), properties.answerIncoming ? 'takes calls' : 'refuses calls that come in'];
-  if (type === 'hls')
-    return [`${properties.width}×${properties.height}`, `${properties.framerate} pictures a second`, `${properties.layout}`];
+  if (type === 'sip')
+    return [...sends, accountOf(properties), properties.answerIncoming ? 'accepts incoming calls' : 'rejects incoming calls'];
+  if (type === 'hls') return [`${properties.width}×${properties.height}`, `${properties.framerate} fps`, `${properties.layout}`];
   const shown = new Set(['filePath', 'playable', 'playlist', 'registered', 'calls', 'registrarCredentials']);
   const rest = Object.entries(properties).filter(([name, value]) => !shown.has(name) && value !== null && typeof value !== 'object');
   return [...sends, ...rest.map(([name, value]) => oneLine(`${name}: ${String(value)}`))];
@@ -102,10 +102,10 @@ function Properties({ properties }: { properties: Record<string, unknown> }) {
 }
 
 const endings: Record<Component['type'], string> = {
-  file: 'It stops playing.',
-  hls: 'The stream ends for all who watch it. A persistent one stays as video on demand.',
-  recording: 'The recording ends. What was recorded stays.',
-  sip: 'Its calls are hung up, and it takes no more.',
+  file: 'Playback stops.',
+  hls: 'The stream ends for all viewers. A persistent stream stays available as video on demand.',
+  recording: 'The recording ends and is saved.',
+  sip: 'Active calls are ended and no new calls are accepted.',
 };
 
 function RemoveComponent({ component, name, live, action }: { component: Component; name: string; live: LiveRoom; action: Action }) {

@@ -1,4 +1,4 @@
-// What plays into the room, or takes from it, without being a person.
+// Components tab: the components of the room, and a form to add one.
 import { EmptyState } from '../../components/page-title.tsx';
 import type { LiveRoom } from '../use-room.ts';
 import { AddComponent } from './add-component.tsx';
@@ -9,8 +9,8 @@ export function ComponentsTab({ live }: { live: LiveRoom }) {
   return (
     <>
       {components?.length === 0 && (
-        <EmptyState title="None in this room" testId="no-components">
-          Components play a file, stream the room, record it, or bring a telephone into it.
+        <EmptyState title="No components" testId="no-components">
+          Components play a file, stream the room, record it, or connect phone calls.
         </EmptyState>
       )}
       <ul className="cards" aria-label="Components of this room">

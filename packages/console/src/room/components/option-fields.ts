@@ -1,4 +1,4 @@
-// Fields of a form from a JSON Schema of the server's document, and back: what was filled in as the server takes it.
+// Option fields: generates form fields from the JSON Schema of the server, and reads their values back as request options.
 
 export type Schema = {
   $ref?: string;
@@ -19,7 +19,7 @@ export type Schema = {
 export type OpenApi = { components?: { schemas?: Record<string, Schema> } };
 
 export type Field = {
-  /** As the server names it in its sentences: `registrarCredentials.address`. */
+  /** As in error messages of the server: `registrarCredentials.address`. */
   path: string;
   title: string;
   description: string | undefined;
@@ -27,7 +27,7 @@ export type Field = {
   default: unknown;
 } & (
   | { kind: 'text' | 'secret' | 'long' }
-  // Words, with spaces or commas between.
+  // Words separated by spaces or commas.
   | { kind: 'list' }
   | { kind: 'number'; least: number | undefined; most: number | undefined }
   | { kind: 'flag' }
@@ -35,7 +35,7 @@ export type Field = {
   | { kind: 'group'; fields: readonly Field[] }
 );
 
-/** By kind of component: its options. A kind that the document does not describe is left out. */
+/** Options by component type, for the types in the document. */
 export function componentFields(document: OpenApi): Map<string, { description: string | undefined; fields: readonly Field[] }> {
   const schemas = document.components?.schemas ?? {};
   const { oneOf = [], anyOf = [] } = schemas.ComponentOptions ?? {};
@@ -51,7 +51,7 @@ export function componentFields(document: OpenApi): Map<string, { description: s
 
 function fieldsOf({ properties = {}, required = [] }: Schema, schemas: Record<string, Schema>, prefix: string): Field[] {
   const fields = Object.entries(properties).map(([name, schema]) => fieldOf(name, schema, required.includes(name), schemas, prefix));
-  // What has to be filled in comes first, what is rarely wanted last.
+  // Required fields first, groups of rarely used options last.
   const rank = (field: Field) => (field.required ? 0 : field.kind === 'group' ? 2 : 1);
   return fields.sort((one, other) => rank(one) - rank(other));
 }
@@ -77,7 +77,7 @@ function fieldOf(name: string, schema: Schema, required: boolean, schemas: Recor
   return { ...common, kind: (schema.contentMediaType ?? inner.contentMediaType) ? 'long' : 'text' };
 }
 
-/** Without references and without null, which is what leaving it out is for. */
+/** Resolves references and removes null, because an omitted option means the same. */
 function settled(schema: Schema, schemas: Record<string, Schema>): Schema {
   if (schema.$ref) return settled(schemas[schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)] ?? {}, schemas);
   const [only, ...more] = (schema.anyOf ?? []).filter(({ type }) => type !== 'null');
@@ -100,8 +100,8 @@ function titleOf(name: string): string {
 export type Values = (path: string) => string | undefined;
 
 /**
- * What differs from leaving it out. What is no number where one is wanted goes to the server as it is: its sentence says what is wrong.
- * A flag's value is `on` or undefined, as forms have it.
+ * Options that differ from their default. An invalid number is sent unchanged, because the server returns the error message.
+ * The value of a flag is `on` or undefined, as in forms.
  */
 export function optionsOf(fields: readonly Field[], values: Values): Record<string, unknown> {
   const options: Record<string, unknown> = {};
@@ -126,7 +126,7 @@ function filledIn(field: Field, values: Values): unknown {
   return field.kind === 'number' && !Number.isNaN(Number(trimmed)) ? Number(trimmed) : trimmed;
 }
 
-/** The field that the server's sentence is about; undefined where it names none. */
+/** Path of the field that the error message of the server names; undefined if it names none. */
 export function fieldIn(sentence: string, fields: readonly Field[]): string | undefined {
   const [told = ''] = sentence.split(', got:', 1);
   const words = new Set(told.split(/[\s,:]+/).map((word) => word.replace(/\.$/, '')));

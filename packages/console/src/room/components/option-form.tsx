@@ -1,8 +1,8 @@
-// The fields of a form, drawn from what the server's document says of them; the server's sentence stands at the field that it is about.
+// Option form: renders generated option fields, with an error message at its field.
 import { useId } from 'react';
 import type { Field } from './option-fields.ts';
 
-/** `path` undefined: the sentence is about the whole. */
+/** Without `path` the message concerns the whole form. */
 export type Problem = { path: string | undefined; sentence: string };
 
 export function OptionFields({ fields, problem }: { fields: readonly Field[]; problem: Problem | undefined }) {
@@ -88,7 +88,7 @@ function Input({ field, common }: { field: PlainField; common: object }) {
     case 'choice':
       return (
         <select {...common} defaultValue={String(field.default ?? '')}>
-          {field.default === undefined && <option value="">Not said</option>}
+          {field.default === undefined && <option value="">Default</option>}
           {field.choices.map((choice) => (
             <option key={choice}>{choice}</option>
           ))}

@@ -1,4 +1,4 @@
-// Phone calls as the properties of a component tell them.
+// Phone calls in the properties of a SIP component.
 import type { Call } from '../../../../server-sdk/src/generated/schemas.ts';
 
 export function callsOf(properties: Record<string, unknown>): Call[] {

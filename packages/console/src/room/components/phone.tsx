@@ -1,4 +1,4 @@
-// A telephone in the room: call somebody, press keys, hang up.
+// Phone: calls of a SIP component; dial, send DTMF, hang up.
 import { type FormEvent, useState } from 'react';
 import type { Call, Component } from '../../../../server-sdk/src/generated/schemas.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -13,7 +13,7 @@ import { callsOf } from './phone-calls.ts';
 
 type PhoneProps = { component: Component; live: LiveRoom; action: Action };
 
-const states: Record<Call['state'], string> = { calling: 'Calling…', ringing: 'Rings', active: 'In the call' };
+const states: Record<Call['state'], string> = { calling: 'Calling…', ringing: 'Ringing…', active: 'In call' };
 
 export function Phone({ component, live, action }: PhoneProps) {
   const { registered, registrationError } = component.properties;
@@ -21,7 +21,11 @@ export function Phone({ component, live, action }: PhoneProps) {
     <div className="phone">
       {!registered && (
         <p className="note" data-testid="registration">
-          {registrationError ? <UserText>{`Not registered: ${String(registrationError)}`}</UserText> : 'Registering: it cannot call yet.'}
+          {registrationError ? (
+            <UserText>{`Not registered: ${String(registrationError)}`}</UserText>
+          ) : (
+            'Registering… Calls are not possible yet.'
+          )}
         </p>
       )}
       {callsOf(component.properties).map((call) => (
@@ -58,9 +62,9 @@ function Line({ component, call, live, action }: PhoneProps & { call: Call }) {
       </CallButton>
       {call.state === 'active' && (
         <OneLineForm
-          label="Keys to press"
+          label="Send DTMF"
           placeholder="12#"
-          button="Press"
+          button="Send"
           testId="digits"
           action={action}
           live={live}
@@ -87,7 +91,7 @@ function OneLineForm({ label, placeholder, button, testId, action, live, callFor
   const httpRequest = callFor(text.trim());
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    // What was typed meanwhile is of the next one.
+    // Text that was typed meanwhile belongs to the next request.
     if (await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object)))
       setText((now) => (now === text ? '' : now));
     live.refresh();

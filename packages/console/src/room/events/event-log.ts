@@ -1,20 +1,20 @@
-// What happened in one room: from what the nodes still know on, live, bounded, and filled up after each loss of the connection.
+// Event log: history and live events of one room, bounded, without gaps after a reconnect.
 import type { RoomEvent } from '../../../../server-sdk/src/generated/schemas.ts';
 import { Notifications } from '../../api/notifications.ts';
 import type { Api } from '../../api/rest.ts';
 import { Store } from '../../hooks/store.ts';
 
-/** Events that are kept; older ones are forgotten. */
+/** Maximum number of kept events; older ones are dropped. */
 export const maxEvents = 1_000;
-/** Events come in bursts: the page is told of each burst once. */
+/** Milliseconds in which a burst of events is collected into one update. */
 const settleTime = 80;
 
 export type EventLogState = {
   /** The newest last. */
   events: readonly RoomEvent[];
-  /** Whether events come in now. Undefined until it is known. */
+  /** True while events are received. Undefined before the first connection. */
   connected: boolean | undefined;
-  /** Some were told while nobody listened and are gone, or more came than are kept. */
+  /** True if events are missing: the nodes or this log have dropped them. */
   incomplete: boolean;
 };
 
@@ -44,7 +44,7 @@ export class EventLog extends Store<EventLogState> {
   }
 
   #take(event: RoomEvent): void {
-    // Of a room that was lost with its node several nodes may tell.
+    // Several nodes may report the loss of a room.
     if (this.#known.has(event.id)) return;
     this.#known.add(event.id);
     this.#fresh.push(event);

@@ -1,4 +1,4 @@
-// What happens in the room, as it happens: filtered, held still where somebody reads, and never more than the page can carry.
+// Events tab: live event log of the room with filter and pause.
 import { useDeferredValue, useState } from 'react';
 import type { Room, RoomEvent } from '../../../../server-sdk/src/generated/schemas.ts';
 import { Alert, EmptyState } from '../../components/page-title.tsx';
@@ -7,7 +7,7 @@ import { titleOf, UserText } from '../peers/names.tsx';
 import type { LiveRoom } from '../use-room.ts';
 import { type EventLog, maxEvents } from './event-log.ts';
 
-/** So many are drawn, the newest first, until more are asked for. */
+/** Number of events that are rendered at first and added by each "Show older events". */
 const page = 100;
 const groups = ['Room', 'Peer', 'Track', 'Component', 'Hls', 'Recording', 'Sip'] as const;
 const groupTitles: Record<(typeof groups)[number], string> = {
@@ -37,8 +37,8 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
   return (
     <>
       <div className="log-bar">
-        <select aria-label="Kind of events" data-testid="event-group" value={group} onChange={(event) => setGroup(event.target.value)}>
-          <option value="">All kinds</option>
+        <select aria-label="Event type" data-testid="event-group" value={group} onChange={(event) => setGroup(event.target.value)}>
+          <option value="">All types</option>
           {groups.map((each) => (
             <option key={each} value={each}>
               {groupTitles[each]}
@@ -48,8 +48,8 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
         <input
           type="search"
           className="filter"
-          placeholder="Find in events"
-          aria-label="Find in events"
+          placeholder="Search events"
+          aria-label="Search events"
           data-testid="event-filter"
           value={text}
           onChange={(event) => setText(event.target.value)}
@@ -61,23 +61,23 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
           data-testid="event-pause"
           onClick={() => setHeld(held ? undefined : events)}
         >
-          {held ? `Go on${waiting > 0 ? ` (${waiting} new)` : ''}` : 'Pause'}
+          {held ? `Resume${waiting > 0 ? ` (${waiting} new)` : ''}` : 'Pause'}
         </button>
       </div>
       {connected === false && (
         <Alert tone="warning" testId="log-lost">
-          No events come in: the connection is lost and tried again. What is missed meanwhile is filled in.
+          Event stream disconnected. Reconnecting; missed events will be loaded.
         </Alert>
       )}
       {incomplete && (
-        <p className="faint">Older events are gone: nodes keep their last 10,000, this page {maxEvents.toLocaleString('en')}.</p>
+        <p className="faint">Older events were dropped: nodes keep the last 10,000, this page {maxEvents.toLocaleString('en')}.</p>
       )}
       {events.length === 0 && connected && (
-        <EmptyState title="Nothing has happened yet" testId="no-events">
-          What peers, tracks and components do appears here at once.
+        <EmptyState title="No events yet" testId="no-events">
+          Events of participants, tracks and components appear here immediately.
         </EmptyState>
       )}
-      {events.length > 0 && found.length === 0 && <p className="empty">No event is like that.</p>}
+      {events.length > 0 && found.length === 0 && <p className="empty">No matching events.</p>}
       <ol className="log" aria-label="Events, the newest first">
         {found.slice(0, most).map((event) => (
           <EventRow key={event.id} event={event} room={room} />
@@ -85,7 +85,7 @@ function LogView({ log, room }: { log: EventLog; room: LiveRoom['room'] }) {
       </ol>
       {found.length > most && (
         <button type="button" className="button" onClick={() => setMost(most + page)}>
-          Show older ones ({found.length - most})
+          Show older events ({found.length - most})
         </button>
       )}
     </>
@@ -113,7 +113,7 @@ function EventRow({ event, room }: { event: RoomEvent; room: Room | null | undef
           </span>
         </summary>
         {open && (
-          // Long lines scroll, so it has to take the keyboard.
+          // Scrollable, so it must be reachable by keyboard.
           // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
           <pre dir="ltr" tabIndex={0} data-testid="event-json">
             {JSON.stringify(event, undefined, 2)}

@@ -1,11 +1,11 @@
-// Names and texts of others, shown as text: cut to what a line can hold, in their own direction, never as markup.
+// Untrusted names and texts: shortened, isolated in their text direction, never rendered as markup.
 import type { Component, Room } from '../../../../server-sdk/src/generated/schemas.ts';
 import { componentName, nameOf } from '../../api/types.ts';
 import { stripBidiControls } from '../../user-text.ts';
 
 const maxNameLength = 120;
 
-/** At most that many characters; a line has no breaks. */
+/** Shortens the text to one line with at most this number of characters. */
 export function oneLine(text: string, most = maxNameLength): string {
   const line = stripBidiControls(text.slice(0, most * 4))
     .replace(/\s+/g, ' ')
@@ -23,7 +23,7 @@ export function componentTitle(component: Pick<Component, 'type' | 'properties'>
   return oneLine(componentName(component));
 }
 
-/** What an id of an event or of a subscription stands for, where it is still there. */
+/** Name of the peer or component with this id, if it still exists. */
 export function titleOf(room: Room | null | undefined, id: string): string | undefined {
   const peer = room?.peers.find((each) => each.id === id);
   if (peer) return peerName(peer);

@@ -1,10 +1,11 @@
-// One peer: a line that says how it goes, and behind it the figures, the tracks and the moderation.
+// Peer card: quality of one participant; expanded with stats, tracks, permissions and moderation.
 import { memo, useState } from 'react';
 import type { Peer, PeerStats } from '../../../../server-sdk/src/generated/schemas.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Badge } from '../../components/page-title.tsx';
+import { pluralize } from '../../format.ts';
 import { useSessionContext } from '../../hooks/console-context.ts';
 import { useAction } from '../../hooks/use-action.ts';
 import { ActionProblem } from '../components/call-button.tsx';
@@ -41,9 +42,8 @@ export const PeerCard = memo(function PeerCard({ peer, stats, history, live }: P
 });
 
 function Facts({ peer, stats }: { peer: Peer; stats: PeerStats | undefined }) {
-  if (peer.status !== 'connected') return 'Expected: it has a token, and no connection now.';
-  const tracks = `${peer.tracks.length} ${peer.tracks.length === 1 ? 'track' : 'tracks'}`;
-  if (!stats) return tracks;
+  if (peer.status !== 'connected') return 'Invited, not connected';
+  if (!stats) return pluralize(peer.tracks.length, 'track');
   const { up, down } = stats;
   return (
     <>
@@ -68,13 +68,13 @@ function PeerBody({ peer, name, stats, history, live }: PeerCardProps & { name: 
         </div>
       )}
       <dl className="facts">
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd>
           <code>{peer.id}</code>
         </dd>
         {peer.externalId !== null && (
           <>
-            <dt>External id</dt>
+            <dt>External ID</dt>
             <dd>
               <UserText>{peer.externalId}</UserText>
             </dd>
@@ -82,7 +82,7 @@ function PeerBody({ peer, name, stats, history, live }: PeerCardProps & { name: 
         )}
         {stats && (
           <>
-            <dt>Way</dt>
+            <dt>Transport</dt>
             <dd>{wayOf(stats)}</dd>
           </>
         )}
@@ -96,23 +96,23 @@ function PeerBody({ peer, name, stats, history, live }: PeerCardProps & { name: 
   );
 }
 
-/** Which protocol media takes, and how much would fit. */
+/** Transport protocol, state and available bandwidth. */
 function wayOf({ up, down }: PeerStats): string {
   const link = down ?? up;
   if (!link) return 'No media connection yet';
   const protocol = { udp: 'UDP', tcp: 'TCP', relay: 'Relay (TURN)' };
   const state = up?.state === 'failed' || down?.state === 'failed' ? 'failed' : link.state;
-  const room = down?.available ? `room for ${bitrateText(down.available)} to the peer` : undefined;
+  const room = down?.available ? `${bitrateText(down.available)} available downstream` : undefined;
   return [link.protocol ? protocol[link.protocol] : undefined, state, room].filter((each) => each !== undefined).join(', ');
 }
 
-/** What the application wrote there, as it is. */
+/** Metadata of the application, unchanged. */
 export function Metadata({ value }: { value: unknown }) {
   if (value === null || value === undefined) return null;
   return (
     <details className="raw">
       <summary>Metadata</summary>
-      {/* Long lines scroll, so it has to take the keyboard. */}
+      {/* Scrollable, so it must be reachable by keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
       <pre dir="ltr" tabIndex={0} data-testid="metadata">
         {JSON.stringify(value, undefined, 2)}
@@ -138,7 +138,7 @@ function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: Peer; name
       <CopyCurl call={calls.removePeer(peer.id)} what={`remove ${name}`} compact />
       {asking && (
         <ConfirmDialog
-          title="Remove from the room?"
+          title="Remove this participant?"
           confirm="Remove"
           busy={action.busy}
           problem={action.problem}
@@ -146,7 +146,7 @@ function RemovePeer({ peer, name, live: { calls, refresh } }: { peer: Peer; name
           onClose={() => setAsking(false)}
         >
           <p>
-            <UserText>{name}</UserText> is disconnected at once, what it publishes ends, and its token does not let it in again.
+            <UserText>{name}</UserText> will be disconnected immediately and its token becomes invalid.
           </p>
         </ConfirmDialog>
       )}

@@ -1,4 +1,4 @@
-// What a peer may do, changed with one click and in force at once.
+// Peer permissions: checkboxes that take effect immediately.
 import { useId } from 'react';
 import type { Peer, Permissions } from '../../../../server-sdk/src/generated/schemas.ts';
 import { CopyCurl } from '../../components/copy-curl.tsx';
@@ -20,7 +20,7 @@ export function PeerPermissions({ peer, name, live, action }: { peer: Peer; name
   };
   return (
     <fieldset className="permissions" aria-describedby={refusal ? refusalId : undefined}>
-      <legend>May</legend>
+      <legend>Permissions</legend>
       {choicesOf(permissions).map(({ title, testId, on, changed }) => (
         <label key={testId} className="tick">
           <input
@@ -52,7 +52,7 @@ function choicesOf(now: Permissions): Choice[] {
     return { title, testId: `permit-${kind}`, on, changed: { ...now, publish } };
   };
   return [
-    publishing('audio', 'send sound'),
+    publishing('audio', 'send audio'),
     publishing('video', 'send video'),
     { title: 'receive', testId: 'permit-subscribe', on: now.subscribe, changed: { ...now, subscribe: !now.subscribe } },
     { title: 'send data', testId: 'permit-data', on: now.data, changed: { ...now, data: !now.data } },

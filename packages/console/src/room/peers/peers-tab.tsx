@@ -1,4 +1,4 @@
-// Everybody who is in the room or may come: how their media goes, what they send, and what can be done about it.
+// Participants tab: the peers of the room with quality, tracks and moderation.
 import { useState } from 'react';
 import type { Peer } from '../../../../server-sdk/src/generated/schemas.ts';
 import { Alert, EmptyState } from '../../components/page-title.tsx';
@@ -7,9 +7,9 @@ import type { LiveRoom } from '../use-room.ts';
 import { peerName } from './names.tsx';
 import { PeerCard } from './peer-card.tsx';
 
-/** From this many on, a field to find one. */
+/** Number of peers from which a search field is shown. */
 const many = 8;
-/** So many are drawn until more are asked for. */
+/** Number of peers that are rendered at first and added by each "Show more". */
 const page = 100;
 
 export function PeersTab({ live }: { live: LiveRoom }) {
@@ -28,20 +28,20 @@ export function PeersTab({ live }: { live: LiveRoom }) {
         <input
           className="filter panel-filter"
           type="search"
-          placeholder="Find a peer by name or id"
-          aria-label="Find a peer by name or id"
+          placeholder="Search by name or ID"
+          aria-label="Search participants by name or ID"
           data-testid="peer-filter"
           value={wanted}
           onChange={(event) => setWanted(event.target.value)}
         />
       )}
       {peers.length === 0 && (
-        <EmptyState title="Nobody is expected" testId="no-peers">
-          Join the room, invite a guest, or add peers with the API.
+        <EmptyState title="No participants" testId="no-peers">
+          Join the room, invite a guest, or add participants through the API.
         </EmptyState>
       )}
-      {peers.length > 0 && found.length === 0 && <p className="empty">Nobody is called like that.</p>}
-      <ul className="cards" aria-label="Peers of this room">
+      {peers.length > 0 && found.length === 0 && <p className="empty">No matching participants.</p>}
+      <ul className="cards" aria-label="Participants of this room">
         {found.slice(0, most).map((peer) => (
           <PeerCard key={peer.id} peer={peer} stats={byId.get(peer.id)} history={stats.history.of(peer.id)} live={live} />
         ))}

@@ -1,4 +1,4 @@
-// The quality of somebody's media: bars for the eye and the word beside them.
+// Quality mark: media quality of a peer as bars and a word.
 import type { Quality } from '../../../../server-sdk/src/generated/schemas.ts';
 
 const words: Record<Quality, { text: string; bars: number; tone: string }> = {

@@ -1,4 +1,4 @@
-// Whom a component in manual mode receives: peers and components are added to it by hand.
+// Subscribe form: selects the track origins that a component in manual mode receives.
 import { type FormEvent, useState } from 'react';
 import type { Component, Room } from '../../../../server-sdk/src/generated/schemas.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -20,7 +20,7 @@ export function SubscribeForm({ component, live, action }: { component: Componen
     setDone(undefined);
     if (await action.run(() => api.call(httpRequest.method, httpRequest.path, httpRequest.body as object))) {
       setDone(ids.length);
-      // Who was chosen meanwhile is of the next one.
+      // Origins that were selected meanwhile belong to the next request.
       setChosen((now) => new Set([...now].filter((id) => !ids.includes(id))));
     }
   };
@@ -29,8 +29,8 @@ export function SubscribeForm({ component, live, action }: { component: Componen
   return (
     <form className="subscribe" onSubmit={submit}>
       <fieldset>
-        <legend>Receive also</legend>
-        {origins.length === 0 && <p className="faint">Nobody is there yet whom it could receive.</p>}
+        <legend>Subscribe to</legend>
+        {origins.length === 0 && <p className="faint">No other publishers yet.</p>}
         {origins.map(({ id, name }) => (
           <label key={id} className="tick">
             <input type="checkbox" data-testid="origin" data-origin={id} checked={chosen.has(id)} onChange={() => toggle(id)} />

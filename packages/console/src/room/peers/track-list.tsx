@@ -1,25 +1,26 @@
-// The tracks of a peer or component with what can be done to each.
+// Track list: the tracks of a peer or component, with moderation of each.
 import type { PublishedFigures, ReceivedFigures, Track } from '../../../../server-sdk/src/generated/schemas.ts';
 import { Badge } from '../../components/page-title.tsx';
+import { pluralize } from '../../format.ts';
 import type { Action } from '../../hooks/use-action.ts';
 import { CallButton } from '../components/call-button.tsx';
 import { bitrateText, shareText } from '../stats/figures.ts';
 import type { LiveRoom } from '../use-room.ts';
 
-const names: Record<string, string> = { camera: 'Camera', microphone: 'Microphone', screen: 'Screen', screenSound: 'Sound of the screen' };
+const names: Record<string, string> = { camera: 'Camera', microphone: 'Microphone', screen: 'Screen', screenSound: 'Screen audio' };
 
-/** By the console's own convention; what others publish is what it is. */
+/** Name by the `source` in the metadata, a convention of the console; else the media kind. */
 function nameOfTrack({ metadata, type }: Track): string {
   const source = typeof metadata === 'object' && metadata !== null && 'source' in metadata ? metadata.source : undefined;
   const known = typeof source === 'string' && Object.hasOwn(names, source) ? names[source] : undefined;
-  return known ?? (type === 'video' ? 'Picture' : 'Sound');
+  return known ?? (type === 'video' ? 'Video' : 'Audio');
 }
 
 export type TrackListProps = {
   tracks: readonly Track[];
   whose: string;
   stats: readonly PublishedFigures[] | undefined;
-  /** What a peer gets of others. */
+  /** Tracks that a peer receives. */
   received?: readonly ReceivedFigures[] | undefined;
   live: LiveRoom;
   action: Action;
@@ -76,16 +77,16 @@ export function TrackList({ tracks, whose, stats, received = [], live: { calls, 
       )}
       {received.length > 0 && (
         <p className="faint" data-testid="received">
-          Receives {received.length} {received.length === 1 ? 'track' : 'tracks'}
+          Receives {pluralize(received.length, 'track')}
           {layered.length > 0 && `, layers ${layered.map(({ layers }) => layerText(layers)).join(', ')}`}.
         </p>
       )}
-      {tracks.length === 0 && <p className="faint">Publishes nothing.</p>}
+      {tracks.length === 0 && <p className="faint">No published tracks.</p>}
     </>
   );
 }
 
-/** Counted from 1, as people do. */
+/** Layers counted from 1. */
 function layerText(layers: ReceivedFigures['layers']): string {
   if (!layers) return '–';
   return `${layers.spatialLayer + 1}${layers.temporalLayer === null ? '' : `.${layers.temporalLayer + 1}`}`;
@@ -93,7 +94,7 @@ function layerText(layers: ReceivedFigures['layers']): string {
 
 function factsOf(track: Track, figures: PublishedFigures | undefined): string[] {
   const flowing = figures?.encodings.filter(({ bitrate }) => bitrate > 0).length ?? 0;
-  const layers = track.simulcast ? [figures ? `simulcast, ${flowing} ${flowing === 1 ? 'layer flows' : 'layers flow'}` : 'simulcast'] : [];
+  const layers = track.simulcast ? [figures ? `simulcast, ${pluralize(flowing, 'active layer')}` : 'simulcast'] : [];
   const measured = figures ? [bitrateText(figures.bitrate), `${shareText(figures.loss)} lost`] : [];
   return [track.encoding ?? track.type, ...layers, ...measured];
 }

@@ -1,12 +1,12 @@
-// A small chart of what was measured lately, with its latest value in words: a line for the eye, a sentence for screen readers.
+// Chart: recent values as a line, the latest value as text, and a label for screen readers.
 export type ChartProps = {
   label: string;
-  /** The newest last; null where nothing was measured. */
+  /** The newest last; null if nothing was measured. */
   values: readonly (number | null)[];
-  /** Values that fit into its width; fewer begin further right. */
+  /** Number of values that fit into the width; fewer values are aligned right. */
   capacity: number;
   format: (value: number | null) => string;
-  /** What the height stands for at least, so that noise does not look like a mountain. */
+  /** Minimum value at full height, so that noise stays small. */
   least: number;
   testId?: string;
 };
@@ -20,7 +20,7 @@ export function Chart({ label, values, capacity, format, least, testId }: ChartP
   const most = Math.max(least, ...known);
   const now = shown.at(-1) ?? null;
   const lines = linesOf(shown, capacity, most);
-  const told = known.length === 0 ? 'nothing was measured yet' : `now ${format(now)}, at most ${format(Math.max(...known))} lately`;
+  const told = known.length === 0 ? 'no data yet' : `now ${format(now)}, maximum ${format(Math.max(...known))}`;
   return (
     <figure className="chart" data-testid={testId} data-points={known.length}>
       <figcaption>
@@ -45,7 +45,7 @@ export function Chart({ label, values, capacity, format, least, testId }: ChartP
 
 type Point = readonly [x: number, y: number];
 
-/** Runs of values without a hole between them. */
+/** Splits the values into runs without gaps. */
 function linesOf(values: readonly (number | null)[], capacity: number, most: number): Point[][] {
   const step = width / Math.max(1, capacity - 1);
   const start = width - step * (values.length - 1);
@@ -59,7 +59,7 @@ function linesOf(values: readonly (number | null)[], capacity: number, most: num
     .map((line) => (line.length === 1 ? [line[0] as Point, alongside(line[0] as Point)] : line));
 }
 
-/** A single value is a short line, so that it is seen. */
+/** Extends a single value to a short visible line. */
 function alongside([x, y]: Point): Point {
   return [round(x - 1), y];
 }

@@ -1,4 +1,4 @@
-// Figures in words: bit rates, shares and times as people read them.
+// Formatting of stats: bitrates, shares and round-trip times.
 
 export function bitrateText(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–';

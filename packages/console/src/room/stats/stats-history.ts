@@ -1,7 +1,7 @@
-// The last minutes of each peer's figures, as the charts need them. Peers that are gone are forgotten.
+// Stats history: the last minutes of stats of each connected peer, for the charts.
 import type { PeerStats, RoomStats } from '../../../../server-sdk/src/generated/schemas.ts';
 
-/** Measurements that are kept of each peer. */
+/** Number of kept measurements per peer. */
 export const kept = 60;
 
 export type PeerHistory = {
@@ -17,7 +17,7 @@ export class StatsHistory {
   readonly #peers = new Map<string, PeerHistory>();
   #time: string | undefined;
 
-  /** A measurement that is known already is taken once. */
+  /** Adds a measurement; a repeated one is ignored. */
   add({ time, peers }: RoomStats): void {
     if (time === this.#time) return;
     this.#time = time;
@@ -41,7 +41,7 @@ function longer(history: PeerHistory, { up, down }: PeerStats): PeerHistory {
   };
 }
 
-/** The larger of what is known. */
+/** The larger of the known values. */
 export function worse(one: number | null | undefined, other: number | null | undefined): number | null {
   if (one === null || one === undefined) return other ?? null;
   return other === null || other === undefined ? one : Math.max(one, other);

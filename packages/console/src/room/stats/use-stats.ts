@@ -1,4 +1,4 @@
-// Figures of the media of a room while somebody looks at them.
+// useStats: media stats of a room while they are shown.
 import { useCallback, useRef, useState } from 'react';
 import type { RoomStats } from '../../../../server-sdk/src/generated/schemas.ts';
 import { ApiError } from '../../api/rest.ts';
@@ -7,7 +7,7 @@ import { type Resource, useResource } from '../../hooks/use-resource.ts';
 import type { RoomCalls } from '../components/calls.ts';
 import { StatsHistory } from './stats-history.ts';
 
-/** The server measures once a second at most. */
+/** Milliseconds. The server measures at most once per second. */
 const every = 2_000;
 
 export function useStats(calls: RoomCalls): Resource<RoomStats | undefined> & { history: StatsHistory } {
@@ -23,7 +23,7 @@ export function useStats(calls: RoomCalls): Resource<RoomStats | undefined> & { 
         return stats;
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 404) throw error;
-        // A node of an older version has no such figures; of a room that is gone the page tells elsewhere.
+        // An older node has no stats endpoint. A missing room is reported by useRoom().
         absent.current = error.code === 'not_found';
         return undefined;
       }

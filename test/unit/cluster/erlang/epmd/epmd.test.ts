@@ -1,4 +1,4 @@
-// The name service: our EPMD over real sockets, and who becomes one when it is lost.
+// EPMD over real sockets: the server, and its replacement after a loss.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -34,7 +34,7 @@ async function open(t: TestContext, port: number): Promise<Socket> {
   return socket;
 }
 
-/** What comes until the other side closes. */
+/** All data until the remote closes. */
 async function answerTo(t: TestContext, port: number, bytes: Buffer): Promise<string> {
   const socket = await open(t, port);
   let answer = '';
@@ -44,8 +44,8 @@ async function answerTo(t: TestContext, port: number, bytes: Buffer): Promise<st
   return answer;
 }
 
-describe('our EPMD', () => {
-  test('keeps a name as long as the connection that registered it', async (t) => {
+describe('EPMD server', () => {
+  test('keeps a name while its registering connection is open', async (t) => {
     const { port, names } = await startServer(t);
     assert.deepEqual(names, []);
     const address = { host: '127.0.0.1', port };
@@ -58,26 +58,26 @@ describe('our EPMD', () => {
     await eventually('the name is free', async () => (await findNode(address, 'svc')) === undefined, { every: 10 });
   });
 
-  test('gives every registration another creation and refuses a name twice', async (t) => {
+  test('gives every registration a different creation and rejects a name twice', async (t) => {
     const { port } = await startServer(t);
     const address = { host: '127.0.0.1', port };
     const first = await registerNode(address, { name: 'svc', port: 9000 });
     await assert.rejects(registerNode(address, { name: 'svc', port: 9001 }), NameTakenError);
     first.close();
     await first.closed;
-    await eventually('no name is left', async () => (await listNodes(address)).length === 0, { every: 10 });
+    await eventually('no registered name', async () => (await listNodes(address)).length === 0, { every: 10 });
     const second = await registerNode(address, { name: 'svc', port: 9000 });
     t.after(() => second.close());
     assert.notEqual(second.creation, first.creation);
     assert.ok(second.creation > 3);
   });
 
-  test('answers over IPv6 as well when it listens on all addresses', async (t) => {
+  test('responds over IPv6 too if it listens on all addresses', async (t) => {
     const { port } = await startServer(t, epmdServerLimits, null);
     for (const host of ['127.0.0.1', '::1']) assert.deepEqual(await listNodes({ host, port }), []);
   });
 
-  test('says NO to an order to end, and nothing to the orders to stop or to dump', async (t) => {
+  test('responds NO to kill, and ignores stop and dump', async (t) => {
     const { port } = await startServer(t);
     assert.equal(await answerTo(t, port, Buffer.from('\0\x01k')), 'NO');
     assert.equal(await answerTo(t, port, Buffer.from('\0\x04ssvc')), '');
@@ -85,19 +85,19 @@ describe('our EPMD', () => {
     assert.deepEqual(await listNodes({ host: '127.0.0.1', port }), []);
   });
 
-  test('cuts off what is no request, what is too long and what never comes', async (t) => {
+  test('closes connections with invalid, oversized or missing requests', async (t) => {
     const { port } = await startServer(t, { ...epmdServerLimits, requestTimeoutMs: 200 });
     for (const wrong of ['GET / HTTP/1.1\r\n\r\n', '\xff\xff', '\0\0', '\0\x01z', '\0'])
       assert.equal(await answerTo(t, port, Buffer.from(wrong, 'latin1')), '', wrong);
     assert.deepEqual(await listNodes({ host: '127.0.0.1', port }), []);
   });
 
-  test('takes no more connections than its bound, and goes on when they are gone', async (t) => {
+  test('limits its connections and accepts new ones after others closed', async (t) => {
     const { port } = await startServer(t, { ...epmdServerLimits, connections: 2, requestTimeoutMs: 2_000 });
     const [first] = await Promise.all([open(t, port), open(t, port)]);
     await assert.rejects(listNodes({ host: '127.0.0.1', port }));
     if (!first.closed) await once(first, 'close');
-    await eventually('it is logged', () =>
+    await eventually('a log line', () =>
       listNodes({ host: '127.0.0.1', port }).then(
         () => true,
         () => false,
@@ -106,8 +106,8 @@ describe('our EPMD', () => {
   });
 });
 
-describe('the name service', () => {
-  test('of several nodes is one that all share; whoever is left takes it over and all are registered again', async (t) => {
+describe('EPMD service', () => {
+  test('one of several nodes serves all, and after its loss another one takes over and all register again', async (t) => {
     const port = await freePort();
     const nodes = [await startService(t, port, 'a'), await startService(t, port, 'b'), await startService(t, port, 'c')];
     const address = { host: '127.0.0.1', port };
@@ -120,26 +120,26 @@ describe('the name service', () => {
     const creations = nodes.map(({ service }) => service.creation);
     assert.equal(new Set(creations).size, 3);
     await nodes[0]?.service.close();
-    await eventually('two names are left', async () => (await names()).join() === 'b,c', { every: 10 });
+    await eventually('two registered names', async () => (await names()).join() === 'b,c', { every: 10 });
     assert.equal(nodes.filter(({ service }) => service.serving).length, 1);
     assert.deepEqual(
       nodes.map(({ service }) => service.creation),
       creations,
     );
-    assert.equal(nodes[1]?.record.find('lost the connection to EPMD').length, 1);
+    assert.equal(nodes[1]?.record.find('lost connection to EPMD').length, 1);
     const last = nodes.findIndex(({ service }) => service.serving);
     await nodes[last]?.service.close();
-    await eventually('one name is left', async () => (await names()).join() === (last === 1 ? 'c' : 'b'));
+    await eventually('one registered name', async () => (await names()).join() === (last === 1 ? 'c' : 'b'));
   });
 
-  test('of several that start at once is one', async (t) => {
+  test('exactly one of several nodes that start together serves', async (t) => {
     const port = await freePort();
     const nodes = await Promise.all(['a', 'b', 'c', 'd'].map((name) => startService(t, port, name)));
     assert.equal(nodes.filter(({ service }) => service.serving).length, 1);
     assert.equal((await listNodes({ host: '127.0.0.1', port })).length, 4);
   });
 
-  test('says what is wrong when the port belongs to something else, and registers once that is gone', async (t) => {
+  test('reports a port used by another server, and registers once the port is free', async (t) => {
     const other = createServer((socket) =>
       socket
         .on('error', () => {})
@@ -155,19 +155,19 @@ describe('the name service', () => {
     assert.equal(service.registered, false);
     assert.ok(service.creation > 3);
     const { creation } = service;
-    assert.equal(record.find(`port ${port} is taken by something that is not an EPMD`).length, 1);
+    assert.equal(record.find(`port ${port} is in use by a server that is not EPMD`).length, 1);
     await new Promise((resolve) => other.close(resolve));
-    await eventually('it is registered', () => service.registered, { every: 10 });
+    await eventually('a registration', () => service.registered, { every: 10 });
     assert.equal(service.creation, creation);
   });
 
-  test('does not start under a name that another node of the machine has', async (t) => {
+  test('does not start under a name that another node of the host has', async (t) => {
     const port = await freePort();
     await startService(t, port, 'a');
-    await assert.rejects(startService(t, port, 'a'), /Another node is registered as a at the EPMD of this machine/);
+    await assert.rejects(startService(t, port, 'a'), /Another node is registered as a at the EPMD of this host/);
   });
 
-  test('serves others also without a node of its own', async (t) => {
+  test('serves other nodes without registering a node', async (t) => {
     const port = await freePort();
     const { service } = await startService(t, port, null);
     assert.ok(service.serving);
@@ -175,7 +175,7 @@ describe('the name service', () => {
     assert.ok(other.registered && !other.serving);
   });
 
-  test('leaves nothing behind when it is closed while it waits', async (t) => {
+  test('stops completely if closed while it waits', async (t) => {
     const port = await freePort();
     const { service } = await startService(t, port, 'a');
     const { service: second } = await startService(t, port, 'b');

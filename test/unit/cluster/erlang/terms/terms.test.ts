@@ -1,4 +1,4 @@
-// The external term format: round trips, bytes as Erlang writes them, and what is refused.
+// External term format: round trips, bytes as written by Erlang, and rejected input.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { decodeTerm } from '../../../../../node/cluster/erlang/terms/term-reader.ts';
@@ -20,7 +20,7 @@ import { WireError } from '../../../../../node/cluster/erlang/wire-error.ts';
 
 const bytes = (...all: number[]) => Buffer.from(all);
 
-describe('the term format', () => {
+describe('the external term format', () => {
   const samples: readonly Term[] = [
     0,
     255,
@@ -56,7 +56,7 @@ describe('the term format', () => {
     new Map<Term, Term>([[atom('k'), tuple(1, [2])]]),
   ];
 
-  test('gives back every kind of term as it was', () => {
+  test('returns terms of every type unchanged', () => {
     for (const sample of samples) assert.deepEqual(decodeTerm(encodeTerm(sample)), sample);
     assert.deepEqual(decodeTerm(encodeTerm(samples)), samples);
   });
@@ -67,7 +67,7 @@ describe('the term format', () => {
     assert.deepEqual(decodeTerm(encodeTerm(tuple(long))), tuple(Buffer.from(long)));
   });
 
-  test('reads lists of small integers, the older atoms, and lists in lists as one list', () => {
+  test('reads lists of small integers, older atom tags, and nested tails as one list', () => {
     assert.deepEqual(decodeTerm(bytes(131, 107, 0, 2, 7, 8)), [7, 8]);
     assert.deepEqual(decodeTerm(bytes(131, 100, 0, 1, 0xe9)), atom('é'));
     assert.deepEqual(decodeTerm(bytes(131, 115, 1, 97)), atom('a'));
@@ -75,7 +75,7 @@ describe('the term format', () => {
     assert.deepEqual(decodeTerm(bytes(131, 110, 0, 1)), 0);
   });
 
-  test('keeps what was taken from a writer apart from what is written next', () => {
+  test('does not modify taken buffers by later writes', () => {
     const writer = new TermWriter();
     const taken: Buffer[] = [];
     for (let index = 0; index < 5000; index += 1) {
@@ -90,7 +90,7 @@ describe('the term format', () => {
     assert.equal(decodeTerm(writer.take()), 1);
   });
 
-  test('does not write what is no term', () => {
+  test('rejects values that are no term', () => {
     for (const wrong of [1.5, Number.NaN, undefined, true, null, {}])
       assert.throws(() => encodeTerm(wrong as Term), TypeError, String(wrong));
     assert.throws(() => encodeTerm(atom('x'.repeat(1021))), RangeError);
@@ -106,14 +106,14 @@ describe('the term format', () => {
   });
 });
 
-describe('a term from outside', () => {
+describe('a received term', () => {
   const refused: Record<string, Buffer> = {
     'of an unknown version': bytes(130, 97, 1),
     'that is compressed': bytes(131, 80, 0, 0, 0, 1, 0x78),
     'of an unknown tag': bytes(131, 1),
     'that refers to an atom cache': bytes(131, 82, 0),
     'that is empty': bytes(131),
-    'with bytes behind it': bytes(131, 97, 1, 0),
+    'with extra bytes after it': bytes(131, 97, 1, 0),
     'with a tuple of 2^32-1 elements': bytes(131, 105, 255, 255, 255, 255, 97, 1),
     'with a list of 2^32-1 elements': bytes(131, 108, 255, 255, 255, 255, 97, 1),
     'with a map of 2^32-1 pairs': bytes(131, 116, 255, 255, 255, 255, 97, 1),
@@ -122,20 +122,20 @@ describe('a term from outside', () => {
     'with an atom that is not UTF-8': bytes(131, 119, 2, 0xff, 0xfe),
     'with an atom of 256 characters': Buffer.concat([bytes(131, 118, 1, 0), Buffer.alloc(256, 97)]),
     'with a reference of six words': Buffer.concat([bytes(131, 90, 0, 6, 119, 1, 97), Buffer.alloc(28)]),
-    'with a reference of none': Buffer.concat([bytes(131, 90, 0, 0, 119, 1, 97), Buffer.alloc(4)]),
+    'with a reference without words': Buffer.concat([bytes(131, 90, 0, 0, 119, 1, 97), Buffer.alloc(4)]),
     'with a pid whose node is no atom': bytes(131, 88, 97, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-    'with a float that is infinite': bytes(131, 70, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0),
+    'with an infinite float': bytes(131, 70, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0),
     'with a bit string of nine bits in a byte': bytes(131, 77, 0, 0, 0, 1, 9, 1),
     'with a fun shorter than its own length': bytes(131, 112, 0, 0, 0, 3),
   };
 
   for (const [what, wrong] of Object.entries(refused)) {
-    test(`${what} is refused`, () => {
+    test(`${what} is rejected`, () => {
       assert.throws(() => decodeTerm(wrong), WireError);
     });
   }
 
-  test('nested deeper than the limit is refused, not followed', () => {
+  test('nested deeper than the limit is rejected without recursion', () => {
     const deep = (depth: number) => Buffer.concat([bytes(131), Buffer.alloc(depth * 2, bytes(104, 1)), bytes(106)]);
     assert.doesNotThrow(() => decodeTerm(deep(100)));
     assert.throws(() => decodeTerm(deep(1_000_000)), /nested too deep/);
@@ -143,7 +143,7 @@ describe('a term from outside', () => {
     assert.throws(() => decodeTerm(tails), /nested too deep/);
   });
 
-  test('with more elements than the limit is refused, however they are spread', () => {
+  test('with more elements than the limit is rejected, at any nesting', () => {
     const limits = { depth: 10, elements: 100, integerBytes: 10 };
     const list = (count: number) => encodeTerm(Array.from({ length: count }, () => 1));
     assert.doesNotThrow(() => decodeTerm(list(90), limits));

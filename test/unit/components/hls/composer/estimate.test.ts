@@ -1,9 +1,9 @@
-// What a stream costs.
+// CPU estimate of streams.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { estimateCores } from '../../../../../node/components/hls/composer/estimate.ts';
 
-test('a stream is estimated by its pixels per second', () => {
+test('the estimate of a stream follows its pixels per second', () => {
   const hd = estimateCores({ width: 1280, height: 720, framerate: 24 });
   assert.ok(hd > 0.5 && hd < 1.2);
   assert.ok(estimateCores({ width: 1920, height: 1080, framerate: 24 }) > 2 * hd * 0.95);

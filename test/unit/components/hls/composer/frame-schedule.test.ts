@@ -1,4 +1,4 @@
-// When no picture of a stream is to be hoped for any more.
+// Watchdog that detects a stream without new frames.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FrameWatchdog } from '../../../../../node/components/hls/composer/frame-schedule.ts';
@@ -6,7 +6,7 @@ import { FrameWatchdog } from '../../../../../node/components/hls/composer/frame
 const roundsIn = (milliseconds: number) => Math.floor((milliseconds * 48) / 1024);
 const silent = (watch: FrameWatchdog, rounds: number) => Array.from({ length: rounds }, () => watch.soundMade()).includes(true);
 
-test('pictures that come slowly are waited for, however long that goes on', () => {
+test('slow frames are waited for without a limit', () => {
   const watch = new FrameWatchdog();
   for (let pictures = 0; pictures < 100; pictures += 1) {
     assert.equal(silent(watch, roundsIn(9500)), false);
@@ -14,7 +14,7 @@ test('pictures that come slowly are waited for, however long that goes on', () =
   }
 });
 
-test('after ten seconds of sound without a picture none is to be hoped for', () => {
+test('ten seconds of audio without a frame mean a stalled composer', () => {
   const watch = new FrameWatchdog();
   silent(watch, roundsIn(9000));
   watch.pictureMade();

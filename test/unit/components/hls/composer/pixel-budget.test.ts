@@ -1,9 +1,9 @@
-// Pixels that a composer decodes at once: who takes most gives way.
+// Pixel budget of a composer: the largest source yields.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PixelBudget } from '../../../../../node/components/hls/composer/pixel-budget.ts';
 
-test('the largest track of whoever has most is refused, not the one that comes last', () => {
+test('the largest track of the largest source is refused, not the last one', () => {
   const budget = new PixelBudget<string>(100);
   assert.deepEqual(budget.claim('a1', 'a', 40), []);
   assert.deepEqual(budget.claim('a2', 'a', 50), []);

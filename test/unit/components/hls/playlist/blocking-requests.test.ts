@@ -1,11 +1,11 @@
-// Requests that wait: woken when their time comes, told when it does not, and nothing is kept for those who are gone.
+// Blocking requests: woken when their condition is true, rejected after the timeout, and freed when clients disconnect.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BlockingRequests } from '../../../../../node/components/hls/playlist/blocking-requests.ts';
 
 const never = () => false;
 
-test('those who wait for the same are woken together, the others wait on', async () => {
+test('requests with the same condition are woken together, the others keep waiting', async () => {
   const blockingRequests = new BlockingRequests();
   const { signal } = new AbortController();
   let came = 0;
@@ -21,7 +21,7 @@ test('those who wait for the same are woken together, the others wait on', async
   assert.deepEqual([blockingRequests.size, blockingRequests.kinds], [0, 0]);
 });
 
-test('nothing is kept of what those waited for who are gone, as long as nobody else does', async () => {
+test('a condition is freed when its last client disconnects', async () => {
   const blockingRequests = new BlockingRequests();
   const [leaving, staying] = [new AbortController(), new AbortController()];
   const gone = Array.from({ length: 100 }, (_, key) =>
@@ -36,7 +36,7 @@ test('nothing is kept of what those waited for who are gone, as long as nobody e
   assert.deepEqual([blockingRequests.size, blockingRequests.kinds], [0, 0]);
 });
 
-test('what does not come in time is refused', async (t) => {
+test('a request is rejected after its timeout', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const blockingRequests = new BlockingRequests();
   const late = blockingRequests.wait('1', { isOver: never, deadline: 6000, signal: new AbortController().signal });

@@ -1,4 +1,4 @@
-// What a far side may send: voices are heard, whatever else comes is dropped, and nothing brings it down.
+// RTP receiver of a call: plays audio, drops everything else and survives hostile packets.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rtpPacket } from '../../../../../node/components/rtp/rtp-writer.ts';
@@ -53,14 +53,14 @@ function play(
   return concat(heard);
 }
 
-test('a voice is heard, also when packets overtake each other', () => {
+test('audio is played, also if packets are reordered', () => {
   const { receiver } = open();
   const heard = play(receiver, 100, (index) => (index % 2 === 0 ? [] : [voice(index), voice(index - 1)]));
   assert.ok(levelOf(heard.subarray(24_000, 72_000), 500, 48_000) > 0.29);
   receiver.close();
 });
 
-test('comfort noise and digits leave no hole that is waited for', () => {
+test('comfort noise and digits leave no gap to wait for', () => {
   const { receiver, told } = open();
   const digit = (index: number) =>
     rtpPacket(
@@ -77,7 +77,7 @@ test('comfort noise and digits leave no hole that is waited for', () => {
   receiver.close();
 });
 
-test('packets of other payload types, and of another source now and then, are not heard', () => {
+test('packets of other payload types, or of another source in between, are dropped', () => {
   const { receiver } = open();
   const heard = play(receiver, 100, (index) => [
     voice(index),
@@ -90,7 +90,7 @@ test('packets of other payload types, and of another source now and then, are no
   receiver.close();
 });
 
-test('another source that goes on is the voice from then on', () => {
+test('another source that continues to send replaces the first', () => {
   const { receiver } = open();
   play(receiver, 50, (index) => [voice(index)]);
   const heard = play(receiver, 60, (index) => [voice(index, { ssrc: 2, frequency: 900 })], { first: 50 });
@@ -98,7 +98,7 @@ test('another source that goes on is the voice from then on', () => {
   receiver.close();
 });
 
-test('a stranger does not get in between', () => {
+test('packets of a hostile source in between are dropped', () => {
   const { receiver } = open();
   play(receiver, 10, (index) => [voice(index)]);
   play(receiver, 50, (index) => [voice(index, { ssrc: 3, frequency: 900 })], { from: { ip: '203.0.113.5', port: 4000 }, first: 10 });
@@ -106,7 +106,7 @@ test('a stranger does not get in between', () => {
   receiver.close();
 });
 
-test('silence is told once, again after something came, and never where nothing is expected', () => {
+test('silence is reported once, again after new packets, and never without expected audio', () => {
   const { receiver, told } = open();
   play(receiver, 200, () => []);
   assert.deepEqual(told, ['silent']);
@@ -121,7 +121,7 @@ test('silence is told once, again after something came, and never where nothing 
 
 for (const codec of ['PCMA', 'opus', 'G722'] as const) {
   for (const ciphered of [false, true]) {
-    test(`${codec}${ciphered ? ' with SRTP' : ''}: hostile packets are dropped, and the voice behind them is heard`, () => {
+    test(`${codec}${ciphered ? ' with SRTP' : ''}: hostile packets are dropped, and the following audio is played`, () => {
       const key = Buffer.alloc(30, 3).toString('base64');
       const keys = ciphered ? ({ suite: 'AES_CM_128_HMAC_SHA1_80', local: key, remote: key } as const) : undefined;
       const { receiver } = open({ codec, keys });

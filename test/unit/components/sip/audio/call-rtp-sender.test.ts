@@ -1,4 +1,4 @@
-// What goes to a far side in the long run: its keys and numbers go on where the far side has others for its own way.
+// RTP sender of a call over time: keys and sequence numbers survive changes by the remote party.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ function agreed(keys: CallKeys | undefined): NegotiatedMedia {
   return { codec: 'PCMA', ...payloadTypes, remote, keys, direction: 'sendrecv' };
 }
 
-test('a new key or suite of the far side leaves what is sent as it was: no part of the key stream is used twice, and the far side goes on hearing', () => {
+test('a new key or suite of the remote party changes nothing in the sent key stream, which is never reused', () => {
   const local = newKey();
   const sent: Buffer[] = [];
   const sender = new CallRtpSender({ send: (packet) => sent.push(packet) });
@@ -32,14 +32,14 @@ test('a new key or suite of the far side leaves what is sent as it was: no part 
     const plain = receiver.unprotect(next(), withSuite);
     return plain && parseRtp(plain);
   };
-  // Without keys up to where sequence numbers are about to wrap around, which they do every 22 minutes.
+  // Without keys until the sequence numbers are about to wrap, which happens every 22 minutes.
   sender.agree(agreed(undefined));
   while (next().readUInt16BE(2) < 2 ** 16 - 10);
   sender.agree(agreed({ suite, local, remote: newKey() }));
   for (let index = 0; index < 20; index += 1) assert.ok(nextHeard());
   sender.agree(agreed({ suite, local, remote: newKey() }));
   assert.equal(nextHeard()?.sequence, 11);
-  // Another suite has another tag and the same key stream, also behind a time without keys.
+  // Another suite has another tag and the same key stream, also after a time without keys.
   sender.agree(agreed(undefined));
   assert.equal(next().readUInt16BE(2), 12);
   const other = 'AES_CM_128_HMAC_SHA1_32';

@@ -1,4 +1,4 @@
-// A-law and mu-law against the decision values of ITU-T G.711.
+// A-law and mu-law with the decision values of ITU-T G.711.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeG711, encodeG711, type G711, silentBytes } from '../../../../../node/components/sip/audio/g711.ts';
@@ -6,8 +6,8 @@ import { decodeG711, encodeG711, type G711, silentBytes } from '../../../../../n
 const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 const sixteenBits = (law: G711, bytes: Uint8Array) => [...decodeG711(law, bytes)].map((value) => Math.round(value * 32_768));
 
-test('A-law decodes to the values of table 1a and 1b, at 16 bits', () => {
-  // Positive ones, from the first of each segment (bits inverted as on the wire).
+test('A-law decodes to the values of tables 1a and 1b, at 16 bits', () => {
+  // Positive values, from the first of each segment (bits inverted as on the wire).
   const reference = [
     [0xd5, 8],
     [0xc5, 264],
@@ -24,7 +24,7 @@ test('A-law decodes to the values of table 1a and 1b, at 16 bits', () => {
   }
 });
 
-test('mu-law decodes to the values of table 2a and 2b, at 16 bits', () => {
+test('mu-law decodes to the values of tables 2a and 2b, at 16 bits', () => {
   const reference = [
     [0xff, 0],
     [0xfe, 8],
@@ -43,14 +43,14 @@ test('mu-law decodes to the values of table 2a and 2b, at 16 bits', () => {
 });
 
 for (const law of ['PCMA', 'PCMU'] as const) {
-  test(`${law}: what is decoded is encoded as the same byte again`, () => {
+  test(`${law}: a decoded byte is encoded as the same byte`, () => {
     const bytes = encodeG711(law, decodeG711(law, all));
     // Mu-law has two zeros.
     const expected = [...all].map((byte) => (law === 'PCMU' && byte === 0x7f ? 0xff : byte));
     assert.deepEqual([...bytes], expected);
   });
 
-  test(`${law}: silence is its silent byte, and what is too loud is the loudest`, () => {
+  test(`${law}: silence is the silent byte, and too loud samples are clipped`, () => {
     assert.deepEqual([...encodeG711(law, Float32Array.of(0))], [silentBytes[law]]);
     const [loud, quiet] = decodeG711(law, encodeG711(law, Float32Array.of(3, -3)));
     assert.ok(loud !== undefined && loud > 0.97 && quiet === -loud);

@@ -1,4 +1,4 @@
-// When sound is heard: late enough for what jitters, early again when nothing does, in one piece where the clocks drift or packets are lost.
+// Playout buffer: delays audio for jitter, reduces the delay again, and conceals drift and loss.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { frameSamples } from '../../../../../node/components/sip/audio/audio-format.ts';
@@ -10,14 +10,14 @@ const rate = 48_000;
 
 type Network = {
   seconds: number;
-  /** Milliseconds that packet `index` is on its way; undefined: it is lost. */
+  /** Transit time of packet `index` in milliseconds; undefined if it is lost. */
   delay: (index: number) => number | undefined;
-  /** Of the sender's clock against ours. */
+  /** Drift of the sender clock against the local clock. */
   drift?: number;
   frequency?: number;
 };
 
-/** What is heard of a tone. */
+/** Plays a tone through the network. @returns the output */
 function play({ seconds, delay, drift = 0, frequency = 400 }: Network) {
   const playoutBuffer = new PlayoutBuffer();
   const packets = Array.from({ length: seconds * 50 }, (_, index) => {
@@ -45,11 +45,11 @@ function play({ seconds, delay, drift = 0, frequency = 400 }: Network) {
 }
 
 const start = (samples: Float32Array) => samples.findIndex((sample) => Math.abs(sample) > 0.01) / 48;
-/** From one sample to the next. */
+/** Largest step from one sample to the next. */
 const largestStep = (samples: Float32Array) =>
   samples.reduce((most, sample, index) => Math.max(most, Math.abs(sample - (samples[index - 1] ?? sample))), 0);
 
-test('without jitter sound is heard 50 ms after it came, unchanged', () => {
+test('without jitter audio is played 50 ms after its arrival, unchanged', () => {
   const heard = play({ seconds: 3, delay: () => 7 });
   assert.ok(start(heard) >= 55 && start(heard) <= 60, `after ${start(heard)} ms`);
   const level = levelOf(heard.subarray(rate, 2 * rate), 400, rate);
@@ -57,9 +57,9 @@ test('without jitter sound is heard 50 ms after it came, unchanged', () => {
   assert.ok(largestStep(heard) < 0.02, `a step of ${largestStep(heard)}`);
 });
 
-test('jitter of 25 ms takes nothing away', () => {
+test('jitter of 25 ms loses nothing', () => {
   const random = seededRandom(3);
-  // Packets do not overtake each other here: the jitter buffer has put them in order.
+  // No reordering here: the jitter buffer has ordered the packets.
   let last = 0;
   const delay = (index: number) => {
     last = Math.max(last, index * 20 + random() * 25);
@@ -69,13 +69,13 @@ test('jitter of 25 ms takes nothing away', () => {
   assert.ok(Math.abs(levelOf(heard.subarray(rate, 3 * rate), 400, rate) - 0.3) < 0.001);
 });
 
-test('a network that gets slower is waited for, and no longer when it is quick again', () => {
+test('the delay grows with the latency of the network, and shrinks again with it', () => {
   const heard = play({ seconds: 12, delay: (index) => (index >= 100 && index < 200 ? 140 : 5) });
   const level = (second: number) => levelOf(heard.subarray(second * rate, (second + 1) * rate), 400, rate);
   assert.ok(Math.abs(level(1) - 0.3) < 0.001);
   assert.ok(Math.abs(level(3) - 0.3) < 0.01, `while it is slow: ${level(3)}`);
   assert.ok(Math.abs(level(11) - 0.3) < 0.001);
-  // At the end it is as quick as at the beginning: the last packets are heard 50 ms after they came.
+  // At the end the latency is that of the start: the last packets are played 50 ms after their arrival.
   const phase = heard.subarray(11 * rate, 11 * rate + 4800);
   const expected = tone(400, rate, 4800, { from: 11 * rate - 55 * 48 });
   const error = phase.reduce((sum, sample, index) => sum + Math.abs(sample - (expected[index] ?? 0)), 0) / phase.length;
@@ -94,7 +94,7 @@ for (const drift of [0.0005, -0.0005]) {
   });
 }
 
-test('a hole of one packet is filled, a longer one fades, silence behind it is silent', () => {
+test('one lost packet is concealed, a longer loss fades out, and silence stays silent', () => {
   const single = play({ seconds: 2, delay: (index) => (index % 25 === 20 ? undefined : 5) });
   assert.ok(levelOf(single.subarray(rate / 2, rate), 400, rate) > 0.27);
   assert.ok(largestStep(single) < 0.05, `a step of ${largestStep(single)}`);
@@ -104,7 +104,7 @@ test('a hole of one packet is filled, a longer one fades, silence behind it is s
   assert.ok(largestStep(long) < 0.05);
 });
 
-test('timestamps of any kind leave it working', () => {
+test('any timestamps leave it working', () => {
   const random = seededRandom(5);
   const playoutBuffer = new PlayoutBuffer();
   const out = new Float32Array(frameSamples);

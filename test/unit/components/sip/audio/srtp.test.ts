@@ -1,4 +1,4 @@
-// SRTP against the test vectors of RFC 3711, appendix B, and against what is lost, doubled, forged and wrapped around.
+// SRTP with the test vectors of RFC 3711, appendix B, and with lost, duplicate, forged and wrapped packets.
 import assert from 'node:assert/strict';
 import { createCipheriv } from 'node:crypto';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ const masterSalt = Buffer.from('0EC675AD498AFEEBB6960B3AABE6', 'hex');
 const inline = Buffer.concat([masterKey, masterSalt]).toString('base64');
 const suites = ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as const;
 
-test('keys are derived as in appendix B.3', () => {
+test('keys are derived as in RFC 3711, appendix B.3', () => {
   const { encryption, salt, authentication } = deriveKeys(inline);
   assert.equal(encryption.toString('hex').toUpperCase(), 'C61E7A93744F39EE10734AFE3FF7A087');
   assert.equal(salt.toString('hex').toUpperCase(), '30CBBC08863D8C85D49DB34A9AE1');
@@ -19,14 +19,14 @@ test('keys are derived as in appendix B.3', () => {
   assert.throws(() => deriveKeys('c2hvcnQ='), RangeError);
 });
 
-test('the key stream is that of appendix B.2', () => {
+test('the key stream is that of RFC 3711, appendix B.2', () => {
   const iv = Buffer.from('F0F1F2F3F4F5F6F7F8F9FAFBFCFD0000', 'hex');
   const key = Buffer.from('2B7E151628AED2A6ABF7158809CF4F3C', 'hex');
   const stream = createCipheriv('aes-128-ctr', key, iv).update(Buffer.alloc(48)).toString('hex').toUpperCase();
   assert.equal(stream, 'E03EAD0935C95E80E166B16DD92B4EB4D23513162B02D0F72A43A2FE4A5F97AB41E95B3BB0A2E8DD477901E4FCA894C0');
 });
 
-test('a packet is ciphered and signed as libsrtp does it', () => {
+test('a packet is encrypted and authenticated as by libsrtp', () => {
   // srtp_validate of libsrtp, test/srtp_driver.c.
   const plain = Buffer.from(`800f1234decafbadcafebabe${'ab'.repeat(16)}`, 'hex');
   const ciphered = '800f1234decafbadcafebabe4e55dc4ce79978d88ca4d215949d2402b78d6acc99ea179b8dbb';
@@ -38,7 +38,7 @@ const packet = (sequence: number, ssrc = 77) =>
   rtpPacket({ payloadType: 8, sequence, timestamp: sequence * 160, ssrc, marker: false }, Buffer.alloc(160, sequence & 0xff));
 
 for (const suite of suites) {
-  test(`${suite}: what is sent comes out again, in whatever order, once, over the end of sequence numbers`, () => {
+  test(`${suite}: protected packets are unprotected in any order, once, also when sequence numbers wrap`, () => {
     const sender = new SrtpSender(inline);
     const receiver = new SrtpReceiver(inline);
     const plain = Array.from({ length: 300 }, (_, index) => packet((65_400 - 2 ** 15 + 2 ** 15 + index) % 2 ** 16));
@@ -50,7 +50,7 @@ for (const suite of suites) {
     for (const one of sent) assert.equal(receiver.unprotect(one, suite), undefined);
   });
 
-  test(`${suite}: what was changed, or made with another key, is refused`, () => {
+  test(`${suite}: modified packets, or packets with another key, are rejected`, () => {
     const other = Buffer.alloc(30, 1).toString('base64');
     assert.equal(new SrtpReceiver(other).unprotect(new SrtpSender(inline).protect(packet(1), suite), suite), undefined);
     const byteFuzzer = new ByteFuzzer(11);
@@ -68,7 +68,7 @@ for (const suite of suites) {
   });
 }
 
-test('a packet that comes too late to be told from a replay is refused; sources have numbers of their own', () => {
+test('a packet outside of the replay window is rejected, and sources have separate sequence numbers', () => {
   const [sender, receiver, [suite]] = [new SrtpSender(inline), new SrtpReceiver(inline), suites];
   const late = sender.protect(packet(100), suite);
   for (let sequence = 101; sequence < 300; sequence += 1) assert.ok(receiver.unprotect(sender.protect(packet(sequence), suite), suite));

@@ -1,4 +1,4 @@
-// Where a call's packets are answered: by what was agreed, by what came, and not by whoever sends.
+// Symmetric RTP: the remote address follows SDP and valid packets, but not arbitrary senders.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SymmetricRtpAddress } from '../../../../../node/components/sip/audio/symmetric-rtp.ts';
@@ -7,7 +7,7 @@ const agreed = { ip: '192.0.2.1', port: 4000 };
 const otherPort = { ip: '192.0.2.1', port: 5000 };
 const stranger = { ip: '203.0.113.9', port: 4000 };
 
-/** Whether each of some packets in a row is taken. */
+/** True for each accepted packet of several in a row. */
 function offer(
   far: SymmetricRtpAddress,
   from: { ip: string; port: number },
@@ -16,13 +16,13 @@ function offer(
   return Array.from({ length: packets }, () => far.accepts(from, ssrc, trusted, now));
 }
 
-test('what was agreed counts at once', () => {
+test('packets from the negotiated address are accepted at once', () => {
   const far = new SymmetricRtpAddress(agreed, true);
   assert.deepEqual(far.target, agreed);
   assert.deepEqual(offer(far, agreed, { packets: 1 }), [true]);
 });
 
-test('another source has to send some packets in a row, of one voice', () => {
+test('another address must send several packets in a row, with one SSRC', () => {
   const far = new SymmetricRtpAddress(agreed, true);
   assert.deepEqual(offer(far, stranger), [false, false, true]);
   assert.deepEqual(far.target, stranger);
@@ -34,7 +34,7 @@ test('another source has to send some packets in a row, of one voice', () => {
   assert.deepEqual(changing.target, agreed);
 });
 
-test('nobody takes the place of the far side, but the far side that of a stranger', () => {
+test('a hostile sender cannot replace the remote party, but the remote party can replace it', () => {
   const far = new SymmetricRtpAddress(agreed, true);
   offer(far, stranger);
   assert.deepEqual(offer(far, { ip: '203.0.113.10', port: 9 }, { packets: 10, now: 60_000 }), new Array(10).fill(false));
@@ -44,7 +44,7 @@ test('nobody takes the place of the far side, but the far side that of a strange
   assert.deepEqual(far.target, agreed);
 });
 
-test('a far side goes on from another port of its host once its own is silent', () => {
+test('the remote party may continue from another port of its host after silence', () => {
   const far = new SymmetricRtpAddress(agreed, true);
   offer(far, agreed, { packets: 1, now: 1000 });
   assert.deepEqual(offer(far, otherPort, { packets: 5, now: 2000 }), new Array(5).fill(false));
@@ -52,21 +52,21 @@ test('a far side goes on from another port of its host once its own is silent', 
   assert.deepEqual(far.target, otherPort);
 });
 
-test('packets that show by themselves who sent them are followed', () => {
+test('authenticated packets are followed from any address', () => {
   const far = new SymmetricRtpAddress(agreed, true);
   offer(far, agreed, { packets: 1 });
   assert.deepEqual(offer(far, stranger, { packets: 1, trusted: true }), [true]);
   assert.deepEqual(far.target, stranger);
 });
 
-test('nothing is sent to nobody, to many, or to a name', () => {
+test('nothing is sent to unspecified or multicast addresses, or to a name', () => {
   for (const ip of ['0.0.0.0', '::', '239.1.1.1', '255.255.255.255', 'ff02::1', 'host.example'])
     assert.equal(new SymmetricRtpAddress({ ip, port: 4000 }, true).target, undefined, ip);
   assert.equal(new SymmetricRtpAddress({ ip: '192.0.2.1', port: 0 }, true).target, undefined);
   assert.deepEqual(new SymmetricRtpAddress({ ip: '2001:db8::1', port: 9 }, true).target, { ip: '2001:db8::1', port: 9 });
 });
 
-test('where private addresses are forbidden, nothing is sent to one, whether SDP or a packet names it', () => {
+test('if private addresses are forbidden, none is used, from SDP or from packets', () => {
   for (const ip of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:10.0.0.1'])
     assert.equal(new SymmetricRtpAddress({ ip, port: 4000 }, false).target, undefined, ip);
   const far = new SymmetricRtpAddress({ ip: '9.9.9.9', port: 4000 }, false);

@@ -1,4 +1,4 @@
-// Digits as RTP events: read whatever happens to their packets, and sent as the RFC says.
+// DTMF as RTP events: reception despite loss and reordering, and sending.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -12,7 +12,7 @@ import { seededRandom } from '../../../../kit/seeded-random.ts';
 
 const step = 160;
 
-/** Packets of these digits, as they go out step by step, with sound between. */
+/** Packets of these digits, step by step, with audio in between. */
 function send(digits: readonly { digit: string; steps: number; gap?: number }[], { from = 1000, step: size = step } = {}) {
   const sender = new DigitSender();
   const sent: string[] = [];
@@ -31,7 +31,7 @@ function receive(packets: readonly TelephoneEventPacket[], clockRate = 8000): st
   return told;
 }
 
-test('a digit: one timestamp, a growing duration, a marker first, the end three times', () => {
+test('a digit has one timestamp, a growing duration, a marker first, and three end packets', () => {
   const { packets, sent } = send([{ digit: '5', steps: 4 }]);
   const flat = packets.flat();
   assert.deepEqual(
@@ -48,20 +48,20 @@ test('a digit: one timestamp, a growing duration, a marker first, the end three 
   assert.deepEqual(sent, ['5']);
 });
 
-test('digits follow each other with a pause, each told once with its length', () => {
+test('digits are separated by a pause and reported once with their duration', () => {
   const { packets } = send([...'19#*AD'].map((digit) => ({ digit, steps: 5 })));
   assert.deepEqual(
     receive(packets.flat()),
     [...'19#*AD'].map((digit) => `${digit} 100`),
   );
-  // Four steps of pause: two of them say the end again, two are sound.
+  // Four steps of pause: two with repeated end packets, two with audio.
   assert.deepEqual(
     packets.slice(5, 9).map(({ length }) => length),
     [1, 1, 0, 0],
   );
 });
 
-test('the same digit twice is two digits, also over the end of timestamps', () => {
+test('the same digit twice is reported twice, also if timestamps wrap', () => {
   const { packets } = send(
     [
       { digit: '7', steps: 5 },
@@ -72,7 +72,7 @@ test('the same digit twice is two digits, also over the end of timestamps', () =
   assert.deepEqual(receive(packets.flat()), ['7 100', '7 120']);
 });
 
-test('packets that come late, twice or never change nothing', () => {
+test('late, duplicate and lost packets do not change the digits', () => {
   const random = seededRandom(7);
   const { packets } = send([...'0123456789'].map((digit) => ({ digit, steps: 8, gap: 10 })));
   const flat = packets.flat();
@@ -82,7 +82,7 @@ test('packets that come late, twice or never change nothing', () => {
   assert.deepEqual(receive(ends), digits);
   const behind = flat.flatMap((packet, index) => (random() < 0.3 && index > 2 ? [packet, flat[index - 2] ?? packet] : [packet]));
   assert.deepEqual(receive(behind), digits);
-  // All three ends lost: the next digit, or time, ends it.
+  // If all three end packets are lost, the next digit or a timeout ends the digit.
   const withoutEnds = flat.filter(({ payload }) => !parseEvent(payload)?.end);
   assert.deepEqual(
     receive(withoutEnds),
@@ -90,8 +90,8 @@ test('packets that come late, twice or never change nothing', () => {
   );
 });
 
-test('a long digit goes on in segments, and is told once', () => {
-  // At the clock of Opus a segment is 1.36 seconds.
+test('a long digit continues in segments and is reported once', () => {
+  // At the clock rate of Opus a segment has 1.36 seconds.
   const { packets } = send([{ digit: '#', steps: 200 }], { step: 960 });
   const flat = packets.flat();
   assert.ok(flat.every(({ payload }) => (parseEvent(payload)?.duration ?? 0) <= 0xffff));
@@ -101,9 +101,9 @@ test('a long digit goes on in segments, and is told once', () => {
   assert.deepEqual(receive(lossy, 48_000), ['# 4000']);
 });
 
-test('a digit that comes half a round of timestamps later, or from a source that counts anew, is told', () => {
+test('a digit half a timestamp range later, or of a restarted source, is reported', () => {
   const digit = (event: number, timestamp: number) => ({ payload: Buffer.of(event, 0x8a, 3, 32), timestamp, marker: true });
-  // At the clock of Opus half a round is 12.4 hours.
+  // At the clock rate of Opus half the range is 12.4 hours.
   for (const second of [(1000 + 13 * 3600 * 48_000) % 2 ** 32, 2 ** 32 - 5_000_000]) {
     assert.deepEqual(
       receive([digit(1, 1000), digit(2, second), digit(2, second), digit(1, second - 2000)], 48_000).map((told) => told[0]),
@@ -114,7 +114,7 @@ test('a digit that comes half a round of timestamps later, or from a source that
   assert.deepEqual(receive([digit(1, 5_000_000), digit(2, 1000)], 8000).length, 2);
 });
 
-test('what is no digit is none', () => {
+test('an invalid digit is rejected', () => {
   const packet = (payload: Buffer) => ({ payload, timestamp: 1, marker: true });
   assert.deepEqual(receive([packet(Buffer.alloc(3)), packet(Buffer.of(16, 0x80, 0, 160)), packet(Buffer.of(66, 0x80, 0, 160))]), []);
   assert.equal(digitToEvent('x'), undefined);

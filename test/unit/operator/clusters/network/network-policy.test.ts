@@ -1,4 +1,4 @@
-// The NetworkPolicy against the table of traffic: every port of a pod, who may use it, and nobody else.
+// NetworkPolicy compared with the traffic table: every port of a pod and its allowed sources.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NetworkPolicy } from '../../../../../operator/clusters/manifests.ts';
@@ -18,7 +18,7 @@ const prometheus: Who = { labels: {}, namespace: 'monitoring' };
 
 type Peer = { namespaceSelector?: { matchLabels?: Record<string, string> }; podSelector?: { matchLabels?: Record<string, string> } };
 
-/** What Kubernetes makes of a policy (networking.k8s.io/v1), as far as ours goes. */
+/** Evaluates a policy like Kubernetes (networking.k8s.io/v1), limited to the used fields. */
 function allows(policy: NetworkPolicy | undefined, who: Who, protocol: string, port: number): boolean {
   assert.ok(policy);
   return policy.spec.ingress.some(({ from, ports }) => {
@@ -47,7 +47,7 @@ const senders: Record<TrafficSource, Who[]> = {
 const everybody = senders.anyone;
 
 for (const exposure of exposures)
-  test(`with ${exposure} each port is open to those of the table and to nobody else`, () => {
+  test(`with ${exposure} each port is open to the sources of the table only`, () => {
     const cluster = testCluster({ ...richSpec, media: { exposure } });
     const policy = networkPolicy(cluster, testFacts());
     assert.deepEqual(policy?.spec.podSelector.matchLabels, podSelector('media'));
@@ -72,7 +72,7 @@ for (const exposure of exposures)
       );
   });
 
-test('ports of distribution are for nodes of the same cluster, wherever others run', () => {
+test('distribution ports are open to nodes of the same cluster only', () => {
   const policy = networkPolicy(testCluster(), testFacts());
   const other: Who = { labels: podSelector('other'), namespace: 'calls' };
   for (const port of [4369, 9000]) {
@@ -81,7 +81,7 @@ test('ports of distribution are for nodes of the same cluster, wherever others r
   }
 });
 
-test('HTTP is open to everybody only where clients are told the address of the pod', () => {
+test('HTTP is open to all sources only if clients use the address of the pod', () => {
   const httpFrom = (spec: object) => networkRules(testCluster(spec).spec, {}).find(({ name }) => name === 'http')?.from;
   assert.equal(httpFrom({}), 'cluster');
   assert.equal(httpFrom({ media: { exposure: 'podIP' } }), 'anyone');
@@ -89,7 +89,7 @@ test('HTTP is open to everybody only where clients are told the address of the p
   assert.equal(httpFrom({ media: { exposure: 'podIP' }, ingress: { host: 'a.example' } }), 'cluster');
 });
 
-test('metrics are for the whole cluster where nobody is named, also where the list is empty', () => {
+test('metrics are open to the whole Kubernetes cluster if no source is configured or the list is empty', () => {
   for (const spec of [{}, { networkPolicy: { monitoringFrom: [] } }]) {
     const policy = networkPolicy(testCluster(spec), testFacts());
     assert.equal(allows(policy, neighbour, 'TCP', 9568), true);
@@ -97,7 +97,7 @@ test('metrics are for the whole cluster where nobody is named, also where the li
   }
 });
 
-test('ports of SIP are open over UDP alone, and only with SIP; what a node has by itself is not', () => {
+test('SIP ports are open over UDP only and with SIP only, and default SIP ports of a node are closed', () => {
   const open = (spec: object, protocol: string, port: number) =>
     allows(networkPolicy(testCluster(spec), testFacts()), outside, protocol, port);
   const sip = { components: 2, calls: 4 };
@@ -117,7 +117,7 @@ test('ports of SIP are open over UDP alone, and only with SIP; what a node has b
       [true, false, false, false, false, false],
     );
   }
-  // Blocks of hosts lie beside each other.
+  // Port blocks of hosts are adjacent.
   const onHosts = { media: { exposure: 'hostPort' }, sip, maxReplicas: 1 };
   assert.deepEqual(
     [50_000, 50_007, 50_013, 50_014].map((port) => open(onHosts, 'UDP', port)),
@@ -126,7 +126,7 @@ test('ports of SIP are open over UDP alone, and only with SIP; what a node has b
   for (const protocol of ['UDP', 'TCP']) assert.equal(open({ sip, config: { componentsUsed: ['sip'] } }, protocol, 5060), false);
 });
 
-test('media of pods of an older spec stays open until they are gone', () => {
+test('media ports of pods of an older spec stay open until the pods are deleted', () => {
   const cluster = testCluster({ media: { exposure: 'podIP' } });
   const older = pod(testCluster({ workersPerNode: 2 }), testFacts(), { index: 0, basePort: 30_500 });
   const livePorts = [mediaPortsOf(older) ?? assert.fail('no ports')];
@@ -135,12 +135,12 @@ test('media of pods of an older spec stays open until they are gone', () => {
   assert.equal(allows(networkPolicy(cluster, testFacts()), outside, 'UDP', 30_500), false);
 });
 
-test('a pod whose ports are in the range anyway changes nothing of the policy', () => {
+test('a pod with ports inside the range does not change the policy', () => {
   const cluster = testCluster();
   const livePorts = [{ from: 30_500, to: 30_501 }];
   assert.deepEqual(networkPolicy(cluster, testFacts({ livePorts })), networkPolicy(cluster, testFacts()));
 });
 
-test('no policy is made where none is wanted', () => {
+test('no policy is created if disabled', () => {
   assert.equal(networkPolicy(testCluster({ networkPolicy: { enabled: false } }), testFacts()), undefined);
 });

@@ -1,4 +1,4 @@
-// docs/reference/network-ports.md against the table of traffic that the NetworkPolicy is made from.
+// docs/reference/network-ports.md compared with the traffic table from which the NetworkPolicy is derived.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ const words: Record<TrafficSource, string> = {
 };
 const portsText = ({ from, to }: PortRange) => (from === to ? String(from) : `${from}-${to}`);
 
-test('docs/reference/network-ports.md has the table of a cluster that may use SIP', () => {
+test('docs/reference/network-ports.md contains the traffic table of a cluster with SIP', () => {
   const rows = document
     .split('\n')
     .filter((line) => line.startsWith('| '))

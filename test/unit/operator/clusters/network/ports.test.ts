@@ -1,4 +1,4 @@
-// Blocks of media ports, and what the API server's refusals teach.
+// Media port blocks, and parsing of rejections by the API server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -20,14 +20,14 @@ const specOf = (spec: object) => testCluster(spec).spec;
 const numbersOf = (spec: ReturnType<typeof specOf>, base: number) => portsOf(spec, base).map(({ port }) => port);
 const range = { from: 30_000, to: 30_009 };
 
-test('the lowest block of which nothing is used is taken', () => {
+test('the lowest unused block is allocated', () => {
   assert.equal(allocatePortBlock(range, 3, new Set()), 30_000);
   assert.equal(allocatePortBlock(range, 3, new Set([30_002])), 30_003);
   assert.equal(allocatePortBlock(range, 3, new Set([30_002, 30_005])), 30_006);
   assert.equal(allocatePortBlock(range, 1, new Set([30_000, 30_001])), 30_002);
 });
 
-test('a block reaches up to the last port of the range and not beyond', () => {
+test('a block can end at the last port of the range but not beyond', () => {
   assert.equal(allocatePortBlock(range, 10, new Set()), 30_000);
   assert.equal(allocatePortBlock(range, 11, new Set()), undefined);
   assert.equal(allocatePortBlock(range, 2, new Set([30_000, 30_002, 30_004, 30_006])), 30_007);
@@ -35,7 +35,7 @@ test('a block reaches up to the last port of the range and not beyond', () => {
   assert.equal(allocatePortBlock(range, 3, new Set([30_000, 30_002, 30_004, 30_007])), undefined);
 });
 
-test('of any used ports, a taken block is free, whole, in the range, and no lower one is', () => {
+test('for any used ports the allocated block is the lowest free block in the range', () => {
   const random = seededRandom(7);
   for (let round = 0; round < 500; round += 1) {
     const used = new Set(Array.from({ length: Math.floor(random() * 9) }, () => 30_000 + Math.floor(random() * 10)));
@@ -46,7 +46,7 @@ test('of any used ports, a taken block is free, whole, in the range, and no lowe
   }
 });
 
-test('a pod has a port for each worker, one more for TURN and one more for TURN over TLS', () => {
+test('a block has a port for each worker, one for TURN and one for TURN over TLS', () => {
   const plain = specOf({ workersPerNode: 3 });
   assert.deepEqual(numbersOf(plain, 30_000), [30_000, 30_001, 30_002]);
   assert.equal(turnPort(plain, 30_000), undefined);
@@ -60,7 +60,7 @@ test('a pod has a port for each worker, one more for TURN and one more for TURN 
   assert.ok(portsOf(tls, 30_000).every(({ protocols }) => protocols.join() === 'UDP,TCP'));
 });
 
-test('with SIP a pod has ports for it and for its calls behind all others, of UDP alone', () => {
+test('with SIP a block ends with UDP ports of SIP and its calls', () => {
   const turn = { enabled: true, tlsSecretName: 'c' };
   const spec = specOf({ workersPerNode: 3, turn, sip: { components: 2, calls: 4 } });
   assert.equal(portBlockSize(spec), 11);
@@ -74,14 +74,14 @@ test('with SIP a pod has ports for it and for its calls behind all others, of UD
   assert.equal(portBlockSize(specOf({ sip: {} })), 1 + 4 + 20);
 });
 
-test('node ports come from the given range, else from the one that the API server told, else from its default', () => {
+test('node ports are from the configured range, otherwise from the reported or default range of the API server', () => {
   assert.deepEqual(mediaRange(specOf({}), {}), { from: 30_000, to: 32_767 });
   assert.deepEqual(mediaRange(specOf({}), { nodePortRange: { from: 20_000, to: 22_767 } }), { from: 20_000, to: 22_767 });
   const given = specOf({ media: { ports: { from: 31_000, to: 31_100 } } });
   assert.deepEqual(mediaRange(given, { nodePortRange: { from: 20_000, to: 22_767 } }), { from: 31_000, to: 31_100 });
 });
 
-test('pods with addresses of their own use the same ports, whatever their index', () => {
+test('pods with separate addresses use the same ports for every index', () => {
   for (const exposure of ['podIP', 'loadBalancer']) {
     const spec = specOf({ workersPerNode: 2, media: { exposure } });
     assert.equal(fixedPortBlock(spec, 0), 50_000);
@@ -90,7 +90,7 @@ test('pods with addresses of their own use the same ports, whatever their index'
   }
 });
 
-test('on ports of hosts no two indexes meet, up to the one that a rollout needs more', () => {
+test('blocks of host ports never overlap, including the extra index of a rollout', () => {
   for (const exposure of ['hostPort', 'hostNetwork']) {
     const spec = specOf({ workersPerNode: 2, maxReplicas: 4, media: { exposure } });
     const blocks = Array.from({ length: 5 }, (_, index) => numbersOf(spec, fixedPortBlock(spec, index) ?? assert.fail(String(index))));
@@ -106,7 +106,7 @@ test('a range that is too small for an index gives it no block', () => {
   assert.equal(fixedPortBlock(spec, 2), undefined);
 });
 
-test('the ports that a refusal names are read from it, each once', () => {
+test('allocated ports are parsed from a rejection, each once', () => {
   const one = 'Service "a" is invalid: spec.ports[0].nodePort: Invalid value: 30501: provided port is already allocated';
   assert.deepEqual(allocatedPorts(one), [30_501]);
   const many =
@@ -115,7 +115,7 @@ test('the ports that a refusal names are read from it, each once', () => {
   assert.deepEqual(allocatedPorts('spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive'), []);
 });
 
-test('the range of node ports of an API server is read from its refusal', () => {
+test('the node port range is parsed from a rejection', () => {
   const message =
     'spec.ports[0].nodePort: Invalid value: 40000: provided port is not in the valid range. The range of valid ports is 30000-32767';
   assert.deepEqual(portRangeOf(message), { from: 30_000, to: 32_767 });

@@ -1,4 +1,4 @@
-// Services and Ingress of a MediaCluster: which ports, whom they select, and what clients are told.
+// Services and Ingress of a MediaCluster: ports, selectors and public addresses.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ingress, nodeHost, publicUrls } from '../../../../../operator/clusters/network/ingress.ts';
@@ -14,7 +14,7 @@ import { richSpec, testCluster, testFacts } from '../../../../kit/fakes/media-cl
 const slot = { index: 3, basePort: 30_500 };
 const mediaOf = (spec: object) => mediaService(testCluster(spec), slot)?.spec;
 
-test('nodes find each other under the headless Service before they are ready', () => {
+test('the headless Service includes nodes that are not ready', () => {
   const { metadata, spec } = nodesService(testCluster());
   assert.equal(`${metadata.name}.calls.svc.cluster.local`, headlessServiceHost(testCluster(), testFacts()));
   assert.equal(spec.clusterIP, 'None');
@@ -25,7 +25,7 @@ test('nodes find each other under the headless Service before they are ready', (
   );
 });
 
-test('the API is served by pods that are ready, a node of its own also by one that is not', () => {
+test('the API Service includes ready pods only, and the Service of a node also an unready pod', () => {
   const api = apiService(testCluster()).spec;
   assert.equal(api.publishNotReadyAddresses, undefined);
   assert.equal(api.selector['mediarooms.dev/index'], undefined);
@@ -41,7 +41,7 @@ test('the API is served by pods that are ready, a node of its own also by one th
   }
 });
 
-test('with nodePort clients use the very number that the container listens on, over UDP and TCP', () => {
+test('with nodePort the node port equals the container port, over UDP and TCP', () => {
   const spec = mediaOf({ workersPerNode: 2 });
   assert.equal(spec?.type, 'NodePort');
   assert.deepEqual(
@@ -58,7 +58,7 @@ test('with nodePort clients use the very number that the container listens on, o
   assert.equal(spec?.selector['mediarooms.dev/index'], '3');
 });
 
-test('ports of phone calls are of UDP alone, with nodePort and with loadBalancer', () => {
+test('ports of phone calls are UDP only, with nodePort and with loadBalancer', () => {
   for (const exposure of ['nodePort', 'loadBalancer']) {
     const spec = mediaOf({ media: { exposure }, sip: { components: 1, calls: 2 } });
     assert.deepEqual(
@@ -74,7 +74,7 @@ test('ports of phone calls are of UDP alone, with nodePort and with loadBalancer
   }
 });
 
-test('with loadBalancer the Service has class and annotations as given, and node ports are not chosen', () => {
+test('with loadBalancer the Service has the configured class and annotations and no explicit node ports', () => {
   const loadBalancer = { className: 'service.k8s.aws/nlb', annotations: { 'example.com/a': 'b' } };
   const service = mediaService(testCluster({ media: { exposure: 'loadBalancer', loadBalancer } }), slot);
   assert.equal(service?.spec.type, 'LoadBalancer');
@@ -83,17 +83,17 @@ test('with loadBalancer the Service has class and annotations as given, and node
   assert.ok(service?.spec.ports.every(({ nodePort }) => nodePort === undefined));
 });
 
-test('media has no Service of its own where it reaches the pod or its host directly', () => {
+test('media needs no Service if it reaches the pod or its host directly', () => {
   for (const exposure of ['hostPort', 'hostNetwork', 'podIP']) assert.equal(mediaOf({ media: { exposure } }), undefined);
 });
 
-test('no media Service has a port of HTTP, EPMD, distribution or metrics', () => {
+test('media Services expose no port of HTTP, EPMD, distribution or metrics', () => {
   for (const exposure of ['nodePort', 'loadBalancer'])
     for (const { targetPort } of mediaOf({ media: { exposure } })?.ports ?? [])
       assert.ok(![8080, 4369, 9000, 9568].includes(Number(targetPort)));
 });
 
-test('the Ingress has a path for each index that a pod may ever have, and one for the API', () => {
+test('the Ingress has a path for each possible index and one for the API', () => {
   const made = ingress(testCluster(richSpec));
   const [rule] = made?.spec.rules ?? [];
   assert.deepEqual(
@@ -111,7 +111,7 @@ test('the Ingress has a path for each index that a pod may ever have, and one fo
   assert.deepEqual(made?.metadata.annotations, { 'example.com/timeout': '3600' });
 });
 
-test('scaling within maxReplicas changes nothing of the Ingress', () => {
+test('scaling within maxReplicas does not change the Ingress', () => {
   const at = (replicas: number) => ingress(testCluster({ replicas, ingress: { host: 'a.example' } }));
   assert.deepEqual(at(1), at(9));
 });
@@ -119,17 +119,17 @@ test('scaling within maxReplicas changes nothing of the Ingress', () => {
 for (const [what, wanted, api, host] of [
   ['TLS', { tls: { secretName: 's' } }, 'https://a.example', 'a.example/n/2'],
   ['no TLS', {}, 'http://a.example', 'a.example/n/2'],
-  ['a port of its own', { tls: { secretName: 's' }, port: 8443 }, 'https://a.example:8443', 'a.example:8443/n/2'],
-  ['the usual port named', { tls: { secretName: 's' }, port: 443 }, 'https://a.example', 'a.example/n/2'],
+  ['another port', { tls: { secretName: 's' }, port: 8443 }, 'https://a.example:8443', 'a.example:8443/n/2'],
+  ['the default port', { tls: { secretName: 's' }, port: 443 }, 'https://a.example', 'a.example/n/2'],
   ['port 443 without TLS', { port: 443 }, 'http://a.example:443', 'a.example:443/n/2'],
 ] as const)
-  test(`addresses of an Ingress with ${what}`, () => {
+  test(`public URLs of an Ingress with ${what}`, () => {
     const { spec } = testCluster({ ingress: { host: 'a.example', ...wanted } });
     assert.deepEqual(publicUrls(spec), { api, secure: api.startsWith('https') });
     assert.equal(nodeHost(spec, 2), host);
   });
 
-test('without Ingress there is none and nothing is said of it', () => {
+test('without an Ingress there are no public URLs', () => {
   const cluster = testCluster();
   assert.equal(ingress(cluster), undefined);
   assert.equal(publicUrls(cluster.spec), undefined);

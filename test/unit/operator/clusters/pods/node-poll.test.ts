@@ -1,4 +1,4 @@
-// Asking nodes for their health, again and again.
+// Polling of the health of nodes.
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -12,7 +12,7 @@ const well: NodeHealth = {
   config: { files: [], error: null },
 };
 
-/** Nodes that say what the test wants; `told` says each change that was told, `asked` each question. */
+/** Fake nodes with scripted responses; `told` records reported changes, `asked` the requests. */
 function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
   const events = new EventEmitter();
   const answers = new Map<string, NodeHealth | Error>();
@@ -21,7 +21,7 @@ function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
     calls: ({ url }) => ({
       health: async () => {
         events.emit('asked', url);
-        const answer = answers.get(url) ?? new Error('It cannot be reached.');
+        const answer = answers.get(url) ?? new Error('It could not be reached.');
         if (answer instanceof Error) throw answer;
         return answer;
       },
@@ -38,7 +38,7 @@ function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
   return { poll, answers, clock, told: () => once(events, 'told'), asked: () => once(events, 'asked') };
 }
 
-test('a node is asked as soon as it is known, and what it says is told', async (t) => {
+test('a new node is polled immediately, and its report is published', async (t) => {
   const { poll, answers, told } = start(t);
   answers.set('http://a', well);
   const first = told();
@@ -49,7 +49,7 @@ test('a node is asked as soon as it is known, and what it says is told', async (
   assert.equal(poll.neverPolled('n/c', 'a'), false);
 });
 
-test('only what decisions depend on is told again', async (t) => {
+test('only changes that affect decisions are published', async (t) => {
   const { poll, answers, told, asked } = start(t);
   answers.set('http://a', well);
   const first = told();
@@ -66,35 +66,35 @@ test('only what decisions depend on is told again', async (t) => {
   await busy;
 });
 
-test('what a node said is believed for a while after it fell silent, then no more', async (t) => {
+test('the report of an unresponsive node is valid until its TTL', async (t) => {
   const { poll, answers, told, clock } = start(t);
   answers.set('http://a', well);
   const first = told();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   const silent = told();
-  answers.set('http://a', new Error('It cannot be reached.'));
+  answers.set('http://a', new Error('It could not be reached.'));
   await silent;
-  assert.equal(poll.error('n/c', 'a'), 'It cannot be reached.');
+  assert.equal(poll.error('n/c', 'a'), 'It could not be reached.');
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
   clock.now = reportTtlMs;
   assert.equal(poll.report('n/c', 'a'), undefined);
   assert.equal(poll.neverPolled('n/c', 'a'), false);
 });
 
-test('a node that did not answer is asked again soon, before its host could count as lost', async (t) => {
+test('an unresponsive node is polled again before its Kubernetes node could count as lost', async (t) => {
   const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 5 });
   const first = told();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
   await first;
-  assert.equal(poll.error('n/c', 'a'), 'It cannot be reached.');
+  assert.equal(poll.error('n/c', 'a'), 'It could not be reached.');
   const second = told();
   answers.set('http://a', well);
   await second;
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
 });
 
-test('a node that was asked before it listened is asked anew as soon as its pod is ready, and counts as unasked until then', async (t) => {
+test('a node polled before it listened counts as unpolled and is polled again when its pod is ready', async (t) => {
   const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 3_600_000 });
   const first = told();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
@@ -108,18 +108,18 @@ test('a node that was asked before it listened is asked anew as soon as its pod 
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
 });
 
-test('a node whose pod becomes ready while it is asked in vain is asked once more right after that', async (t) => {
+test('a node whose pod becomes ready during a failing poll is polled again immediately', async (t) => {
   const { poll, answers, asked } = start(t, { usual: 3_600_000, quick: 3_600_000 });
   const first = asked();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
   await first;
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
   answers.set('http://a', well);
-  const { health } = await eventually('what it says', () => poll.report('n/c', 'a'));
+  const { health } = await eventually('its report', () => poll.report('n/c', 'a'));
   assert.deepEqual(health, well);
 });
 
-test('a pod of the same name on another address is another node', async (t) => {
+test('a pod of the same name with another address is another node', async (t) => {
   const { poll, answers, told } = start(t);
   answers.set('http://a', well);
   const first = told();
@@ -129,7 +129,7 @@ test('a pod of the same name on another address is another node', async (t) => {
   assert.equal(poll.neverPolled('n/c', 'a'), true);
 });
 
-test('a node that is to be called otherwise is asked anew', async (t) => {
+test('a node with another authentication is polled again', async (t) => {
   const { poll, answers, told } = start(t);
   answers.set('http://a', well);
   const first = told();
@@ -139,7 +139,7 @@ test('a node that is to be called otherwise is asked anew', async (t) => {
   assert.equal(poll.neverPolled('n/c', 'a'), true);
 });
 
-test('nobody is asked about a cluster that is forgotten', async (t) => {
+test('nodes of a forgotten cluster are not polled', async (t) => {
   const { poll, answers, told, asked } = start(t);
   answers.set('http://a', well);
   const first = told();

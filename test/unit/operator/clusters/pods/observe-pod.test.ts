@@ -1,4 +1,4 @@
-// From stored pods and hosts to facts.
+// Pod snapshots from stored pods and Kubernetes nodes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ObservedPod } from '../../../../../operator/clusters/observed-objects.ts';
@@ -44,12 +44,12 @@ const running = { containerStatuses: [{ name: 'node', state: { running: {} } }],
 const ready = { ...running, conditions: [{ type: 'Ready', status: 'True' }] };
 const facts = (...of: Parameters<typeof stored>) => podSnapshot(stored(...of), surroundings);
 
-test('a pod that works', () => {
+test('a running pod is ready', () => {
   const { index, current, ready: isReady, idle, lost, leaving, ending, failed } = facts({ status: ready, nodeName: 'host' });
   assert.deepEqual([index, current, isReady, idle, lost, leaving, ending, failed], [3, true, true, false, false, false, false, false]);
 });
 
-test('the host of a pod may be lost or leaving', () => {
+test('a pod on a lost or cordoned Kubernetes node is lost or leaving', () => {
   assert.equal(facts({ status: ready, nodeName: 'dark' }).lost, true);
   assert.equal(facts({ status: ready, nodeName: 'cordoned' }).leaving, true);
   assert.equal(facts({ status: ready }).lost, false);
@@ -60,7 +60,7 @@ test('a pod that is being deleted is ending and not ready', () => {
   assert.deepEqual([ending, isReady], [true, false]);
 });
 
-test('nothing lives in a pod that was not started, or whose process waits for its next try', () => {
+test('a pod without a running process is idle', () => {
   assert.equal(facts().idle, true);
   assert.equal(facts({ status: { phase: 'Pending' } }).idle, true);
   const waiting = { phase: 'Running', containerStatuses: [{ name: 'node', state: { waiting: { reason: 'CrashLoopBackOff' } } }] };
@@ -69,16 +69,16 @@ test('nothing lives in a pod that was not started, or whose process waits for it
   assert.equal(facts({ status: { phase: 'Unknown' } }).idle, false);
 });
 
-test('an evicted pod failed', () => {
+test('an evicted pod is failed', () => {
   assert.equal(facts({ status: { phase: 'Failed', reason: 'Evicted' } }).failed, true);
 });
 
-test('a pod of another template, or of an index that is none any more, is old', () => {
+test('a pod of another template or with an invalid index is not current', () => {
   assert.equal(podSnapshot(stored(), { ...surroundings, templateHash: 'other' }).current, false);
   assert.equal(podSnapshot(stored(), { ...surroundings, indexes: 3 }).current, false);
 });
 
-test('why a pod is not ready is told in the words of the API server', () => {
+test('the reason why a pod is not ready is taken from its status', () => {
   const waiting = { reason: 'ImagePullBackOff', message: 'Back-off pulling image "x"' };
   const of = (status: ObservedPod['status']) => notReadyReason(stored({ status }));
   assert.equal(
@@ -90,7 +90,7 @@ test('why a pod is not ready is told in the words of the API server', () => {
       phase: 'Pending',
       conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available.' }],
     }),
-    'Pod c-3 has no host: Unschedulable: 0/3 nodes are available.',
+    'Pod c-3 is not scheduled: Unschedulable: 0/3 nodes are available.',
   );
   assert.equal(of({ phase: 'Failed', reason: 'Evicted', message: 'low on memory' }), 'Pod c-3 failed: Evicted: low on memory.');
   assert.equal(of(running), 'Pod c-3 is not ready yet.');
@@ -105,20 +105,20 @@ const host = (spec: Host['spec'], status = 'True'): Stored<Host> => ({
   status: { conditions: [{ type: 'Ready', status }] },
 });
 
-test('a host goes away when it is cordoned or has one of the taints that announce it', () => {
+test('a Kubernetes node is leaving if it is cordoned or has a taint that announces its removal', () => {
   assert.equal(isUnschedulable(host({ unschedulable: true })), true);
   for (const key of ['ToBeDeletedByClusterAutoscaler', 'karpenter.sh/disrupted', 'node.kubernetes.io/unschedulable'])
     assert.equal(isUnschedulable(host({ taints: [{ key, effect: 'NoSchedule' }] })), true);
   assert.equal(isUnschedulable(host({ taints: [{ key: 'gpu', effect: 'NoSchedule' }] })), false);
 });
 
-test('heartbeats of hosts mean nothing', () => {
+test('heartbeats of Kubernetes nodes are no relevant change', () => {
   assert.equal(hostChanged(host({}), host({})), false);
   assert.equal(hostChanged(host({ unschedulable: true }), host({})), true);
   assert.equal(hostChanged(host({}, 'Unknown'), host({})), true);
 });
 
-test('a host is lost 10 s after it was first seen unwell, by our own clock, and well again at once', () => {
+test('a Kubernetes node is lost 10 s after it was first seen unhealthy by the local clock, and recovers immediately', () => {
   let now = 0;
   let stored: Stored<Host> | undefined = host({});
   const others = [host({})];
@@ -136,7 +136,7 @@ test('a host is lost 10 s after it was first seen unwell, by our own clock, and 
   assert.equal(watch.timeUntilLost('host'), 10_000);
 });
 
-test('a host that is unwell is not lost before its media nodes have been silent for 10 s as well', () => {
+test('an unhealthy Kubernetes node is not lost until its media nodes have not responded for 10 s', () => {
   let now = 0;
   let heard: number | undefined;
   const watch = new HostMonitor(
@@ -155,7 +155,7 @@ test('a host that is unwell is not lost before its media nodes have been silent 
   assert.equal(watch.timeUntilLost('host'), 0);
 });
 
-test('where no host is well none is lost, and the time begins anew when one is', () => {
+test('if all Kubernetes nodes are unhealthy none is lost, and the time restarts when one is healthy', () => {
   let now = 0;
   let others = [host({})];
   const watch = new HostMonitor({ get: () => host({}, 'Unknown'), list: () => others, synced: true }, () => now);
@@ -167,7 +167,7 @@ test('where no host is well none is lost, and the time begins anew when one is',
   assert.equal(watch.timeUntilLost('host'), 10_000);
 });
 
-test('without the permission to read Nodes no host is ever lost or leaving', () => {
+test('without permission to read Nodes no Kubernetes node is lost or leaving', () => {
   const watch = new HostMonitor(undefined, () => 0);
   assert.deepEqual([watch.known, watch.timeUntilLost('host'), watch.unschedulableSince('host')], [false, undefined, undefined]);
 });

@@ -1,4 +1,4 @@
-// The pod of a media node: hardened, told what it needs, and replaced exactly when something changed that cannot change in place.
+// Pod of a media node: hardening, environment, and which changes require a new pod.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { knownNames } from '../../../../../node/config/variables.ts';
@@ -18,19 +18,19 @@ function envOf(spec: object = {}, facts = testFacts()): Record<string, string | 
   return Object.fromEntries(env.map(({ name, value, valueFrom }) => [name, valueFrom ? JSON.stringify(valueFrom) : value]));
 }
 
-test('a pod has a name under the headless Service, and its index', () => {
+test('a pod has a host name under the headless Service and an index label', () => {
   const { metadata, spec } = podOf();
   assert.equal(metadata.name, 'media-2');
   assert.equal(indexOf({ metadata }), 2);
   assert.deepEqual([spec.hostname, spec.subdomain], ['media-2', 'media-nodes']);
 });
 
-test('every variable that a pod sets is one that nodes know', () => {
+test('a pod sets only variables that nodes support', () => {
   for (const name of Object.keys(envOf(richSpec)).filter((each) => each.startsWith('SVC_')))
     assert.ok(knownNames.has(name.slice('SVC_'.length)), name);
 });
 
-test('a node is told where it is, how it finds others and which ports it has', () => {
+test('the environment contains addresses, discovery and ports of a node', () => {
   const env = envOf({ workersPerNode: 2 });
   assert.equal(env.POD_IP, '{"fieldRef":{"fieldPath":"status.podIP"}}');
   assert.equal(env.SVC_DIST_NODE_NAME, 'svc@$(POD_IP)');
@@ -43,12 +43,12 @@ test('a node is told where it is, how it finds others and which ports it has', (
   assert.equal(env.SVC_TRUST_PROXY, undefined);
 });
 
-test('POD_IP stands before the variables that are made of it', () => {
+test('POD_IP is defined before the variables that use it', () => {
   const { env } = podOf(richSpec).spec.containers[0];
   assert.equal(env[0]?.name, 'POD_IP');
 });
 
-test('what the image sets and a file may change is unset, so that the file counts', () => {
+test('reloadable variables of the image are unset, so that the file takes effect', () => {
   const { env } = podOf().spec.containers[0];
   assert.deepEqual(
     env.filter(({ name }) => name.includes('ALLOW_PRIVATE')),
@@ -61,7 +61,7 @@ test('what the image sets and a file may change is unset, so that the file count
   );
 });
 
-test('behind an Ingress each node has a path of its own, and believes the one proxy that forwards to it', () => {
+test('with an Ingress each node has a separate path and trusts one proxy', () => {
   const ingress = { host: 'media.example', tls: { secretName: 'c' } };
   const env = envOf({ ingress });
   assert.equal(env.SVC_HOST, 'media.example/n/2');
@@ -71,12 +71,12 @@ test('behind an Ingress each node has a path of its own, and believes the one pr
   assert.equal(envOf(richSpec).SVC_TRUST_PROXY, '10.1.0.0/16');
 });
 
-test('TURN listens on the port behind those of the workers', () => {
+test('TURN listens on the port after those of the workers', () => {
   const env = envOf({ workersPerNode: 2, turn: { enabled: true } });
   assert.deepEqual([env.SVC_WEBRTC_TURN_ENABLED, env.SVC_WEBRTC_TURN_PORT], ['true', '30502']);
 });
 
-test('with a certificate TURN speaks TLS on the port behind its own, and HTTP stays as it is', () => {
+test('with a certificate TURN over TLS listens on the next port, and HTTP is unchanged', () => {
   const turn = { enabled: true, tlsSecretName: 'turn-tls', tlsHost: '*.turn.example' };
   const env = envOf({ workersPerNode: 2, turn });
   assert.deepEqual(
@@ -95,7 +95,7 @@ test('with a certificate TURN speaks TLS on the port behind its own, and HTTP st
   );
 });
 
-test('a node is told its ports of SIP and of phone calls, and its pod names them, on the host too where the exposure says so', () => {
+test('the environment and the container ports contain the ports of SIP and calls, as host ports if the exposure requires it', () => {
   const spec = { workersPerNode: 2, turn: { enabled: true }, sip: { components: 2, calls: 3 } };
   const env = envOf(spec);
   assert.deepEqual([env.SVC_SIP_PORT, env.SVC_SIP_RTP_PORTS], ['30503-30504', '30505-30507']);
@@ -112,12 +112,12 @@ test('a node is told its ports of SIP and of phone calls, and its pod names them
   }
 });
 
-test('in a cluster of IPv6 a node listens on it and is named in brackets', () => {
+test('in an IPv6 cluster a node listens on IPv6 and its address is in brackets', () => {
   const env = envOf({}, testFacts({ ipFamily: 'IPv6' }));
   assert.deepEqual([env.SVC_IP, env.SVC_HOST, env.SVC_DIST_NODE_NAME], ['::', '[$(POD_IP)]:8080', 'svc@$(POD_IP)']);
 });
 
-test('a pod may do as little as Kubernetes can say', () => {
+test('a pod has the strictest security context', () => {
   for (const spec of [{}, richSpec]) {
     const { spec: made } = podOf(spec);
     assert.equal(made.automountServiceAccountToken, false);
@@ -134,12 +134,12 @@ test('a pod may do as little as Kubernetes can say', () => {
   }
 });
 
-test('a pod may take its drain and a minute to end', () => {
+test('the grace period of a pod is its drain timeout plus a minute', () => {
   assert.equal(podOf().spec.terminationGracePeriodSeconds, 3660);
   assert.equal(podOf(richSpec).spec.terminationGracePeriodSeconds, 180);
 });
 
-test('ports are those of the host only where the exposure says so', () => {
+test('host ports are used only if the exposure requires them', () => {
   const hostPorts = (exposure: string) =>
     podOf({ media: { exposure } }).spec.containers[0].ports.flatMap(({ name, hostPort }) => (hostPort ? [name] : []));
   for (const exposure of ['nodePort', 'loadBalancer', 'podIP']) assert.deepEqual(hostPorts(exposure), []);
@@ -149,7 +149,7 @@ test('ports are those of the host only where the exposure says so', () => {
   assert.deepEqual([hostNetwork, dnsPolicy], [true, 'ClusterFirstWithHostNet']);
 });
 
-test('what was given for pods is laid over them, and what is ours stays', () => {
+test('the pod template is merged into pods and cannot override fields of the operator', () => {
   const { metadata, spec } = podOf(richSpec);
   assert.equal(metadata.labels.team, 'calls');
   assert.equal(metadata.annotations?.['example.com/note'], 'kept');
@@ -162,12 +162,12 @@ test('what was given for pods is laid over them, and what is ours stays', () => 
   assert.deepEqual(spec.imagePullSecrets, [{ name: 'registry' }]);
 });
 
-test('pods are spread over hosts unless something else was given', () => {
+test('pods are spread over Kubernetes nodes unless configured otherwise', () => {
   assert.equal(podOf().spec.topologySpreadConstraints[0]?.topologyKey, 'kubernetes.io/hostname');
   assert.deepEqual(podOf({ podTemplate: { topologySpreadConstraints: [] } }).spec.topologySpreadConstraints, []);
 });
 
-test('files are in a claim of the index or in an emptyDir', () => {
+test('files are stored in a claim of the index or in an emptyDir', () => {
   const resourcesOf = (spec: object) => podOf(spec).spec.volumes.find(({ name }) => name === 'resources');
   assert.deepEqual(resourcesOf({}), { name: 'resources', emptyDir: {} });
   assert.deepEqual(resourcesOf({ storage: { emptyDir: { sizeLimit: '5Gi' } } }), { name: 'resources', emptyDir: { sizeLimit: '5Gi' } });
@@ -176,7 +176,7 @@ test('files are in a claim of the index or in an emptyDir', () => {
   assert.equal(persistentVolumeClaim(testCluster(), 2), undefined);
 });
 
-test('what reaches living nodes needs no new pods', () => {
+test('reloadable changes keep the template hash', () => {
   const before = hashOf(richSpec);
   const same = [
     { config: { ...richSpec.config, logLevel: 'info' } },
@@ -191,7 +191,7 @@ test('what reaches living nodes needs no new pods', () => {
   assert.equal(hashOf(richSpec, testFacts({ secrets: new Map(), nodePortRange: { from: 20_000, to: 21_000 } })), before);
 });
 
-test('everything else does', () => {
+test('all other changes change the template hash', () => {
   const changes = [
     { image: 'registry.example/media:next' },
     { workersPerNode: 3 },
@@ -221,7 +221,7 @@ test('pods of all indexes have the same hash', () => {
   assert.equal(hash({ index: 3, basePort: 31_000 }), templateHash(cluster, testFacts()));
 });
 
-test('a pod says that its node knows signed calls, unless its image is older', () => {
+test('a pod is annotated for signed requests unless its image is older', () => {
   const marks = (image?: string) => podOf(image === undefined ? {} : { image }).metadata.annotations?.['mediarooms.dev/calls'];
   for (const image of [
     undefined,
@@ -238,7 +238,7 @@ test('a pod says that its node knows signed calls, unless its image is older', (
     assert.equal(marks(image), undefined, image);
 });
 
-test('a pod is called as it says, and by its token where its MediaCluster says so', () => {
+test('requests to a pod are signed by its annotation, unless its MediaCluster requires the token', () => {
   const called = (annotations: object, cluster: object = {}) => {
     const { metadata, ...rest } = testCluster();
     return isSigned(
@@ -252,7 +252,7 @@ test('a pod is called as it says, and by its token where its MediaCluster says s
   };
   const key = 'mediarooms.dev/calls';
   assert.equal(called({ [key]: 'signed' }), true);
-  assert.equal(called({}), false, 'made by an older operator');
+  assert.equal(called({}), false, 'created by an older operator');
   assert.equal(called({ [key]: 'signed' }, { [key]: 'bearer' }), false);
   assert.equal(called({ [key]: 'signed' }, { [key]: 'else' }), true);
 });

@@ -1,4 +1,4 @@
-// The number of nodes by forwarded tracks.
+// Autoscaling: desired number of nodes from forwarded tracks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -11,7 +11,7 @@ import {
 
 const autoscaling: Autoscaling = { minReplicas: 1, maxReplicas: 5, targetForwardedTracks: 100, scaleDownStabilizationSeconds: 60 };
 
-/** The number of nodes over time: `tracks` once a second. */
+/** Desired nodes over time, with one value of `tracks` per second. */
 function run(tracks: readonly number[], { from = 1, config = autoscaling } = {}): number[] {
   let history: ScaleSample[] = [];
   let current = from;
@@ -22,18 +22,18 @@ function run(tracks: readonly number[], { from = 1, config = autoscaling } = {})
   });
 }
 
-test('so many nodes that each has the target at most, within the bounds', () => {
+test('the number of nodes keeps each at or below the target, within the bounds', () => {
   assert.deepEqual(
     [0, 1, 100, 101, 450, 501, 100_000].map((tracks) => nodesFor(autoscaling, tracks)),
     [1, 1, 1, 2, 5, 5, 5],
   );
 });
 
-test('nodes are added as soon as the load asks for them', () => {
+test('nodes are added as soon as the load requires them', () => {
   assert.deepEqual(run([50, 250, 420]), [1, 3, 5]);
 });
 
-test('a node is taken away only when fewer were enough for the whole window', () => {
+test('a node is removed only if fewer were sufficient for the whole window', () => {
   const counts = run([...Array(10).fill(250), ...Array(100).fill(90)]);
   assert.equal(counts[60], 3);
   assert.equal(counts[69], 3);
@@ -46,22 +46,22 @@ test('a peak within the window keeps its nodes for another window', () => {
   assert.equal(counts[105], 1);
 });
 
-test('an operator that just started knows nothing of the past and takes no node away before a window has passed', () => {
+test('an operator that just started removes no node before a window has passed', () => {
   const counts = run(Array(70).fill(0), { from: 4 });
   assert.deepEqual([counts[0], counts[59], counts[65]], [4, 4, 1]);
 });
 
-test('without a sample everything stays, but within the bounds', () => {
+test('without a sample the number of nodes is unchanged, within the bounds', () => {
   assert.equal(desiredNodes(autoscaling, 3, [], 0), 3);
   assert.equal(desiredNodes(autoscaling, 9, [], 0), 5);
   assert.equal(desiredNodes(autoscaling, 0, [], 0), 1);
 });
 
-test('without a window nodes go at once', () => {
+test('without a window nodes are removed immediately', () => {
   assert.deepEqual(run([450, 90], { config: { ...autoscaling, scaleDownStabilizationSeconds: 0 } }), [5, 1]);
 });
 
-test('a long window with many samples is remembered in few of them, and the peak is among these', () => {
+test('a long history is compacted to few samples and keeps the peak', () => {
   const day = { ...autoscaling, scaleDownStabilizationSeconds: 86_400 };
   let history: ScaleSample[] = [];
   for (let second = 0; second < 100_000; second += 5)

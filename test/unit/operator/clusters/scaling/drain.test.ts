@@ -1,4 +1,4 @@
-// Emptying a pod, step by step.
+// Drain of a pod, step by step.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cancelStep, drainOf, drainStep, drainText, isBusy } from '../../../../../operator/clusters/scaling/drain.ts';
@@ -7,7 +7,7 @@ import { aPod, withPeers } from '../pods.ts';
 const now = Date.UTC(2026, 10, 21, 12);
 const drain = { reason: 'ScaleDown' as const, deadline: now + 60_000 };
 
-test('a drain begins with its reason and deadline, is asked for, waits for live rooms and ends with the pod', () => {
+test('a drain writes reason and deadline, is requested, waits for live rooms and removes the pod', () => {
   assert.deepEqual(drainStep(aPod(0, withPeers(2)), 'ScaleDown', 60_000, now), { do: 'begin', ...drain });
   assert.deepEqual(drainStep(aPod(0, { drain, ...withPeers(2) }), 'ScaleDown', 60_000, now + 500), { do: 'ask', seconds: 60 });
   const waiting = drainStep(aPod(0, { drain, ...withPeers(4, 'draining') }), 'ScaleDown', 60_000, now + 1_000);
@@ -15,16 +15,16 @@ test('a drain begins with its reason and deadline, is asked for, waits for live 
   assert.deepEqual(drainStep(aPod(0, { drain, ...withPeers(0, 'draining') }), 'ScaleDown', 60_000, now + 1_000), { do: 'remove' });
 });
 
-test('a pod in which nothing runs goes at once', () => {
+test('an idle pod is removed immediately', () => {
   assert.deepEqual(drainStep(aPod(0, { idle: true, report: undefined }), 'Rollout', 60_000, now), { do: 'remove' });
 });
 
-test('another reason takes the place of the first, with the deadline of the first', () => {
+test('another reason replaces the first and keeps its deadline', () => {
   const step = drainStep(aPod(0, { drain, ...withPeers(2, 'draining') }), 'HostDrained', 60_000, now + 30_000);
   assert.deepEqual(step, { do: 'begin', reason: 'HostDrained', deadline: drain.deadline });
 });
 
-test('a node that does not answer is waited for until the deadline and a little longer', () => {
+test('an unresponsive node is waited for until shortly after the deadline', () => {
   const silent = aPod(0, { drain, report: undefined });
   assert.equal(drainStep(silent, 'ScaleDown', 60_000, now + 69_000).do, 'wait');
   assert.deepEqual(drainStep(silent, 'ScaleDown', 60_000, now + 71_000), { do: 'remove' });
@@ -34,12 +34,12 @@ test('rooms that outlive the deadline are not waited for', () => {
   assert.deepEqual(drainStep(aPod(0, { drain, ...withPeers(2, 'draining') }), 'ScaleDown', 60_000, now + 71_000), { do: 'remove' });
 });
 
-test('a node started again while it drains is asked again, with what is left of the time', () => {
+test('a node restarted during its drain gets the remaining time', () => {
   assert.deepEqual(drainStep(aPod(0, { drain, ...withPeers(2) }), 'ScaleDown', 60_000, now + 50_000), { do: 'ask', seconds: 10 });
   assert.deepEqual(drainStep(aPod(0, { drain, ...withPeers(2) }), 'ScaleDown', 60_000, now + 65_000), { do: 'ask', seconds: 0 });
 });
 
-test('what was begun is called back and then forgotten; what somebody drains by hand is left to them', () => {
+test('a drain of the operator is cancelled and removed, and a manual drain is kept', () => {
   assert.equal(cancelStep(aPod(0, { drain, ...withPeers(2, 'draining') })), 'callBack');
   assert.equal(cancelStep(aPod(0, { drain, ...withPeers(2) })), 'forget');
   assert.equal(cancelStep(aPod(0, { drain, report: undefined })), 'nothing');
@@ -56,7 +56,7 @@ test('a pod is busy while peers are connected, until the deadline of its drain',
   assert.equal(isBusy(aPod(0, { idle: true, report: undefined }), now), false);
 });
 
-test('a drain survives being written on the pod; what is not one counts as none', () => {
+test('a drain is restored from the annotation of the pod, and invalid text is ignored', () => {
   assert.deepEqual(drainOf(drainText(drain)), drain);
   for (const text of [undefined, '', 'ScaleDown', 'ScaleDown never', 'Boredom 2026-11-21T12:00:00Z'])
     assert.equal(drainOf(text), undefined);

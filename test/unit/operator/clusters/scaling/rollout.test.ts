@@ -1,4 +1,4 @@
-// Which pods are made, emptied and removed next.
+// Rollout plan: which pods are created, drained and removed next.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSnapshot } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
@@ -30,7 +30,7 @@ test('missing pods get the lowest free indexes', () => {
   assert.deepEqual(plan(2, [aPod(0), aPod(1)]), { ...nothing, keep: [0, 1] });
 });
 
-test('of too many the emptiest goes: by connected peers, then rooms, then tracks, then the highest index', () => {
+test('the least loaded surplus pod is removed: by connected peers, rooms, tracks, then the highest index', () => {
   assert.deepEqual(plan(2, [aPod(0), aPod(1, withPeers(2)), aPod(2, withPeers(4))]).drain, ['0 ScaleDown']);
   assert.deepEqual(plan(1, [aPod(0, withPeers(1)), aPod(1), aPod(2)]).drain, ['2 ScaleDown', '1 ScaleDown']);
   const tracks = (forwardedTracks: number) => ({
@@ -39,30 +39,30 @@ test('of too many the emptiest goes: by connected peers, then rooms, then tracks
   assert.deepEqual(plan(1, [aPod(0, tracks(1)), aPod(1, tracks(9))]).drain, ['0 ScaleDown']);
 });
 
-test('a node that says nothing counts as the fullest, one that does not run as empty', () => {
+test('a node without a report counts as the fullest, and an idle one as empty', () => {
   assert.deepEqual(plan(1, [aPod(0, { report: undefined }), aPod(1, withPeers(50))]).drain, ['1 ScaleDown']);
   assert.deepEqual(plan(1, [aPod(0, { idle: true, ready: false, report: undefined }), aPod(1)]).drain, ['0 ScaleDown']);
 });
 
-test('nobody goes before every node was asked, but one that does not work', () => {
+test('no working pod is removed before every node was polled', () => {
   const unasked = { report: undefined, unasked: true };
   assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, unasked), aPod(2)]).drain, []);
   assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, { ...unasked, ready: false })]).drain, ['1 ScaleDown']);
 });
 
-test('a pod that is being emptied goes on being the one, and is called back first when more are wanted', () => {
+test('a draining pod stays selected, and its drain is cancelled first when more pods are desired', () => {
   const draining = { drain: { reason: 'ScaleDown' as const, deadline: 1 }, ...withPeers(3, 'draining') };
   assert.deepEqual(plan(1, [aPod(0, draining), aPod(1)]), { ...nothing, drain: ['0 ScaleDown'], keep: [1] });
   assert.deepEqual(plan(2, [aPod(0, draining), aPod(1)]), { ...nothing, keep: [0, 1] });
   assert.deepEqual(plan(3, [aPod(0, draining), aPod(1)]), { ...nothing, create: [2], keep: [0, 1] });
 });
 
-test('a node that got its signal cannot be called back', () => {
+test('the drain of a terminating node cannot be cancelled', () => {
   const terminating = { drain: { reason: 'ScaleDown' as const, deadline: 1 }, report: { ...aPod(0).report, state: 'terminating' } };
   assert.deepEqual(plan(2, [aPod(0, terminating as Partial<PodSnapshot>), aPod(1)]).create, [2]);
 });
 
-test('a rollout makes one new pod first, waits until it is ready, and then empties one old pod', () => {
+test('a rollout creates one new pod, waits until it is ready, and then drains one old pod', () => {
   const old = { current: false };
   assert.deepEqual(plan(2, [aPod(0, old), aPod(1, old)]), { ...nothing, create: [2], keep: [0, 1] });
   const starting = aPod(2, { ready: false, idle: true, report: undefined });
@@ -70,7 +70,7 @@ test('a rollout makes one new pod first, waits until it is ready, and then empti
   assert.deepEqual(plan(2, [aPod(0, { ...old, ...withPeers(2) }), aPod(1, old), aPod(2)]).drain, ['1 Rollout']);
 });
 
-test('while an old pod is emptied nothing else is made; then the next one has its turn', () => {
+test('while an old pod drains no other pod is created, and the next one follows', () => {
   const old = { current: false };
   const emptied = { ...old, drain: { reason: 'Rollout' as const, deadline: 1 } };
   assert.deepEqual(plan(2, [aPod(0, old), aPod(1, emptied), aPod(2)]), { ...nothing, drain: ['1 Rollout'], keep: [0, 2] });
@@ -79,19 +79,19 @@ test('while an old pod is emptied nothing else is made; then the next one has it
   assert.deepEqual(plan(2, [aPod(0, old), aPod(1), aPod(2)]).drain, ['0 Rollout']);
 });
 
-test('an old pod that never worked goes at once, and a new template replaces a new pod that does not start', () => {
+test('an old pod that was never ready is removed immediately, and a new template replaces a failing new pod', () => {
   const broken = { current: false, ready: false };
   assert.deepEqual(plan(1, [aPod(0, broken)]).create, [1]);
   assert.deepEqual(plan(1, [aPod(0, broken), aPod(1, { ready: false })]).drain, ['0 Rollout']);
   assert.deepEqual(plan(1, [aPod(0, { current: false }), aPod(1, broken)]).drain, ['1 Rollout']);
 });
 
-test('a template that is taken back calls back the old pod and lets the new one go', () => {
+test('reverting the template cancels the drain of the old pod and removes the new pod', () => {
   const emptied = { drain: { reason: 'Rollout' as const, deadline: 1 } };
   assert.deepEqual(plan(1, [aPod(0, emptied), aPod(1, { current: false })]), { ...nothing, keep: [0], drain: ['1 Rollout'] });
 });
 
-test('where every index is taken an old pod goes before its successor, and a missing pod is told of', () => {
+test('if all indexes are in use an old pod is removed before its successor, and a missing pod is reported', () => {
   const old = { current: false };
   assert.deepEqual(plan(2, [aPod(0, old), aPod(1, { ...old, ...withPeers(2) })], { indexes: 2 }), {
     ...nothing,
@@ -102,17 +102,17 @@ test('where every index is taken an old pod goes before its successor, and a mis
   assert.equal(plan(2, [aPod(0), aPod(1, { ending: true })], { indexes: 2 }).blocked, true);
 });
 
-test('pods that end, failed or were lost are replaced under other indexes', () => {
+test('terminating, failed and lost pods are replaced under other indexes', () => {
   assert.deepEqual(plan(2, [aPod(0), aPod(1, { ending: true, ready: false })]), { ...nothing, create: [2], keep: [0] });
   assert.deepEqual(plan(2, [aPod(0), aPod(1, { failed: true, ready: false })]), { ...nothing, create: [2], remove: [1], keep: [0] });
   assert.deepEqual(plan(2, [aPod(0), aPod(1, { lost: true })]), { ...nothing, create: [2], keep: [0] });
 });
 
-test('a lost host that comes back makes one too many: the emptiest goes', () => {
+test('a recovered Kubernetes node causes a surplus pod, of which the least loaded is removed', () => {
   assert.deepEqual(plan(2, [aPod(0, withPeers(2)), aPod(1, withPeers(1)), aPod(2)]).drain, ['2 ScaleDown']);
 });
 
-test('a pod of a host that goes away is replaced first and emptied when the other one is ready', () => {
+test('a pod on a leaving Kubernetes node is replaced first and drained when its replacement is ready', () => {
   const leaving = aPod(1, { leaving: true, ...withPeers(2) });
   assert.deepEqual(plan(2, [aPod(0), leaving]), { ...nothing, create: [2], keep: [0, 1] });
   assert.deepEqual(plan(2, [aPod(0), leaving, aPod(2, { ready: false })]).drain, []);
@@ -120,21 +120,21 @@ test('a pod of a host that goes away is replaced first and emptied when the othe
   assert.deepEqual(plan(2, [aPod(0), leaving], { waited: true }).drain, ['1 HostDrained']);
 });
 
-test('all pods of a host that goes away are replaced at once', () => {
+test('all pods of a leaving Kubernetes node are replaced concurrently', () => {
   assert.deepEqual(plan(3, [aPod(0), aPod(1, { leaving: true }), aPod(2, { leaving: true })]).create, [3, 4]);
 });
 
-test('a host that stays after all keeps its pod; the emptiest of too many goes instead', () => {
+test('an uncordoned Kubernetes node keeps its pod, and the least loaded surplus pod is removed', () => {
   const back = aPod(0, { drain: { reason: 'HostDrained', deadline: 1 }, ...withPeers(2, 'draining') });
   assert.deepEqual(plan(1, [back, aPod(1)]), { ...nothing, keep: [0], drain: ['1 ScaleDown'] });
   assert.deepEqual(plan(1, [back]), { ...nothing, keep: [0] });
 });
 
-test('a cluster scaled to nothing empties all pods, old ones too', () => {
+test('a cluster scaled to zero drains all pods, including old ones', () => {
   assert.deepEqual(plan(0, [aPod(0, { current: false }), aPod(1)]).drain, ['0 Rollout', '1 ScaleDown']);
 });
 
-test('however many pods there are of whatever kind, as many stay as are wanted where enough work', () => {
+test('for any set of pods the desired number stays ready if enough are ready', () => {
   let seed = 7;
   const random = () => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;

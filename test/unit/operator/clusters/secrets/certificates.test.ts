@@ -1,4 +1,4 @@
-// The certificates of a cluster over years: what a node that trusts the Secret of yesterday and one of today show each other.
+// Certificates of a cluster over years: nodes with Secrets of different age trust each other.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ const start = Date.UTC(2026, 0, 1);
 
 async function madeAt(now: number): Promise<SecretData> {
   const step = await certificateStep(undefined, now);
-  assert.match(step?.message ?? '', /are made\.$/);
+  assert.match(step?.message ?? '', /^Created the CA/);
   return step?.data ?? assert.fail();
 }
 
@@ -21,14 +21,14 @@ function isGood(now: number, certificate: X509Certificate): boolean {
   return certificate.validFromDate.getTime() <= now && now < certificate.validToDate.getTime();
 }
 
-/** Whether a node that holds `theirs` takes one that shows what `ours` has. */
+/** Whether a node with the Secret `theirs` accepts a node with the Secret `ours`. */
 function takes(now: number, theirs: SecretData, ours: SecretData): boolean {
   const shown = new X509Certificate(ours['tls.crt'] ?? '');
   const issuer = authoritiesIn(theirs).find((each) => shown.checkIssued(each) && shown.verify(each.publicKey));
   return issuer !== undefined && isGood(now, issuer) && isGood(now, shown);
 }
 
-test('for three years every node takes every other, also where a kubelet is a day behind, and trust in old authorities ends', async () => {
+test('for three years every node accepts every other, even with a kubelet lag of a day, and expired CAs are dropped', async () => {
   let data = await madeAt(start);
   const [first] = authoritiesIn(data);
   const messages = new Set<string>();
@@ -46,7 +46,7 @@ test('for three years every node takes every other, also where a kubelet is a da
   assert.ok(authoritiesIn(data).every((each) => each.fingerprint256 !== first?.fingerprint256));
 });
 
-test('an authority signs nothing but nodes, a node signs nothing, and nothing is good for both', async () => {
+test('a CA can only sign node certificates, and a node certificate cannot sign', async () => {
   const data = await madeAt(start);
   const [authority] = authoritiesIn(data);
   assert.equal(authority?.ca, true);
@@ -56,18 +56,18 @@ test('an authority signs nothing but nodes, a node signs nothing, and nothing is
   assert.notEqual(data['ca.key'], data['tls.key']);
 });
 
-test('nothing is made before its time', async () => {
+test('nothing changes before a renewal is due', async () => {
   assert.equal(await certificateStep(await madeAt(start), start + 59 * day), undefined);
 });
 
-test('what was long neglected is good again at once', async () => {
+test('expired certificates are replaced immediately', async () => {
   const now = start + 600 * day;
   const data = (await certificateStep(await madeAt(start), now))?.data ?? assert.fail();
   assert.ok(takes(now, data, data));
   assert.equal(authoritiesIn((await certificateStep(data, now))?.data ?? assert.fail()).length, 2);
 });
 
-test('what cannot be used is made anew', async () => {
+test('invalid content is replaced', async () => {
   const [data, other] = [await madeAt(start), await madeAt(start)];
   const broken: SecretData[] = [
     {},

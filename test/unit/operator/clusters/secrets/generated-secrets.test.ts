@@ -1,4 +1,4 @@
-// The Secrets that the operator makes: only those that are missing, good as they are.
+// Generated Secrets: only missing ones, with valid content.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { missingSecrets } from '../../../../../operator/clusters/secrets/generat
 import { decodeSecret } from '../../../../../operator/clusters/secrets/secret-values.ts';
 import { testCluster } from '../../../../kit/fakes/media-cluster.ts';
 
-test('a new cluster gets tokens, a key and a cookie, with which its files are complete', () => {
+test('a new cluster gets tokens, a key and a cookie that complete its files', () => {
   const cluster = testCluster();
   const made = missingSecrets(cluster, { secrets: new Map() }, randomBytes);
   const secrets = new Map(made.map((secret) => [secret.metadata.name, decodeSecret(secret)]));
@@ -20,14 +20,14 @@ test('a new cluster gets tokens, a key and a cookie, with which its files are co
   assert.ok('config' in configFiles(cluster, { secrets }));
 });
 
-test('a Secret that exists is left alone, also where it lacks something', () => {
+test('an existing Secret is not changed, even if a key is missing', () => {
   const cluster = testCluster({ secrets: { apiTokens: { name: 'tokens-of-the-user' } } });
   const secrets = new Map([['tokens-of-the-user', {}]]);
   const names = missingSecrets(cluster, { secrets }, randomBytes).map(({ metadata }) => metadata.name);
   assert.deepEqual(names, ['media-secret-keys', 'media-cookie']);
 });
 
-test('a Secret that is named for key and cookie is made once, with both', () => {
+test('a Secret named for key and cookie is created once with both', () => {
   const cluster = testCluster({ secrets: { secretKeys: { name: 'both' }, cookie: { name: 'both' } } });
   const both = missingSecrets(cluster, { secrets: new Map() }, randomBytes).filter(({ metadata }) => metadata.name === 'both');
   assert.deepEqual(

@@ -1,4 +1,4 @@
-// The rotation of keys, step by step.
+// Key rotation, step by step.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type KeyState, keyStep, rotationOf, rotationText } from '../../../../../operator/clusters/secrets/keys.ts';
@@ -19,12 +19,12 @@ const written = (but: Partial<KeyState>) => {
   return rest;
 };
 
-test('nothing happens while no other generation is wanted', () => {
+test('nothing changes while the generation is unchanged', () => {
   assert.deepEqual(step({ wanted: 0 }), { do: 'nothing' });
   assert.deepEqual(step({ data: {} }), { do: 'nothing' });
 });
 
-test('a new key is made known as the second one, becomes the first when all nodes know it, and the old one stays as long as its tokens', () => {
+test('a new key is distributed as second, becomes first when all nodes have it, and the old key is kept until its tokens expire', () => {
   assert.deepEqual(written({}), { do: 'write', data: { current: 'old', next: 'new' }, rotation: { generation: 0, since: 0 } });
   assert.equal(step({ data: { current: 'old', next: 'new' }, confirmed: false }).do, 'wait');
   const turned = { generation: 1, since: facts.now };
@@ -42,15 +42,15 @@ test('the next rotation waits for the tokens of the old key', () => {
   const waiting = step({ wanted: 2, data: { current: 'new', previous: 'old' }, rotation: { generation: 1, since: facts.now } });
   assert.deepEqual(waiting, {
     do: 'wait',
-    message: 'Keys rotate again when the tokens of the old key have expired, at 1970-01-06T05:00:00.000Z.',
+    message: 'The next key rotation starts when tokens of the old key have expired, at 1970-01-06T05:00:00.000Z.',
   });
 });
 
-test('a rotation that an operator left half done goes on where it was, also when its wish was withdrawn', () => {
+test('an interrupted rotation is resumed, even if the generation was reverted', () => {
   assert.equal(step({ wanted: 0, data: { current: 'old', next: 'new' } }).do, 'write');
 });
 
-test('where the rotation stands survives being written; what was never written is of the generation that is known', () => {
+test('the state of the rotation is restored from the annotation, and missing state counts as the current generation', () => {
   const rotation = { generation: 3, since: facts.now };
   assert.deepEqual(rotationOf(rotationText(rotation), 0), rotation);
   assert.deepEqual(rotationOf(undefined, 2), { generation: 2, since: 0 });

@@ -1,4 +1,4 @@
-// What the status says.
+// Status of a MediaCluster.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MediaClusterStatus } from '../../../../../crds/types.ts';
@@ -43,7 +43,7 @@ const input: StatusInput = {
   cluster,
   pods: [seen(1, withPeers(4)), seen(0)],
   desired: 2,
-  config: { status: 'True', reason: 'InForce', message: 'The configuration is in force on all 2 nodes.' },
+  config: { status: 'True', reason: 'InForce', message: 'The configuration is effective on all 2 nodes.' },
   progress: [],
   problems: [],
   keyGeneration: 0,
@@ -56,7 +56,7 @@ const condition = (but: Partial<StatusInput>, type: string) => {
   return [status, reason, message];
 };
 
-test('numbers are sums, nodes come by index', () => {
+test('counters are sums, and nodes are sorted by index', () => {
   const status = statusOf(input);
   assert.deepEqual(
     [status.observedGeneration, status.replicas, status.readyReplicas, status.desiredReplicas, status.rooms, status.forwardedTracks],
@@ -88,7 +88,7 @@ test('a node is pending, draining, terminating or lost', () => {
   );
 });
 
-test('it is available as soon as one node is ready, and else says why not', () => {
+test('Available is True with one ready node, otherwise it contains the reason', () => {
   assert.deepEqual(condition({ pods: [seen(0), seen(1, { ready: false })] }, 'Available'), [
     'True',
     'NodesReady',
@@ -100,32 +100,32 @@ test('it is available as soon as one node is ready, and else says why not', () =
   assert.equal(condition({ pods: [seen(0, { lost: true })], desired: 1 }, 'Available')[1], 'NoNodeReady');
 });
 
-test('it is not complete while nodes are missing, whatever is under way', () => {
+test('Progressing is not Complete while nodes are missing', () => {
   const progressing = (but: Partial<StatusInput>) => condition(but, 'Progressing');
-  assert.deepEqual(progressing({}), ['False', 'Complete', 'All nodes are as they should be.']);
-  assert.deepEqual(progressing({ desired: 3 }), ['False', 'Stopped', 'Nothing is under way, though 1 node is missing.']);
-  assert.deepEqual(progressing({ pods: [] }), ['False', 'Stopped', 'Nothing is under way, though 2 nodes are missing.']);
+  assert.deepEqual(progressing({}), ['False', 'Complete', 'All nodes match the spec.']);
+  assert.deepEqual(progressing({ desired: 3 }), ['False', 'Stopped', '1 node is missing and cannot be created; see condition Degraded.']);
+  assert.deepEqual(progressing({ pods: [] }), ['False', 'Stopped', '2 nodes are missing and cannot be created; see condition Degraded.']);
 });
 
-test('problems are told all, the first gives the reason', () => {
+test('Degraded contains all problems, with the reason of the first', () => {
   const problems = [
-    { reason: 'SecretMissing', message: 'the Secret "s" does not exist' },
-    { reason: 'HostLost', message: 'the host "h" is not heard of' },
+    { reason: 'SecretMissing', message: 'Secret "s" does not exist' },
+    { reason: 'HostLost', message: 'Kubernetes node "h" is unreachable' },
   ];
   assert.deepEqual(condition({ problems }, 'Degraded'), [
     'True',
     'SecretMissing',
-    'The Secret "s" does not exist. The host "h" is not heard of.',
+    'Secret "s" does not exist. Kubernetes node "h" is unreachable.',
   ]);
   assert.equal(condition({}, 'Degraded')[0], 'False');
-  assert.deepEqual(condition({ progress: [{ reason: 'Draining', message: 'Pod c-0 ends.' }] }, 'Progressing'), [
+  assert.deepEqual(condition({ progress: [{ reason: 'Draining', message: 'Pod c-0 is terminating.' }] }, 'Progressing'), [
     'True',
     'Draining',
-    'Pod c-0 ends.',
+    'Pod c-0 is terminating.',
   ]);
 });
 
-test('numbers that only count are taken as they were stored', () => {
+test('stored counters are kept if only counters changed', () => {
   const stored: MediaClusterStatus = {
     rooms: 9,
     forwardedTracks: 90,
@@ -135,7 +135,7 @@ test('numbers that only count are taken as they were stored', () => {
   assert.deepEqual([status.rooms, status.forwardedTracks, status.nodes?.[1]?.rooms, status.nodes?.[0]?.rooms], [9, 90, 9, undefined]);
 });
 
-test('a sentence begins with a capital letter and has an end', () => {
+test('messages get a capital letter and a full stop', () => {
   assert.equal(asConditionMessage('the end'), 'The end.');
   assert.equal(asConditionMessage('Why?'), 'Why?');
 });
@@ -154,29 +154,29 @@ function health(config: string, secrets: string, error: string | null = null): N
   return { state: 'accepting', load, distribution: { nodesInCluster: 1 }, config: { files: named, error } };
 }
 
-test('the configuration is in force when every node that runs tells the hashes of both files', () => {
+test('ConfigSynced is True when every running node reports the hashes of both files', () => {
   const good = { name: 'c-0', health: health('a', 'b') };
   assert.equal(configState(files, [good]).status, 'True');
   assert.deepEqual(configState(files, [good, { name: 'c-1', health: health('a', 'old') }]), {
     status: 'False',
     reason: 'Waiting',
-    message: 'Waiting for the configuration to be in force on c-1.',
+    message: 'Waiting for c-1 to load the configuration.',
   });
   assert.equal(configState(files, [good, { name: 'c-1', health: undefined }]).reason, 'Waiting');
   assert.equal(configState(files, []).status, 'Unknown');
 });
 
-test('a node that refuses the files is quoted', () => {
+test('the error of a node that rejects the files is quoted', () => {
   const refusing = { name: 'c-1', health: health('old', 'b', 'Expected limits.maxRooms to be a number, got: x') };
   assert.deepEqual(configState(files, [refusing]), {
     status: 'False',
     reason: 'Refused',
-    message: 'The node of pod c-1 refuses: Expected limits.maxRooms to be a number, got: x',
+    message: 'The node of pod c-1 rejected the configuration: Expected limits.maxRooms to be a number, got: x',
   });
 });
 
-test('files that cannot be made leave what was', () => {
-  const state = configState({ problems: [{ reason: 'SecretMissing', message: 'the Secret "s" does not exist' }] }, []);
+test('problems of the files keep the previous configuration', () => {
+  const state = configState({ problems: [{ reason: 'SecretMissing', message: 'Secret "s" does not exist' }] }, []);
   assert.deepEqual([state.status, state.reason], ['False', 'SecretMissing']);
-  assert.match(state.message, /^The configuration stays as it was, since the Secret "s" does not exist\.$/);
+  assert.match(state.message, /^The previous configuration stays effective: Secret "s" does not exist\.$/);
 });

@@ -1,4 +1,4 @@
-// How to get in: credentials that change, and what is said where there are none.
+// Credentials for the API server: rotation, plugins, and errors if they are missing.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -27,8 +27,8 @@ const noCredentials = (sentence: RegExp) => (error: unknown) => {
   return true;
 };
 
-describe('the endpoint of the API server', () => {
-  it('knows address, prefix and token of the current context', async (t) => {
+describe('An API server connection', () => {
+  it('uses address, prefix and token of the current context', async (t) => {
     const { path } = await kubeconfig(t, (config) => config);
     const apiServerConnection = ApiServerConnection.load(path);
     t.after(() => apiServerConnection.close());
@@ -50,7 +50,7 @@ describe('the endpoint of the API server', () => {
     assert.notEqual((await apiServerConnection.access()).dispatcher, first.dispatcher);
   });
 
-  it('runs a plugin once for many calls at a time', async (t) => {
+  it('runs a plugin once for concurrent requests', async (t) => {
     const { path, folder } = await kubeconfig(t, (config, at) => {
       const credential = JSON.stringify({ status: { token: 'of-the-plugin', expirationTimestamp: '2020-01-01T00:00:00Z' } });
       const script = `require('fs').appendFileSync(${JSON.stringify(join(at, 'runs'))}, 'x'); console.log(${JSON.stringify(credential)})`;
@@ -63,7 +63,7 @@ describe('the endpoint of the API server', () => {
     assert.equal(await readFile(join(folder, 'runs'), 'utf8'), 'x');
   });
 
-  it('keeps to itself what a plugin that fails says, and asks it again', async (t) => {
+  it('hides the output of a failing plugin, and runs it again', async (t) => {
     const { path } = await kubeconfig(t, (config) => ({
       ...config,
       users: [{ name: 'u', user: { exec: { command: process.execPath, args: ['-e', 'console.error("hunter2"); process.exit(1)'] } } }],
@@ -71,10 +71,10 @@ describe('the endpoint of the API server', () => {
     const apiServerConnection = ApiServerConnection.load(path);
     t.after(() => apiServerConnection.close());
     for (let i = 0; i < 2; i++)
-      await assert.rejects(apiServerConnection.access(), noCredentials(/^The credentials for the API server cannot be had\.$/));
+      await assert.rejects(apiServerConnection.access(), noCredentials(/^Could not load credentials for the API server\.$/));
   });
 
-  it('goes through a proxy where the kubeconfig names one', async (t) => {
+  it('uses the proxy of the kubeconfig', async (t) => {
     const seen: string[] = [];
     const proxy = createServer((request, response) => {
       seen.push(`${request.method} ${request.url}`);
@@ -93,13 +93,13 @@ describe('the endpoint of the API server', () => {
     assert.deepEqual(seen, ['GET http://api.example:6443/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a']);
   });
 
-  it('says what is missing', async (t) => {
+  it('reports the missing part of a configuration', async (t) => {
     const { path } = await kubeconfig(t, (config) => ({ ...config, 'current-context': 'nowhere' }));
-    assert.throws(() => ApiServerConnection.load(path), noCredentials(/names no current cluster\.$/));
+    assert.throws(() => ApiServerConnection.load(path), noCredentials(/has no current cluster\.$/));
     assert.throws(
       () => ApiServerConnection.load('/nowhere/kubeconfig'),
-      noCredentials(/^The kubeconfig \/nowhere\/kubeconfig cannot be read \(ENOENT\)\.$/),
+      noCredentials(/^Could not read kubeconfig \/nowhere\/kubeconfig \(ENOENT\)\.$/),
     );
-    assert.throws(() => ApiServerConnection.load(undefined), noCredentials(/this process runs in no Pod of a cluster\.$/));
+    assert.throws(() => ApiServerConnection.load(undefined), noCredentials(/this process does not run in a Pod\.$/));
   });
 });

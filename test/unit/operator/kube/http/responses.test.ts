@@ -1,4 +1,4 @@
-// What the API server answers, read: its refusals among them.
+// Parsing of responses of the API server, including rejections.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isUnavailable } from '../../../../../operator/kube/http/kube-error.ts';
@@ -15,8 +15,8 @@ const answer = (message: string, more: object = {}) => ({
   ...more,
 });
 
-describe('failure()', () => {
-  it('takes a server-side apply that makes no sense as a refusal, not as a server that fails', () => {
+describe('toStatusError()', () => {
+  it('treats an invalid server-side apply as a rejection, not as a server failure', () => {
     for (const what of ['patch', 'live']) {
       const message = `failed to create typed ${what} object (/x; v1, Kind=X): .spec.y: field not declared in schema`;
       const error = toStatusError(call, 500, answer(message, { code: 500 }), undefined);
@@ -25,7 +25,7 @@ describe('failure()', () => {
     }
   });
 
-  it('leaves other failures of the server what they are', () => {
+  it('keeps other server failures unchanged', () => {
     const error = toStatusError(call, 500, answer('etcdserver: leader changed'), undefined);
     assert.deepEqual([error.status, isUnavailable(error)], [500, true]);
     const known = toStatusError(call, 500, answer('failed to create typed patch object', { reason: 'InternalError' }), undefined);
