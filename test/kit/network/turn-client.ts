@@ -1,7 +1,6 @@
-// Asks a TURN server for an allocation over UDP (RFC 8656, section 7), as a client with long-term credentials does.
+// Minimal TURN client: requests an allocation over UDP (RFC 8656, section 7) with long-term credentials.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { attribute, header } from '../../../operator/smoke/stun.ts';
 
@@ -11,7 +10,7 @@ const types = { username: 0x0006, integrity: 0x0008, error: 0x0009, realm: 0x001
 /** REQUESTED-TRANSPORT: UDP. */
 const udp = Buffer.from([17, 0, 0, 0]);
 
-/** The allocation lasts until the end of the test. @returns 200, or the code of the refusal */
+/** The allocation lasts until the end of the test. @returns 200, or the error code */
 export async function allocateRelay(
   t: TestContext,
   port: number,
@@ -20,9 +19,22 @@ export async function allocateRelay(
   const socket = createSocket('udp4');
   t.after(() => socket.close());
   const ask = async (message: Buffer) => {
-    const answered = once(socket, 'message', { signal: AbortSignal.timeout(30_000) }) as Promise<[Buffer]>;
-    socket.send(message, port, '127.0.0.1');
-    return parse((await answered)[0]);
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const transactionOf = (packet: Buffer) => packet.subarray(8, 20);
+    const take = (packet: Buffer) => transactionOf(packet).equals(transactionOf(message)) && resolve(packet);
+    const send = () => socket.send(message, port, '127.0.0.1');
+    const timeout = AbortSignal.timeout(30_000);
+    timeout.addEventListener('abort', () => reject(timeout.reason));
+    socket.on('message', take);
+    // UDP loses packets: a client retransmits (RFC 8489, section 6.2.1).
+    const retransmissions = setInterval(send, 500);
+    send();
+    try {
+      return parse(await promise);
+    } finally {
+      clearInterval(retransmissions);
+      socket.off('message', take);
+    }
   };
   const { realm, nonce } = await ask(encode([attribute(types.transport, udp)]));
   const key = createHash('md5').update(`${username}:${realm}:${credential}`).digest();
@@ -39,7 +51,7 @@ function encode(attributes: readonly Buffer[], key?: Buffer): Buffer {
   const body = Buffer.concat(attributes);
   const transaction = randomBytes(12);
   if (!key) return Buffer.concat([header(allocate, body.length, transaction), body]);
-  // The length counts the attribute that is made of it.
+  // The length includes the attribute that is computed from it.
   const signed = Buffer.concat([header(allocate, body.length + 24, transaction), body]);
   return Buffer.concat([signed, attribute(types.integrity, createHmac('sha1', key).update(signed).digest())]);
 }
