@@ -24,19 +24,6 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
 ];
 /** Names that REST, the SDK and the wire have for ever. */
 const publicNames = new Set(['LinkFigures', 'PublishedFigures', 'ReceivedFigures', 'defaultDeadline']);
-/** Files whose log lines and errors are rewritten with part 2 of the work. This list only shrinks. */
-const laterTexts = new Set([
-  'node/cluster/discovery/gossip-discovery.ts',
-  'node/cluster/erlang/process-registry.ts',
-  'node/components/render/recording-download.ts',
-  'node/components/render/render-queue.ts',
-  'node/drain.ts',
-  'node/events/webhooks/dead-letters.ts',
-  'node/events/webhooks/webhooks.ts',
-  'node/rooms/local-rooms.ts',
-  'node/shutdown.ts',
-  'node/storage/uploads/folder-upload.ts',
-]);
 
 /** In the text of log lines and errors. */
 const inTexts: readonly (readonly [words: RegExp, instead: string])[] = [
@@ -72,11 +59,9 @@ function violations(path: string, source: string): string[] {
   const named = [camel(path), ...namesIn(source)].flatMap((name) =>
     publicNames.has(name) ? [] : inNames.flatMap(([words, instead]) => (words.test(name) ? [`${path}: ${name}: say ${instead}`] : [])),
   );
-  const said = laterTexts.has(path)
-    ? []
-    : [...source.matchAll(text)].flatMap(([, , sentence = '']) =>
-        inTexts.flatMap(([words, instead]) => (words.test(sentence) ? [`${path}: "${sentence}": say ${instead}`] : [])),
-      );
+  const said = [...source.matchAll(text)].flatMap(([, , sentence = '']) =>
+    inTexts.flatMap(([words, instead]) => (words.test(sentence) ? [`${path}: "${sentence}": say ${instead}`] : [])),
+  );
   return [...named, ...said];
 }
 
