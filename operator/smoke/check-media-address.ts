@@ -3,12 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, isIP } from 'node:net';
-import { bindingRequestTo, type IceParameters, isSuccess } from './stun.ts';
+import { bindingRequestTo, type IceParameters, isSuccess, transact } from './stun.ts';
 
 export type Candidate = { ip: string; port: number; protocol: 'udp' | 'tcp' };
 
-/** Initial retransmission timeout in milliseconds; doubled each time. */
-const firstWait = 500;
 const maxFrame = 65_535;
 
 /** Resolves after a response. @throws Error with a message if none arrives within the timeout */
@@ -26,19 +24,9 @@ export async function checkMediaAddress(candidate: Candidate, ice: IceParameters
 async function overUdp({ ip, port }: Candidate, ice: IceParameters, signal: AbortSignal): Promise<void> {
   const transaction = randomBytes(12);
   const socket = createSocket(isIP(ip) === 6 ? 'udp6' : 'udp4');
-  let timer: NodeJS.Timeout | undefined;
   try {
-    const send = (wait: number) => {
-      socket.send(bindingRequestTo(ice, transaction), port, ip);
-      timer = setTimeout(() => send(wait * 2), wait);
-    };
-    send(firstWait);
-    for (;;) {
-      const [message] = (await once(socket, 'message', { signal })) as [Buffer];
-      if (isSuccess(message, transaction)) return;
-    }
+    await transact(socket, bindingRequestTo(ice, transaction), { ip, port }, (message) => isSuccess(message, transaction), signal);
   } finally {
-    clearTimeout(timer);
     socket.close();
   }
 }

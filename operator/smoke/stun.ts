@@ -1,5 +1,7 @@
-// STUN binding requests as sent by ICE (RFC 8489, RFC 8445 section 7.2.2), and validation of their responses.
+// STUN requests as sent by ICE (RFC 8489, RFC 8445 section 7.2.2), their transactions over UDP, and validation of responses.
 import { createHmac, randomBytes } from 'node:crypto';
+import type { Socket } from 'node:dgram';
+import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
 
 const magicCookie = 0x2112a442;
@@ -8,6 +10,8 @@ const bindingSuccess = 0x0101;
 const headerBytes = 20;
 const integrityBytes = 24;
 const fingerprintBytes = 8;
+/** Initial retransmission timeout in milliseconds; doubled each time. */
+const firstWait = 500;
 const attributes = { username: 0x0006, integrity: 0x0008, priority: 0x0024, controlling: 0x802a, fingerprint: 0x8028 };
 
 export type IceParameters = { usernameFragment: string; password: string };
@@ -37,6 +41,33 @@ export function isSuccess(message: Buffer, transaction: Buffer): boolean {
     message.readUInt32BE(4) === magicCookie &&
     message.subarray(8, headerBytes).equals(transaction)
   );
+}
+
+/**
+ * One transaction over UDP: sends the request, retransmits it at doubling intervals (RFC 8489, section 6.2.1), and ignores other messages.
+ * @returns the response @throws AbortError
+ */
+export async function transact(
+  socket: Socket,
+  request: Buffer,
+  to: { ip: string; port: number },
+  isResponse: (message: Buffer) => boolean,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  let timer: NodeJS.Timeout | undefined;
+  const send = (wait: number) => {
+    socket.send(request, to.port, to.ip);
+    timer = setTimeout(() => send(wait * 2), wait);
+  };
+  try {
+    send(firstWait);
+    for (;;) {
+      const [message] = (await once(socket, 'message', { signal })) as [Buffer];
+      if (isResponse(message)) return message;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** RFC 8489, section 5. */

@@ -2,7 +2,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import type { TestContext } from 'node:test';
-import { attribute, header } from '../../../operator/smoke/stun.ts';
+import { attribute, header, transact } from '../../../operator/smoke/stun.ts';
 
 const allocate = 0x0003;
 const success = 0x0103;
@@ -18,23 +18,10 @@ export async function allocateRelay(
 ): Promise<number> {
   const socket = createSocket('udp4');
   t.after(() => socket.close());
-  const ask = async (message: Buffer) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const transactionOf = (packet: Buffer) => packet.subarray(8, 20);
-    const take = (packet: Buffer) => transactionOf(packet).equals(transactionOf(message)) && resolve(packet);
-    const send = () => socket.send(message, port, '127.0.0.1');
-    const timeout = AbortSignal.timeout(30_000);
-    timeout.addEventListener('abort', () => reject(timeout.reason));
-    socket.on('message', take);
-    // UDP loses packets: a client retransmits (RFC 8489, section 6.2.1).
-    const retransmissions = setInterval(send, 500);
-    send();
-    try {
-      return parse(await promise);
-    } finally {
-      clearInterval(retransmissions);
-      socket.off('message', take);
-    }
+  const transactionOf = (message: Buffer) => message.subarray(8, 20);
+  const ask = async (request: Buffer) => {
+    const isResponse = (message: Buffer) => transactionOf(message).equals(transactionOf(request));
+    return parse(await transact(socket, request, { ip: '127.0.0.1', port }, isResponse, AbortSignal.timeout(30_000)));
   };
   const { realm, nonce } = await ask(encode([attribute(types.transport, udp)]));
   const key = createHash('md5').update(`${username}:${realm}:${credential}`).digest();
