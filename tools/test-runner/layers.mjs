@@ -10,10 +10,11 @@ import { Reach } from './reach.mjs';
 
 /** Parts of the kit that create network devices. */
 const networkKits = ['network/network-namespace.ts', 'kube/cluster/cluster.ts'].map((part) => join(root, 'test', 'kit', part));
-/** Matches tests that start cluster nodes: they share the EPMD of a network, and its owner takes all names with it when it exits. */
-const sharesEpmd = /SVC_DIST_ENABLED|defaultEpmdPort/;
-/** Nodes with the ports of their pods: a node that somebody started on this machine may have them. */
-const hasPodPorts = /\bcontainerEnvironment\b/;
+/**
+ * Matches tests that need fixed ports. Cluster nodes share the EPMD of a network, and its owner takes all names with it when it exits; nodes
+ * with the environment of a pod have its ports, which another node on this computer may use.
+ */
+const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment\b/;
 
 /**
  * @typedef {object} Layer
@@ -147,7 +148,7 @@ export function nameOf(layer, file) {
 
 /**
  * @typedef {object} TestJob a test file with its requirements
- * @property {string} name e.g. `unit/setup/layers`
+ * @property {string} name e.g. `unit/tools/layers`
  * @property {string} file absolute path
  * @property {Layer} layer
  * @property {number} cores cores that it keeps busy on average
@@ -166,8 +167,7 @@ export function jobsOf(plan) {
       const own = nameOf(layer, file);
       const reached = reach.of(file);
       const makesDevices = networkKits.some((kit) => reached.has(kit));
-      const hasFixedPorts = [sharesEpmd, hasPodPorts].some((words) => reach.mentions(file, join(root, 'test'), words));
-      const ownNetwork = layer.name === 'cluster' || makesDevices || hasFixedPorts;
+      const ownNetwork = layer.name === 'cluster' || makesDevices || reach.mentions(file, join(root, 'test'), needsFixedPorts);
       return { name: `${layer.name}/${own}`, file, layer, cores: layer.heavy?.[own] ?? layer.cores, ownNetwork };
     }),
   );
