@@ -66,7 +66,7 @@ async function perform(context: ActContext, action: NodeAction): Promise<void> {
     case 'delete':
       await node.deleteRoom(roomId, signal).catch(ignoreMissing('room_not_found', 'room_ended'));
       state.fate = { kind: 'absent' };
-      // The room exists, so the create request is not pending any more.
+      // The room existed, so its create request is not pending any more.
       memory.createPendingUntil = Number.NEGATIVE_INFINITY;
       state.createPendingMs = 0;
       return;

@@ -40,7 +40,7 @@ const largeClasses: readonly string[] = [
   'test/kit/kube/media-clusters.ts: MediaClusterUser',
 ];
 
-type Name = { type: string; name?: string; value?: unknown };
+type Name = { type: string; name?: string };
 type Node = {
   type: string;
   start: number;

@@ -8,7 +8,7 @@ import { ensureWorker } from '../worker/worker.mjs';
 const [target] = process.argv.slice(2);
 
 try {
-  if (target === undefined) throw new SetupError('images-worker.mjs requires the target path of the worker.');
+  if (target === undefined) throw new SetupError('tools/images/worker.mjs requires the target path of the worker.');
   copyFileSync(await ensureWorker(), target);
 } catch (error) {
   fail(error);
