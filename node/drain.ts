@@ -1,8 +1,8 @@
 // Drain: rejects new rooms, ends rooms without peers at once and the others at their end or at the deadline. Cancellable until shutdown.
-import { ServiceError } from './common/errors.ts';
+import { ServiceError } from '../api/errors.ts';
+import type { NodeState } from '../api/node.ts';
 import type { Log } from './common/log.ts';
 import { Timer } from './common/timer.ts';
-import type { NodeState } from './rooms/shapes/cluster-control.ts';
 
 export type DrainOptions = {
   rooms: { drain(): Promise<void>; cancelDrain(): void; close(reason: string): void; readonly size: number };

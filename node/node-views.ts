@@ -1,5 +1,6 @@
 // Node views: health, load, effective configuration and drain preview of a node.
 
+import type { DrainView, NodeConfig } from '../api/node.ts';
 import { effectiveConfig } from './config/effective-config.ts';
 import type { ReloadableConfig } from './config/reloadable-config.ts';
 import type { Config } from './config.ts';
@@ -7,7 +8,6 @@ import type { Drain } from './drain.ts';
 import type { HealthView } from './http/health-view.ts';
 import type { RoomCounts } from './metrics/metrics.ts';
 import type { LocalRooms } from './rooms/local-rooms.ts';
-import type { DrainView, NodeConfig } from './rooms/shapes/cluster-control.ts';
 import { version } from './version.ts';
 
 export function countRooms(rooms: LocalRooms): RoomCounts {

@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { z } from 'zod';
-import { ServiceError } from './common/errors.ts';
+import { layouts } from '../api/component-options.ts';
+import { validationMessage } from '../api/derive/validation-messages.ts';
+import { ServiceError } from '../api/errors.ts';
+import { fileNameSchema, recordingIdSchema } from '../api/recording.ts';
 import { createLog } from './common/log.ts';
-import { validationMessage } from './common/validation-messages.ts';
 import { render } from './components/render/render.ts';
 import { ConfigReader } from './config/reader.ts';
 import { processEnvironment } from './env.ts';
-import { layouts } from './rooms/shapes/component-options.ts';
-import { fileNameSchema, recordingIdSchema } from './rooms/shapes/content.ts';
 import { reportName } from './storage/report-file.ts';
 
 const usage = `Usage: npm run render -- <folder or id of a recording> [--output <file>.mp4] [--width 1280] [--height 720]

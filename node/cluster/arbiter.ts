@@ -1,5 +1,5 @@
 // Name arbiter: reserves room names at one node of the cluster, so that exactly one of two concurrent requests for a name wins.
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { NodeName } from './cluster-transport.ts';
 
 /** A name in one of two spaces: the id of a room, or the external id that the caller chose. */

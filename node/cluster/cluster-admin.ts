@@ -1,9 +1,8 @@
 // Cluster administration: serves the REST routes for nodes (state, load, drain) on behalf of any node.
 
 import type { z } from 'zod';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import {
-  type ClusterControl,
   type DrainOptions,
   type DrainView,
   drainOptionsSchema,
@@ -11,7 +10,8 @@ import {
   type NodeConfig,
   type NodeView,
   nodeConfigSchema,
-} from '../rooms/shapes/cluster-control.ts';
+} from '../../api/node.ts';
+import type { ClusterControl } from '../rooms/services/cluster-control.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { loadResponseSchema } from './load-poll.ts';
 import type { LocalNodeDescription, Membership } from './membership.ts';

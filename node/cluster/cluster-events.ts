@@ -1,10 +1,10 @@
 // Cluster event stream: sends local events to the other nodes and delivers remote events to local listeners, in order and without gaps.
 import { z } from 'zod';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { type RoomEvent, roomEventSchema } from '../../api/events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
-import { type RoomEvent, roomEventSchema } from '../rooms/shapes/events.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LostEntry } from './connected-peers.ts';
 

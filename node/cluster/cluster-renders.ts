@@ -1,16 +1,10 @@
 // Cluster rendering: starts a render on the node that stores the recording, or on this one if only S3 has it. Every node can report
 // progress.
 import { z } from 'zod';
-import { ServiceError } from '../common/errors.ts';
-import { recordingIdSchema } from '../rooms/shapes/content.ts';
-import {
-  type LocalRenderService,
-  type RenderControl,
-  type RenderOptions,
-  type RenderView,
-  renderOptionsSchema,
-  renderViewSchema,
-} from '../rooms/shapes/renders.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { recordingIdSchema } from '../../api/recording.ts';
+import { type RenderOptions, type RenderView, renderOptionsSchema, renderViewSchema } from '../../api/render.ts';
+import type { LocalRenderService, RenderControl } from '../rooms/services/renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 
 /** Timeout of RPCs in milliseconds. Long, because a cancellation waits until the processes end. */

@@ -1,12 +1,13 @@
 // Cluster room service: creates rooms on the least loaded node and routes every request to the owning node.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '../common/errors.ts';
+import type { CallOptions, CallView } from '../../api/call.ts';
+import type { ComponentOptions, ComponentView } from '../../api/component.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { PeerOptions, PeerPatch } from '../../api/peer.ts';
+import type { RoomData, RoomOptions, RoomPatch, RoomView } from '../../api/room.ts';
+import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
-import type { CallOptions, CallView } from '../rooms/phone-calls.ts';
-import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/room-service.ts';
-import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from '../rooms/shapes/room-config.ts';
-import type { RoomStats } from '../rooms/shapes/stats.ts';
-import type { ComponentView, RoomView } from '../rooms/shapes/views.ts';
+import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from '../rooms/services/room-service.ts';
 import { Arbiter } from './arbiter.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { LoadPoll } from './load-poll.ts';

@@ -1,18 +1,17 @@
 // Cluster webhooks: lists pending deliveries and dead letters of all nodes, and hands them over when a node shuts down.
 import { z } from 'zod';
-import { ServiceError } from '../common/errors.ts';
-import type { Log } from '../common/log.ts';
+import { ServiceError } from '../../api/errors.ts';
 import {
   type DeadLetterView,
   deadLetterSchema,
-  type LocalWebhookService,
   type NodeDeadLetter,
   type NodeWebhookStatus,
   replaySchema,
-  type WebhookAdmin,
   type WebhookReplay,
   webhookStatusSchema,
-} from '../rooms/shapes/webhook-admin.ts';
+} from '../../api/webhook.ts';
+import type { Log } from '../common/log.ts';
+import type { LocalWebhookService, WebhookAdmin } from '../rooms/services/webhook-admin.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { Member } from './membership.ts';
 

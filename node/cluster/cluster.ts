@@ -1,8 +1,8 @@
 // Cluster facade: combines membership, room directory and RPC as seen by one node.
 import { z } from 'zod';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { RoomEvent } from '../../api/events.ts';
 import type { Log } from '../common/log.ts';
-import type { RoomEvent } from '../rooms/shapes/events.ts';
 import { ClusterAdmin, type ControlOptions } from './cluster-admin.ts';
 import { ClusterRooms, type LocalRoomService } from './cluster-rooms.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';

@@ -1,6 +1,6 @@
 // Erlang transport: ClusterTransport over Erlang distribution. Messages go to the process `svc` of other nodes, with JSON in binaries.
 import { z } from 'zod';
-import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../common/errors.ts';
+import { type ErrorCode, errorCatalogue, ServiceError, toServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
 import { currentRequestId, isRequestId, withRequestId } from '../common/request-id.ts';
 import type { ClusterTransport, NodeMessageHandler, NodeName, NodeRequestHandler, TransportListener } from './cluster-transport.ts';

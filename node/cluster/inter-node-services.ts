@@ -1,11 +1,11 @@
 // Inter-node services: events, peer websockets, content, webhooks and node tokens, that is all traffic between nodes except rooms.
 import type { IncomingMessage } from 'node:http';
+import type { RoomEvent } from '../../api/events.ts';
 import type { Log } from '../common/log.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
-import type { RoomEvent } from '../rooms/shapes/events.ts';
-import type { RecordingArchive } from '../rooms/shapes/recordings.ts';
-import type { LocalRenderService } from '../rooms/shapes/renders.ts';
-import type { LocalWebhookService } from '../rooms/shapes/webhook-admin.ts';
+import type { RecordingArchive } from '../rooms/services/content.ts';
+import type { LocalRenderService } from '../rooms/services/renders.ts';
+import type { LocalWebhookService } from '../rooms/services/webhook-admin.ts';
 import { ClusterEvents, type LocalEventFeed } from './cluster-events.ts';
 import { ClusterRenders } from './cluster-renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';

@@ -1,6 +1,6 @@
 // Lost-room notifier: one remaining node sends the webhooks of rooms that were lost with their node. The next one does if that node is lost
 // too.
-import type { RoomEvent } from '../rooms/shapes/events.ts';
+import type { RoomEvent } from '../../api/events.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 
 /** Retention in milliseconds, in case the notifying node is lost too. Longer than the failure detector needs for a silent node. */

@@ -1,7 +1,7 @@
 // Membership: nodes exchange their identity and rooms, a snapshot on connect and changes after it.
 import { z } from 'zod';
+import { type NodeState, nodeStateSchema } from '../../api/node.ts';
 import type { Log } from '../common/log.ts';
-import { type NodeState, nodeStateSchema } from '../rooms/shapes/cluster-control.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { ConnectedPeers, type LostEntry, type Presence } from './connected-peers.ts';
 import { Directory, type DirectoryEntry } from './directory.ts';

@@ -1,10 +1,10 @@
 // Room creation in the cluster: reserves names at the arbiter, chooses a node by load, and tries the next one if it rejects the room.
 import { z } from 'zod';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { RoomOptions } from '../../api/room.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from '../rooms/ids.ts';
-import type { CreatedRoom } from '../rooms/room-service.ts';
-import type { RoomOptions } from '../rooms/shapes/room-config.ts';
+import type { CreatedRoom } from '../rooms/services/room-service.ts';
 import { type Arbiter, arbiterOf, type ReservedName, type ReserveResult } from './arbiter.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LoadPoll } from './load-poll.ts';

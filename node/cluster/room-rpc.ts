@@ -1,17 +1,10 @@
 // Room RPC: schemas of RoomService methods between nodes, validated on both sides because other nodes are untrusted input.
 import { z } from 'zod';
-import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../rooms/phone-calls.ts';
-import {
-  componentOptionsSchema,
-  componentSubscriptionSchema,
-  peerOptionsSchema,
-  peerPatchSchema,
-  roomDataSchema,
-  roomOptionsSchema,
-  roomPatchSchema,
-} from '../rooms/shapes/room-config.ts';
-import { roomStatsSchema } from '../rooms/shapes/stats.ts';
-import { componentViewSchema, peerViewSchema, roomViewSchema } from '../rooms/shapes/views.ts';
+import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../../api/call.ts';
+import { componentOptionsSchema, componentSubscriptionSchema, componentViewSchema } from '../../api/component.ts';
+import { peerOptionsSchema, peerPatchSchema, peerViewSchema } from '../../api/peer.ts';
+import { roomDataSchema, roomOptionsSchema, roomPatchSchema, roomViewSchema } from '../../api/room.ts';
+import { roomStatsSchema } from '../../api/stats.ts';
 import { nameReservationSchema } from './room-creator.ts';
 
 const name = z.string().max(128);

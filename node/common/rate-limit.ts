@@ -1,6 +1,6 @@
 // Rate limit: one token bucket per client, for a bounded number of clients.
 import { isIPv6 } from 'node:net';
-import { ServiceError } from './errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 
 /** Maximum number of tracked clients; the one idle for longest is dropped first. */
 const maxClients = 10_000;

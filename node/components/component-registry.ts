@@ -1,10 +1,10 @@
 // Component registry of a node: the available component types, and the specs that create them.
-import { ServiceError } from '../common/errors.ts';
+
+import type { ComponentOptions, ComponentType } from '../../api/component.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
 import type { ComponentFactory, ComponentSpec } from '../rooms/interfaces.ts';
-import type { RenderSource } from '../rooms/shapes/renders.ts';
-import type { ComponentOptions } from '../rooms/shapes/room-config.ts';
-import type { ComponentType } from '../rooms/shapes/views.ts';
+import type { RenderSource } from '../rooms/services/renders.ts';
 import type { Uploads } from '../storage/upload.ts';
 import { createFileSpec } from './file/file-component.ts';
 import { createHlsSpec } from './hls/hls-component.ts';

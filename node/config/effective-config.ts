@@ -1,6 +1,7 @@
 // Effective configuration: every variable as in the environment, with its source. Secrets are only shown as set.
+
+import type { ConfigSource, ConfigValue } from '../../api/node.ts';
 import type { Config } from '../config.ts';
-import type { ConfigSource, ConfigValue } from '../rooms/shapes/cluster-control.ts';
 import type { ReloadableConfig } from './reloadable-config.ts';
 import type { ReloadableSettings } from './settings.ts';
 import { type ReloadableName, type Row, reloadableRows, type StaticName, staticVariables } from './variables.ts';

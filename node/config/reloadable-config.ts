@@ -1,7 +1,7 @@
 // Reloadable configuration: settings from watched files that may change at runtime. The environment has precedence over them.
 import { createHash } from 'node:crypto';
+import type { ConfigSource } from '../../api/node.ts';
 import type { EnvReader } from '../env.ts';
-import type { ConfigSource } from '../rooms/shapes/cluster-control.ts';
 import { type CrossFieldError, defaultLayer, envLayer, fileLayer, type Layer, mergeLayers, rejectedLayer, sameSettings } from './layers.ts';
 import { FileTooLargeError, readFileLimited } from './read-file.ts';
 import type { ApiToken, FileSettings, ReloadableSettings } from './settings.ts';

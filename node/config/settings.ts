@@ -1,9 +1,9 @@
 // Reloadable settings: their names in files, schema, and effective shape.
 import { z } from 'zod';
+import type { ComponentType } from '../../api/component.ts';
+import { isObjectPrefix, objectPrefixRule } from '../../api/component-options.ts';
+import { maxTimeout } from '../../api/room.ts';
 import type { LogLevel } from '../common/log.ts';
-import { isObjectPrefix, objectPrefixRule } from '../rooms/shapes/component-options.ts';
-import { maxTimeout } from '../rooms/shapes/room-config.ts';
-import type { ComponentType } from '../rooms/shapes/views.ts';
 import * as value from './values.ts';
 
 /** A client of the REST API. Scope `read` allows only GET. */

@@ -1,7 +1,7 @@
 // Schemas of single configuration values. Every message completes the text `Expected <name> ...`.
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isHttpUrl } from '../rooms/shapes/room-config.ts';
+import { isHttpUrl } from '../../api/room.ts';
 
 /** A text that passes `test`. `expected` reads `to be ...`. */
 export function stringMatching(expected: string, test: (text: string) => boolean) {

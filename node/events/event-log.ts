@@ -1,8 +1,8 @@
 // Event log: events of local rooms in order, passed to listeners and kept for clients that reconnect.
 import { randomBytes } from 'node:crypto';
+import type { RoomEvent } from '../../api/events.ts';
 import type { Log } from '../common/log.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
-import type { RoomEvent } from '../rooms/shapes/events.ts';
 
 export type EventLogOptions = {
   /** Name of this node. */

@@ -1,7 +1,7 @@
 // API documents: built once per path of SVC_HOST.
 import { createRequire } from 'node:module';
-import { JsonSchemas } from '../common/json-schemas.ts';
-import { roomEventSchema } from '../rooms/shapes/events.ts';
+import { JsonSchemas } from '../../api/derive/json-schemas.ts';
+import { roomEventSchema } from '../../api/events.ts';
 import { docsPage } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 import { routes } from './routes/routes.ts';

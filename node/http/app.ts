@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Express, NextFunction, Request } from 'express';
 import express from 'express';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
 import { networkOf, RateLimit } from '../common/rate-limit.ts';
 import { isRequestId } from '../common/request-id.ts';

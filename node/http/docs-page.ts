@@ -1,6 +1,6 @@
 // Page at /docs: the OpenAPI document as one HTML file without scripts and external resources.
 import { createHash } from 'node:crypto';
-import type { JsonSchema } from '../common/json-schemas.ts';
+import type { JsonSchema } from '../../api/derive/json-schemas.ts';
 import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
 
 const style = `

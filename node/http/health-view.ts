@@ -1,6 +1,6 @@
 // Health view: the response of GET /health.
 import { z } from 'zod';
-import { configFilesSchema } from '../rooms/shapes/cluster-control.ts';
+import { configFilesSchema } from '../../api/node.ts';
 
 export const healthViewSchema = z
   .object({

@@ -1,7 +1,7 @@
 // OpenAPI 3.1 document, generated from the route table and its zod schemas.
 import { z } from 'zod';
-import { type ErrorCode, errorCatalogue } from '../common/errors.ts';
-import { type JsonSchema, JsonSchemas } from '../common/json-schemas.ts';
+import { type JsonSchema, JsonSchemas } from '../../api/derive/json-schemas.ts';
+import { type ErrorCode, errorCatalogue } from '../../api/errors.ts';
 import { type Method, parameterNames, pathParameters, type Route } from './routes/route.ts';
 
 export type OpenApiOperation = {

@@ -1,7 +1,7 @@
 // Responses for HLS files: cache headers, and playlists that carry a viewer token.
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { ContentResponse } from '../rooms/shapes/content.ts';
+import type { ContentResponse } from '../rooms/services/content.ts';
 import { withToken } from '../rooms/tokens/playlist-token.ts';
 import { errorBody } from './responses.ts';
 import type { Answer, RouteRequest } from './routes/route.ts';

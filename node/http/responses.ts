@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { type ErrorCode, errorCatalogue, ServiceError } from '../common/errors.ts';
+import { type ErrorCode, errorCatalogue, ServiceError } from '../../api/errors.ts';
 import { wwwAuthenticateHeader } from './middleware/auth.ts';
 import { PayloadTooLargeError } from './middleware/body.ts';
 import type { Answer } from './routes/route.ts';

@@ -1,6 +1,6 @@
 // Whole content: reads a complete file before the response starts.
-import { ServiceError } from '../common/errors.ts';
-import type { ContentResponse } from '../rooms/shapes/content.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { ContentResponse } from '../rooms/services/content.ts';
 
 /** `most`: maximum bytes. `what`: subject of the error message. @throws ServiceError `unavailable` if it is larger or ends early */
 export async function wholeOf({ body, bytes }: ContentResponse, most: number, what: string): Promise<Buffer> {

@@ -1,6 +1,6 @@
 // Media addresses: listen addresses of media workers, and ICE candidates for clients.
 import type { IceCandidate, TransportListenInfo } from 'mediasoup/types';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import { wantedBuffer } from './worker/socket-buffers.ts';
 
 /** UDP and TCP on the same port number. */

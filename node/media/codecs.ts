@@ -1,7 +1,7 @@
 // Codecs of a room, and the capabilities that clients get.
 import { parseScalabilityMode } from 'mediasoup';
 import type { RouterRtpCapabilities, RouterRtpCodecCapability, RtpParameters } from 'mediasoup/types';
-import type { VideoCodec } from '../rooms/shapes/views.ts';
+import type { VideoCodec } from '../../api/room.ts';
 
 const opus: RouterRtpCodecCapability = {
   kind: 'audio',

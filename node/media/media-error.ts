@@ -1,6 +1,6 @@
 // Media errors: converts errors of mediasoup to ServiceErrors for clients.
 import { errors } from 'mediasoup';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import { invalidParameter } from './parameters.ts';
 
 export function mediaClosedError(): ServiceError {

@@ -1,14 +1,9 @@
 // Media parameters: validates client input before it reaches a media worker. Every used field is bounded, unknown fields are dropped.
 import type { DtlsParameters, RtpCapabilities, RtpHeaderExtensionUri, RtpParameters, SctpStreamParameters } from 'mediasoup/types';
 import type { z } from 'zod';
-import { ServiceError } from '../common/errors.ts';
-import {
-  dtlsParametersSchema,
-  rtpCapabilitiesSchema,
-  rtpParametersSchema,
-  sctpStreamParametersSchema,
-} from '../rooms/shapes/media-objects.ts';
-import type { Kind } from '../rooms/shapes/views.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { dtlsParametersSchema, rtpCapabilitiesSchema, rtpParametersSchema, sctpStreamParametersSchema } from '../../api/media-objects.ts';
+import type { Kind } from '../../api/track.ts';
 import { isOfferedExtension } from './codecs.ts';
 
 /**

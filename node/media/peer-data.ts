@@ -1,6 +1,6 @@
 // Data channels of a peer: data tracks that it publishes and receives over SCTP (RFC 8831).
 import type { DataConsumer, DataProducer, WebRtcTransport } from 'mediasoup/types';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { DataSubscription, PublishDataOptions } from '../rooms/interfaces.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError } from './media-error.ts';
 import { checkSctpStreamParameters, invalidParameter } from './parameters.ts';

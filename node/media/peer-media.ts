@@ -1,6 +1,7 @@
 // Media of one peer: its published and received tracks.
 import type { Consumer, ConsumerLayers, DataProducer, Producer, Router, RtpCapabilities, WebRtcTransport } from 'mediasoup/types';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import type {
   DataSubscription,
@@ -13,7 +14,6 @@ import type {
   Subscription,
   WireObject,
 } from '../rooms/interfaces.ts';
-import type { PeerMediaStats, PublishedTrackStats, ReceivedTrackStats, TransportStats } from '../rooms/shapes/stats.ts';
 import { describeTrack } from './codecs.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';

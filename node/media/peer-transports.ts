@@ -1,6 +1,6 @@
 // WebRTC transports of a peer: one to send and one to receive.
 import type { Router, WebRtcTransport } from 'mediasoup/types';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
 import type { Direction, PeerMediaListener, WireObject } from '../rooms/interfaces.ts';
 import { candidatesFor } from './addresses.ts';

@@ -1,6 +1,6 @@
 // RTP egress: sends media of a room to a component as plain RTP over loopback.
 import type { Consumer, PlainTransport, Producer, Router, RtpCapabilities } from 'mediasoup/types';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { EgressTrack, RtpAddress, RtpEgress } from '../rooms/interfaces.ts';
 import { clientCapabilities } from './codecs.ts';
 import { InitialLayerLimiter, initialLayers } from './initial-layers.ts';

@@ -1,8 +1,8 @@
 // RTP ingress: receives media of a component as plain RTP over loopback.
 import type { PlainTransport, Producer, Router } from 'mediasoup/types';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { PublishedTrackStats } from '../../api/stats.ts';
 import type { RtpAddress, RtpIngress, WireObject } from '../rooms/interfaces.ts';
-import type { PublishedTrackStats } from '../rooms/shapes/stats.ts';
 import { describeTrack } from './codecs.ts';
 import { closeAfterTimeout, mediaClosedError, toClientError, toWorkerError, trackNotFoundError } from './media-error.ts';
 import { checkRtpParameters } from './parameters.ts';

@@ -1,7 +1,7 @@
 // Media stats: converts mediasoup statistics to bit/s, loss fractions and milliseconds.
 import type { Consumer, ConsumerStat, MediaKind, Producer, ProducerStat, WebRtcTransport, WebRtcTransportStat } from 'mediasoup/types';
+import { type PublishedTrackStats, packetLoss, type ReceivedTrackStats, type TransportStats, worstQuality } from '../../api/stats.ts';
 import type { Direction } from '../rooms/interfaces.ts';
-import { type PublishedTrackStats, packetLoss, type ReceivedTrackStats, type TransportStats, worstQuality } from '../rooms/shapes/stats.ts';
 
 type Stream = Pick<ProducerStat, 'bitrate' | 'fractionLost' | 'jitter' | 'roundTripTime' | 'rid'>;
 

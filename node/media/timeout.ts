@@ -1,6 +1,6 @@
 // Timeouts of media worker requests: mediasoup's channel waits forever.
 import { setImmediate, setTimeout } from 'node:timers';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 
 /** Timeout of a worker request in milliseconds. */
 export const workerRequestTimeoutMs = 5000;

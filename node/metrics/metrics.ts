@@ -1,6 +1,6 @@
 // Prometheus metrics: rooms, media and HTTP at the time of the scrape, and metrics of Node.js.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { RoomEvent } from '../rooms/shapes/events.ts';
+import type { RoomEvent } from '../../api/events.ts';
 import { type ProcessUsage, processUsage } from './process-usage.ts';
 import { RoomSeries, type RoomSeriesStats } from './room-series.ts';
 

@@ -1,5 +1,5 @@
 // Room series: per-room stats computed from room events, exact at any time.
-import type { RoomEvent } from '../rooms/shapes/events.ts';
+import type { RoomEvent } from '../../api/events.ts';
 
 /** Time for which an ended room is still reported, with zeros, in milliseconds. */
 const removedLifetime = 10 * 60_000;

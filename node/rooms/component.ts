@@ -1,15 +1,17 @@
 // Component: its tracks as peers see them, and its runner. It ends exactly once: finished, crashed or removed.
-import { ServiceError } from '../common/errors.ts';
+
+import type { ComponentView } from '../../api/component.ts';
+import { maxOrigins } from '../../api/component-options.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { RoomEventDetail } from '../../api/events.ts';
+import type { PeerEvent, RemoteComponent } from '../../api/socket/peer-events.ts';
+import type { PublishedTrackStats } from '../../api/stats.ts';
+import type { TrackView } from '../../api/track.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import type { ComponentHost, ComponentRunner, ComponentSpec, RoomIdentity, RoomMedia, RtpEgress, RtpIngress } from './interfaces.ts';
 import type { PhoneCallRunner } from './phone-calls.ts';
 import type { PublicationChange } from './publications.ts';
-import { maxOrigins } from './shapes/component-options.ts';
-import type { RoomEventDetail } from './shapes/events.ts';
-import type { PeerEvent, RemoteComponent } from './shapes/peer-events.ts';
-import type { PublishedTrackStats } from './shapes/stats.ts';
-import type { ComponentView, TrackView } from './shapes/views.ts';
 import { Track } from './track.ts';
 
 /** The parts of its room that a component may use: functions, never the room itself. */

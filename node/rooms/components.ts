@@ -1,9 +1,10 @@
 // Component list of a room: creates components one at a time per external id, and finds them by id or external id.
-import { ServiceError } from '../common/errors.ts';
+
+import type { ComponentOptions, ComponentType } from '../../api/component.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { VideoCodec } from '../../api/room.ts';
 import { Component, type ComponentContext } from './component.ts';
 import type { ComponentFactory } from './interfaces.ts';
-import type { ComponentOptions } from './shapes/room-config.ts';
-import type { ComponentType, VideoCodec } from './shapes/views.ts';
 import type { Track } from './track.ts';
 
 /** Types of which a room has at most one component. */

@@ -1,5 +1,5 @@
 // Event feed: events with their source node and index, so that a consumer can resume after a disconnect.
-import type { RoomEvent } from './shapes/events.ts';
+import type { RoomEvent } from '../../api/events.ts';
 
 /** `source`: `<node name>#<boot id>`, new at each start of a node. `index` numbers the events of a source from 1. */
 export type SourcedEvent = { source: string; index: number; event: RoomEvent };

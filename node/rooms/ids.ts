@@ -1,13 +1,6 @@
 // Ids: the pattern for ids that clients choose, and generators for all others.
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Room and peer ids: alphanumeric characters, hyphens and underscores, 1 to 128 of them. */
-export const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
-
-export function isValidId(id: string): boolean {
-  return idPattern.test(id);
-}
-
 /** A new id for a room, peer, component or track: a UUID version 4 (RFC 9562, section 5.4). */
 export function newId(): string {
   return randomUUID();

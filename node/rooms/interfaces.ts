@@ -1,11 +1,14 @@
 // Interfaces of the room domain to its collaborators: media (node/media), component types (node/components), peer connections
 // (node/signaling).
+
+import type { ComponentOptions, ComponentView } from '../../api/component.ts';
+import type { Metadata } from '../../api/json.ts';
+import type { VideoCodec } from '../../api/room.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
+import type { PeerMediaStats, PublishedTrackStats } from '../../api/stats.ts';
+import type { Kind } from '../../api/track.ts';
 import type { Log } from '../common/log.ts';
 import type { CallEvent, PhoneCallRunner } from './phone-calls.ts';
-import type { PeerEvent } from './shapes/peer-events.ts';
-import type { ComponentOptions } from './shapes/room-config.ts';
-import type { PeerMediaStats, PublishedTrackStats } from './shapes/stats.ts';
-import type { ComponentView, Kind, Metadata, VideoCodec } from './shapes/views.ts';
 import type { TrackOrigin } from './track.ts';
 
 /** WebRTC parameters in the ORTC shapes of mediasoup-client; the domain passes them through without reading them. */

@@ -1,16 +1,18 @@
 // Local rooms: the RoomService of a single node, without cluster routing.
-import { ServiceError } from '../common/errors.ts';
+
+import type { CallOptions, CallView } from '../../api/call.ts';
+import type { ComponentOptions, ComponentView } from '../../api/component.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { RoomEvent } from '../../api/events.ts';
+import type { PeerOptions, PeerPatch } from '../../api/peer.ts';
+import type { RoomData, RoomOptions, RoomPatch, RoomView } from '../../api/room.ts';
+import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import { type ComponentFactory, closeReasons, type MediaEngine } from './interfaces.ts';
 import type { Peer } from './peer.ts';
-import type { CallOptions, CallView } from './phone-calls.ts';
 import { Room, type RoomLimits } from './room.ts';
-import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './room-service.ts';
-import type { RoomEvent } from './shapes/events.ts';
-import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './shapes/room-config.ts';
-import type { RoomStats } from './shapes/stats.ts';
-import type { ComponentView, RoomView } from './shapes/views.ts';
+import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './services/room-service.ts';
 
 /** End reasons caused by the node, not by a client. */
 const endsOfNode = new Set(['draining', 'shutdown']);

@@ -1,9 +1,10 @@
 // Peer context: the parts of its room that a peer may use.
+
+import type { RoomEventDetail } from '../../api/events.ts';
+import type { PeerEvent, RemoteComponent, RemotePeer, Target } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import type { RoomMedia } from './interfaces.ts';
 import type { PublicationChange } from './publications.ts';
-import type { RoomEventDetail } from './shapes/events.ts';
-import type { PeerEvent, RemoteComponent, RemotePeer, Target } from './shapes/peer-events.ts';
 import type { DataTrack, Track } from './track.ts';
 
 /** The state of the room when a peer connects. */

@@ -1,5 +1,9 @@
 // Peer: a participant of a room, connected or disconnected, with its publications, subscriptions and permissions.
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { Metadata } from '../../api/json.ts';
+import type { PeerView, Permissions } from '../../api/peer.ts';
+import type { PeerEvent, RemotePeer, Target } from '../../api/socket/peer-events.ts';
+import type { PeerMediaStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { DataBudget } from './data-budget.ts';
@@ -16,9 +20,6 @@ import { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
 import type { PeerContext, Present } from './peer-context.ts';
 import { Publications, type PublishDataRequest, type PublishRequest } from './publications.ts';
-import type { PeerEvent, RemotePeer, Target } from './shapes/peer-events.ts';
-import type { PeerMediaStats } from './shapes/stats.ts';
-import type { Metadata, PeerView, Permissions } from './shapes/views.ts';
 import { Subscriptions } from './subscriptions.ts';
 import type { DataTrack, Track } from './track.ts';
 

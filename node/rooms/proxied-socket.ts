@@ -1,8 +1,5 @@
 // Proxied socket: the WebSocket of a client, as signaling passes it to the module that proxies frames to another node.
 
-/** Close code for sockets whose session another node has or may take over (RFC 6455, section 7.4.1). */
-export const nodeGoingAway = { code: 1001, reason: 'Node going away: resume at another node' } as const;
-
 export type ProxiedSocketListener = {
   message: (text: string) => void;
   /** The client disconnected; `code` as in RFC 6455, section 7.4: 1006 without a closing handshake. Not called after close(). */

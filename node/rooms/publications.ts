@@ -1,13 +1,15 @@
 // Publications of one connected peer: its tracks and data tracks, their pause and mute states, and the track limit.
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { RoomEventDetail } from '../../api/events.ts';
+import type { Metadata } from '../../api/json.ts';
+import type { Permissions } from '../../api/peer.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
+import type { Kind } from '../../api/track.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import type { PeerMedia, WireObject } from './interfaces.ts';
 import type { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
-import type { RoomEventDetail } from './shapes/events.ts';
-import type { PeerEvent } from './shapes/peer-events.ts';
-import type { Kind, Metadata, Permissions } from './shapes/views.ts';
 import { type DataTrack, Track } from './track.ts';
 
 export type PublishRequest = {

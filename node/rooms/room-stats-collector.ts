@@ -1,7 +1,8 @@
 // Stats collector: measures the media of one room, shares the result for at least a second and limits the load on the media worker.
+
+import { connectionQuality, type PeerStats, type RoomStats } from '../../api/stats.ts';
 import type { Component } from './component.ts';
 import type { Peer } from './peer.ts';
-import { connectionQuality, type PeerStats, type RoomStats } from './shapes/stats.ts';
 
 /** Time that stats are reused, in milliseconds; after a slow measurement, long enough to spend less than a tenth of the time measuring. */
 const statsTtlMs = 1_000;

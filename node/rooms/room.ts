@@ -13,7 +13,14 @@
 //   connection lost permanently           -> TrackRemoved, PeerDisconnected; the peer stays and may reconnect.
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.
-import { ServiceError } from '../common/errors.ts';
+
+import type { ComponentOptions } from '../../api/component.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { RoomEvent, RoomEventDetail, RoomEventListener } from '../../api/events.ts';
+import { type PeerOptions, type Permissions, permissionsSchema } from '../../api/peer.ts';
+import type { RoomConfigView, RoomData, RoomPatch, RoomView } from '../../api/room.ts';
+import type { PeerEvent, Target } from '../../api/socket/peer-events.ts';
+import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { type AddedComponent, Components } from './components.ts';
@@ -23,11 +30,6 @@ import { type CloseReason, type ComponentFactory, closeReasons, type MediaEngine
 import { Peer, type PeerInit } from './peer.ts';
 import type { PublicationChange } from './publications.ts';
 import { RoomStatsCollector } from './room-stats-collector.ts';
-import type { RoomEvent, RoomEventDetail, RoomEventListener } from './shapes/events.ts';
-import type { PeerEvent, Target } from './shapes/peer-events.ts';
-import type { ComponentOptions, PeerOptions, RoomData, RoomPatch } from './shapes/room-config.ts';
-import type { RoomStats } from './shapes/stats.ts';
-import { type Permissions, permissionsSchema, type RoomConfigView, type RoomView } from './shapes/views.ts';
 import type { DataTrack, Track } from './track.ts';
 
 /** Limits that the node sets for every room; read on every use, because they are reloadable. */

@@ -1,9 +1,9 @@
 // Subscriptions of one connected peer: tracks and data of the others, automatically (auto) or on request (manual).
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import type { Layers, PeerMedia, WireObject } from './interfaces.ts';
-import type { PeerEvent } from './shapes/peer-events.ts';
 import type { DataTrack, Track } from './track.ts';
 
 export type SubscriptionsOptions = {

@@ -1,5 +1,7 @@
 // Track: media that a peer or a component publishes, with its public view and its pause and mute states.
-import type { Kind, Metadata, TrackView } from './shapes/views.ts';
+
+import type { Metadata } from '../../api/json.ts';
+import type { Kind, TrackView } from '../../api/track.ts';
 
 /** The publisher of a track. */
 export type TrackOrigin = { peerId: string } | { componentId: string };

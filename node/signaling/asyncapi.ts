@@ -1,12 +1,12 @@
 // AsyncAPI 3.0 document of both websockets, generated from the schemas that validate their messages.
 import { z } from 'zod';
-import { JsonSchemas } from '../common/json-schemas.ts';
-import { peerEventSchema } from '../rooms/shapes/peer-events.ts';
-import { type CloseCodeName, closeCodes } from './close-codes.ts';
+import { type CloseCodeName, closeCodes } from '../../api/close-codes.ts';
+import { JsonSchemas } from '../../api/derive/json-schemas.ts';
+import { requestSchemas, responseSchemas } from '../../api/socket/peer.ts';
+import { peerEventSchema } from '../../api/socket/peer-events.ts';
+import { serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../../api/socket/server.ts';
 import { defaultLimits } from './limits.ts';
-import { requestSchemas, responseSchemas } from './messages.ts';
 import { peerSocketPath } from './peer-sockets.ts';
-import { serverEventSchema, serverRequestSchemas, serverResponseSchemas } from './server-messages.ts';
 import { serverSocketPath } from './server-sockets.ts';
 
 type JsonObject = Record<string, unknown>;

@@ -1,8 +1,8 @@
 // Connection checks: test the network of a client before it joins, with a media transport that no peer is notified of.
 
+import type { ResponseData } from '../../api/socket/peer.ts';
 import { Timer } from '../common/timer.ts';
 import type { Peer } from '../rooms/peer.ts';
-import type { ResponseData } from './messages.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 
 export type ConnectionChecksOptions = {

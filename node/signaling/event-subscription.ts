@@ -1,7 +1,8 @@
 // Event subscription of one client: sends missed events first, then live ones, without duplicates and gaps.
+
+import { type EventType, isOfLostRoom } from '../../api/events.ts';
+import type { ServerEvent } from '../../api/socket/server.ts';
 import type { EventCursor, EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
-import { type EventType, isOfLostRoom } from '../rooms/shapes/events.ts';
-import type { ServerEvent } from './server-messages.ts';
 
 /** Maximum live events held until the client has received the missed ones. Beyond it the client is too slow. */
 const maxHeld = 10_000;

@@ -1,8 +1,8 @@
 // Frame parser: reads JSON of bounded depth in the envelope `{id, method, data}`.
 import type { z } from 'zod';
-import { ServiceError } from '../common/errors.ts';
-import { validationMessage } from '../common/validation-messages.ts';
-import { requestSchema, type SocketResponse } from './messages.ts';
+import { validationMessage } from '../../api/derive/validation-messages.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { requestSchema, type SocketResponse } from '../../api/socket/peer.ts';
 
 export type Request = { id: number; method: string; data: Record<string, unknown> };
 /** `refusal`: response to a request with a valid envelope whose data must not be parsed. */

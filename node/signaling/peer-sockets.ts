@@ -1,18 +1,18 @@
 // Peer websocket server: authenticates peers, assigns sessions, and sends notices to all of them.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ServiceError, toServiceError } from '../common/errors.ts';
+import { ServiceError, toServiceError } from '../../api/errors.ts';
+import { type RequestData, type ResponseData, requestSchemas } from '../../api/socket/peer.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { Peer } from '../rooms/peer.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
-import type { PeerEvent } from '../rooms/shapes/peer-events.ts';
 import { type PeerClaims, unverifiedRoomId } from '../rooms/tokens/peer-tokens.ts';
 import { ConnectionChecks } from './connection-checks.ts';
 import { errorResponse, parseData, parseRequest } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import { type RequestData, type ResponseData, requestSchemas } from './messages.ts';
 import type { OriginRule } from './origin.ts';
 import { forwardedSocket } from './proxied-session.ts';
 import { PeerSession } from './session.ts';

@@ -1,8 +1,8 @@
 // Request handlers of peers: map each method of the protocol to one call of the domain.
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { type Method, type RequestData, type ResponseData, requestSchemas } from '../../api/socket/peer.ts';
 import type { Peer } from '../rooms/peer.ts';
 import { parseData, type Request } from './frames.ts';
-import { type Method, type RequestData, type ResponseData, requestSchemas } from './messages.ts';
 
 /** Handled by the session itself. */
 type SessionMethod = 'authenticate' | 'checkConnection' | 'ping' | 'leave';

@@ -1,19 +1,19 @@
 // Server websocket: sends room events to clients with an API token.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { eventTypes } from '../../api/events.ts';
+import type { SocketResponse } from '../../api/socket/peer.ts';
+import { type ServerMethod, type ServerResponseData, serverRequestSchemas } from '../../api/socket/server.ts';
 import type { Log } from '../common/log.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import type { EventFeed, SourcedEvent } from '../rooms/event-feed.ts';
-import { eventTypes } from '../rooms/shapes/events.ts';
 import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
 import { isSignature, type SignedCalls } from '../rooms/tokens/signed-calls.ts';
 import { EventFrame, EventSubscription } from './event-subscription.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import { defaultLimits, type Limits } from './limits.ts';
-import type { SocketResponse } from './messages.ts';
 import type { OriginRule } from './origin.ts';
-import { type ServerMethod, type ServerResponseData, serverRequestSchemas } from './server-messages.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
 

@@ -1,16 +1,16 @@
 // Peer session: processes requests in order and numbers responses and events, across successive sockets.
 import { randomBytes } from 'node:crypto';
-import { ServiceError } from '../common/errors.ts';
+import { type CloseCodeName, closeCodes } from '../../api/close-codes.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { requestSchemas, type SocketResponse } from '../../api/socket/peer.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
 import { type CloseReason, closeReasons, type PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peer.ts';
-import type { PeerEvent } from '../rooms/shapes/peer-events.ts';
-import { type CloseCodeName, closeCodes } from './close-codes.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import type { Limits } from './limits.ts';
-import { requestSchemas, type SocketResponse } from './messages.ts';
 import { SendQueue } from './outbox.ts';
 import { answersOffer, costOf, handleRequest } from './requests.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';

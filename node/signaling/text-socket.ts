@@ -1,7 +1,7 @@
 // Text socket: common base of both websocket types, with bounded text frames, pings, and closing by our code table.
 import { isUtf8 } from 'node:buffer';
 import type { RawData, WebSocket } from 'ws';
-import { type CloseCodeName, closeCodes } from './close-codes.ts';
+import { type CloseCodeName, closeCodes } from '../../api/close-codes.ts';
 import type { Limits } from './limits.ts';
 
 /** Buffer size in bytes at which drained() resolves. */

@@ -1,6 +1,7 @@
 // Wire frames: serializes a broadcast once for all its receivers.
-import type { PeerEvent } from '../rooms/shapes/peer-events.ts';
-import type { SocketResponse } from './messages.ts';
+
+import type { SocketResponse } from '../../api/socket/peer.ts';
+import type { PeerEvent } from '../../api/socket/peer-events.ts';
 
 /** All receivers of an event get the same immutable object. */
 const made = new WeakMap<PeerEvent, Buffer>();

@@ -1,7 +1,7 @@
 // Content file: responds to a request for a file with the whole file, a range, or headers only.
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ContentResponse } from '../rooms/shapes/content.ts';
+import type { ContentResponse } from '../rooms/services/content.ts';
 import { type FileRequest, planFileResponse } from './file-response.ts';
 
 /** Bytes read ahead for each client. */

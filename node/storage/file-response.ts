@@ -1,5 +1,5 @@
 // File response: status, headers and byte range of the response for a file, independent of where it is stored.
-import type { ContentRequest } from '../rooms/shapes/content.ts';
+import type { ContentRequest } from '../rooms/services/content.ts';
 import { contentTypeOf } from './content-types.ts';
 import { type ByteRange, readRange } from './ranges.ts';
 

@@ -1,15 +1,9 @@
 // Local content: HLS streams of this node, and recordings on its disk (`<resources>/recordings/<id>/`, without subfolders).
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../common/errors.ts';
-import {
-  type ContentKind,
-  type ContentRequest,
-  type ContentResponse,
-  type ContentService,
-  type LiveStreams,
-  recordingIdSchema,
-} from '../rooms/shapes/content.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { recordingIdSchema } from '../../api/recording.ts';
+import type { ContentKind, ContentRequest, ContentResponse, ContentService, LiveStreams } from '../rooms/services/content.ts';
 import { ignoreMissing, openContentFile, openFileResponse } from './content-file.ts';
 import { resolveFileInside, resolveWithoutLinks } from './safe-paths.ts';
 

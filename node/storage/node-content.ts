@@ -1,6 +1,7 @@
 // Node content: content on the disk of this node, as the cluster uses it. Deleting a recording also cancels its upload.
-import type { ContentKind, ContentRequest, ContentResponse, ContentService } from '../rooms/shapes/content.ts';
-import type { RecordingList, RecordingSummary } from '../rooms/shapes/recordings.ts';
+
+import type { RecordingSummary } from '../../api/recording.ts';
+import type { ContentKind, ContentRequest, ContentResponse, ContentService, RecordingList } from '../rooms/services/content.ts';
 import type { LocalContent } from './local-content.ts';
 import { recordingDetails } from './recording-details.ts';
 

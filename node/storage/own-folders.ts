@@ -1,6 +1,6 @@
 // Own folders: identifies our recordings in a bucket that may be shared. Each has a marker object, which is written first.
 import { text } from 'node:stream/consumers';
-import { maxReport } from '../rooms/shapes/recording-report.ts';
+import { maxReport } from '../../api/recording-report.ts';
 import { mapConcurrent } from './map-concurrent.ts';
 import { reportName } from './report-file.ts';
 import { StorageError } from './s3/s3-errors.ts';

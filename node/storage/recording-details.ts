@@ -1,6 +1,6 @@
 // Recording details: summaries of recordings on this node for lists, from their reports.
 import { join } from 'node:path';
-import { latestRecordingIds, maxRecordingDetails, type RecordingSummary, recordingSummarySchema } from '../rooms/shapes/recordings.ts';
+import { latestRecordingIds, maxRecordingDetails, type RecordingSummary, recordingSummarySchema } from '../../api/recording.ts';
 import { mapConcurrent } from './map-concurrent.ts';
 import { readReportFile } from './report-file.ts';
 

@@ -2,7 +2,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { UploadState } from '../rooms/shapes/recordings.ts';
+import type { UploadState } from '../../api/recording.ts';
 
 export const reportName = 'report.json';
 

@@ -2,12 +2,12 @@
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { ServiceError } from '../common/errors.ts';
-import type { S3Target } from '../rooms/shapes/component-options.ts';
-import { type ContentRequest, type ContentResponse, fileNameSchema } from '../rooms/shapes/content.ts';
-import { maxReport } from '../rooms/shapes/recording-report.ts';
-import { latestRecordingIds, type RecordingArchive, type RecordingSummary, recordingSummarySchema } from '../rooms/shapes/recordings.ts';
-import type { RenderSource } from '../rooms/shapes/renders.ts';
+import type { S3Target } from '../../api/component-options.ts';
+import { ServiceError } from '../../api/errors.ts';
+import { fileNameSchema, latestRecordingIds, type RecordingSummary, recordingSummarySchema } from '../../api/recording.ts';
+import { maxReport } from '../../api/recording-report.ts';
+import type { ContentRequest, ContentResponse, RecordingArchive } from '../rooms/services/content.ts';
+import type { RenderSource } from '../rooms/services/renders.ts';
 import { planFileResponse } from './file-response.ts';
 import { mapConcurrent } from './map-concurrent.ts';
 import { markerOf, OwnFolders } from './own-folders.ts';

@@ -1,7 +1,7 @@
 // Safe paths: resolve untrusted names below a folder by real path, so that no link leads out of it.
 import { realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { ServiceError } from '../common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 
 /** Error codes for paths that do not exist. */
 const nowhere = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);

@@ -1,7 +1,7 @@
 // Upload interface: uploads a folder to S3 while it is being written.
 
+import type { S3Target } from '../../api/component-options.ts';
 import type { RoomIdentity } from '../rooms/interfaces.ts';
-import type { S3Target } from '../rooms/shapes/component-options.ts';
 
 /** Errors for components with storage options on a node with S3 storage. */
 export const conflictMessages = {

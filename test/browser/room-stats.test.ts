@@ -1,7 +1,7 @@
 // Room stats of a node match the stats of the browsers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RoomStats } from '../../node/rooms/shapes/stats.ts';
+import type { RoomStats } from '../../api/stats.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { keepDoing } from '../kit/pace.ts';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { errorCatalogue } from '../../node/common/errors.ts';
-import type { JsonSchema } from '../../node/common/json-schemas.ts';
+import type { JsonSchema } from '../../api/derive/json-schemas.ts';
+import { errorCatalogue } from '../../api/errors.ts';
 import { errorsOf, openApiDocument } from '../../node/http/openapi.ts';
 import { routes } from '../../node/http/routes/routes.ts';
 

@@ -1,7 +1,7 @@
 // Contract of MediaEngine, RoomMedia and PeerMedia, for the real engine and for the fake used in other tests.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { MediaEngine, PeerMedia, RoomMedia } from '../../node/rooms/interfaces.ts';
 import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fakes/fake-media.ts';

@@ -111,7 +111,7 @@ test('every part of the tests that documents name exists', () => {
 
 test('every file of the source that documents name exists', () => {
   const named = documents.flatMap((path) =>
-    [...read(path).matchAll(/`((?:crds|docs|examples|helm|monitoring|node|operator|test)\/[^`\s*{<]+)`/g)].map(([, to = '']) => ({
+    [...read(path).matchAll(/`((?:api|crds|docs|examples|helm|monitoring|node|operator|test)\/[^`\s*{<]+)`/g)].map(([, to = '']) => ({
       path,
       to,
     })),

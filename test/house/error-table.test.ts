@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { errorCatalogue } from '../../node/common/errors.ts';
+import { errorCatalogue } from '../../api/errors.ts';
 
 test('docs/reference/errors.md lists the error catalog', () => {
   const text = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importsOf, type SourceFile, sourceFiles } from './source-files.ts';
 
-const files = sourceFiles(['node', 'packages', 'operator', 'crds', 'tools']);
+const files = sourceFiles(['api', 'node', 'packages', 'operator', 'crds', 'tools']);
 
 /** Independent folders under node/: they may only meet in rooms/ and in the composition (files directly under node/). */
 const siblings = ['media', 'components', 'storage', 'cluster', 'signaling', 'http', 'events', 'metrics', 'turn'];
@@ -35,15 +35,17 @@ function folderOf(path: string): string {
 }
 
 function violation(file: SourceFile, target: string): string | undefined {
-  if (!/^(node|packages|operator|crds|tools|test)\//.test(target)) return undefined;
+  if (!/^(api|node|packages|operator|crds|tools|test)\//.test(target)) return undefined;
   if (target.startsWith('test/')) return 'production code must not import tests';
   if (file.path.startsWith('tools/')) return target.startsWith('packages/') ? 'tools must not import packages' : undefined;
   if (file.path.startsWith('packages/')) return packageError(file.path, target);
-  if (/^(packages|tools)\//.test(target)) return 'node, operator and crds must not import packages or tools';
+  if (/^(packages|tools)\//.test(target)) return 'api, node, operator and crds must not import packages or tools';
+  if (file.path.startsWith('api/')) return target.startsWith('api/') ? undefined : 'the contract must not import other folders';
   if (file.path.startsWith('operator/')) return target.startsWith('node/') ? 'operator must not import node' : undefined;
   if (!file.path.startsWith('node/')) return undefined;
   if (target.startsWith('operator/')) return 'node must not import operator';
-  if (leaf.test(file.path)) return target.startsWith('node/rooms/') || leaf.test(target) ? undefined : 'a leaf may only import leaves';
+  if (leaf.test(file.path)) return /^(api|node\/rooms)\//.test(target) || leaf.test(target) ? undefined : 'a leaf may only import leaves';
+  if (target.startsWith('api/')) return undefined;
   const from = folderOf(file.path);
   const to = folderOf(target);
   if (leaf.test(target) || from === to) return undefined;

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { errorCatalogue } from '../../node/common/errors.ts';
+import { errorCatalogue } from '../../api/errors.ts';
+import { eventDescriptions } from '../../api/events.ts';
 import { knownNames } from '../../node/config/variables.ts';
 import { routes } from '../../node/http/routes/routes.ts';
-import { eventDescriptions } from '../../node/rooms/shapes/events.ts';
 import { emptyMetrics } from '../kit/fakes/metrics.ts';
 import { root, sourceFiles } from './source-files.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { RoomEvent } from '../../node/rooms/shapes/events.ts';
+import type { RoomEvent } from '../../api/events.ts';
 import { oggFile, opusPacket, playableFiles } from '../kit/media/ogg-file.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { eventTypes, type RoomEvent } from '../../node/rooms/shapes/events.ts';
+import { eventTypes, type RoomEvent } from '../../api/events.ts';
 import { playableFiles } from '../kit/media/ogg-file.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';

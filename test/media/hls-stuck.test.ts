@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
 import { HlsStreams } from '../../node/components/hls/hls-streams.ts';
 import { parseOptions } from '../../node/components/hls/options.ts';

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
+import type { Kind } from '../../api/track.ts';
 import type { WireObject } from '../../node/rooms/interfaces.ts';
-import type { Kind } from '../../node/rooms/shapes/views.ts';
 import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
 /** Valid parameters with one change. `kind`: media kind of the publication, if it differs. */

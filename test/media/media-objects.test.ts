@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { mediaObjects } from '../../node/rooms/shapes/media-objects.ts';
+import { mediaObjects } from '../../api/media-objects.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startNode } from '../kit/processes/start-node.ts';

@@ -1,7 +1,7 @@
 // Quarantine: rooms whose worker died twice are isolated from other rooms, with the real worker.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { MediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/network/free-ports.ts';

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { reportSchema } from '../../node/rooms/shapes/recording-report.ts';
+import { reportSchema } from '../../api/recording-report.ts';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { assertColor, assertNear, audioSamples, colors, probe, promisedLoss, recordedBytes } from '../kit/media/recorded-file.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { ReportTrack } from '../../node/rooms/shapes/recording-report.ts';
+import type { ReportTrack } from '../../api/recording-report.ts';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';

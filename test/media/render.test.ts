@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Report, ReportTrack } from '../../node/rooms/shapes/recording-report.ts';
+import type { Report, ReportTrack } from '../../api/recording-report.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { packetTimes, ratioOf } from '../kit/media/composed-stream.ts';

@@ -1,7 +1,7 @@
 // Ended rooms leave nothing in the worker, in its memory or in counters.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import { eventually } from '../kit/eventually.ts';
 import { memoryOf } from '../kit/processes/memory.ts';
 import { turns } from '../kit/turns.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import { eventually } from '../kit/eventually.ts';
 import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, textOf, type VideoName, videoParameters } from './kit.ts';
 

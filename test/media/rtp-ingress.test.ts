@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/interfaces.ts';
 import { apiClient } from '../kit/answers/api-client.ts';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { reportSchema } from '../../node/rooms/shapes/recording-report.ts';
+import { reportSchema } from '../../api/recording-report.ts';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { assertColor, colors, probe, recordedBytes } from '../kit/media/recorded-file.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
-import type { RoomEvent } from '../../node/rooms/shapes/events.ts';
+import type { RoomEvent } from '../../api/events.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';

@@ -1,7 +1,7 @@
 // Stats of real media: bitrate and packet loss, and nothing for tracks without media.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PublishedTrackStats } from '../../node/rooms/shapes/stats.ts';
+import type { PublishedTrackStats } from '../../api/stats.ts';
 import { eventually } from '../kit/eventually.ts';
 import { encodeContent, startPublisher } from '../kit/media/rtp-publisher.ts';
 import { engineFor, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';

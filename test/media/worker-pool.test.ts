@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import { findFreePortRange, isPortFree } from '../../node/media/worker/free-ports.ts';
 import { startMediaWorkerPool } from '../../node/media/worker/worker-pool.ts';
 import { eventually } from '../kit/eventually.ts';

@@ -1,7 +1,7 @@
 // Drain of a node: its effect on rooms, notifications, and cancellation.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../node/common/errors.ts';
+import { ServiceError } from '../../api/errors.ts';
 import { silentLog } from '../../node/common/log.ts';
 import { Drain } from '../../node/drain.ts';
 import { flushEvents, joinPeer, makeRooms } from '../kit/fakes/rooms.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { JsonSchema } from '../../node/common/json-schemas.ts';
+import type { JsonSchema } from '../../api/derive/json-schemas.ts';
 import { root } from '../../tools/paths.mjs';
 import { typeText } from '../../tools/reference/typescript.ts';
 import { generatedFiles } from '../../tools/reference/write.ts';

@@ -1,6 +1,6 @@
 // Page docs/reference/rest-api.md: every endpoint of the REST API and every schema of the OpenAPI document.
 
-import type { JsonSchema } from '../../node/common/json-schemas.ts';
+import type { JsonSchema } from '../../api/derive/json-schemas.ts';
 import type { OpenApiDocument } from '../../node/http/openapi.ts';
 import { fieldRows, fieldTableHeader, formatType, tableCell } from './schema-tables.ts';
 import { type Operation, operationsOf } from './sdk-types.ts';

@@ -1,8 +1,8 @@
 // Page docs/reference/events.md: every event type with its fields, and the messages of the notification socket.
-import { JsonSchemas } from '../../node/common/json-schemas.ts';
-import { eventFields, unsequencedEventTypes } from '../../node/rooms/shapes/event-fields.ts';
-import { eventDescriptions, eventTypes, roomEventSchema } from '../../node/rooms/shapes/events.ts';
-import { type ServerMethod, serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../../node/signaling/server-messages.ts';
+import { JsonSchemas } from '../../api/derive/json-schemas.ts';
+import { eventFields, unsequencedEventTypes } from '../../api/event-fields.ts';
+import { eventDescriptions, eventTypes, roomEventSchema } from '../../api/events.ts';
+import { type ServerMethod, serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../../api/socket/server.ts';
 import { fieldRows, fieldTableHeader, formatType } from './schema-tables.ts';
 
 const common = ['id', 'type', 'time', 'node', 'incarnation', 'roomId'];

@@ -1,6 +1,6 @@
 // Page docs/reference/media-objects.md: RTP, DTLS and ICE objects of the peer websocket.
-import { JsonSchemas } from '../../node/common/json-schemas.ts';
-import { mediaObjects } from '../../node/rooms/shapes/media-objects.ts';
+import { JsonSchemas } from '../../api/derive/json-schemas.ts';
+import { mediaObjects } from '../../api/media-objects.ts';
 import { fieldRows, fieldTableHeader } from './schema-tables.ts';
 
 export function mediaObjectsPage(): string {

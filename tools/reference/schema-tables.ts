@@ -1,5 +1,5 @@
 // JSON Schemas as Markdown tables: field, type with limits, meaning.
-import type { JsonSchema } from '../../node/common/json-schemas.ts';
+import type { JsonSchema } from '../../api/derive/json-schemas.ts';
 
 /** The type of a schema as text; named schemas are links to their heading on the page. */
 export function formatType(schema: JsonSchema): string {

@@ -1,9 +1,9 @@
 // Generated part of the SDK: types of the OpenAPI document, its operations, and events by type.
 
-import type { JsonSchema } from '../../node/common/json-schemas.ts';
+import type { JsonSchema } from '../../api/derive/json-schemas.ts';
+import { eventFields, unsequencedEventTypes } from '../../api/event-fields.ts';
+import { type EventType, eventDescriptions, eventTypes } from '../../api/events.ts';
 import type { OpenApiDocument, OpenApiOperation } from '../../node/http/openapi.ts';
-import { eventFields, unsequencedEventTypes } from '../../node/rooms/shapes/event-fields.ts';
-import { type EventType, eventDescriptions, eventTypes } from '../../node/rooms/shapes/events.ts';
 import { comment, typeText } from './typescript.ts';
 
 type Parameter = { name: string; in: 'path' | 'query'; required: boolean; description?: string; schema: JsonSchema };

@@ -1,5 +1,5 @@
 // JSON Schemas as TypeScript types for the SDK. An unknown construct is an error, never `unknown`.
-import type { JsonSchema } from '../../node/common/json-schemas.ts';
+import type { JsonSchema } from '../../api/derive/json-schemas.ts';
 
 /** The type of a schema; a reference becomes the last part of its path. @throws Error if the schema has an unsupported construct */
 export function typeText(schema: JsonSchema): string {

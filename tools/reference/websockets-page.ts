@@ -1,5 +1,5 @@
 // Page docs/reference/websockets.md: the two websockets of a node, and the codes and reasons with which the server closes them.
-import { closeCodes } from '../../node/signaling/close-codes.ts';
+import { closeCodes } from '../../api/close-codes.ts';
 
 export function websocketsPage(): string {
   const rows = Object.values(closeCodes).map(({ code, reason, description }) => `| ${code} | ${reason} | ${description} |`);

@@ -1,7 +1,15 @@
 // Cluster content: serves HLS streams and recordings of all nodes. HLS is with the owning node, a recording is searched; clients may ask
 // any node.
 import { z } from 'zod';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import {
+  latestRecordingIds,
+  latestRecordings,
+  maxRecordingDetails,
+  type RecordingSummary,
+  recordingIdSchema,
+  recordingSummarySchema,
+} from '../../../api/recording.ts';
 import type { Log } from '../../common/log.ts';
 import {
   type ContentKind,
@@ -10,17 +18,9 @@ import {
   type ContentService,
   contentKinds,
   type PlaylistRequest,
-  recordingIdSchema,
-} from '../../rooms/shapes/content.ts';
-import {
-  latestRecordingIds,
-  latestRecordings,
-  maxRecordingDetails,
   type RecordingArchive,
   type RecordingList,
-  type RecordingSummary,
-  recordingSummarySchema,
-} from '../../rooms/shapes/recordings.ts';
+} from '../../rooms/services/content.ts';
 import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
 import type { NodeHttpClient } from './node-http-client.ts';
 import type { ProxyTarget } from './peer-socket-proxy.ts';

@@ -1,10 +1,10 @@
 // HTTP client for requests to other nodes: adds the node token and client address, limits time to first byte and concurrency.
 import { Agent, type IncomingMessage, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { currentRequestId } from '../../common/request-id.ts';
-import type { ContentResponse } from '../../rooms/shapes/content.ts';
+import type { ContentResponse } from '../../rooms/services/content.ts';
 import type { NodeName } from '../cluster-transport.ts';
 import { nodeTls } from './node-tls.ts';
 import { type NodeTokens, proxiedHeader } from './node-tokens.ts';

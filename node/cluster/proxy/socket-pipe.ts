@@ -1,7 +1,8 @@
 // Websocket pipe: connects two websockets, including close codes and backpressure.
 import type { RawData, WebSocket } from 'ws';
+import { closeCodes } from '../../../api/close-codes.ts';
 import type { Log } from '../../common/log.ts';
-import { nodeGoingAway, type ProxiedSocket } from '../../rooms/proxied-socket.ts';
+import type { ProxiedSocket } from '../../rooms/proxied-socket.ts';
 
 /** If the send buffer of one side exceeds this, the other side is paused until the buffer is below `lowWater`. Bytes. */
 const highWater = 1024 * 1024;
@@ -56,7 +57,7 @@ export class SocketPipe {
       pong: () => this.#answerPing(),
     });
     // Also if this node closed the websocket of the client.
-    void client.gone.then(() => this.#closeOwner(nodeGoingAway.code, nodeGoingAway.reason));
+    void client.gone.then(() => this.#closeOwner(closeCodes.goingAway.code, closeCodes.goingAway.reason));
     this.ended = Promise.all([ownerGone, client.gone]).then(() => {
       for (const timer of this.#timers) clearInterval(timer);
     });
@@ -64,7 +65,7 @@ export class SocketPipe {
 
   /** Closes both sides. The client may reconnect, and the owning node keeps its session. Idempotent. */
   end(): void {
-    this.#client.close(nodeGoingAway.code, nodeGoingAway.reason);
+    this.#client.close(closeCodes.goingAway.code, closeCodes.goingAway.reason);
     this.#closing = true;
     this.#owner.terminate();
   }
@@ -119,7 +120,7 @@ export class SocketPipe {
   #ownerClosed(code: number, reason: string): void {
     this.#closing = true;
     if (isSendable(code)) this.#client.close(code, reason);
-    else this.#client.close(nodeGoingAway.code, nodeGoingAway.reason);
+    else this.#client.close(closeCodes.goingAway.code, closeCodes.goingAway.reason);
   }
 
   #closeOwner(code: number, reason: string): void {

@@ -2,11 +2,11 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { ServiceError } from '../../common/errors.ts';
-import { formatValue, validationMessage } from '../../common/validation-messages.ts';
+import { fileDefaults, fileOptionsSchema } from '../../../api/component-options.ts';
+import { formatValue, validationMessage } from '../../../api/derive/validation-messages.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { VideoCodec } from '../../../api/room.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
-import { fileDefaults, fileOptionsSchema } from '../../rooms/shapes/component-options.ts';
-import type { VideoCodec } from '../../rooms/shapes/views.ts';
 import { resolvePathInside } from '../../storage/safe-paths.ts';
 import { MediaFileError } from './file-error.ts';
 import { FileRunner, type MediaFile } from './file-runner.ts';

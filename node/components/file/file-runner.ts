@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentHost, ComponentRunner, WireObject } from '../../rooms/interfaces.ts';
 import { MediaFileError } from './file-error.ts';
 import { type Clock, play, systemClock } from './player.ts';

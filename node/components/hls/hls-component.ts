@@ -1,5 +1,5 @@
 // Spec of an hls component: validates its options and checks the CPU budget.
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { findFont } from '../process/font.ts';
 import { HlsRunner } from './hls-runner.ts';

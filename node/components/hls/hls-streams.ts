@@ -1,12 +1,13 @@
 // HLS streams of a node: creates them, serves them for a grace period after their end, stores or deletes them, and recovers orphaned ones.
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import { recordingIdOf } from '../../../api/recording.ts';
+import type { Report } from '../../../api/recording-report.ts';
 import type { Log } from '../../common/log.ts';
 import { settleWithin, Timer } from '../../common/timer.ts';
 import type { ComponentHost } from '../../rooms/interfaces.ts';
-import { type ContentRequest, type ContentResponse, type LiveStreams, recordingIdOf } from '../../rooms/shapes/content.ts';
-import type { Report } from '../../rooms/shapes/recording-report.ts';
+import type { ContentRequest, ContentResponse, LiveStreams } from '../../rooms/services/content.ts';
 import { reportName } from '../../storage/report-file.ts';
 import type { Upload, Uploads } from '../../storage/upload.ts';
 import type { Admission, ReleaseBudget } from '../process/admission.ts';

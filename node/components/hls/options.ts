@@ -1,7 +1,8 @@
 // Options of an hls component, and values derived from them.
-import { ServiceError } from '../../common/errors.ts';
-import { validationMessage } from '../../common/validation-messages.ts';
-import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../rooms/shapes/component-options.ts';
+
+import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../../api/component-options.ts';
+import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { conflictMessages } from '../../storage/upload.ts';
 import { gopTiming } from './composer/frame-schedule.ts';
 import type { PlaylistTimes } from './playlist/playlist.ts';

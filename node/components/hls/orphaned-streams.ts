@@ -1,10 +1,10 @@
 // Orphaned streams of ended processes: saves persistent ones as recordings and deletes the others.
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { recordingIdSchema } from '../../../api/recording.ts';
+import type { Report } from '../../../api/recording-report.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
-import { recordingIdSchema } from '../../rooms/shapes/content.ts';
-import type { Report } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Uploads } from '../../storage/upload.ts';
 import { heartbeatTimeoutMs } from '../recording/recording.ts';

@@ -1,9 +1,9 @@
 // report.json of a stream: describes it, and serves as heartbeat by its modification time.
 import { readFile, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Report, readReport } from '../../../api/recording-report.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
-import { type Report, readReport } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 
 /** Milliseconds between two heartbeats (utimes of the report). */

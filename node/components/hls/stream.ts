@@ -1,8 +1,8 @@
 // Composed stream: turns the output of its composer processes into playlists, live and stored.
 import { join } from 'node:path';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
-import type { ContentRequest, ContentResponse } from '../../rooms/shapes/content.ts';
+import type { ContentRequest, ContentResponse } from '../../rooms/services/content.ts';
 import { openContentFile, openFileResponse } from '../../storage/content-file.ts';
 import { segmentName } from './composer/composer-messages.ts';
 import { isPlaylist, LivePlaylist } from './playlist/live-playlist.ts';

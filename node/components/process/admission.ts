@@ -1,5 +1,5 @@
 // Admission control: rejects components for which the node has no CPU capacity, so that running ones are not disturbed.
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 
 /** Share of all cores that is reserved for forwarding media. */
 const reserve = 0.1;

@@ -1,5 +1,5 @@
 // Process supervisor: starts the process of a component, restarts it after a crash, and fails after too many crashes.
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentHost, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { DroppedTracks, type TrackLimits } from './dropped-tracks.ts';
 import { RestartBudget } from './restarts.ts';

@@ -1,6 +1,6 @@
 // Recorder process of a recording, with the feed of its tracks. It is not reused after it ends.
 import { extname, join } from 'node:path';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { Timer } from '../../common/timer.ts';
 import type { ComponentHost, EgressTrack, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';

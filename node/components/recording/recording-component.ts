@@ -1,9 +1,9 @@
 // Spec of a recording component: validates its options.
 import type { z } from 'zod';
-import { ServiceError } from '../../common/errors.ts';
-import { validationMessage } from '../../common/validation-messages.ts';
+import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Target, shownPlace } from '../../../api/component-options.ts';
+import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
-import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Target, shownPlace } from '../../rooms/shapes/component-options.ts';
 import { conflictMessages, type Uploads } from '../../storage/upload.ts';
 import { RecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';

@@ -1,5 +1,5 @@
 // Runner of a recording component: supervises its recorder process until the disk fails or the process crashes too often.
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { ProcessSupervisor } from '../process/process-supervisor.ts';
 import { RecorderProcess } from './recorder-process.ts';

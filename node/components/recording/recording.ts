@@ -1,9 +1,9 @@
 // Running recording: its folder, its report and its heartbeat.
 import { mkdir, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Report, ReportTrack } from '../../../api/recording-report.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
-import type { Report, ReportTrack } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { Upload } from '../../storage/upload.ts';
 import { finishMatroska } from './matroska-finish.ts';

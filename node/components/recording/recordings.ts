@@ -1,12 +1,12 @@
 // Recordings of a node: creates them, finishes orphaned ones and deletes expired ones.
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { S3Target } from '../../../api/component-options.ts';
+import { recordingIdOf, recordingIdSchema } from '../../../api/recording.ts';
+import { type Report, readReport } from '../../../api/recording-report.ts';
 import type { Log } from '../../common/log.ts';
 import { settleWithin, Timer } from '../../common/timer.ts';
 import type { RoomIdentity } from '../../rooms/interfaces.ts';
-import type { S3Target } from '../../rooms/shapes/component-options.ts';
-import { recordingIdOf, recordingIdSchema } from '../../rooms/shapes/content.ts';
-import { type Report, readReport } from '../../rooms/shapes/recording-report.ts';
 import { reportName, writeReportFile } from '../../storage/report-file.ts';
 import type { UploadPlan, Uploads } from '../../storage/upload.ts';
 import { heartbeatTimeoutMs, Recording, recoverFile } from './recording.ts';

@@ -1,8 +1,8 @@
 // Render plan: schedules the clips of a recording by its report, which is untrusted input.
 
-import { formatValue } from '../../common/validation-messages.ts';
-import { fileNameSchema } from '../../rooms/shapes/content.ts';
-import type { Report, ReportTrack } from '../../rooms/shapes/recording-report.ts';
+import { formatValue } from '../../../api/derive/validation-messages.ts';
+import { fileNameSchema } from '../../../api/recording.ts';
+import type { Report, ReportTrack } from '../../../api/recording-report.ts';
 
 /** A file of a track. Times are milliseconds since the beginning of the recording. */
 export type Clip = {

@@ -2,8 +2,8 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { validationMessage } from '../../common/validation-messages.ts';
-import { maxReport, type Report, reportSchema } from '../../rooms/shapes/recording-report.ts';
+import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { maxReport, type Report, reportSchema } from '../../../api/recording-report.ts';
 import { reportName } from '../../storage/report-file.ts';
 import { connectToParent } from '../process/child-ipc.ts';
 import { diskErrorMessage } from '../process/disk-error.ts';

@@ -1,13 +1,13 @@
 // Render queue of a node: renders one recording at a time, with lower priority than live media.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import { recordingIdSchema } from '../../../api/recording.ts';
+import type { Report } from '../../../api/recording-report.ts';
+import { type RenderOptions, type RenderView, renderedName } from '../../../api/render.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
-import { recordingIdSchema } from '../../rooms/shapes/content.ts';
-import type { Report } from '../../rooms/shapes/recording-report.ts';
-import type { LocalRenderService, RenderOptions, RenderSource, RenderView } from '../../rooms/shapes/renders.ts';
-import { renderedName } from '../../rooms/shapes/renders.ts';
+import type { LocalRenderService, RenderSource } from '../../rooms/services/renders.ts';
 import { markUploadPending, readReportFile, updateReportFile } from '../../storage/report-file.ts';
 import { resolveWithoutLinks } from '../../storage/safe-paths.ts';
 import type { Uploads } from '../../storage/upload.ts';

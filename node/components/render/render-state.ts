@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { renderedName } from '../../rooms/shapes/renders.ts';
+import { renderedName } from '../../../api/render.ts';
 
 export const stateName = '.render.json';
 /** Milliseconds between two heartbeats, and without one after which the work counts as orphaned. */

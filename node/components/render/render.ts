@@ -2,7 +2,7 @@
 import { rename, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { basename, dirname, extname, join } from 'node:path';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { ComponentProcess } from '../process/component-process.ts';
 import { isFfmpegAvailable } from '../process/installed.ts';

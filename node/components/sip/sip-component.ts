@@ -1,9 +1,9 @@
 // Spec of a sip component: validates its options.
 import { X509Certificate } from 'node:crypto';
-import { ServiceError } from '../../common/errors.ts';
-import { validationMessage } from '../../common/validation-messages.ts';
+import { sipDefaults, sipOptionsSchema } from '../../../api/component-options.ts';
+import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
-import { sipDefaults, sipOptionsSchema } from '../../rooms/shapes/component-options.ts';
 import type { SipUserAgents } from './sip-user-agents.ts';
 import { parseRegistrar } from './wire/registrar.ts';
 

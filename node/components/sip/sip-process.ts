@@ -1,6 +1,6 @@
 // Process of a sip component: starts it, sends requests with timeouts, and hangs up calls before it ends.
 import { extname, join } from 'node:path';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { Timer } from '../../common/timer.ts';
 import type { ComponentHost, RtpAddress, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { ComponentProcess, startTimeoutMs } from '../process/component-process.ts';

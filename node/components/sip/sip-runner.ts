@@ -1,8 +1,10 @@
 // Runner of a sip component: supervises its process, and publishes the registration and the calls.
-import { ServiceError } from '../../common/errors.ts';
+
+import type { CallView } from '../../../api/call.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { newId } from '../../rooms/ids.ts';
 import type { ComponentHost, ComponentRunner, RtpAddress, SubscribableTrack } from '../../rooms/interfaces.ts';
-import type { CallView, PhoneCallRunner } from '../../rooms/phone-calls.ts';
+import type { PhoneCallRunner } from '../../rooms/phone-calls.ts';
 import type { Admission, ReleaseBudget } from '../process/admission.ts';
 import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
 import type { Dialog } from './agent/dialogs.ts';

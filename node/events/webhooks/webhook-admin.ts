@@ -1,6 +1,7 @@
 // Webhook administration: LocalWebhookService for the webhooks of this node.
-import { roomEventSchema } from '../../rooms/shapes/events.ts';
-import type { DeadLetterView, LocalWebhookService } from '../../rooms/shapes/webhook-admin.ts';
+import { roomEventSchema } from '../../../api/events.ts';
+import type { DeadLetterView } from '../../../api/webhook.ts';
+import type { LocalWebhookService } from '../../rooms/services/webhook-admin.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import { redactUrl, type Webhooks } from './webhooks.ts';
 

@@ -1,8 +1,8 @@
 // Webhooks: post events of local rooms to the receivers of the room and of the cluster, at least once and in order.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { RoomEvent } from '../../../api/events.ts';
 import type { Log } from '../../common/log.ts';
-import type { RoomEvent } from '../../rooms/shapes/events.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
 import { type DeliveryResult, Dispatcher, type DispatcherOptions, type ReceiverState } from './dispatcher.ts';

@@ -1,6 +1,6 @@
 // Authentication of requests: bearer tokens (RFC 6750), and signatures of clients that do not send their token.
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ApiToken, ApiTokens } from '../../rooms/tokens/api-tokens.ts';
 import { isSignature, type SignedCalls } from '../../rooms/tokens/signed-calls.ts';
 import type { BodyCheck } from './body.ts';

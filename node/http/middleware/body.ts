@@ -1,7 +1,7 @@
 // Request body: size limit, JSON only, parsed once.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 
 /** Maximum body size in bytes. */
 export const maxBodyBytes = 64 * 1024;

@@ -1,6 +1,6 @@
 // Console session: reports to the console, before login, development mode and enabled features.
 import { z } from 'zod';
-import { componentTypeSchema } from '../../rooms/shapes/views.ts';
+import { componentTypeSchema } from '../../../api/component.ts';
 
 export const consoleSessionSchema = z
   .object({

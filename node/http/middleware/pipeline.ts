@@ -1,10 +1,10 @@
 // Request pipeline of a route: authentication, validation, handler, response.
 import type { Request, Response } from 'express';
-import { ServiceError, toServiceError } from '../../common/errors.ts';
+import { formatValue, invalidFieldPath, validationMessage } from '../../../api/derive/validation-messages.ts';
+import { ServiceError, toServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import { withRequestId } from '../../common/request-id.ts';
-import { formatValue, invalidFieldPath, validationMessage } from '../../common/validation-messages.ts';
 import { sendError, sendResponse, sendStream } from '../responses.ts';
 import { type Method, parameterNames, pathParameters, type Route, type RouteRequest, type RouteServices } from '../routes/route.ts';
 import type { Authenticator, Principal } from './auth.ts';

@@ -1,12 +1,6 @@
 // Routes of the cluster: nodes, drains and their configuration.
 import { z } from 'zod';
-import {
-  configValueSchema,
-  drainOptionsSchema,
-  drainViewSchema,
-  nodeConfigSchema,
-  nodeViewSchema,
-} from '../../rooms/shapes/cluster-control.ts';
+import { configValueSchema, drainOptionsSchema, drainViewSchema, nodeConfigSchema, nodeViewSchema } from '../../../api/node.ts';
 import { dataSchema, pathParameters, type Route, route } from './route.ts';
 
 const configAnswerSchema = dataSchema(z.array(configValueSchema))

@@ -1,9 +1,8 @@
 // Routes of components.
 
-import { formatValue } from '../../common/validation-messages.ts';
-import { documentedComponentOptions } from '../../rooms/shapes/component-options.ts';
-import { componentOptionsSchema, componentSubscriptionSchema } from '../../rooms/shapes/room-config.ts';
-import { componentTypeSchema, componentViewSchema } from '../../rooms/shapes/views.ts';
+import { componentOptionsSchema, componentSubscriptionSchema, componentTypeSchema, componentViewSchema } from '../../../api/component.ts';
+import { documentedComponentOptions } from '../../../api/component-options.ts';
+import { formatValue } from '../../../api/derive/validation-messages.ts';
 import { roomErrors } from './room-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
 

@@ -1,9 +1,9 @@
 // Routes of recordings: lists, reports and files from the node that stores them.
 import { z } from 'zod';
-import { ServiceError } from '../../common/errors.ts';
-import { type ContentName, roomOfRecording } from '../../rooms/shapes/content.ts';
-import { maxReport, readReport, reportSchema } from '../../rooms/shapes/recording-report.ts';
-import { maxRecordingDetails, recordingSummarySchema } from '../../rooms/shapes/recordings.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import { maxRecordingDetails, recordingSummarySchema, roomOfRecording } from '../../../api/recording.ts';
+import { maxReport, readReport, reportSchema } from '../../../api/recording-report.ts';
+import type { ContentName } from '../../rooms/services/content.ts';
 import { recordingCacheControl, rewritePlaylist, toResponse } from '../playlist-responses.ts';
 import { wholeOf } from '../whole-content.ts';
 import { type Answer, type Route, type RouteRequest, type RouteServices, route } from './route.ts';

@@ -1,6 +1,6 @@
 // Routes of the node: health, probes, documents, and the session of the console before login.
 import { z } from 'zod';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { healthViewSchema } from '../health-view.ts';
 import { consoleSessionSchema } from '../middleware/console-session.ts';
 import { type Answer, dataSchema, type Route, route } from './route.ts';

@@ -1,7 +1,6 @@
 // Routes of peers and of the moderation of their tracks.
 import { z } from 'zod';
-import { peerOptionsSchema, peerPatchSchema } from '../../rooms/shapes/room-config.ts';
-import { peerViewSchema } from '../../rooms/shapes/views.ts';
+import { peerOptionsSchema, peerPatchSchema, peerViewSchema } from '../../../api/peer.ts';
 import { roomErrors } from './room-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
 

@@ -1,5 +1,5 @@
 // Routes of rendering: one MP4 of a recording, rendered on the node with its files.
-import { renderOptionsSchema, renderViewSchema } from '../../rooms/shapes/renders.ts';
+import { renderOptionsSchema, renderViewSchema } from '../../../api/render.ts';
 import { lookupErrors } from './content-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
 

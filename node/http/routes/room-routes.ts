@@ -1,10 +1,9 @@
 // Routes of rooms, and of messages to their peers.
 import { z } from 'zod';
-import { formatValue } from '../../common/validation-messages.ts';
-import type { RoomService } from '../../rooms/room-service.ts';
-import { roomDataSchema, roomOptionsSchema, roomPatchSchema } from '../../rooms/shapes/room-config.ts';
-import { roomStatsSchema } from '../../rooms/shapes/stats.ts';
-import { type RoomView, roomViewSchema } from '../../rooms/shapes/views.ts';
+import { formatValue } from '../../../api/derive/validation-messages.ts';
+import { type RoomView, roomDataSchema, roomOptionsSchema, roomPatchSchema, roomViewSchema } from '../../../api/room.ts';
+import { roomStatsSchema } from '../../../api/stats.ts';
+import type { RoomService } from '../../rooms/services/room-service.ts';
 import { type Answer, dataSchema, type Route, type RouteRequest, route } from './route.ts';
 
 /** Errors of every route of one room. */

@@ -1,14 +1,14 @@
 // Route definition: the table of routes generates both the routing and the OpenAPI document, so that they cannot differ.
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import type { ErrorCode } from '../../common/errors.ts';
-import type { RoomService } from '../../rooms/room-service.ts';
-import type { ClusterControl } from '../../rooms/shapes/cluster-control.ts';
-import { type ContentRequest, type ContentService, fileNameSchema, recordingIdSchema } from '../../rooms/shapes/content.ts';
-import type { RecordingList } from '../../rooms/shapes/recordings.ts';
-import type { RenderControl } from '../../rooms/shapes/renders.ts';
-import { idSchema } from '../../rooms/shapes/views.ts';
-import type { WebhookAdmin } from '../../rooms/shapes/webhook-admin.ts';
+import type { ErrorCode } from '../../../api/errors.ts';
+import { idSchema } from '../../../api/id.ts';
+import { fileNameSchema, recordingIdSchema } from '../../../api/recording.ts';
+import type { ClusterControl } from '../../rooms/services/cluster-control.ts';
+import type { ContentRequest, ContentService, RecordingList } from '../../rooms/services/content.ts';
+import type { RenderControl } from '../../rooms/services/renders.ts';
+import type { RoomService } from '../../rooms/services/room-service.ts';
+import type { WebhookAdmin } from '../../rooms/services/webhook-admin.ts';
 import type { ViewerTokens } from '../../rooms/tokens/viewer-tokens.ts';
 import type { HealthView } from '../health-view.ts';
 import type { Principal } from '../middleware/auth.ts';

@@ -1,5 +1,5 @@
 // Routes of phone calls of SIP components.
-import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../../rooms/phone-calls.ts';
+import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../../../api/call.ts';
 import { roomErrors } from './room-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';
 

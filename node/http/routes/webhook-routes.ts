@@ -1,7 +1,7 @@
 // Routes of webhooks: pending deliveries, dead letters, and their redelivery.
 import { z } from 'zod';
-import { idSchema } from '../../rooms/shapes/views.ts';
-import { nodeDeadLetterSchema, nodeWebhookStatusSchema, replaySchema } from '../../rooms/shapes/webhook-admin.ts';
+import { idSchema } from '../../../api/id.ts';
+import { nodeDeadLetterSchema, nodeWebhookStatusSchema, replaySchema } from '../../../api/webhook.ts';
 import { dataSchema, type Route, route } from './route.ts';
 
 const limit = z

@@ -1,6 +1,6 @@
 // Media worker pool: one worker per core, with rooms distributed over them.
 import { workerBin as mediasoupWorkerBin, setLogEventListeners } from 'mediasoup';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
 import type { MediaEngine, RoomMedia, RoomMediaOptions } from '../../rooms/interfaces.ts';
 import { clientAddresses } from '../addresses.ts';

@@ -10,7 +10,7 @@ import type {
   Worker,
   WorkerLogTag,
 } from 'mediasoup/types';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { withoutSettings } from '../../env.ts';
 import { listenInfos } from '../addresses.ts';

@@ -1,6 +1,6 @@
 // API tokens: finds the token that matches a request in constant time, and limits failed attempts per client.
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { networkOf, RateLimit } from '../../common/rate-limit.ts';
 
 /** A credential of the REST API. Scope `read` allows reading only. */

@@ -1,7 +1,7 @@
 // Peer tokens: JWTs that authorize a peer to join a room.
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
-import { isValidId } from '../ids.ts';
+import { isValidId } from '../../../api/id.ts';
 import { SigningKeys } from './signing-keys.ts';
 
 /** Lifetime of a peer token in seconds. */

@@ -1,7 +1,7 @@
 // Signed requests: authenticate the operator with an HMAC-SHA256 keyed with an API token, without sending the token over the cluster
 // network. The client side is operator/nodes/signature.ts.
 import { createHash, createHmac } from 'node:crypto';
-import { ServiceError } from '../../common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ApiToken, ApiTokens } from './api-tokens.ts';
 
 /** Maximum difference between the time of a request and the clock of the node, in milliseconds. */

@@ -1,8 +1,8 @@
 // S3 connection: requests to one S3 storage with its keys, timeouts, and readable errors.
 import { S3Client } from '@aws-sdk/client-s3';
+import type { S3Target } from '../../../api/component-options.ts';
 import { guardedAgents } from '../../common/guarded-agents.ts';
 import { Timer } from '../../common/timer.ts';
-import type { S3Target } from '../../rooms/shapes/component-options.ts';
 import { isConnectionReset, storageError } from './s3-errors.ts';
 
 /** Milliseconds to connect, and without any transfer. */

@@ -1,11 +1,10 @@
 // Folder upload: uploads chunks of growing files, then whole files, finally all missing ones, with retries.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileNameSchema, type UploadState } from '../../../api/recording.ts';
+import { renderedName } from '../../../api/render.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
-import { fileNameSchema } from '../../rooms/shapes/content.ts';
-import type { UploadState } from '../../rooms/shapes/recordings.ts';
-import { renderedName } from '../../rooms/shapes/renders.ts';
 import { markerOf } from '../own-folders.ts';
 import {
   markUploadPending,

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { s3TargetSchema } from '../../rooms/shapes/component-options.ts';
-import { recordingIdSchema } from '../../rooms/shapes/content.ts';
+import { s3TargetSchema } from '../../../api/component-options.ts';
+import { recordingIdSchema } from '../../../api/recording.ts';
 
 const plainName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
 const time = z.number().min(0);

@@ -1,10 +1,10 @@
 // S3 uploads of a node: uploads of its components, orphaned uploads of earlier processes, and events about their results.
 import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import type { S3Target } from '../../../api/component-options.ts';
+import type { RoomEvent } from '../../../api/events.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer, waitWhile } from '../../common/timer.ts';
-import type { S3Target } from '../../rooms/shapes/component-options.ts';
-import type { RoomEvent } from '../../rooms/shapes/events.ts';
 import { readReportFile, writeUploadState } from '../report-file.ts';
 import { NodeS3Store } from '../s3/node-s3-store.ts';
 import { StorageError } from '../s3/s3-errors.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { JsonSchema } from '../../../node/common/json-schemas.ts';
+import type { JsonSchema } from '../../../api/derive/json-schemas.ts';
 import { errorSchema, openApiDocument } from '../../../node/http/openapi.ts';
 import { routes } from '../../../node/http/routes/routes.ts';
 

@@ -1,10 +1,11 @@
 // In-process cluster: several nodes with real rooms and real cluster code on a simulated network that a test cuts and heals.
+
+import type { RoomEvent } from '../../../api/events.ts';
 import { Cluster } from '../../../node/cluster/cluster.ts';
 import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
 import type { LostEntry } from '../../../node/cluster/connected-peers.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
-import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { turns } from '../turns.ts';
 import { FakeComponentRegistry } from './fake-components.ts';

@@ -1,8 +1,8 @@
 // Component registry of a node, without the node.
 
+import type { ComponentType } from '../../../api/component.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { ComponentRegistry } from '../../../node/components/component-registry.ts';
-import type { ComponentType } from '../../../node/rooms/shapes/views.ts';
 import type { Uploads } from '../../../node/storage/upload.ts';
 
 /** Uploads nothing. */

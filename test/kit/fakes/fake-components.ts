@@ -1,7 +1,8 @@
 // Fake component types without files and processes, controlled by the test. They pass the contract test.
-import { ServiceError } from '../../../node/common/errors.ts';
+
+import type { ComponentOptions } from '../../../api/component.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner, ComponentSpec, SubscribableTrack } from '../../../node/rooms/interfaces.ts';
-import type { ComponentOptions } from '../../../node/rooms/shapes/room-config.ts';
 
 /** Context fields for hosts that tests create. */
 export const hostFacts = {

@@ -1,5 +1,6 @@
 // Fake cluster transport without a network: asynchronous, in order per pair, cut and healed by the test.
 
+import { ServiceError } from '../../../api/errors.ts';
 import type {
   ClusterTransport,
   NodeMessageHandler,
@@ -7,7 +8,6 @@ import type {
   NodeRequestHandler,
   TransportListener,
 } from '../../../node/cluster/cluster-transport.ts';
-import { ServiceError } from '../../../node/common/errors.ts';
 import { turns } from '../turns.ts';
 
 /** All links of one test. */

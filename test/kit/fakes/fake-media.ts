@@ -1,5 +1,6 @@
 // Fake MediaEngine without media, for all other tests: follows the contract of the interface and lets a test crash a room.
-import { ServiceError } from '../../../node/common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { Kind } from '../../../api/track.ts';
 import type {
   DataSubscription,
   Direction,
@@ -16,7 +17,6 @@ import type {
   RtpIngress,
   Subscription,
 } from '../../../node/rooms/interfaces.ts';
-import type { Kind } from '../../../node/rooms/shapes/views.ts';
 
 export class FakeMedia implements MediaEngine {
   readonly rooms = new Map<string, FakeRoomMedia>();

@@ -1,10 +1,11 @@
 // Real rooms on fake media, with recorded events and peer messages.
+
+import type { RoomEvent } from '../../../api/events.ts';
+import type { PeerEvent } from '../../../api/socket/peer-events.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import type { CloseReason, PeerConnection } from '../../../node/rooms/interfaces.ts';
 import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
 import type { Peer } from '../../../node/rooms/peer.ts';
-import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
-import type { PeerEvent } from '../../../node/rooms/shapes/peer-events.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { turns } from '../turns.ts';
 import { FakeComponentRegistry } from './fake-components.ts';

@@ -1,7 +1,7 @@
 // Webhooks under test: fixed settings, short delays, and synthetic events.
 import type { TestContext } from 'node:test';
+import type { RoomEvent } from '../../../api/events.ts';
 import { type WebhookSettings, Webhooks, type WebhooksOptions } from '../../../node/events/webhooks/webhooks.ts';
-import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
 import { eventually } from '../eventually.ts';
 import { recordedLog } from '../recorded-log.ts';
 

@@ -2,9 +2,9 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ServiceError } from '../../../node/common/errors.ts';
-import type { LiveStreams } from '../../../node/rooms/shapes/content.ts';
-import type { LocalRenderService } from '../../../node/rooms/shapes/renders.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { LiveStreams } from '../../../node/rooms/services/content.ts';
+import type { LocalRenderService } from '../../../node/rooms/services/renders.ts';
 import { openContentFile, openFileResponse } from '../../../node/storage/content-file.ts';
 import { LocalContent } from '../../../node/storage/local-content.ts';
 import { NodeContent } from '../../../node/storage/node-content.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import type { RoomEvent } from '../../../api/events.ts';
 
 export type Received = { id: string; headers: Record<string, string>; body: string; event: RoomEvent; at: number; path: string };
 export type Answering = (response: ServerResponse, received: Received, count: number, request: IncomingMessage) => void;

@@ -1,11 +1,11 @@
 // Cluster events on a simulated network with partitions: every node receives every event once and in order.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RoomEvent } from '../../../api/events.ts';
 import { ClusterEvents } from '../../../node/cluster/cluster-events.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import type { SourcedEvent } from '../../../node/rooms/event-feed.ts';
-import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
 import { flushNetwork } from '../../kit/fakes/cluster.ts';
 import { type FakeLinks, FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';

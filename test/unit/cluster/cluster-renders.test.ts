@@ -1,8 +1,9 @@
 // Cluster rendering: the node with the files renders; for recordings in S3 the asked node renders, and other nodes find it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { renderOptionsSchema } from '../../../api/render.ts';
 import { ClusterRenders } from '../../../node/cluster/cluster-renders.ts';
-import { type LocalRenderService, renderOptionsSchema } from '../../../node/rooms/shapes/renders.ts';
+import type { LocalRenderService } from '../../../node/rooms/services/renders.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 
 function stage() {

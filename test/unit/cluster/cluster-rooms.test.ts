@@ -1,7 +1,7 @@
 // Rooms over several nodes: placement, unique names, routing, lists, node loss, partition and healing.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { flushNetwork, makeCluster, makeNode, type TestNode } from '../../kit/fakes/cluster.ts';
 import { joinPeer } from '../../kit/fakes/rooms.ts';
 

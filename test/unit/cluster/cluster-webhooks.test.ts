@@ -1,10 +1,11 @@
 // Cluster webhooks: every node returns the data of all nodes and names unresponsive ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ServiceError } from '../../../api/errors.ts';
+import type { DeadLetterView, WebhookReplay, WebhookStatus } from '../../../api/webhook.ts';
 import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
-import { ServiceError } from '../../../node/common/errors.ts';
 import { silentLog } from '../../../node/common/log.ts';
-import type { DeadLetterView, LocalWebhookService, WebhookReplay, WebhookStatus } from '../../../node/rooms/shapes/webhook-admin.ts';
+import type { LocalWebhookService } from '../../../node/rooms/services/webhook-admin.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { roomEvent } from '../../kit/fakes/webhooks.ts';

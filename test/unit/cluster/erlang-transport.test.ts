@@ -1,9 +1,9 @@
 // Erlang transport over real connections: responses that exceed the message limit.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { ServiceError } from '../../../api/errors.ts';
 import { connectionLimits } from '../../../node/cluster/erlang/connection.ts';
 import { ErlangTransport } from '../../../node/cluster/erlang-transport.ts';
-import { ServiceError } from '../../../node/common/errors.ts';
 import { startDistNode } from '../../kit/network/dist-nodes.ts';
 import { freePort } from '../../kit/network/free-ports.ts';
 

@@ -5,11 +5,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { ConfigValue } from '../../../api/node.ts';
 import { effectiveConfig, redactedValue } from '../../../node/config/effective-config.ts';
 import { knownNames, reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
-import type { ConfigValue } from '../../../node/rooms/shapes/cluster-control.ts';
 import { testSystem } from '../../kit/fakes/config.ts';
 
 async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (name: string) => Partial<ConfigValue> }> {

@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
+import { componentTypeSchema } from '../../../api/component.ts';
+import { recordingOptionsSchema } from '../../../api/component-options.ts';
+import { peerOptionsSchema } from '../../../api/peer.ts';
+import { maxTimeout, roomOptionsSchema, roomPatchSchema, videoCodecSchema } from '../../../api/room.ts';
 import { clusterConfigSchema } from '../../../crds/cluster-config.ts';
 import { allowedExtraEnv } from '../../../crds/cluster-pods.ts';
 import { componentTypes, optionsByType } from '../../../crds/component.ts';
@@ -16,9 +20,6 @@ import { createSipSpec } from '../../../node/components/sip/sip-component.ts';
 import { SipUserAgents } from '../../../node/components/sip/sip-user-agents.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
 import { reloadableRows, staticVariables } from '../../../node/config/variables.ts';
-import { recordingOptionsSchema } from '../../../node/rooms/shapes/component-options.ts';
-import { maxTimeout, peerOptionsSchema, roomOptionsSchema, roomPatchSchema } from '../../../node/rooms/shapes/room-config.ts';
-import { componentTypeSchema, videoCodecSchema } from '../../../node/rooms/shapes/views.ts';
 
 /** Field by path of what a schema takes. */
 function fieldsOf(schema: z.ZodType): Map<string, Json> {

@@ -1,7 +1,7 @@
 // Metrics: values of a scrape.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EventType, RoomEvent } from '../../../node/rooms/shapes/events.ts';
+import type { EventType, RoomEvent } from '../../../api/events.ts';
 import { emptyMetrics, samplesOf } from '../../kit/fakes/metrics.ts';
 
 function event(type: EventType, roomId: string): RoomEvent {

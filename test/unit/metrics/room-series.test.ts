@@ -1,8 +1,8 @@
 // Room series: exact at any time, zero after the end of a room, then removed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { EventType } from '../../../api/events.ts';
 import { RoomSeries } from '../../../node/metrics/room-series.ts';
-import type { EventType } from '../../../node/rooms/shapes/events.ts';
 
 function start() {
   let now = 0;

@@ -1,7 +1,7 @@
 // Receiving components: tracks in auto and manual mode, and one component per type and room.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../node/common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { flushEvents, joinPeer, makeRooms, publish } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;

@@ -1,7 +1,7 @@
 // Components of a room: their events, what peers receive, and every way they end.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { connectPeer, flushEvents, joinPeer, makeRooms } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;

@@ -1,8 +1,9 @@
 // Moderation: mutes and removals outlive the sessions of a peer, also after a page reload.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/common/errors.ts';
-import type { Kind, Metadata } from '../../../node/rooms/shapes/views.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import type { Metadata } from '../../../api/json.ts';
+import type { Kind } from '../../../api/track.ts';
 import { connectPeer, joinPeer, makeRooms, type TestPeer } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;

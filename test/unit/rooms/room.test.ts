@@ -1,8 +1,8 @@
 // Room lifecycle: event order, cascading closes, timeouts, limits, and repeated requests.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/common/errors.ts';
-import { roomEventSchema } from '../../../node/rooms/shapes/events.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import { roomEventSchema } from '../../../api/events.ts';
 import { connectPeer, joinPeer, makeRooms, publish } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;

@@ -1,7 +1,7 @@
 // Tracks, data and permissions of the peers of a room.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../node/common/errors.ts';
+import { ServiceError } from '../../../api/errors.ts';
 import { connectPeer, flushEvents, joinPeer, makeRooms, publish, TestConnection } from '../../kit/fakes/rooms.ts';
 
 const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;

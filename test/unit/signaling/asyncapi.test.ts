@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { eventTypes } from '../../../node/rooms/shapes/events.ts';
-import { peerEventSchema } from '../../../node/rooms/shapes/peer-events.ts';
+import { closeCodes } from '../../../api/close-codes.ts';
+import { eventTypes } from '../../../api/events.ts';
+import { requestSchemas, responseSchemas } from '../../../api/socket/peer.ts';
+import { peerEventSchema } from '../../../api/socket/peer-events.ts';
+import { serverRequestSchemas } from '../../../api/socket/server.ts';
 import { asyncApiDocument } from '../../../node/signaling/asyncapi.ts';
-import { closeCodes } from '../../../node/signaling/close-codes.ts';
-import { requestSchemas, responseSchemas } from '../../../node/signaling/messages.ts';
-import { serverRequestSchemas } from '../../../node/signaling/server-messages.ts';
 
 type Document = {
   asyncapi: string;

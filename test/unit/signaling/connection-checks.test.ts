@@ -1,7 +1,7 @@
 // Connection checks: no notification of other peers, no leaks, one at a time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { responseSchemas } from '../../../node/signaling/messages.ts';
+import { responseSchemas } from '../../../api/socket/peer.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { type SocketServer, startSocketServer } from './socket-server.ts';

@@ -1,8 +1,8 @@
 // Life of a session: authentication, takeover, and every way to end it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../node/common/errors.ts';
-import { responseSchemas } from '../../../node/signaling/messages.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import { responseSchemas } from '../../../api/socket/peer.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { startSocketServer } from './socket-server.ts';
 

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { type Method, requestSchema, requestSchemas, responseSchema, responseSchemas } from '../../../api/socket/peer.ts';
+import { type PeerEvent, peerEventSchema } from '../../../api/socket/peer-events.ts';
 import {
   checkDtlsParameters,
   checkRtpCapabilities,
   checkRtpParameters,
   checkSctpStreamParameters,
 } from '../../../node/media/parameters.ts';
-import { type PeerEvent, peerEventSchema } from '../../../node/rooms/shapes/peer-events.ts';
 import { defaultLimits } from '../../../node/signaling/limits.ts';
-import { type Method, requestSchema, requestSchemas, responseSchema, responseSchemas } from '../../../node/signaling/messages.ts';
 import { root } from '../../../tools/paths.mjs';
 
 const page = readFileSync(join(root, 'docs/reference/protocol.md'), 'utf8');

@@ -1,7 +1,7 @@
 // Requests after authentication: every method, every response, and limits that close a socket.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Method, requestSchemas, responseSchemas } from '../../../node/signaling/messages.ts';
+import { type Method, requestSchemas, responseSchemas } from '../../../api/socket/peer.ts';
 import { eventually } from '../../kit/eventually.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { stopwatch } from '../../kit/promised-time.ts';

@@ -2,9 +2,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import type { RoomEvent } from '../../../api/events.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { LocalRooms } from '../../../node/rooms/local-rooms.ts';
-import type { RoomEvent } from '../../../node/rooms/shapes/events.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { PeerSockets, type PeerSocketsOptions, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
 import { FakeComponentRegistry } from '../../kit/fakes/fake-components.ts';

@@ -5,7 +5,7 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import type { ContentRequest, ContentResponse } from '../../../node/rooms/shapes/content.ts';
+import type { ContentRequest, ContentResponse } from '../../../node/rooms/services/content.ts';
 import { LocalContent } from '../../../node/storage/local-content.ts';
 import { resolveFileInside } from '../../../node/storage/safe-paths.ts';
 import { makeResources } from '../../kit/processes/resources-folder.ts';

@@ -1,5 +1,5 @@
 // Composer process of a stream, with the feed of its tracks. It is not reused after it ends.
-import { ServiceError } from '../../../common/errors.ts';
+import { ServiceError } from '../../../../api/errors.ts';
 import { Timer } from '../../../common/timer.ts';
 import type { ComponentHost, EgressTrack, SubscribableTrack } from '../../../rooms/interfaces.ts';
 import { ComponentProcess, startTimeoutMs } from '../../process/component-process.ts';

@@ -1,5 +1,5 @@
 // Blocking playlist requests: requests that wait for the same part share one timer and one wake-up.
-import { ServiceError } from '../../../common/errors.ts';
+import { ServiceError } from '../../../../api/errors.ts';
 import { Timer } from '../../../common/timer.ts';
 
 type Wait = { isOver: () => boolean; settled: PromiseWithResolvers<boolean>; deadline: Timer; waiting: number };

@@ -1,8 +1,8 @@
 // Live playlists of a stream: holds requests until the requested part exists, and caches responses for equal requests.
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
-import { ServiceError } from '../../../common/errors.ts';
-import type { ContentResponse, PlaylistRequest } from '../../../rooms/shapes/content.ts';
+import { ServiceError } from '../../../../api/errors.ts';
+import type { ContentResponse, PlaylistRequest } from '../../../rooms/services/content.ts';
 import { withToken } from '../../../rooms/tokens/playlist-token.ts';
 import { BlockingRequests } from './blocking-requests.ts';
 import type { LiveWindow } from './live-window.ts';

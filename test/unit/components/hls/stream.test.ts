@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { silentLog } from '../../../../node/common/log.ts';
 import { Stream, type StreamOptions } from '../../../../node/components/hls/stream.ts';
-import type { ContentResponse, PlaylistRequest } from '../../../../node/rooms/shapes/content.ts';
+import type { ContentResponse, PlaylistRequest } from '../../../../node/rooms/services/content.ts';
 import { type CheckedPlaylist, checkPlaylist, checkUpdate } from '../../../kit/media/hls-conformance.ts';
 import { makeResources } from '../../../kit/processes/resources-folder.ts';
 import { turns } from '../../../kit/turns.ts';

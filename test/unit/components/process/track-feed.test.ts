@@ -1,7 +1,7 @@
 // Track feed: tracks that are removed and added again while they are being subscribed.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ServiceError } from '../../../../node/common/errors.ts';
+import { ServiceError } from '../../../../api/errors.ts';
 import { silentLog } from '../../../../node/common/log.ts';
 import { TrackFeed } from '../../../../node/components/process/track-feed.ts';
 import type { EgressTrack, RtpEgress, SubscribableTrack } from '../../../../node/rooms/interfaces.ts';

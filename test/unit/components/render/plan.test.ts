@@ -1,8 +1,8 @@
 // Render plan: schedule of the clips in a report.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Report, type ReportTrack, reportSchema } from '../../../../api/recording-report.ts';
 import { renderPlan } from '../../../../node/components/render/plan.ts';
-import { type Report, type ReportTrack, reportSchema } from '../../../../node/rooms/shapes/recording-report.ts';
 
 const begin = Date.parse('2026-01-01T00:00:00.000Z');
 const at = (time: number) => new Date(begin + time).toISOString();

@@ -1,7 +1,7 @@
 // Signed requests: as the operator signs them, and variations that must be rejected.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ServiceError } from '../../../../node/common/errors.ts';
+import { ServiceError } from '../../../../api/errors.ts';
 import { type ApiToken, ApiTokens } from '../../../../node/rooms/tokens/api-tokens.ts';
 import { isSignature, SignedCalls } from '../../../../node/rooms/tokens/signed-calls.ts';
 import { signedRequest, signedSocket } from '../../../../operator/nodes/signature.ts';

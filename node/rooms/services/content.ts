@@ -1,27 +1,12 @@
 // Content service: files of HLS streams and recordings, with one interface for a single node and for a cluster.
 import type { Readable } from 'node:stream';
-import { z } from 'zod';
+import type { RecordingSummary } from '../../../api/recording.ts';
 
 export const contentKinds = ['hls', 'recording'] as const;
 export type ContentKind = (typeof contentKinds)[number];
 
 /** `folder`: id of the room (hls) or of the recording. */
 export type ContentName = { kind: ContentKind; folder: string; file: string };
-
-/** Recordings are named `<room>-<start time>`. */
-export const recordingIdSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$/);
-
-/** Id of a recording or stream of a room that started at this time (ISO 8601). */
-export function recordingIdOf(roomId: string, startTime: string): string {
-  return `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`;
-}
-
-/** The room of a recording; undefined if the id does not match the pattern. */
-export function roomOfRecording(recordingId: string): string | undefined {
-  return /^(.+)-\d{8}T\d{9}Z$/.exec(recordingId)?.[1];
-}
-
-export const fileNameSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
 
 /** Parameters of a playlist request in addition to its file name (RFC 8216bis, section 6.2.5). */
 export type PlaylistRequest = {
@@ -71,4 +56,20 @@ export interface ContentService {
   listRecordings(): Promise<{ ids: string[]; incomplete: string[] }>;
   /** @throws ServiceError `not_found`, `conflict` while the recording is running, `node_unreachable`. */
   deleteRecording(id: string): Promise<void>;
+}
+
+export interface RecordingList {
+  /** Newest first. `incomplete` lists nodes that did not respond, and `s3`. */
+  describeRecordings(): Promise<{ recordings: RecordingSummary[]; incomplete: string[] }>;
+}
+
+/** Recordings in the S3 target shared by all nodes. All methods fail with ServiceError `unavailable` if it is unreachable. */
+export interface RecordingArchive {
+  /** @returns undefined if the file does not exist or no S3 target is configured */
+  open(request: ContentRequest): Promise<ContentResponse | undefined>;
+  /** Ids in any order. */
+  list(): Promise<string[]>;
+  describe(ids: readonly string[]): Promise<RecordingSummary[]>;
+  /** @returns true if anything was deleted */
+  remove(id: string): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 // Component options: one zod schema per component type. They validate requests and are the source of types, API document and console forms.
 import { z } from 'zod';
-import { ServiceError } from '../../common/errors.ts';
-import { externalIdSchema, idSchema } from './views.ts';
+import { ServiceError } from './errors.ts';
+import { externalIdSchema, idSchema } from './id.ts';
 
 export const layouts = ['grid', 'speaker', 'single'] as const;
 export type Layout = (typeof layouts)[number];

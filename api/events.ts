@@ -1,8 +1,9 @@
 // Room events as sockets and webhooks deliver them: one schema and one list of types.
 import { z } from 'zod';
-import { eventCallSchema } from '../phone-calls.ts';
+import { eventCallSchema } from './call.ts';
 import type { eventFields } from './event-fields.ts';
-import { metadataSchema, trackViewSchema } from './views.ts';
+import { metadataSchema } from './json.ts';
+import { trackViewSchema } from './track.ts';
 
 /** Every event type and when it occurs; docs/reference/events.md is generated from it. */
 export const eventDescriptions = {

@@ -1,6 +1,7 @@
 // Media stats of a room: per transport and per track, and a quality rating per peer.
 import { z } from 'zod';
-import { componentTypeSchema, kindSchema } from './views.ts';
+import { componentTypeSchema } from './component.ts';
+import { kindSchema } from './track.ts';
 
 const loss = z.number().min(0).max(1).nullable().meta({ description: 'Recent packet loss, 0 to 1; null if unknown.' });
 const jitter = z.number().nonnegative().nullable().meta({ description: 'Milliseconds (RFC 3550, section 6.4.1); null if unknown.' });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { validationMessage } from '../../../node/common/validation-messages.ts';
+import { validationMessage } from '../../../api/derive/validation-messages.ts';
 
 const schema = z.strictObject({
   name: z.string().min(2).max(3),

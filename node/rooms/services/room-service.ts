@@ -1,8 +1,9 @@
 // Room service: the operations of the REST API, with one interface for a single node and for a cluster. Every failure is a ServiceError.
-import type { CallOptions, CallView } from './phone-calls.ts';
-import type { ComponentOptions, PeerOptions, PeerPatch, RoomData, RoomOptions, RoomPatch } from './shapes/room-config.ts';
-import type { RoomStats } from './shapes/stats.ts';
-import type { ComponentView, PeerView, RoomView } from './shapes/views.ts';
+import type { CallOptions, CallView } from '../../../api/call.ts';
+import type { ComponentOptions, ComponentView } from '../../../api/component.ts';
+import type { PeerOptions, PeerPatch, PeerView } from '../../../api/peer.ts';
+import type { RoomData, RoomOptions, RoomPatch, RoomView } from '../../../api/room.ts';
+import type { RoomStats } from '../../../api/stats.ts';
 
 /** `address` is the SVC_HOST of the owning node: `host[:port][/path]`. `created` is false if an `externalId` was repeated. */
 export type CreatedRoom = { created: boolean; room: RoomView; address: string };

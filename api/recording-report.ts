@@ -1,7 +1,8 @@
 // Recording report (report.json): the file and start time of each track, so that tracks can be aligned.
 import { z } from 'zod';
-import { renderedSchema, uploadStateSchema } from './recordings.ts';
-import { kindSchema, metadataSchema } from './views.ts';
+import { metadataSchema } from './json.ts';
+import { renderedSchema, uploadStateSchema } from './recording.ts';
+import { kindSchema } from './track.ts';
 
 const time = z.iso.datetime();
 const milliseconds = (description: string) => z.number().optional().meta({ description });

@@ -1,8 +1,10 @@
 // Messages of the peer websocket: one zod union per direction for validation, types and AsyncAPI.
 import { z } from 'zod';
-import { mediaObjects } from '../rooms/shapes/media-objects.ts';
-import { peerEventSchema, remoteComponentSchema, remotePeerSchema } from '../rooms/shapes/peer-events.ts';
-import { jsonSchema, kindSchema, metadataSchema, permissionsSchema } from '../rooms/shapes/views.ts';
+import { jsonSchema, metadataSchema } from '../json.ts';
+import { mediaObjects } from '../media-objects.ts';
+import { permissionsSchema } from '../peer.ts';
+import { kindSchema } from '../track.ts';
+import { peerEventSchema, remoteComponentSchema, remotePeerSchema } from './peer-events.ts';
 
 const id = z.string().min(1).max(128);
 const transportId = id;

@@ -1,10 +1,10 @@
 // Media stats of rooms: quality rating, packet loss of several streams, and shared measurements.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../../node/common/errors.ts';
-import { RoomStatsCollector } from '../../../../node/rooms/room-stats-collector.ts';
-import { connectionQuality, packetLoss, qualityLimits, qualitySchema, type TransportStats } from '../../../../node/rooms/shapes/stats.ts';
-import { joinPeer, makeRooms, publish } from '../../../kit/fakes/rooms.ts';
+import { ServiceError } from '../../../api/errors.ts';
+import { connectionQuality, packetLoss, qualityLimits, qualitySchema, type TransportStats } from '../../../api/stats.ts';
+import { RoomStatsCollector } from '../../../node/rooms/room-stats-collector.ts';
+import { joinPeer, makeRooms, publish } from '../../kit/fakes/rooms.ts';
 
 const link = (changes: Partial<TransportStats> = {}): TransportStats => ({
   state: 'connected',

@@ -1,7 +1,7 @@
-// Webhook administration: pending deliveries per receiver, and dead letters.
+// Webhooks: pending deliveries per receiver, and dead letters.
 import { z } from 'zod';
 import { roomEventSchema } from './events.ts';
-import { idSchema } from './views.ts';
+import { idSchema } from './id.ts';
 
 export const webhookReceiverSchema = z
   .object({
@@ -64,19 +64,3 @@ export const replaySchema = z
     description: 'Selects dead letters to deliver again: those that match all fields; an empty object selects all.',
   });
 export type WebhookReplay = z.infer<typeof replaySchema>;
-
-/** Webhooks of this node. */
-export interface LocalWebhookService {
-  status(): WebhookStatus;
-  /** The newest `limit`, newest first. */
-  deadLetters(filter: WebhookReplay, limit: number): DeadLetterView[];
-  /** @returns the number of deliveries that are retried */
-  replay(filter: WebhookReplay): number;
-}
-
-/** Webhooks of this node and all connected nodes. `incomplete` lists nodes that did not respond. */
-export interface WebhookAdmin {
-  status(): Promise<{ nodes: NodeWebhookStatus[]; incomplete: string[] }>;
-  deadLetters(filter: WebhookReplay, limit: number): Promise<{ letters: NodeDeadLetter[]; incomplete: string[] }>;
-  replay(filter: WebhookReplay): Promise<{ replayed: number; incomplete: string[] }>;
-}

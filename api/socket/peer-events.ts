@@ -1,7 +1,10 @@
 // Peer events: messages of the server to a peer. One zod union is the source of the wire format, the types and AsyncAPI.
 import { z } from 'zod';
-import { mediaObjects } from './media-objects.ts';
-import { componentTypeSchema, jsonSchema, kindSchema, metadataSchema, permissionsSchema, trackViewSchema } from './views.ts';
+import { componentTypeSchema } from '../component.ts';
+import { jsonSchema, metadataSchema } from '../json.ts';
+import { mediaObjects } from '../media-objects.ts';
+import { permissionsSchema } from '../peer.ts';
+import { kindSchema, trackViewSchema } from '../track.ts';
 
 /** A peer as other peers see it. */
 export const remotePeerSchema = z

@@ -1,6 +1,20 @@
-// Recordings and persistent streams as lists show them, also if only S3 has them.
+// Recordings and persistent streams: ids, file names, and their description in lists.
 import { z } from 'zod';
-import { type ContentRequest, type ContentResponse, recordingIdSchema } from './content.ts';
+
+/** Recordings are named `<room>-<start time>`. */
+export const recordingIdSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}$/);
+
+/** Id of a recording or stream of a room that started at this time (ISO 8601). */
+export function recordingIdOf(roomId: string, startTime: string): string {
+  return `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`;
+}
+
+/** The room of a recording; undefined if the id does not match the pattern. */
+export function roomOfRecording(recordingId: string): string | undefined {
+  return /^(.+)-\d{8}T\d{9}Z$/.exec(recordingId)?.[1];
+}
+
+export const fileNameSchema = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);
 
 /** `pending`: the files stay on the disk of their node. `problem`: error of the last attempt; retried while pending. */
 export const uploadStateSchema = z
@@ -56,20 +70,4 @@ export function latestRecordings(summaries: readonly RecordingSummary[]): Record
 export function latestRecordingIds(ids: readonly string[], count: number): string[] {
   const timeOf = (id: string) => /-(\d{8}T\d{9}Z)$/.exec(id)?.[1] ?? '';
   return [...ids].sort((one, other) => (timeOf(one) > timeOf(other) ? -1 : 1)).slice(0, count);
-}
-
-export interface RecordingList {
-  /** Newest first. `incomplete` lists nodes that did not respond, and `s3`. */
-  describeRecordings(): Promise<{ recordings: RecordingSummary[]; incomplete: string[] }>;
-}
-
-/** Recordings in the S3 target shared by all nodes. All methods fail with ServiceError `unavailable` if it is unreachable. */
-export interface RecordingArchive {
-  /** @returns undefined if the file does not exist or no S3 target is configured */
-  open(request: ContentRequest): Promise<ContentResponse | undefined>;
-  /** Ids in any order. */
-  list(): Promise<string[]>;
-  describe(ids: readonly string[]): Promise<RecordingSummary[]>;
-  /** @returns true if anything was deleted */
-  remove(id: string): Promise<boolean>;
 }

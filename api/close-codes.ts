@@ -1,5 +1,4 @@
 // Close codes: every code and reason with which the server closes a websocket (RFC 6455, section 7.4).
-import { nodeGoingAway } from '../rooms/proxied-socket.ts';
 
 /** Sessions that the server ends permanently have one of three reasons: `Peer removed`, `Room stopped`, `Internal server error`. */
 export const closeCodes = {
@@ -7,7 +6,11 @@ export const closeCodes = {
   roomStopped: { code: 1000, reason: 'Room stopped', description: 'The room ended; the session has ended.' },
   left: { code: 1000, reason: 'Peer left', description: 'The response to leave; the session has ended.' },
   internalError: { code: 1011, reason: 'Internal server error', description: 'The peer crashed; the session has ended.' },
-  goingAway: { ...nodeGoingAway, description: 'The node of the socket is shutting down, or the owning node was lost.' },
+  goingAway: {
+    code: 1001,
+    reason: 'Node going away: resume at another node',
+    description: 'The node of the socket is shutting down, or the owning node was lost.',
+  },
   roomMoved: {
     code: 1001,
     reason: 'Node going away: join again at another node',

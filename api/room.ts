@@ -1,14 +1,39 @@
-// Request bodies for rooms, peers and data, validated field by field.
+// Rooms: request bodies and views.
 import { z } from 'zod';
-import {
-  componentTypeSchema,
-  externalIdSchema,
-  idSchema,
-  jsonSchema,
-  metadataSchema,
-  permissionsSchema,
-  videoCodecSchema,
-} from './views.ts';
+import { componentViewSchema } from './component.ts';
+import { externalIdSchema, idSchema } from './id.ts';
+import { jsonSchema } from './json.ts';
+import { peerViewSchema } from './peer.ts';
+
+export const videoCodecSchema = z.enum(['h264', 'vp8']).meta({ id: 'VideoCodec' });
+export type VideoCodec = z.infer<typeof videoCodecSchema>;
+
+const nullableNumber = z.number().int().nullable();
+export const roomConfigViewSchema = z
+  .object({
+    roomId: z.string(),
+    maxPeers: nullableNumber,
+    videoCodec: videoCodecSchema.nullable(),
+    webhookUrl: z.string().nullable(),
+    peerlessPurgeTimeout: nullableNumber.meta({ description: 'Seconds without a connected peer after which the room ends; null = never.' }),
+    peerDisconnectedTimeout: nullableNumber.meta({
+      description: 'Seconds after the loss of its connection that a peer is removed; null = never.',
+    }),
+  })
+  .meta({ id: 'RoomConfig', description: 'Effective configuration of a room; null if unset.' });
+export type RoomConfigView = z.infer<typeof roomConfigViewSchema>;
+
+export const roomViewSchema = z
+  .object({
+    id: z.string(),
+    incarnation: z.string().meta({ description: 'ULID of this incarnation, unique among all rooms.' }),
+    externalId: z.string().nullable(),
+    config: roomConfigViewSchema,
+    components: z.array(componentViewSchema),
+    peers: z.array(peerViewSchema),
+  })
+  .meta({ id: 'Room', description: 'A room with its peers and components.' });
+export type RoomView = z.infer<typeof roomViewSchema>;
 
 /** Maximum of room timeouts in seconds: 10 years, so that no timer overflows. */
 export const maxTimeout = 315_360_000;
@@ -67,43 +92,6 @@ export const roomPatchSchema = z
     description: 'Changes to a room. Timeouts as in RoomOptions. Omitted fields stay unchanged.',
   });
 export type RoomPatch = z.infer<typeof roomPatchSchema>;
-
-export const peerOptionsSchema = z
-  .strictObject({
-    type: z.literal('webrtc'),
-    options: z.strictObject({ enableSimulcast: z.boolean().default(true), permissions: permissionsSchema.optional() }).optional(),
-    metadata: metadataSchema.nullable().optional(),
-    peerId: idSchema.optional(),
-    externalId: externalIdSchema.optional(),
-  })
-  .meta({ id: 'PeerOptions', description: 'Options of a new peer.' });
-export type PeerOptions = z.infer<typeof peerOptionsSchema>;
-
-export const peerPatchSchema = z
-  .strictObject({
-    // Not permissionsSchema.partial(): it would keep the defaults, so omitted permissions would be granted.
-    permissions: z.strictObject({
-      publish: permissionsSchema.shape.publish.unwrap().optional(),
-      subscribe: permissionsSchema.shape.subscribe.unwrap().optional(),
-      data: permissionsSchema.shape.data.unwrap().optional(),
-    }),
-  })
-  .meta({ id: 'PeerPatch', description: 'New permissions of a peer, effective at once; omitted permissions stay unchanged.' });
-export type PeerPatch = z.infer<typeof peerPatchSchema>;
-
-export const componentOptionsSchema = z.strictObject({
-  type: componentTypeSchema,
-  /** Parsed by the component type: component-options.ts. */
-  options: z.record(z.string().max(128), jsonSchema).optional(),
-  externalId: externalIdSchema.optional(),
-});
-export type ComponentOptions = z.infer<typeof componentOptionsSchema>;
-
-export const componentSubscriptionSchema = z
-  .strictObject({
-    origins: z.array(idSchema).max(1000).meta({ description: 'Ids of peers and components to receive tracks from.' }),
-  })
-  .meta({ id: 'ComponentSubscription', description: 'Additional origins of a component in manual mode.' });
 
 export const roomDataSchema = z
   .strictObject({

@@ -1,6 +1,6 @@
 // Messages of the server websocket, for validation, types and AsyncAPI.
 import { z } from 'zod';
-import { eventTypeSchema, roomEventSchema } from '../rooms/shapes/events.ts';
+import { eventTypeSchema, roomEventSchema } from '../events.ts';
 
 const events = z
   .union([z.literal('all'), z.array(eventTypeSchema).max(100)], { error: "to be 'all' or a list of event types" })

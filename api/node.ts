@@ -1,4 +1,4 @@
-// Cluster control: the nodes of a cluster as REST shows them, and the operations on one node.
+// Nodes of a cluster: state, load, effective configuration and the effect of a drain.
 import { z } from 'zod';
 
 export const nodeStateSchema = z.enum(['accepting', 'draining', 'terminating']).meta({
@@ -88,15 +88,3 @@ export const drainViewSchema = z
   })
   .meta({ id: 'DrainView', description: 'The effect of a drain of the node.' });
 export type DrainView = z.infer<typeof drainViewSchema>;
-
-export interface ClusterControl {
-  /** This node and all connected nodes, sorted by name. */
-  nodes(): Promise<NodeView[]>;
-  /** @throws ServiceError `not_found`, `terminating`, `node_unreachable` */
-  drain(node: string, options: DrainOptions): Promise<void>;
-  cancelDrain(node: string): Promise<void>;
-  /** The effect of a drain, or what a running drain waits for. @throws ServiceError `not_found`, `node_unreachable` */
-  drainView(node: string): Promise<DrainView>;
-  /** Of this node if `node` is omitted. @throws ServiceError `not_found`, `node_unreachable` */
-  config(node?: string): Promise<NodeConfig>;
-}

@@ -1,0 +1,16 @@
+// Ids: those that clients choose, and idempotency keys.
+import { z } from 'zod';
+
+/** Room and peer ids: alphanumeric characters, hyphens and underscores, 1 to 128 of them. */
+export const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
+export const idSchema = z.string().regex(idPattern, 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)');
+
+export const externalIdSchema = z
+  .string()
+  .min(1)
+  .refine((value) => Buffer.byteLength(value) <= 256, 'may be at most 256 bytes')
+  .meta({ description: 'Idempotency key chosen by the client: a repeated request returns the existing object.' });
+
+export function isValidId(id: string): boolean {
+  return idPattern.test(id);
+}

@@ -1,0 +1,53 @@
+// Peers: permissions, request bodies and views.
+import { z } from 'zod';
+import { externalIdSchema, idSchema } from './id.ts';
+import { metadataSchema } from './json.ts';
+import { kindSchema, trackViewSchema } from './track.ts';
+
+export const permissionsSchema = z
+  .strictObject({
+    publish: z.array(kindSchema).max(2).default(['audio', 'video']).meta({ description: 'Media kinds that the peer may publish.' }),
+    subscribe: z.boolean().default(true).meta({ description: 'True if the peer may receive tracks.' }),
+    data: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'True if the peer may send data and use data channels (SCTP) in both directions.' }),
+  })
+  .meta({ id: 'Permissions', description: 'Permissions of a peer; enforced by the server on every request.' });
+export type Permissions = z.infer<typeof permissionsSchema>;
+
+export const peerViewSchema = z
+  .object({
+    id: z.string(),
+    type: z.literal('webrtc'),
+    externalId: z.string().nullable(),
+    status: z.enum(['connected', 'disconnected']),
+    metadata: metadataSchema.nullable(),
+    permissions: permissionsSchema,
+    tracks: z.array(trackViewSchema),
+  })
+  .meta({ id: 'Peer', description: 'A participant of a room.' });
+export type PeerView = z.infer<typeof peerViewSchema>;
+
+export const peerOptionsSchema = z
+  .strictObject({
+    type: z.literal('webrtc'),
+    options: z.strictObject({ enableSimulcast: z.boolean().default(true), permissions: permissionsSchema.optional() }).optional(),
+    metadata: metadataSchema.nullable().optional(),
+    peerId: idSchema.optional(),
+    externalId: externalIdSchema.optional(),
+  })
+  .meta({ id: 'PeerOptions', description: 'Options of a new peer.' });
+export type PeerOptions = z.infer<typeof peerOptionsSchema>;
+
+export const peerPatchSchema = z
+  .strictObject({
+    // Not permissionsSchema.partial(): it would keep the defaults, so omitted permissions would be granted.
+    permissions: z.strictObject({
+      publish: permissionsSchema.shape.publish.unwrap().optional(),
+      subscribe: permissionsSchema.shape.subscribe.unwrap().optional(),
+      data: permissionsSchema.shape.data.unwrap().optional(),
+    }),
+  })
+  .meta({ id: 'PeerPatch', description: 'New permissions of a peer, effective at once; omitted permissions stay unchanged.' });
+export type PeerPatch = z.infer<typeof peerPatchSchema>;

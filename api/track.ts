@@ -1,0 +1,19 @@
+// Tracks: media kinds and the view of a published track.
+import { z } from 'zod';
+import { metadataSchema } from './json.ts';
+
+export const kindSchema = z.enum(['audio', 'video']).meta({ id: 'Kind', description: 'Media kind of a track.' });
+export type Kind = z.infer<typeof kindSchema>;
+
+export const trackViewSchema = z
+  .object({
+    id: z.string(),
+    type: kindSchema,
+    metadata: metadataSchema.nullable(),
+    encoding: z.string().nullable().meta({ description: 'Codec of the track, for example opus, vp8, h264.' }),
+    simulcast: z.boolean(),
+    paused: z.boolean().meta({ description: 'Paused by its publisher.' }),
+    muted: z.boolean().meta({ description: 'Muted by the server.' }),
+  })
+  .meta({ id: 'Track', description: 'A published track.' });
+export type TrackView = z.infer<typeof trackViewSchema>;
