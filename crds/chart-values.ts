@@ -1,7 +1,7 @@
 // Chart values: the zod schema behind helm/values.schema.json and the descriptions in docs/reference/chart.md.
 import { z } from 'zod';
 import { annotations, embeddedKubernetesType, labels } from './schema.ts';
-import type { Json } from './structural.ts';
+import { type Json, kubernetesJson } from './structural.ts';
 import { mediaClusterSchema } from './types.ts';
 
 const image = (what: string, pullPolicy = false) =>
@@ -128,11 +128,10 @@ function strict(schema: Json, top = true): Json {
 }
 
 export function chartSchema(): Json {
-  const schema = z.toJSONSchema(chartValuesSchema, { io: 'input', unrepresentable: 'any', target: 'draft-7' }) as Json;
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'Values of the chart mediarooms',
-    ...strict({ ...schema, $schema: undefined }),
+    ...strict({ ...kubernetesJson(chartValuesSchema, 'draft-7'), $schema: undefined }),
   };
 }
 

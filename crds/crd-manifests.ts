@@ -1,8 +1,8 @@
 // CustomResourceDefinitions, generated from the zod schemas: written to crds/*.yaml and applied by the operator.
-import { z } from 'zod';
+import type { z } from 'zod';
+import type { Rule } from '../api/core/kube.ts';
 import manifest from '../package.json' with { type: 'json' };
-import type { Rule } from './schema.ts';
-import { type Json, structural, withBoundsInDescription } from './structural.ts';
+import { type Json, kubernetesJson, structural, withBoundsInDescription } from './structural.ts';
 import { apiGroup, mediaClusterSchema, roomSchema } from './types.ts';
 
 /** Version of the release. At startup an operator upgrades CRDs of older versions, never of newer ones. */
@@ -29,7 +29,7 @@ type Definition = {
 
 /** Spec and status of a resource as structural schemas. */
 export function specAndStatus(schema: z.ZodType): { spec: Json; status: Json } {
-  const { properties } = structural(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json);
+  const { properties } = structural(kubernetesJson(schema));
   return properties as { spec: Json; status: Json };
 }
 

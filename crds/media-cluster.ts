@@ -1,5 +1,6 @@
 // MediaCluster resource: a cluster of media nodes and the Kubernetes objects that they need.
 import { z } from 'zod';
+import type { Rule } from '../api/core/kube.ts';
 import { clusterConfigSchema } from './cluster-config.ts';
 import { media, podTemplate, storage } from './cluster-pods.ts';
 import {
@@ -13,7 +14,6 @@ import {
   name,
   observedGeneration,
   quantity,
-  type Rule,
   secretName,
   withRules,
 } from './schema.ts';

@@ -1,8 +1,8 @@
 // docs/reference/resources.md: each field of both resources with type, default, bounds and meaning, and each rule with its message.
 import type { z } from 'zod';
+import type { Rule } from '../api/core/kube.ts';
 import { type ConditionReference, mediaClusterConditions, roomConditions } from './condition-reasons.ts';
 import { mediaClusterDefinition, roomDefinition, specAndStatus } from './crd-manifests.ts';
-import type { Rule } from './schema.ts';
 import { defaultOf, describeBounds, type Json } from './structural.ts';
 import { apiVersion, mediaClusterSchema, roomSchema } from './types.ts';
 

@@ -1,5 +1,6 @@
 // Room resource: the desired state of a media room on a node of a MediaCluster.
 import { z } from 'zod';
+import type { Rule } from '../api/core/kube.ts';
 import { componentSchema } from './component.ts';
 import {
   clusterName,
@@ -10,7 +11,6 @@ import {
   listMap,
   observedGeneration,
   preservedJson,
-  type Rule,
   secondsOrZero,
   withRules,
 } from './schema.ts';

@@ -1,14 +1,12 @@
 // Building blocks of CRD schemas: zod plus the Kubernetes extensions (CEL rules, list types, preserved JSON).
 import { z } from 'zod';
+import { kube, matches, type Rule } from '../api/core/kube.ts';
 
-/** A CEL rule; its message is shown to the user of `kubectl apply`. */
-export type Rule = { rule: string; message: string; fieldPath?: string; reason?: string; optionalOldSelf?: boolean };
-
-/** Adds CEL rules (`x-kubernetes-validations`) to those of the schema. */
+/** Adds CEL rules to those of the schema. */
 export function withRules<T extends z.ZodType>(schema: T, ...rules: Rule[]): T {
-  const meta = schema.meta();
-  const own = (meta?.['x-kubernetes-validations'] ?? []) as Rule[];
-  return schema.meta({ ...meta, 'x-kubernetes-validations': [...own, ...rules] }) as T;
+  const copy = schema.clone() as T;
+  kube.add(copy, { rules: [...(kube.get(schema)?.rules ?? []), ...rules] });
+  return copy;
 }
 
 /** A list whose items are identified by `key`, so that two field managers can each own items. */
@@ -26,24 +24,14 @@ export function embeddedKubernetesType(description: string) {
   return z.record(z.string(), z.unknown()).meta({ description, 'x-kubernetes-preserve-unknown-fields': true });
 }
 
-/** A pattern as a CEL string. RE2 supports the patterns used here, but rejects the needless escape of a slash. */
-function celPattern(pattern: RegExp): string {
-  const source = pattern.source.replaceAll('\\/', '/');
-  if (source.includes("'")) throw new Error(`A pattern with a quote cannot be written in CEL: ${source}`);
-  return `r'${source}'`;
-}
-
-/**
- * A string with a pattern. The API server's own message for `pattern` only repeats it, so the pattern is a CEL rule with a readable
- * message; `max` bounds the cost of checking it.
- */
+/** A string with a pattern; `max` bounds the cost of checking it. */
 export function limitedText(max: number, pattern: RegExp, message: string) {
   return withRules(
     z
       .string()
       .max(max)
       .refine((value) => pattern.test(value), message),
-    { rule: `self.matches(${celPattern(pattern)})`, message },
+    matches(pattern, message),
   );
 }
 

@@ -1,8 +1,33 @@
-// Converts a JSON Schema of zod to a structural schema of Kubernetes.
+// Converts a schema of zod to a structural schema of Kubernetes.
+import { z } from 'zod';
+import { kube } from '../api/core/kube.ts';
 
 const noUnions = 'A structural schema supports no unions except with null';
 
 export type Json = { [name: string]: unknown };
+
+/** JSON Schema with the facts for Kubernetes. Schemas with an id are inlined, because Kubernetes has no references. */
+export function kubernetesJson(schema: z.ZodType, target: 'draft-2020-12' | 'draft-7' = 'draft-2020-12'): Json {
+  const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', target, override: addFacts }) as Json;
+  const { $defs, definitions = $defs, ...json } = made;
+  return JSON.parse(JSON.stringify(json), (_, value: Json | null) => {
+    if (typeof value?.$ref !== 'string') return value;
+    const { $ref, ...rest } = value;
+    return { ...(definitions as Record<string, Json>)[String($ref).replace(/^#\/(\$defs|definitions)\//, '')], ...rest };
+  }) as Json;
+}
+
+type Override = { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema };
+
+function addFacts({ zodSchema, jsonSchema }: Override): void {
+  const { rules, maxLength } = kube.get(zodSchema) ?? {};
+  delete jsonSchema.id;
+  if (maxLength !== undefined) jsonSchema.maxLength = maxLength;
+  if (!rules) return;
+  jsonSchema['x-kubernetes-validations'] = rules;
+  // A rule has a readable message, these have none.
+  for (const replaced of ['pattern', 'format', 'contentMediaType']) delete jsonSchema[replaced];
+}
 
 /**
  * Drops $schema, drops additionalProperties next to properties, uses `nullable` for a union with null and 64-bit integers.

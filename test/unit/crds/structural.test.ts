@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { embeddedKubernetesType, integer, limitedText, listMap, quantity, withRules } from '../../../crds/schema.ts';
-import { defaultOf, describeBounds, type Json, structural, withBoundsInDescription } from '../../../crds/structural.ts';
+import { defaultOf, describeBounds, type Json, kubernetesJson, structural, withBoundsInDescription } from '../../../crds/structural.ts';
 
-const made = (schema: z.ZodType) => structural(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json);
+const made = (schema: z.ZodType) => structural(kubernetesJson(schema));
 
 describe('structural()', () => {
   it('keeps types, bounds, defaults and what is required, and says neither $schema nor additionalProperties beside properties', () => {

@@ -1,0 +1,25 @@
+// What Kubernetes needs of a schema beyond JSON Schema: in a separate registry, which OpenAPI never sees.
+import { z } from 'zod';
+
+/** A CEL rule; its message is shown to the user of `kubectl apply`. */
+export type Rule = { rule: string; message: string; fieldPath?: string; reason?: string; optionalOldSelf?: boolean };
+
+export const rule = (cel: string, message: string): Rule => ({ rule: cel, message });
+
+/**
+ * A pattern as a rule, because the API server's own message for `pattern` only repeats the pattern. RE2 supports the patterns used here,
+ * but rejects the needless escape of a slash.
+ */
+export function matches(pattern: RegExp, message: string): Rule {
+  const source = pattern.source.replaceAll('\\/', '/');
+  if (source.includes("'")) throw new Error(`A pattern with a quote cannot be written in CEL: ${source}`);
+  return rule(`self.matches(r'${source}')`, message);
+}
+
+/**
+ * `maxLength` bounds what a rule costs, if only a pattern bounds the text for REST. In a Room: `as` the name of the field, `key` one value
+ * of a Secret, `keys` fields that come from one Secret, `flat` fields that replace the field.
+ */
+export type KubeFacts = { rules?: readonly Rule[]; maxLength?: number; as?: string; key?: true; keys?: readonly string[]; flat?: true };
+/** Facts survive `.meta()`, `.refine()` and bounds, but not wrappers such as `.optional()`. */
+export const kube = z.registry<KubeFacts>();
