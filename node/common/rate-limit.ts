@@ -1,13 +1,13 @@
 // Rate limit: one token bucket per client, for a bounded number of clients.
 import { isIPv6 } from 'node:net';
 import { ServiceError } from '../../api/errors.ts';
+import { TokenBucket } from './token-bucket.ts';
 
 /** Maximum number of tracked clients; the one idle for longest is dropped first. */
 const maxClients = 10_000;
-type Bucket = { level: number; time: number };
 
 export type RateLimitOptions = {
-  /** Burst of an idle client; default: one second's worth. */
+  /** Burst of an idle client in seconds of the rate; default: 1. */
   burst?: number;
   /** Monotonic clock in milliseconds. */
   now?: () => number;
@@ -16,12 +16,11 @@ export type RateLimitOptions = {
 /** Allows each client `rate` operations per second; unlimited if the rate is undefined. */
 export class RateLimit {
   readonly #rate: () => number | undefined;
-  readonly #burst: number | undefined;
-  readonly #now: () => number;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #burst: number;
+  readonly #now: (() => number) | undefined;
+  readonly #buckets = new Map<string, TokenBucket>();
 
-  /** The rate is read on each call, because it is reloadable. */
-  constructor(rate: () => number | undefined, { burst, now = () => performance.now() }: RateLimitOptions = {}) {
+  constructor(rate: () => number | undefined, { burst = 1, now }: RateLimitOptions = {}) {
     this.#rate = rate;
     this.#burst = burst;
     this.#now = now;
@@ -29,17 +28,12 @@ export class RateLimit {
 
   /** Takes one token. @returns 0, or the seconds until the next token if none is left */
   take(client: string): number {
-    const rate = this.#rate();
-    if (rate === undefined) return 0;
-    const now = this.#now();
-    const burst = Math.max(1, this.#burst ?? rate);
-    const { level, time } = this.#buckets.get(client) ?? { level: burst, time: now };
-    const filled = Math.min(burst, level + ((now - time) / 1000) * rate);
-    const wait = filled >= 1 ? 0 : (1 - filled) / rate;
+    if (this.#rate() === undefined) return 0;
+    const bucket = this.#buckets.get(client) ?? new TokenBucket(this.#rate, this.#burst, this.#now);
     this.#buckets.delete(client);
-    this.#buckets.set(client, { level: wait === 0 ? filled - 1 : filled, time: now });
+    this.#buckets.set(client, bucket);
     if (this.#buckets.size > maxClients) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
-    return wait;
+    return bucket.take() ? 0 : bucket.waitFor(1) / 1000;
   }
 
   /** Like take(), with the error for the client if the limit is exceeded. */

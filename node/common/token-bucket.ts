@@ -28,10 +28,14 @@ export class TokenBucket {
 
   /** Takes `amount` regardless of the level. @returns milliseconds until the debt is paid */
   charge(amount: number): number {
+    if (this.#fill() !== undefined) this.#level -= amount;
+    return this.waitFor(0);
+  }
+
+  /** Milliseconds until `amount` is left. */
+  waitFor(amount: number): number {
     const limit = this.#fill();
-    if (limit === undefined) return 0;
-    this.#level -= amount;
-    return this.#level >= 0 ? 0 : (-this.#level / limit.rate) * 1000;
+    return limit === undefined || this.#level >= amount ? 0 : ((amount - this.#level) / limit.rate) * 1000;
   }
 
   /** The rate is read on each call, because it is reloadable; an infinite start level means full. */

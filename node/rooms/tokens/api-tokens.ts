@@ -8,8 +8,9 @@ export type ApiToken = { name: string; token: string; scope: 'admin' | 'read' };
 
 type Entry = { token: ApiToken; hash: Buffer };
 
-/** Burst of failed attempts allowed per client, and their refill per minute. */
+/** Burst of failed attempts allowed per client, and the seconds in which it refills. */
 const maxFailures = 20;
+const refill = 60;
 
 /** The effective tokens, hashed once per list. */
 export class ApiTokens {
@@ -20,7 +21,7 @@ export class ApiTokens {
 
   constructor(tokens: () => readonly ApiToken[], failures: number = maxFailures) {
     this.#tokens = tokens;
-    this.#failures = new RateLimit(() => failures / 60, { burst: failures });
+    this.#failures = new RateLimit(() => failures / refill, { burst: refill });
   }
 
   /**

@@ -56,7 +56,7 @@ export class SipTransportAdapter implements Transport {
   constructor(_logger: unknown, options: NodeTransportOptions) {
     this.#options = options;
     const rate = options.requestRate ?? defaultRequestRate;
-    this.#requests = new RateLimit(() => rate, { burst: rate * requestBurst });
+    this.#requests = new RateLimit(() => rate, { burst: requestBurst });
   }
 
   /** Protocol name as in Via. */
