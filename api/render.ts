@@ -1,6 +1,6 @@
 // Rendering a recording to one MP4: request body and state.
 import { z } from 'zod';
-import { hlsDefaults, layouts } from './component-options.ts';
+import { hlsDefaults, layouts } from './component/hls.ts';
 
 /** Name of the rendered file in the folder of the recording. */
 export const renderedName = 'rendered.mp4';

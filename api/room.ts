@@ -1,39 +1,13 @@
 // Rooms: request bodies and views.
 import { z } from 'zod';
-import { componentViewSchema } from './component.ts';
+import { componentViewSchema } from './component/component.ts';
+import { kube, matches } from './core/kube.ts';
 import { externalIdSchema, idSchema } from './id.ts';
 import { jsonSchema } from './json.ts';
 import { peerViewSchema } from './peer.ts';
 
 export const videoCodecSchema = z.enum(['h264', 'vp8']).meta({ id: 'VideoCodec' });
 export type VideoCodec = z.infer<typeof videoCodecSchema>;
-
-const nullableNumber = z.number().int().nullable();
-export const roomConfigViewSchema = z
-  .object({
-    roomId: z.string(),
-    maxPeers: nullableNumber,
-    videoCodec: videoCodecSchema.nullable(),
-    webhookUrl: z.string().nullable(),
-    peerlessPurgeTimeout: nullableNumber.meta({ description: 'Seconds without a connected peer after which the room ends; null = never.' }),
-    peerDisconnectedTimeout: nullableNumber.meta({
-      description: 'Seconds after the loss of its connection that a peer is removed; null = never.',
-    }),
-  })
-  .meta({ id: 'RoomConfig', description: 'Effective configuration of a room; null if unset.' });
-export type RoomConfigView = z.infer<typeof roomConfigViewSchema>;
-
-export const roomViewSchema = z
-  .object({
-    id: z.string(),
-    incarnation: z.string().meta({ description: 'ULID of this incarnation, unique among all rooms.' }),
-    externalId: z.string().nullable(),
-    config: roomConfigViewSchema,
-    components: z.array(componentViewSchema),
-    peers: z.array(peerViewSchema),
-  })
-  .meta({ id: 'Room', description: 'A room with its peers and components.' });
-export type RoomView = z.infer<typeof roomViewSchema>;
 
 /** Maximum of room timeouts in seconds: 10 years, so that no timer overflows. */
 export const maxTimeout = 315_360_000;
@@ -49,14 +23,18 @@ const timeout = z
 const maxPeers = z
   .number({ error: 'to be a positive integer' })
   .int('to be a positive integer')
-  .positive('to be a positive integer')
+  .min(1, 'to be a positive integer')
   .max(1_000_000, 'to be at most 1000000')
   .nullable();
 const webhookUrl = z
   .string({ error: 'to be an http or https URL' })
   .max(2048, 'to be at most 2048 characters')
   .refine(isHttpUrl, 'to be an http or https URL')
+  .register(kube, {
+    rules: [matches(/^https?:\/\/[^\s/?#]+[^\s#]*$/, 'must be an http or https URL with a host and without a fragment')],
+  })
   .nullable();
+const nullableNumber = z.number().int().nullable();
 
 /** A URL that a webhook may be posted to: http or https, with a host, without a fragment. */
 export function isHttpUrl(text: string): boolean {
@@ -64,15 +42,99 @@ export function isHttpUrl(text: string): boolean {
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') && url.hostname !== '' && url.hash === '';
 }
 
+type RoomField = {
+  /** Of a request. */
+  schema: z.ZodType;
+  /** Of the effective configuration. */
+  view: z.ZodType;
+  /** In a Room. */
+  doc: string;
+  /** May change while the room exists; otherwise the field of a Room is immutable. */
+  patchable?: true;
+  /** Default of a node without configuration. Without this property, the field of a room is null if omitted. */
+  nodeDefault?: number | null;
+};
+
+/** Options of a room. Requests, view, CRD and operator are derived from this table. */
+export const roomFields = {
+  maxPeers: {
+    schema: maxPeers,
+    view: nullableNumber,
+    doc: 'Maximum number of peers in the room; the limit of the cluster if omitted.',
+    patchable: true,
+  },
+  videoCodec: {
+    schema: videoCodecSchema.nullable(),
+    view: videoCodecSchema.nullable(),
+    doc: 'The only video codec of the room; any if omitted. Immutable.',
+  },
+  webhookUrl: {
+    schema: webhookUrl,
+    view: z.string().nullable(),
+    doc: 'Receiver of the events of this room, http or https.',
+    patchable: true,
+  },
+  peerlessPurgeTimeout: {
+    schema: timeout,
+    view: nullableNumber.meta({ description: 'Seconds without a connected peer after which the room ends; null = never.' }),
+    doc: 'Seconds without a connected peer after which the room ends; 0 = never; the default of the cluster if omitted.',
+    patchable: true,
+    nodeDefault: null,
+  },
+  peerDisconnectedTimeout: {
+    schema: timeout,
+    view: nullableNumber.meta({ description: 'Seconds after the loss of its connection that a peer is removed; null = never.' }),
+    doc: 'Seconds after which a disconnected peer is removed; 0 = never; the default of the cluster if omitted.',
+    patchable: true,
+    nodeDefault: 120,
+  },
+} as const satisfies Record<string, RoomField>;
+type Fields = typeof roomFields;
+export type RoomFieldName = keyof Fields;
+type NamesWith<Property extends keyof RoomField> = { [K in RoomFieldName]: Property extends keyof Fields[K] ? K : never }[RoomFieldName];
+export type PatchableName = NamesWith<'patchable'>;
+export type DefaultedName = NamesWith<'nodeDefault'>;
+
+export const roomFieldNames = Object.keys(roomFields) as RoomFieldName[];
+export const isPatchable = (name: RoomFieldName): name is PatchableName => 'patchable' in roomFields[name];
+export const patchableNames = roomFieldNames.filter(isPatchable);
+export const fixedNames = roomFieldNames.filter((name) => !isPatchable(name));
+export const defaultedNames = roomFieldNames.filter((name): name is DefaultedName => 'nodeDefault' in roomFields[name]);
+
+/** One entry for each name. */
+export function mapNames<Name extends string, Result extends { [K in Name]: unknown }>(
+  names: readonly Name[],
+  of: (name: Name) => Result[Name],
+): Result {
+  return Object.fromEntries(names.map((name) => [name, of(name)])) as Result;
+}
+
+type Views = { [K in RoomFieldName]: Fields[K]['view'] };
+type Optional<Name extends RoomFieldName> = { [K in Name]: z.ZodOptional<Fields[K]['schema']> };
+const optional = (name: RoomFieldName) => (roomFields[name].schema as z.ZodType).optional() as never;
+
+export const roomConfigViewSchema = z
+  .object({ roomId: z.string(), ...mapNames<RoomFieldName, Views>(roomFieldNames, (name) => roomFields[name].view as never) })
+  .meta({ id: 'RoomConfig', description: 'Effective configuration of a room; null if unset.' });
+export type RoomConfigView = z.infer<typeof roomConfigViewSchema>;
+
+export const roomViewSchema = z
+  .object({
+    id: z.string(),
+    incarnation: z.string().meta({ description: 'ULID of this incarnation, unique among all rooms.' }),
+    externalId: z.string().nullable(),
+    config: roomConfigViewSchema,
+    components: z.array(componentViewSchema),
+    peers: z.array(peerViewSchema),
+  })
+  .meta({ id: 'Room', description: 'A room with its peers and components.' });
+export type RoomView = z.infer<typeof roomViewSchema>;
+
 export const roomOptionsSchema = z
   .strictObject({
     roomId: idSchema.optional(),
     externalId: externalIdSchema.optional(),
-    maxPeers: maxPeers.optional(),
-    videoCodec: videoCodecSchema.nullable().optional(),
-    webhookUrl: webhookUrl.optional(),
-    peerlessPurgeTimeout: timeout.optional(),
-    peerDisconnectedTimeout: timeout.optional(),
+    ...mapNames<RoomFieldName, Optional<RoomFieldName>>(roomFieldNames, optional),
   })
   .meta({
     id: 'RoomOptions',
@@ -80,17 +142,19 @@ export const roomOptionsSchema = z
   });
 export type RoomOptions = z.infer<typeof roomOptionsSchema>;
 
-export const roomPatchSchema = z
-  .strictObject({
-    maxPeers: maxPeers.optional(),
-    webhookUrl: webhookUrl.optional(),
-    peerlessPurgeTimeout: timeout.optional(),
-    peerDisconnectedTimeout: timeout.optional(),
-  })
-  .meta({
-    id: 'RoomPatch',
-    description: 'Changes to a room. Timeouts as in RoomOptions. Omitted fields stay unchanged.',
-  });
+/** Effective configuration of a new room. */
+export function roomConfigOf(roomId: string, options: RoomOptions, defaults: Pick<RoomConfigView, DefaultedName>): RoomConfigView {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as RoomOptions;
+  const unset: Omit<RoomConfigView, 'roomId'> = mapNames(roomFieldNames, () => null as never);
+  const byDefault = mapNames<DefaultedName, Pick<RoomConfigView, DefaultedName>>(defaultedNames, (name) => defaults[name]);
+  const { roomId: _, externalId: _externalId, ...config } = { ...unset, ...byDefault, ...given };
+  return { roomId, ...config } as RoomConfigView;
+}
+
+export const roomPatchSchema = z.strictObject(mapNames<PatchableName, Optional<PatchableName>>(patchableNames, optional)).meta({
+  id: 'RoomPatch',
+  description: 'Changes to a room. Timeouts as in RoomOptions. Omitted fields stay unchanged.',
+});
 export type RoomPatch = z.infer<typeof roomPatchSchema>;
 
 export const roomDataSchema = z

@@ -1,6 +1,6 @@
 // Media stats of a room: per transport and per track, and a quality rating per peer.
 import { z } from 'zod';
-import { componentTypeSchema } from './component.ts';
+import { componentTypeSchema } from './component/types.ts';
 import { kindSchema } from './track.ts';
 
 const loss = z.number().min(0).max(1).nullable().meta({ description: 'Recent packet loss, 0 to 1; null if unknown.' });

@@ -1,6 +1,6 @@
 // Reloadable settings of the nodes, as a MediaCluster contains them. Secrets are referenced, not included.
 import { z } from 'zod';
-import { componentTypes } from './component.ts';
+import { componentTypeNames } from '../api/component/types.ts';
 import {
   bucket,
   endpointUrl,
@@ -107,8 +107,8 @@ const s3 = z
 export const clusterConfigSchema = z
   .object({
     componentsUsed: z
-      .array(z.enum(componentTypes))
-      .max(4)
+      .array(z.enum(componentTypeNames))
+      .max(componentTypeNames.length)
       .optional()
       .meta({ description: 'Component types that may be added; none if omitted.', 'x-kubernetes-list-type': 'set' }),
     logLevel: z.enum(['error', 'warning', 'info', 'debug']).optional().meta({ description: 'Log level; info if omitted.' }),

@@ -1,5 +1,6 @@
 // CustomResourceDefinitions, generated from the zod schemas: written to crds/*.yaml and applied by the operator.
 import type { z } from 'zod';
+import { componentTypeNames } from '../api/component/types.ts';
 import type { Rule } from '../api/core/kube.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { type Json, kubernetesJson, structural, withBoundsInDescription } from './structural.ts';
@@ -90,7 +91,7 @@ export const roomDefinition = crdManifest({
   plural: 'rooms',
   singular: 'room',
   shortNames: ['mroom'],
-  description: 'A real-time media room on a node of a MediaCluster: peers over WebRTC, and components (hls, recording, sip, file).',
+  description: `A real-time media room on a node of a MediaCluster: peers over WebRTC, and components (${componentTypeNames.join(', ')}).`,
   schema: roomSchema.extend({ spec: defaulted(roomSchema.shape.spec) }),
   rules: [
     {

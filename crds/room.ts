@@ -1,19 +1,11 @@
 // Room resource: the desired state of a media room on a node of a MediaCluster.
 import { z } from 'zod';
-import type { Rule } from '../api/core/kube.ts';
+import { componentTypeNames, definitionOf } from '../api/component/types.ts';
+import { type Rule, rule } from '../api/core/kube.ts';
+import { resourceSchema } from '../api/derive/room-options.ts';
+import { fixedNames, mapNames, type RoomFieldName, roomFieldNames, roomFields } from '../api/room.ts';
 import { componentSchema } from './component.ts';
-import {
-  clusterName,
-  conditions,
-  httpUrl,
-  id,
-  integer,
-  listMap,
-  observedGeneration,
-  preservedJson,
-  secondsOrZero,
-  withRules,
-} from './schema.ts';
+import { clusterName, conditions, id, integer, listMap, observedGeneration, preservedJson, withRules } from './schema.ts';
 
 const peer = z
   .object({
@@ -43,10 +35,13 @@ function immutable(field: string): Rule {
   };
 }
 
-const oncePerRoom: Rule[] = ['hls', 'recording'].map((type) => ({
-  rule: `self.filter(each, each.type == '${type}').size() <= 1`,
-  message: `a room has at most one component of type ${type}`,
-}));
+const oncePerRoom = componentTypeNames
+  .filter((type) => definitionOf(type).oncePerRoom)
+  .map((type) => rule(`self.filter(each, each.type == '${type}').size() <= 1`, `a room has at most one component of type ${type}`));
+
+type SpecFields = { [K in RoomFieldName]: z.ZodOptional<z.ZodType<NonNullable<z.input<(typeof roomFields)[K]['schema']>>>> };
+const specField = (name: RoomFieldName) =>
+  resourceSchema(roomFields[name].schema).meta({ description: roomFields[name].doc }).optional() as never;
 
 export const roomSpecSchema = withRules(
   z
@@ -56,17 +51,7 @@ export const roomSpecSchema = withRules(
         .optional()
         .meta({ description: 'The MediaCluster of the same namespace; may be omitted if the namespace has exactly one. Immutable.' }),
       roomId: id.optional().meta({ description: 'Id of the room on the nodes; metadata.name if omitted. Immutable.' }),
-      videoCodec: z.enum(['h264', 'vp8']).optional().meta({ description: 'The only video codec of the room; any if omitted. Immutable.' }),
-      maxPeers: integer(1, 1_000_000)
-        .optional()
-        .meta({ description: 'Maximum number of peers in the room; the limit of the cluster if omitted.' }),
-      peerlessPurgeTimeout: secondsOrZero.optional().meta({
-        description: 'Seconds without a connected peer after which the room ends; 0 = never; the default of the cluster if omitted.',
-      }),
-      peerDisconnectedTimeout: secondsOrZero.optional().meta({
-        description: 'Seconds after which a disconnected peer is removed; 0 = never; the default of the cluster if omitted.',
-      }),
-      webhookUrl: httpUrl.optional().meta({ description: 'Receiver of the events of this room, http or https.' }),
+      ...mapNames<RoomFieldName, SpecFields>(roomFieldNames, specField),
       recreate: z
         .enum(['Always', 'Never'])
         .default('Always')
@@ -89,7 +74,7 @@ export const roomSpecSchema = withRules(
     message: 'an .h264 file can be played only if videoCodec is h264 or omitted',
     fieldPath: '.components',
   },
-  ...['clusterRef', 'roomId', 'videoCodec'].map(immutable),
+  ...['clusterRef', 'roomId', ...fixedNames].map(immutable),
 );
 export type RoomSpec = z.infer<typeof roomSpecSchema>;
 export type RoomPeerSpec = z.infer<typeof peer>;

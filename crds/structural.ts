@@ -20,9 +20,10 @@ export function kubernetesJson(schema: z.ZodType, target: 'draft-2020-12' | 'dra
 type Override = { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema };
 
 function addFacts({ zodSchema, jsonSchema }: Override): void {
-  const { rules, maxLength } = kube.get(zodSchema) ?? {};
+  const { rules, maxLength, set } = kube.get(zodSchema) ?? {};
   delete jsonSchema.id;
   if (maxLength !== undefined) jsonSchema.maxLength = maxLength;
+  if (set) jsonSchema['x-kubernetes-list-type'] = 'set';
   if (!rules) return;
   jsonSchema['x-kubernetes-validations'] = rules;
   // A rule has a readable message, these have none.

@@ -1,5 +1,6 @@
 // Node views: health, load, effective configuration and drain preview of a node.
 
+import { componentTypeNames } from '../api/component/types.ts';
 import type { DrainView, NodeConfig } from '../api/node.ts';
 import { effectiveConfig } from './config/effective-config.ts';
 import type { ReloadableConfig } from './config/reloadable-config.ts';
@@ -12,7 +13,7 @@ import { version } from './version.ts';
 
 export function countRooms(rooms: LocalRooms): RoomCounts {
   const tracks = { audio: 0, video: 0 };
-  const components: Record<string, number> = { hls: 0, recording: 0, sip: 0, file: 0 };
+  const components: Record<string, number> = Object.fromEntries(componentTypeNames.map((type) => [type, 0]));
   let peers = 0;
   for (const room of rooms.all()) {
     peers += room.connectedPeers;

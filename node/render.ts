@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { z } from 'zod';
-import { layouts } from '../api/component-options.ts';
+import { layouts } from '../api/component/hls.ts';
 import { validationMessage } from '../api/derive/validation-messages.ts';
 import { ServiceError } from '../api/errors.ts';
 import { fileNameSchema, recordingIdSchema } from '../api/recording.ts';

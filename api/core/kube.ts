@@ -16,10 +16,25 @@ export function matches(pattern: RegExp, message: string): Rule {
   return rule(`self.matches(r'${source}')`, message);
 }
 
-/**
- * `maxLength` bounds what a rule costs, if only a pattern bounds the text for REST. In a Room: `as` the name of the field, `key` one value
- * of a Secret, `keys` fields that come from one Secret, `flat` fields that replace the field.
- */
-export type KubeFacts = { rules?: readonly Rule[]; maxLength?: number; as?: string; key?: true; keys?: readonly string[]; flat?: true };
+/** Paths in a folder: never up. */
+export const staysBelow = (message: string): Rule => rule("!self.split('/').exists(part, part == '..')", message);
+
+export type KubeFacts = {
+  rules?: readonly Rule[];
+  /** Bounds what a rule costs, if only a pattern bounds the text for REST. */
+  maxLength?: number;
+  /** Description in a resource, if that of REST does not suit. */
+  doc?: string;
+  /** The items of the list are a set. */
+  set?: true;
+  /** In a Room: name of the field. */
+  as?: string;
+  /** In a Room: one value of a Secret. */
+  key?: true;
+  /** In a Room: fields that come from one Secret. */
+  keys?: readonly string[];
+  /** In a Room: its fields replace the field. */
+  flat?: true;
+};
 /** Facts survive `.meta()`, `.refine()` and bounds, but not wrappers such as `.optional()`. */
 export const kube = z.registry<KubeFacts>();

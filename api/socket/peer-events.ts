@@ -1,6 +1,6 @@
 // Peer events: messages of the server to a peer. One zod union is the source of the wire format, the types and AsyncAPI.
 import { z } from 'zod';
-import { componentTypeSchema } from '../component.ts';
+import { componentTypeSchema } from '../component/types.ts';
 import { jsonSchema, metadataSchema } from '../json.ts';
 import { mediaObjects } from '../media-objects.ts';
 import { permissionsSchema } from '../peer.ts';

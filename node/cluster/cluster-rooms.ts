@@ -1,7 +1,7 @@
 // Cluster room service: creates rooms on the least loaded node and routes every request to the owning node.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions, CallView } from '../../api/call.ts';
-import type { ComponentOptions, ComponentView } from '../../api/component.ts';
+import type { ComponentOptions, ComponentView } from '../../api/component/component.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { PeerOptions, PeerPatch } from '../../api/peer.ts';
 import type { RoomData, RoomOptions, RoomPatch, RoomView } from '../../api/room.ts';

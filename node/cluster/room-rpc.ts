@@ -1,7 +1,7 @@
 // Room RPC: schemas of RoomService methods between nodes, validated on both sides because other nodes are untrusted input.
 import { z } from 'zod';
 import { callDigitsSchema, callViewSchema, phoneCallOptionsSchema } from '../../api/call.ts';
-import { componentOptionsSchema, componentSubscriptionSchema, componentViewSchema } from '../../api/component.ts';
+import { componentOptionsSchema, componentSubscriptionSchema, componentViewSchema } from '../../api/component/component.ts';
 import { peerOptionsSchema, peerPatchSchema, peerViewSchema } from '../../api/peer.ts';
 import { roomDataSchema, roomOptionsSchema, roomPatchSchema, roomViewSchema } from '../../api/room.ts';
 import { roomStatsSchema } from '../../api/stats.ts';

@@ -1,6 +1,7 @@
 // Component registry of a node: the available component types, and the specs that create them.
 
-import type { ComponentOptions, ComponentType } from '../../api/component.ts';
+import type { ComponentOptions } from '../../api/component/component.ts';
+import type { ComponentType } from '../../api/component/types.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
 import type { ComponentFactory, ComponentSpec } from '../rooms/interfaces.ts';
@@ -17,8 +18,12 @@ import { RenderQueue } from './render/render-queue.ts';
 import { createSipSpec } from './sip/sip-component.ts';
 import { type SipNetworkConfig, SipUserAgents } from './sip/sip-user-agents.ts';
 
-/** Component types that decode and encode. */
-const needAv: ReadonlySet<ComponentType> = new Set(['hls', 'sip']);
+type RoomOfComponent = Parameters<ComponentFactory['createSpec']>[1];
+type SpecFactory = {
+  /** Decodes and encodes. */
+  needsAv?: true;
+  create(options: unknown, room: RoomOfComponent): ComponentSpec | Promise<ComponentSpec>;
+};
 
 export type ComponentRegistryOptions = {
   /** Component types that are enabled. */
@@ -45,6 +50,7 @@ export class ComponentRegistry implements ComponentFactory {
   readonly recordings: Recordings;
   readonly streams: HlsStreams;
   readonly renders: RenderQueue;
+  readonly #factories: Record<ComponentType, SpecFactory>;
 
   constructor(options: ComponentRegistryOptions) {
     this.#options = options;
@@ -63,20 +69,24 @@ export class ComponentRegistry implements ComponentFactory {
       isRunning: (id) => this.recordings.isRunning(id),
       admission,
     });
+    this.#factories = {
+      hls: { needsAv: true, create: (given, { roomId }) => createHlsSpec(given, roomId, this.streams) },
+      recording: { create: (given) => createRecordingSpec(given, this.recordings, uploads) },
+      sip: { needsAv: true, create: (given) => createSipSpec(given, this.#sipUserAgents) },
+      file: { create: (given, room) => createFileSpec(given, { resources, ...room }) },
+    };
   }
 
-  async createSpec({ type, options }: ComponentOptions, room: Parameters<ComponentFactory['createSpec']>[1]): Promise<ComponentSpec> {
+  async createSpec({ type, options }: ComponentOptions, room: RoomOfComponent): Promise<ComponentSpec> {
     if (!this.#options.used().includes(type)) {
       throw new ServiceError('bad_request', `Components of type ${type} are disabled on this node`);
     }
-    if (needAv.has(type) && !isFfmpegAvailable()) {
+    const { needsAv, create } = this.#factories[type];
+    if (needsAv && !isFfmpegAvailable()) {
       const sentence = `Components of type ${type} require the optional dependency node-av, which is not installed on this node`;
       throw new ServiceError('bad_request', sentence);
     }
-    if (type === 'recording') return createRecordingSpec(options ?? {}, this.recordings, this.#options.uploads);
-    if (type === 'hls') return createHlsSpec(options ?? {}, room.roomId, this.streams);
-    if (type === 'sip') return createSipSpec(options ?? {}, this.#sipUserAgents);
-    return createFileSpec(options ?? {}, { resources: this.#options.resources, ...room });
+    return create(options ?? {}, room);
   }
 
   /** Call when the node listens: recovers the work of earlier processes. */

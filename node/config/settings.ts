@@ -1,7 +1,7 @@
 // Reloadable settings: their names in files, schema, and effective shape.
 import { z } from 'zod';
-import type { ComponentType } from '../../api/component.ts';
-import { isObjectPrefix, objectPrefixRule } from '../../api/component-options.ts';
+import { isObjectPrefix, objectPrefixRule } from '../../api/component/s3-target.ts';
+import { type ComponentType, componentTypeNames } from '../../api/component/types.ts';
 import { maxTimeout } from '../../api/room.ts';
 import type { LogLevel } from '../common/log.ts';
 import * as value from './values.ts';
@@ -95,7 +95,9 @@ export const fileSchema = z.strictObject({
   apiTokens: value.listOf(apiToken, 100, 'to be a list of tokens').min(1, { error: 'to have at least one token' }).optional(),
   apiReadTokens: value.listOf(readToken, 100, 'to be a list of tokens').optional(),
   secretKeys: value.listOf(value.secretText, 16, 'to be a list of keys').min(1, { error: 'to have at least one key' }).optional(),
-  componentsUsed: value.listOf(value.oneOf(['hls', 'recording', 'sip', 'file']), 4, 'to be a list of hls, recording, sip, file').optional(),
+  componentsUsed: value
+    .listOf(value.oneOf(componentTypeNames), componentTypeNames.length, `to be a list of ${componentTypeNames.join(', ')}`)
+    .optional(),
   logLevel: value.oneOf(['error', 'warning', 'info', 'debug']).optional(),
   corsOrigins: value.listOf(value.corsOrigin, 100, 'to be a list of origins').optional(),
   iceServers: value.listOf(iceServer, 16, 'to be a list of {urls, username, credential}').optional(),

@@ -13,7 +13,7 @@ export function integer(min: number, max: number, what = 'a whole number') {
   return z.number({ error }).int({ error }).min(min, { error }).max(max, { error });
 }
 
-export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
+export function oneOf<const Names extends readonly string[]>(names: Names) {
   return z.enum(names, { error: `to be one of ${names.join(', ')}` });
 }
 

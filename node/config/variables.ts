@@ -1,5 +1,6 @@
 // Table of all variables: format, default, value in the image, name in files, and meaning.
 import { z } from 'zod';
+import { componentTypeNames } from '../../api/component/types.ts';
 import * as value from './values.ts';
 
 /** How the text of a variable becomes a value: unchanged, a number, true or false, words separated by spaces, JSON. */
@@ -268,7 +269,11 @@ export const reloadableVariables = {
     secret: true,
     meaning: 'Roots of all keys, separated by spaces, the same on every node: the first signs, all verify.',
   },
-  COMPONENTS_USED: { path: 'componentsUsed', form: 'words', meaning: 'Component types that may be added: `hls recording sip file`.' },
+  COMPONENTS_USED: {
+    path: 'componentsUsed',
+    form: 'words',
+    meaning: `Component types that may be added: \`${componentTypeNames.join(' ')}\`.`,
+  },
   LOG_LEVEL: { path: 'logLevel', form: 'text', default: 'info', meaning: '`error`, `warning`, `info` or `debug`.' },
   CORS_ORIGINS: {
     path: 'corsOrigins',

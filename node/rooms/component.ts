@@ -1,7 +1,7 @@
 // Component: its tracks as peers see them, and its runner. It ends exactly once: finished, crashed or removed.
 
-import type { ComponentView } from '../../api/component.ts';
-import { maxOrigins } from '../../api/component-options.ts';
+import type { ComponentView } from '../../api/component/component.ts';
+import { maxOrigins } from '../../api/component/option.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { RoomEventDetail } from '../../api/events.ts';
 import type { PeerEvent, RemoteComponent } from '../../api/socket/peer-events.ts';

@@ -1,14 +1,13 @@
 // Component list of a room: creates components one at a time per external id, and finds them by id or external id.
 
-import type { ComponentOptions, ComponentType } from '../../api/component.ts';
+import type { ComponentOptions } from '../../api/component/component.ts';
+import { type ComponentType, definitionOf } from '../../api/component/types.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { VideoCodec } from '../../api/room.ts';
 import { Component, type ComponentContext } from './component.ts';
 import type { ComponentFactory } from './interfaces.ts';
 import type { Track } from './track.ts';
 
-/** Types of which a room has at most one component. */
-const oncePerRoom: readonly ComponentType[] = ['hls', 'recording'];
 /** Maximum number of components per room. */
 const maxComponents = 100;
 
@@ -90,7 +89,7 @@ export class Components {
       throw new ServiceError('room_full', `Reached components limit in room ${roomId}`);
     }
     const { type } = options;
-    if (oncePerRoom.includes(type) && (this.#making.includes(type) || [...this.all()].some((component) => component.type === type))) {
+    if (definitionOf(type).oncePerRoom && (this.#making.includes(type) || [...this.all()].some((component) => component.type === type))) {
       throw new ServiceError('bad_request', `Room ${roomId} already has a component of type ${type}`);
     }
     this.#making.push(type);

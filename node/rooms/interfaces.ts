@@ -1,7 +1,7 @@
 // Interfaces of the room domain to its collaborators: media (node/media), component types (node/components), peer connections
 // (node/signaling).
 
-import type { ComponentOptions, ComponentView } from '../../api/component.ts';
+import type { ComponentOptions, ComponentView } from '../../api/component/component.ts';
 import type { Metadata } from '../../api/json.ts';
 import type { VideoCodec } from '../../api/room.ts';
 import type { PeerEvent } from '../../api/socket/peer-events.ts';

@@ -1,11 +1,19 @@
 // Local rooms: the RoomService of a single node, without cluster routing.
 
 import type { CallOptions, CallView } from '../../api/call.ts';
-import type { ComponentOptions, ComponentView } from '../../api/component.ts';
+import type { ComponentOptions, ComponentView } from '../../api/component/component.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { RoomEvent } from '../../api/events.ts';
 import type { PeerOptions, PeerPatch } from '../../api/peer.ts';
-import type { RoomData, RoomOptions, RoomPatch, RoomView } from '../../api/room.ts';
+import {
+  type DefaultedName,
+  type RoomConfigView,
+  type RoomData,
+  type RoomOptions,
+  type RoomPatch,
+  type RoomView,
+  roomConfigOf,
+} from '../../api/room.ts';
 import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
@@ -22,11 +30,7 @@ const tombstoneLifetime = 10 * 60_000;
 const maxTombstones = 10_000;
 
 /** Defaults and limits of the node, times in seconds; read on every use. */
-export type LocalLimits = RoomLimits & {
-  maxRooms: number | null;
-  peerDisconnectedTimeout: number | null;
-  peerlessPurgeTimeout: number | null;
-};
+export type LocalLimits = RoomLimits & Pick<RoomConfigView, DefaultedName> & { maxRooms: number | null };
 
 export type LocalRoomsOptions = {
   node: string;
@@ -241,18 +245,9 @@ export class LocalRooms implements RoomService {
   }
 
   #open(id: string, options: RoomOptions): Room {
-    const limits = this.#options.limits();
     const externalId = options.externalId ?? null;
     const room: Room = new Room({
-      config: {
-        roomId: id,
-        maxPeers: options.maxPeers ?? null,
-        videoCodec: options.videoCodec ?? null,
-        webhookUrl: options.webhookUrl ?? null,
-        peerlessPurgeTimeout: options.peerlessPurgeTimeout === undefined ? limits.peerlessPurgeTimeout : options.peerlessPurgeTimeout,
-        peerDisconnectedTimeout:
-          options.peerDisconnectedTimeout === undefined ? limits.peerDisconnectedTimeout : options.peerDisconnectedTimeout,
-      },
+      config: roomConfigOf(id, options, this.#options.limits()),
       externalId,
       node: this.#options.node,
       log: this.#options.log,

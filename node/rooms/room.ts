@@ -14,7 +14,7 @@
 //   track ends                            -> every subscription of it, then TrackRemoved to all.
 // close() and crash() are public, idempotent and final; a child never closes its parent.
 
-import type { ComponentOptions } from '../../api/component.ts';
+import type { ComponentOptions } from '../../api/component/component.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { RoomEvent, RoomEventDetail, RoomEventListener } from '../../api/events.ts';
 import { type PeerOptions, type Permissions, permissionsSchema } from '../../api/peer.ts';

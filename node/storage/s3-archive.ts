@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { S3Target } from '../../api/component-options.ts';
+import type { S3Target } from '../../api/component/s3-target.ts';
 import { ServiceError } from '../../api/errors.ts';
 import { fileNameSchema, latestRecordingIds, type RecordingSummary, recordingSummarySchema } from '../../api/recording.ts';
 import { maxReport } from '../../api/recording-report.ts';

@@ -1,6 +1,6 @@
 // Upload interface: uploads a folder to S3 while it is being written.
 
-import type { S3Target } from '../../api/component-options.ts';
+import type { S3Target } from '../../api/component/s3-target.ts';
 import type { RoomIdentity } from '../rooms/interfaces.ts';
 
 /** Errors for components with storage options on a node with S3 storage. */

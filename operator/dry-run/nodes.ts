@@ -1,4 +1,5 @@
 // Dry run of requests to media nodes: prints them and simulates their results, so that dependent steps are included.
+import { mapNames, roomFieldNames } from '../../api/room.ts';
 import type { NodeApiFactory } from '../clusters/pods/node-poll.ts';
 import { keyOf } from '../kube/objects.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
@@ -57,7 +58,7 @@ export function dryRunActions(tell: Say): (context: ActContext, action: NodeActi
         return;
       case 'patch':
         say(`would change ${Object.keys(action.config).join(', ')} of ${of}`);
-        change({ config: { ...(config ?? { videoCodec: null, ...unlimited }), ...action.config } });
+        change({ config: { ...(config ?? unlimited), ...action.config } });
         return;
       case 'removeComponents':
         for (const id of action.ids) say(`would remove component ${id} of ${of}`);
@@ -104,7 +105,7 @@ export function dryRunActions(tell: Say): (context: ActContext, action: NodeActi
 }
 
 const nothing = { components: [], peers: [], config: undefined };
-const unlimited = { maxPeers: null, webhookUrl: null, peerlessPurgeTimeout: null, peerDisconnectedTimeout: null };
+const unlimited: NodeRoom['config'] = mapNames(roomFieldNames, () => null);
 
 /** Placeholder of a token from a node: correct times, invalid signature. */
 function madeUp(now: Date): string {

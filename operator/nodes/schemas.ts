@@ -1,9 +1,17 @@
 // Schemas of responses of a media node. They contain only used fields, so that responses of newer nodes are accepted.
 import { z } from 'zod';
+import {
+  isPatchable,
+  mapNames,
+  type PatchableName,
+  type RoomConfigView,
+  type RoomFieldName,
+  roomFieldNames,
+  roomFields,
+} from '../../api/room.ts';
 
 const text = z.string().max(2048);
 const count = z.int().min(0);
-const setting = z.int().nullable();
 
 export const nodePeerSchema = z.object({
   id: text,
@@ -22,24 +30,25 @@ export const nodeComponentSchema = z.object({
 });
 export type NodeComponent = z.infer<typeof nodeComponentSchema>;
 
+type RoomConfigFields = { [K in RoomFieldName]: z.ZodDefault<(typeof roomFields)[K]['view']> };
+/** A node that is older than the field does not return it. A fixed field of a newer node may have a value that is unknown here. */
+function viewOf(name: RoomFieldName): never {
+  const view: z.ZodType = roomFields[name].view;
+  return (isPatchable(name) ? view.default(null) : view.catch(null)) as never;
+}
+
 export const nodeRoomSchema = z.object({
   id: text,
   incarnation: text,
   externalId: text.nullable().default(null),
   /** Timeouts in seconds; null = never, or no limit. */
-  config: z.object({
-    maxPeers: setting,
-    videoCodec: text.nullable().default(null),
-    webhookUrl: text.nullable(),
-    peerlessPurgeTimeout: setting,
-    peerDisconnectedTimeout: setting,
-  }),
+  config: z.object(mapNames<RoomFieldName, RoomConfigFields>(roomFieldNames, viewOf)),
   components: z.array(nodeComponentSchema).max(10_000),
   peers: z.array(nodePeerSchema).max(1_000_000),
 });
 export type NodeRoom = z.infer<typeof nodeRoomSchema>;
 /** Settings that can change while the room exists. */
-export type NodeRoomConfig = Omit<NodeRoom['config'], 'videoCodec'>;
+export type NodeRoomConfig = Pick<NodeRoom['config'], PatchableName>;
 
 export const createdRoomSchema = z.object({ data: z.object({ room: nodeRoomSchema, svc_address: text }) });
 export const roomResponseSchema = z.object({ data: nodeRoomSchema });
@@ -113,6 +122,6 @@ export type NodeEvent = z.infer<typeof nodeEventSchema>['data'];
 export type NodePermissions = NodePeer['permissions'];
 
 /** Request bodies of the REST API. */
-export type RoomRequest = { roomId: string; externalId: string; videoCodec: string | null } & NodeRoomConfig;
+export type RoomRequest = Omit<RoomConfigView, 'roomId'> & { roomId: string; externalId: string };
 export type PeerRequest = { peerId: string; externalId: string; metadata?: unknown; permissions: NodePermissions };
 export type ComponentRequest = { type: string; options: Record<string, unknown>; externalId: string };

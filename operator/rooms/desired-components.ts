@@ -1,6 +1,8 @@
 // Desired components of a Room: declared options merged with the values of their Secrets.
 import { createHash, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
+import { type ComponentType, definitionOf, isComponentType } from '../../api/component/types.ts';
+import { type RoomOption, roomFields, roomOptions } from '../../api/derive/room-options.ts';
 import type { RoomSpec } from '../../crds/types.ts';
 import type { KubeObject, Stored } from '../kube/objects.ts';
 import type { ComponentRequest } from '../nodes/schemas.ts';
@@ -15,7 +17,7 @@ export type DesiredComponent = { name: string; type: string } & (
 );
 
 type ComponentSpec = NonNullable<RoomSpec['components']>[number];
-type ComponentOptions = NonNullable<ComponentSpec['options']>;
+type Options = Record<string, unknown>;
 type Read = { values: Record<string, string>; salt: string };
 
 const derive = promisify<string, string, number, { N: number }, Buffer>(scrypt);
@@ -42,9 +44,10 @@ export class SecretDigests {
 /** Names of the Secrets in the spec, which may be older than the schema. */
 export function secretNamesOf(spec: RoomSpec | undefined): string[] {
   if (!Array.isArray(spec?.components)) return [];
-  return spec.components.flatMap((component: ComponentSpec | undefined) =>
-    [component?.options?.s3?.secretRef?.name, component?.options?.passwordSecretRef?.name].filter((name) => name !== undefined),
-  );
+  return spec.components.flatMap((component: ComponentSpec | null) => {
+    if (!isComponentType(component?.type)) return [];
+    return secretRefs(component.type, component.options ?? {}).map(({ name }) => name);
+  });
 }
 
 /** @param secretOf returns the Secret of that name in the namespace of the Room */
@@ -63,26 +66,42 @@ async function wishOf(
   secretOf: (name: string) => Stored<Secret> | undefined,
   digests: SecretDigests,
 ): Promise<DesiredComponent> {
-  const { s3, passwordSecretRef, registrarAddress, username, ...plain } = options;
-  const wanted: Record<string, unknown> = { ...plain };
+  const values = new Map<string, Record<string, string>>();
   const secrets: string[] = [];
-  if (s3) {
-    const read = readSecret(secretOf, s3.secretRef.name, ['accessKeyId', 'secretAccessKey']);
+  for (const { as, name: secretName, keys } of secretRefs(type, options)) {
+    const read = readSecret(secretOf, secretName, keys);
     if ('reason' in read) return { name, type, problem: read };
-    const { secretRef: _, ...place } = s3;
-    // For recordings the REST field of S3 storage is `credentials`.
-    wanted[type === 'recording' ? 'credentials' : 's3'] = { ...place, ...read.values };
-    secrets.push(await digests.of(read));
-  }
-  if (passwordSecretRef) {
-    const { key } = passwordSecretRef;
-    const read = readSecret(secretOf, passwordSecretRef.name, [key]);
-    if ('reason' in read) return { name, type, problem: read };
-    wanted.registrarCredentials = { address: registrarAddress, username, password: read.values[key] };
+    values.set(as, read.values);
     secrets.push(await digests.of(read));
   }
   const revision = revisionOf(type, options, secrets);
-  return { name, type, revision, request: { type, options: wanted, externalId: externalIdOf(uid, name, revision) } };
+  const request = { type, options: nodeOptions(roomOptions(definitionOf(type).options), options, values) };
+  return { name, type, revision, request: { ...request, externalId: externalIdOf(uid, name, revision) } };
+}
+
+type SecretRef = { as: string; name: string; keys: readonly string[] };
+
+/** Secrets that the options refer to. The options may be older than the schema. */
+function secretRefs(type: ComponentType, options: Options): SecretRef[] {
+  return roomFields(definitionOf(type).options).flatMap(({ as, facts }) => {
+    const { name, key, secretRef } = (options[as] ?? {}) as { name?: string; key?: string; secretRef?: { name?: string } };
+    if (facts.key && name !== undefined && key !== undefined) return [{ as, name, keys: [key] }];
+    if (facts.keys && secretRef?.name !== undefined) return [{ as, name: secretRef.name, keys: facts.keys }];
+    return [];
+  });
+}
+
+/** Options as REST names them. @param values of the Secret of a field, by its name in the Room */
+function nodeOptions(fields: readonly RoomOption[], given: Options, values: ReadonlyMap<string, Record<string, string>>): Options {
+  const entries = fields.map(({ name, as, facts, inside }) => {
+    if (inside) return [name, nodeOptions(inside, given, values)];
+    const secret = values.get(as);
+    if (facts.key) return [name, Object.values(secret ?? {})[0]];
+    if (!facts.keys || !secret) return [name, given[as]];
+    const { secretRef: _, ...open } = given[as] as Options;
+    return [name, { ...open, ...secret }];
+  });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
 function readSecret(
@@ -101,7 +120,7 @@ function readSecret(
   return { values, salt: secret.metadata.uid };
 }
 
-function revisionOf(type: string, options: ComponentOptions, secrets: readonly string[]): string {
+function revisionOf(type: string, options: Options, secrets: readonly string[]): string {
   const text = JSON.stringify([type, sorted(options), secrets]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }

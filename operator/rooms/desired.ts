@@ -1,21 +1,26 @@
 // Desired state of a room: converts the spec of a Room to requests of the REST API.
+import {
+  type DefaultedName,
+  defaultedNames,
+  mapNames,
+  type PatchableName,
+  patchableNames,
+  type RoomConfigView,
+  type RoomFieldName,
+  roomFieldNames,
+  roomFields,
+} from '../../api/room.ts';
 import { roomSpecSchema } from '../../crds/room.ts';
 import type { RoomSpec } from '../../crds/types.ts';
 import type { NodePermissions, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
 
 /** Default timeouts of rooms in seconds; null = never. */
-export type RoomDefaults = Pick<NodeRoomConfig, 'peerlessPurgeTimeout' | 'peerDisconnectedTimeout'>;
-
-/** Defaults of a node if the MediaCluster sets none (docs/reference/configuration.md). */
-const nodeDefaults: RoomDefaults = { peerlessPurgeTimeout: null, peerDisconnectedTimeout: 120 };
+export type RoomDefaults = Pick<NodeRoomConfig, DefaultedName>;
 
 export function defaultsOf({ spec }: Pick<MediaCluster, 'spec'>): RoomDefaults {
   const given = spec.config?.roomDefaults;
-  return {
-    peerlessPurgeTimeout: timeoutOf(given?.peerlessPurgeTimeout, nodeDefaults.peerlessPurgeTimeout),
-    peerDisconnectedTimeout: timeoutOf(given?.peerDisconnectedTimeout, nodeDefaults.peerDisconnectedTimeout),
-  };
+  return mapNames(defaultedNames, (name) => restValueOf(name, given?.[name], roomFields[name].nodeDefault));
 }
 
 /** Accepts a Room that does not match the schema. */
@@ -45,12 +50,7 @@ function doubleName(items: readonly { name: string }[] | undefined): string | un
 }
 
 export function configOf(spec: RoomSpec, defaults: RoomDefaults): NodeRoomConfig {
-  return {
-    maxPeers: spec.maxPeers ?? null,
-    webhookUrl: spec.webhookUrl ?? null,
-    peerlessPurgeTimeout: timeoutOf(spec.peerlessPurgeTimeout, defaults.peerlessPurgeTimeout),
-    peerDisconnectedTimeout: timeoutOf(spec.peerDisconnectedTimeout, defaults.peerDisconnectedTimeout),
-  };
+  return mapNames<PatchableName, NodeRoomConfig>(patchableNames, (name) => fieldOf(name, spec, defaults) as never);
 }
 
 /** The changed fields with their desired values; undefined if there are none. */
@@ -61,7 +61,8 @@ export function configChanges(wanted: NodeRoomConfig, found: NodeRoomConfig): Pa
 }
 
 export function roomRequest(room: { uid: string; roomId: string }, spec: RoomSpec, defaults: RoomDefaults): RoomRequest {
-  return { roomId: room.roomId, externalId: room.uid, videoCodec: spec.videoCodec ?? null, ...configOf(spec, defaults) };
+  const fields = mapNames<RoomFieldName, Omit<RoomConfigView, 'roomId'>>(roomFieldNames, (name) => fieldOf(name, spec, defaults) as never);
+  return { roomId: room.roomId, externalId: room.uid, ...fields };
 }
 
 type PeerSpec = NonNullable<RoomSpec['peers']>[number];
@@ -89,8 +90,13 @@ export function declaredName(externalId: string | null, uid: string): string | u
   return externalId?.startsWith(`${uid}/`) ? externalId.split('/')[1] : undefined;
 }
 
-/** 0 in a spec is null in REST: never. */
-function timeoutOf(given: number | null | undefined, byDefault: number | null): number | null {
+function fieldOf(name: RoomFieldName, spec: RoomSpec, defaults: Partial<RoomDefaults>): RoomConfigView[RoomFieldName] {
+  return restValueOf(name, spec[name], (defaults as Partial<RoomConfigView>)[name] ?? null);
+}
+
+/** As REST reads it: for a timeout, 0 in a spec is null. */
+function restValueOf<Name extends RoomFieldName>(name: Name, given: unknown, byDefault: RoomConfigView[Name]): RoomConfigView[Name] {
   if (given === undefined) return byDefault;
-  return given === 0 ? null : given;
+  const { data = given } = roomFields[name].schema.safeParse(given);
+  return data as RoomConfigView[Name];
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import type { ComponentOptions } from '../../api/component.ts';
+import type { ComponentOptions } from '../../api/component/component.ts';
 import { ServiceError } from '../../api/errors.ts';
 import { silentLog } from '../../node/common/log.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner } from '../../node/rooms/interfaces.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { hlsDefaults } from '../../api/component-options.ts';
+import { hlsDefaults } from '../../api/component/hls.ts';
 
 const read = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 const [migrating, configuration] = await Promise.all([read('guides/migrating.md'), read('reference/configuration.md')]);

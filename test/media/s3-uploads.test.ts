@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { CreateMultipartUploadCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
-import type { S3Target } from '../../api/component-options.ts';
+import type { S3Target } from '../../api/component/s3-target.ts';
 import type { RoomEvent } from '../../api/events.ts';
 import { silentLog } from '../../node/common/log.ts';
 import { readReportFile, writeReportFile } from '../../node/storage/report-file.ts';

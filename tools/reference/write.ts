@@ -10,7 +10,7 @@ import { apiPage } from './api-page.ts';
 import { eventsPage } from './events-page.ts';
 import { mediaObjectsPage } from './media-objects-page.ts';
 import { metricsPage } from './metrics-page.ts';
-import { eventsText, operationsText, schemasText } from './sdk-types.ts';
+import { componentTypeText, eventsText, operationsText, schemasText } from './sdk-types.ts';
 import { websocketsPage } from './websockets-page.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
@@ -25,8 +25,10 @@ export async function generatedFiles(): Promise<Record<string, string>> {
       return [path, formatted(path, text)];
     }),
   );
+  const componentType = 'packages/client/src/generated/component-type.ts';
   return {
     ...generated,
+    [componentType]: formatted(componentType, componentTypeText()),
     'docs/reference/rest-api.md': apiPage(document),
     'docs/reference/events.md': eventsPage(),
     'docs/reference/media-objects.md': mediaObjectsPage(),

@@ -1,6 +1,6 @@
 // Layout of a stream: positions of the participants in the frame.
 
-import type { Layout } from '../../../api/component-options.ts';
+import type { Layout } from '../../../api/component/hls.ts';
 import type { Rectangle } from '../ffmpeg/video-frame.ts';
 
 export type Size = { width: number; height: number };

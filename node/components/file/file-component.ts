@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { fileDefaults, fileOptionsSchema } from '../../../api/component-options.ts';
+import { fileDefaults, fileOptionsSchema } from '../../../api/component/file.ts';
 import { formatValue, validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { VideoCodec } from '../../../api/room.ts';

@@ -1,6 +1,8 @@
 // Options of an hls component, and values derived from them.
 
-import { hlsDefaults, hlsOptionsSchema, originsOf, shownPlace } from '../../../api/component-options.ts';
+import { hlsDefaults, hlsOptionsSchema } from '../../../api/component/hls.ts';
+import { originsOf } from '../../../api/component/option.ts';
+import { shownPlace } from '../../../api/component/s3-target.ts';
 import { validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import { conflictMessages } from '../../storage/upload.ts';

@@ -1,6 +1,8 @@
 // Spec of a recording component: validates its options.
 import type { z } from 'zod';
-import { originsOf, recordingDefaults, recordingOptionsSchema, type S3Target, shownPlace } from '../../../api/component-options.ts';
+import { originsOf } from '../../../api/component/option.ts';
+import { recordingDefaults, recordingOptionsSchema } from '../../../api/component/recording.ts';
+import { type S3Target, shownPlace } from '../../../api/component/s3-target.ts';
 import { validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';

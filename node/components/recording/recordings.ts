@@ -1,7 +1,7 @@
 // Recordings of a node: creates them, finishes orphaned ones and deletes expired ones.
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { S3Target } from '../../../api/component-options.ts';
+import type { S3Target } from '../../../api/component/s3-target.ts';
 import { recordingIdOf, recordingIdSchema } from '../../../api/recording.ts';
 import { type Report, readReport } from '../../../api/recording-report.ts';
 import type { Log } from '../../common/log.ts';

@@ -1,6 +1,6 @@
 // Messages between a node and a render process.
 import { z } from 'zod';
-import { layouts } from '../../../api/component-options.ts';
+import { layouts } from '../../../api/component/hls.ts';
 
 const pixels = (most: number) => z.int().min(16).max(most).multipleOf(2);
 const sentence = z.string().max(1000);

@@ -1,6 +1,6 @@
 // Spec of a sip component: validates its options.
 import { X509Certificate } from 'node:crypto';
-import { sipDefaults, sipOptionsSchema } from '../../../api/component-options.ts';
+import { sipDefaults, sipOptionsSchema } from '../../../api/component/sip.ts';
 import { validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';

@@ -1,7 +1,7 @@
 // Routes of components.
 
-import { componentOptionsSchema, componentSubscriptionSchema, componentTypeSchema, componentViewSchema } from '../../../api/component.ts';
-import { documentedComponentOptions } from '../../../api/component-options.ts';
+import { componentOptionsSchema, componentSubscriptionSchema, componentViewSchema } from '../../../api/component/component.ts';
+import { componentTypeSchema, documentedComponentOptions } from '../../../api/component/types.ts';
 import { formatValue } from '../../../api/derive/validation-messages.ts';
 import { roomErrors } from './room-routes.ts';
 import { dataSchema, type Route, route } from './route.ts';

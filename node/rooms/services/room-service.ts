@@ -1,6 +1,6 @@
 // Room service: the operations of the REST API, with one interface for a single node and for a cluster. Every failure is a ServiceError.
 import type { CallOptions, CallView } from '../../../api/call.ts';
-import type { ComponentOptions, ComponentView } from '../../../api/component.ts';
+import type { ComponentOptions, ComponentView } from '../../../api/component/component.ts';
 import type { PeerOptions, PeerPatch, PeerView } from '../../../api/peer.ts';
 import type { RoomData, RoomOptions, RoomPatch, RoomView } from '../../../api/room.ts';
 import type { RoomStats } from '../../../api/stats.ts';

@@ -1,6 +1,6 @@
 // S3 store of the node: recreated when its configuration changes.
 import { isDeepStrictEqual } from 'node:util';
-import type { S3Target } from '../../../api/component-options.ts';
+import type { S3Target } from '../../../api/component/s3-target.ts';
 import { S3Store, type S3StoreOptions } from './s3-store.ts';
 
 export class NodeS3Store {

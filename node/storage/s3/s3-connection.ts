@@ -1,6 +1,6 @@
 // S3 connection: requests to one S3 storage with its keys, timeouts, and readable errors.
 import { S3Client } from '@aws-sdk/client-s3';
-import type { S3Target } from '../../../api/component-options.ts';
+import type { S3Target } from '../../../api/component/s3-target.ts';
 import { guardedAgents } from '../../common/guarded-agents.ts';
 import { Timer } from '../../common/timer.ts';
 import { isConnectionReset, storageError } from './s3-errors.ts';

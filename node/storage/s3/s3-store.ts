@@ -9,7 +9,7 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import type { S3Target } from '../../../api/component-options.ts';
+import type { S3Target } from '../../../api/component/s3-target.ts';
 import { contentTypeOf } from '../content-types.ts';
 import { readBytes } from './file-bytes.ts';
 import { abortUploads, multipartUpload, partSizeOf } from './multipart.ts';

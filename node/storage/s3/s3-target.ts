@@ -1,5 +1,5 @@
 // S3 target of the node: its configured storage as an upload target.
-import type { S3Target } from '../../../api/component-options.ts';
+import type { S3Target } from '../../../api/component/s3-target.ts';
 
 type Configured = { [Name in keyof S3Target]-?: undefined extends S3Target[Name] ? string | null : string };
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { s3TargetSchema } from '../../../api/component-options.ts';
+import { s3TargetSchema } from '../../../api/component/s3-target.ts';
 import { recordingIdSchema } from '../../../api/recording.ts';
 
 const plainName = z.string().regex(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/);

@@ -1,7 +1,7 @@
 // S3 uploads of a node: uploads of its components, orphaned uploads of earlier processes, and events about their results.
 import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import type { S3Target } from '../../../api/component-options.ts';
+import type { S3Target } from '../../../api/component/s3-target.ts';
 import type { RoomEvent } from '../../../api/events.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer, waitWhile } from '../../common/timer.ts';

@@ -1,4 +1,5 @@
 // Peer WebSocket protocol as this library reads and writes it; a contract test compares it with the server's schemas.
+import type { ComponentType } from './generated/component-type.ts';
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type Kind = 'audio' | 'video';
@@ -23,7 +24,7 @@ export type TrackView = {
 export type PeerView = { id: string; metadata: Json; tracks: TrackView[] };
 export type ComponentView = {
   id: string;
-  type: 'hls' | 'recording' | 'sip' | 'file';
+  type: ComponentType;
   state: 'starting' | 'running';
   tracks: TrackView[];
 };

@@ -1,6 +1,6 @@
 // Component registry of a node, without the node.
 
-import type { ComponentType } from '../../../api/component.ts';
+import type { ComponentType } from '../../../api/component/types.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { ComponentRegistry } from '../../../node/components/component-registry.ts';
 import type { Uploads } from '../../../node/storage/upload.ts';

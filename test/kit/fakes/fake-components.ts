@@ -1,6 +1,6 @@
 // Fake component types without files and processes, controlled by the test. They pass the contract test.
 
-import type { ComponentOptions } from '../../../api/component.ts';
+import type { ComponentOptions } from '../../../api/component/component.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentFactory, ComponentHost, ComponentRunner, ComponentSpec, SubscribableTrack } from '../../../node/rooms/interfaces.ts';
 

@@ -1,7 +1,7 @@
 // Option fields: generated from the OpenAPI document of the server, and read back as valid options.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { documentedComponentOptions } from '../../../api/component-options.ts';
+import { documentedComponentOptions } from '../../../api/component/types.ts';
 import { openApiDocument } from '../../../node/http/openapi.ts';
 import { routes } from '../../../node/http/routes/routes.ts';
 import {

@@ -1,6 +1,6 @@
 // Messages between a node and a composer process. Media is written to files in the folder of the stream.
 import { z } from 'zod';
-import { layouts } from '../../../../api/component-options.ts';
+import { layouts } from '../../../../api/component/hls.ts';
 
 const port = z.int().min(1).max(65_535);
 const entry = z.int().min(0);

@@ -4,11 +4,12 @@ import { stripBidiControls } from '../user-text.ts';
 export type RoomList = { rooms: Room[]; incomplete: string[] };
 export type PeerAccess = { peerId: string; token: string; url: string };
 
-const componentNames: Record<ComponentType, string> = { file: 'File', hls: 'HLS', recording: 'Recording', sip: 'Phone' };
+/** Names that differ from the component type. */
+const componentNames: Partial<Record<ComponentType, string>> = { hls: 'HLS', sip: 'Phone' };
 
 /** Name of a component type for participants. */
 export function kindName(type: ComponentType): string {
-  return componentNames[type] ?? type;
+  return componentNames[type] ?? `${type.charAt(0).toUpperCase()}${type.slice(1)}`;
 }
 
 /** Name of the component type, for files with the path. */

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { ComponentType } from '../../../../api/component.ts';
+import type { ComponentType } from '../../../../api/component/types.ts';
 import { ServiceError } from '../../../../api/errors.ts';
 import type { VideoCodec } from '../../../../api/room.ts';
 import { makeComponentRegistry } from '../../../kit/fakes/component-registry.ts';

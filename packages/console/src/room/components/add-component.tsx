@@ -3,6 +3,7 @@ import { type FormEvent, useCallback, useEffect, useMemo, useRef, useState } fro
 import type { ComponentType } from '../../../../server-sdk/src/generated/schemas.ts';
 import type { HttpRequest } from '../../api/curl.ts';
 import { ApiError, errorMessage, fetchSession } from '../../api/rest.ts';
+import { kindName } from '../../api/types.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { PlusIcon } from '../../components/icons.tsx';
@@ -12,12 +13,8 @@ import type { RoomCalls } from './calls.ts';
 import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from './option-fields.ts';
 import { OptionFields, type Problem } from './option-form.tsx';
 
-const kinds: readonly { type: ComponentType; title: string }[] = [
-  { type: 'file', title: 'File' },
-  { type: 'hls', title: 'Stream' },
-  { type: 'recording', title: 'Recording' },
-  { type: 'sip', title: 'Phone' },
-];
+/** Of the choices; otherwise the name of the component type. */
+const titles: Partial<Record<ComponentType, string>> = { hls: 'Stream' };
 /** The document does not change while a node runs. */
 const documentIntervalMs = 3_600_000;
 
@@ -30,30 +27,30 @@ export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: ()
   );
   const { data: documented } = useResource(load, documentIntervalMs);
   const [chosen, setChosen] = useState<ComponentType>();
-  const offered = kinds.filter(({ type }) => used?.includes(type));
+  const offered = [...(used ?? [])].sort() as ComponentType[];
   if (used?.length === 0)
     return (
       <p className="faint" data-testid="components-disabled">
         No component types are enabled (SVC_COMPONENTS_USED).
       </p>
     );
-  const type = chosen ?? (offered.length === 1 ? offered[0]?.type : undefined);
+  const type = chosen ?? (offered.length === 1 ? offered[0] : undefined);
   const about = type && documented?.get(type);
   return (
     <section className="add-component" aria-label="Add a component">
       <h3>Add</h3>
       {offered.length > 1 && (
         <fieldset className="choices" aria-label="Component type">
-          {offered.map((kind) => (
+          {offered.map((each) => (
             <button
-              key={kind.type}
+              key={each}
               type="button"
               className="button small"
-              aria-pressed={kind.type === type}
-              data-testid={`kind-${kind.type}`}
-              onClick={() => setChosen(kind.type)}
+              aria-pressed={each === type}
+              data-testid={`kind-${each}`}
+              onClick={() => setChosen(each)}
             >
-              {kind.title}
+              {titles[each] ?? kindName(each)}
             </button>
           ))}
         </fieldset>

@@ -1,11 +1,9 @@
-// Components of a room, of any type: request body and view. Options of each type: component-options.ts.
+// Components of a room, of any type: request body and view. Options of each type: types.ts.
 import { z } from 'zod';
-import { externalIdSchema, idSchema } from './id.ts';
-import { jsonSchema } from './json.ts';
-import { trackViewSchema } from './track.ts';
-
-export const componentTypeSchema = z.enum(['hls', 'recording', 'sip', 'file']).meta({ id: 'ComponentType' });
-export type ComponentType = z.infer<typeof componentTypeSchema>;
+import { externalIdSchema, idSchema } from '../id.ts';
+import { jsonSchema } from '../json.ts';
+import { trackViewSchema } from '../track.ts';
+import { componentTypeNames, componentTypeSchema } from './types.ts';
 
 export const componentViewSchema = z
   .object({
@@ -18,12 +16,12 @@ export const componentViewSchema = z
     }),
     tracks: z.array(trackViewSchema),
   })
-  .meta({ id: 'Component', description: 'A component of a room: hls, recording, sip or file.' });
+  .meta({ id: 'Component', description: `A component of a room: ${componentTypeNames.join(', ').replace(/, ([^,]*)$/, ' or $1')}.` });
 export type ComponentView = z.infer<typeof componentViewSchema>;
 
 export const componentOptionsSchema = z.strictObject({
   type: componentTypeSchema,
-  /** Parsed by the component type: component-options.ts. */
+  /** Parsed by the component type: types.ts. */
   options: z.record(z.string().max(128), jsonSchema).optional(),
   externalId: externalIdSchema.optional(),
 });
