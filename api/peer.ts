@@ -4,6 +4,9 @@ import { externalIdSchema, idSchema } from './id.ts';
 import { metadataSchema } from './json.ts';
 import { kindSchema, trackViewSchema } from './track.ts';
 
+/** Path of the peer websocket, appended to the address of a node. */
+export const peerSocketPath = '/socket/peer/websocket';
+
 export const permissionsSchema = z
   .strictObject({
     publish: z.array(kindSchema).max(2).default(['audio', 'video']).meta({ description: 'Media kinds that the peer may publish.' }),

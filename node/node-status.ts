@@ -1,7 +1,7 @@
 // Node status: whether the node works, with a human-readable reason if not.
 import { access, constants, statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HealthView } from './http/health-view.ts';
+import type { HealthView } from '../api/health.ts';
 
 /** Free bytes below which the disk counts as full. */
 const minFreeBytes = 16 * 1024;

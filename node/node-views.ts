@@ -1,12 +1,12 @@
 // Node views: health, load, effective configuration and drain preview of a node.
 
 import { componentTypeNames } from '../api/component/types.ts';
+import type { HealthView } from '../api/health.ts';
 import type { DrainView, NodeConfig } from '../api/node.ts';
 import { effectiveConfig } from './config/effective-config.ts';
 import type { ReloadableConfig } from './config/reloadable-config.ts';
 import type { Config } from './config.ts';
 import type { Drain } from './drain.ts';
-import type { HealthView } from './http/health-view.ts';
 import type { RoomCounts } from './metrics/metrics.ts';
 import type { LocalRooms } from './rooms/local-rooms.ts';
 import { version } from './version.ts';

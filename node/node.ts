@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { peerSocketPath } from '../api/peer.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { CpuMeter } from './cluster/cpu-meter.ts';
 import { ErlangTransport } from './cluster/erlang-transport.ts';
@@ -31,7 +32,7 @@ import { PeerTokens } from './rooms/tokens/peer-tokens.ts';
 import { SignedCalls } from './rooms/tokens/signed-calls.ts';
 import { ViewerTokens } from './rooms/tokens/viewer-tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
-import { PeerSockets, peerSocketPath } from './signaling/peer-sockets.ts';
+import { PeerSockets } from './signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
 import { startTurn, turnRelayAddress, withTurnAddress } from './start-turn.ts';
 import { LocalContent } from './storage/local-content.ts';

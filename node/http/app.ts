@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Express, NextFunction, Request } from 'express';
 import express from 'express';
+import type { Operation } from '../../api/core/operation.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
 import { networkOf, RateLimit } from '../common/rate-limit.ts';
@@ -16,8 +17,7 @@ import { allowOrigin, handlePreflight } from './middleware/cors.ts';
 import { type ForwardedBy, proxiedHeader } from './middleware/forwarded.ts';
 import { runRoute, sendFailure, type TracedResponse } from './middleware/pipeline.ts';
 import { nothingHere, securityHeaders, toClientError } from './responses.ts';
-import type { Route, RouteServices } from './routes/route.ts';
-import { routes } from './routes/routes.ts';
+import { type RouteServices, routes, runnerOf } from './routes/routes.ts';
 
 export type AppOptions = {
   log: Log;
@@ -56,7 +56,8 @@ export function createApp(options: AppOptions): Express {
   app.use((request, response, next) => prepare({ ...options, clientLimit }, request, response as TracedResponse, next));
   const pipeline = {
     log,
-    services: options.services,
+    operations: runnerOf(options.services),
+    viewerTokens: options.services.viewerTokens,
     authenticator: new Authenticator(options.apiTokens, options.signedCalls),
     tokenLimit: new RateLimit(options.rateLimit),
   };
@@ -102,11 +103,11 @@ function prepare(options: AppOptions & { clientLimit: RateLimit }, request: Requ
   else next();
 }
 
-function groupByPath(table: readonly Route[]): Map<string, Route[]> {
+function groupByPath(table: readonly Operation[]): Map<string, Operation[]> {
   return Map.groupBy(table, (route) => route.path);
 }
 
-function allowedMethods(group: readonly Route[]): string {
+function allowedMethods(group: readonly Operation[]): string {
   return [...group.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ');
 }
 

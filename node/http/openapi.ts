@@ -1,8 +1,9 @@
-// OpenAPI 3.1 document, generated from the route table and its zod schemas.
+// OpenAPI 3.1 document, generated from the table of operations and their zod schemas.
 import { z } from 'zod';
+import type { Method, Operation } from '../../api/core/operation.ts';
 import { type JsonSchema, JsonSchemas } from '../../api/derive/json-schemas.ts';
 import { type ErrorCode, errorCatalogue } from '../../api/errors.ts';
-import { type Method, parameterNames, pathParameters, type Route } from './routes/route.ts';
+import { parameterNames, pathParameters } from '../../api/parameters.ts';
 
 export type OpenApiOperation = {
   operationId: string;
@@ -25,12 +26,12 @@ export const errorSchema = z
   .meta({ id: 'Error', description: 'Body of every error response.' });
 
 /** `path`: the path of SVC_HOST, '' if it has none. */
-export function openApiDocument(routes: readonly Route[], info: { version: string; path: string }): OpenApiDocument {
+export function openApiDocument(routes: readonly Operation[], info: { version: string; path: string }): OpenApiDocument {
   const schemas = new JsonSchemas('#/components/schemas/');
   const paths: OpenApiDocument['paths'] = {};
   const error = schemas.output(errorSchema);
   for (const route of routes) {
-    if (!route.hidden) paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, schemas, error) };
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, schemas, error) };
   }
   return {
     openapi: '3.1.0',
@@ -57,10 +58,10 @@ export function openApiDocument(routes: readonly Route[], info: { version: strin
   };
 }
 
-function operation(route: Route, schemas: JsonSchemas, error: JsonSchema): OpenApiOperation {
+function operation(route: Operation, schemas: JsonSchemas, error: JsonSchema): OpenApiOperation {
   const parameters = [...pathParametersOf(route, schemas), ...queryParametersOf(route, schemas)];
   return {
-    operationId: route.operationId,
+    operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
@@ -76,14 +77,14 @@ function operation(route: Route, schemas: JsonSchemas, error: JsonSchema): OpenA
   };
 }
 
-function pathParametersOf(route: Route, schemas: JsonSchemas): object[] {
+function pathParametersOf(route: Operation, schemas: JsonSchemas): object[] {
   return parameterNames(route.path).map((name) => {
     const { description, ...schema } = schemas.input(pathParameters[name]);
     return { name, in: 'path', required: true, ...(description !== undefined && { description }), schema };
   });
 }
 
-function queryParametersOf(route: Route, schemas: JsonSchemas): object[] {
+function queryParametersOf(route: Operation, schemas: JsonSchemas): object[] {
   const { properties = {}, required = [] } = route.query ? schemas.input(route.query) : {};
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
@@ -94,8 +95,8 @@ function queryParametersOf(route: Route, schemas: JsonSchemas): object[] {
   }));
 }
 
-function successes(route: Route, schemas: JsonSchemas): OpenApiOperation['responses'] {
-  const entries = Object.entries(route.answers).map(([status, { description, schema, type }]) => {
+function successes(route: Operation, schemas: JsonSchemas): OpenApiOperation['responses'] {
+  const entries = Object.entries(route.response.documented).map(([status, { description, schema, type }]) => {
     if (!schema) return [status, type === undefined ? { description } : { description, content: { [type]: {} } }];
     return [status, { description, content: { [type ?? 'application/json']: { schema: schemas.output(schema) } } }];
   });
@@ -120,7 +121,7 @@ function failures(codes: readonly ErrorCode[], error: JsonSchema): OpenApiOperat
  * All errors of a route: its specific ones, and those that follow from its authentication, parameters and body. The body size is checked
  * even if no body is expected.
  */
-export function errorsOf(route: Route): ErrorCode[] {
+export function errorsOf(route: Operation): ErrorCode[] {
   const codes = new Set<ErrorCode>(['bad_request', 'too_large', 'too_many_requests', 'internal', ...route.errors]);
   if (route.auth === 'token') codes.add('missing_token').add('invalid_token');
   if (route.auth === 'token' && needsAdmin(route.method)) codes.add('read_only');

@@ -1,10 +1,11 @@
 // Responses for HLS files: cache headers, and playlists that carry a viewer token.
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { HttpResponse } from '../../api/core/response.ts';
 import type { ContentResponse } from '../rooms/services/content.ts';
+import type { RequestContext } from '../rooms/services/operations.ts';
 import { withToken } from '../rooms/tokens/playlist-token.ts';
 import { errorBody } from './responses.ts';
-import type { Answer, RouteRequest } from './routes/route.ts';
 import { wholeOf } from './whole-content.ts';
 
 const compress = promisify(gzip);
@@ -25,7 +26,7 @@ export function recordingCacheControl(file: string): string | undefined {
  * Response of a content route. With a viewer token, which is part of the URL, shared caches may keep it until the token expires. With an
  * API token, which is in a header, only the client may keep it (RFC 9111, section 3.5). Other nodes receive the original headers.
  */
-export function toResponse(content: ContentResponse, { viewer, forwarded }: Pick<RouteRequest, 'viewer' | 'forwarded'>): Answer {
+export function toResponse(content: ContentResponse, { viewer, forwarded }: Pick<RequestContext, 'viewer' | 'forwarded'>): HttpResponse {
   const { status, body, bytes } = content;
   const headers = { ...content.headers };
   const caching = headers['cache-control'];
@@ -36,7 +37,7 @@ export function toResponse(content: ContentResponse, { viewer, forwarded }: Pick
   return { status, headers, json: errorBody('range_not_satisfiable', 'The file does not contain the requested range') };
 }
 
-function cachingFor(caching: string, viewer: RouteRequest['viewer']): string {
+function cachingFor(caching: string, viewer: RequestContext['viewer']): string {
   const [, age, rest = ''] = /^max-age=(\d+)(.*)$/.exec(caching) ?? [];
   if (age === undefined) return 'no-store';
   if (!viewer) return `private, ${caching}`;
@@ -45,7 +46,7 @@ function cachingFor(caching: string, viewer: RouteRequest['viewer']): string {
 }
 
 /** Reads a playlist, adds the viewer token to its URIs, and compresses it if the client accepts that. */
-export async function rewritePlaylist(content: ContentResponse, { viewer, acceptsGzip }: RouteRequest): Promise<ContentResponse> {
+export async function rewritePlaylist(content: ContentResponse, { viewer, acceptsGzip }: RequestContext): Promise<ContentResponse> {
   const { status, body } = content;
   if (status !== 200 || !body) return content;
   const whole = await wholeOf(content, maxPlaylist, 'The playlist');

@@ -3,10 +3,10 @@ import { STATUS_CODES } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
+import type { HttpResponse } from '../../api/core/response.ts';
 import { type ErrorCode, errorCatalogue, ServiceError } from '../../api/errors.ts';
 import { wwwAuthenticateHeader } from './middleware/auth.ts';
 import { PayloadTooLargeError } from './middleware/body.ts';
-import type { Answer } from './routes/route.ts';
 
 /** Set on every response. HTML pages override the policy. */
 export const securityHeaders: Record<string, string> = {
@@ -19,7 +19,7 @@ export const securityHeaders: Record<string, string> = {
 /** Message for paths without a route or page. */
 export const nothingHere = 'There is nothing at this address';
 
-export function sendResponse(response: Response, answer: Answer): void {
+export function sendResponse(response: Response, answer: HttpResponse): void {
   putHeaders(response, answer.headers);
   if (answer.bytes) {
     response.writeHead(answer.status).end(answer.bytes);
@@ -42,7 +42,7 @@ function putHeaders(response: Response, { vary, ...headers }: Record<string, str
 }
 
 /** Streams a body from elsewhere. If it fails, the connection is destroyed, so that no client takes the partial body for complete. */
-export async function sendStream(response: Response, answer: Answer, body: Readable): Promise<void> {
+export async function sendStream(response: Response, answer: HttpResponse, body: Readable): Promise<void> {
   putHeaders(response, answer.headers);
   response.writeHead(answer.status);
   let missing = Number(answer.headers?.['content-length'] ?? Number.NaN);

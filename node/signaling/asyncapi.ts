@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { type CloseCodeName, closeCodes } from '../../api/close-codes.ts';
 import { JsonSchemas } from '../../api/derive/json-schemas.ts';
+import { peerSocketPath } from '../../api/peer.ts';
 import { requestSchemas, responseSchemas } from '../../api/socket/peer.ts';
 import { peerEventSchema } from '../../api/socket/peer-events.ts';
 import { serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../../api/socket/server.ts';
 import { defaultLimits } from './limits.ts';
-import { peerSocketPath } from './peer-sockets.ts';
 import { serverSocketPath } from './server-sockets.ts';
 
 type JsonObject = Record<string, unknown>;

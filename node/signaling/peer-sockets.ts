@@ -20,8 +20,6 @@ import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { TokenRenewal } from './token-renewal.ts';
 import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
 
-export const peerSocketPath = '/socket/peer/websocket';
-
 export type PeerSocketsOptions = {
   log: Log;
   findPeer: (roomId: string, peerId: string) => Peer | undefined;

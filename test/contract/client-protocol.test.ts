@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
 import type { Permissions } from '../../api/peer.ts';
+import { peerSocketPath } from '../../api/peer.ts';
 import { type Method, type ResponseData, requestSchemas, type SocketResponse, type serverFrameSchema } from '../../api/socket/peer.ts';
 import { type PeerEvent, peerEventSchema, type RemoteComponent, type RemotePeer } from '../../api/socket/peer-events.ts';
 import type { TrackView } from '../../api/track.ts';
 import { defaultLimits } from '../../node/signaling/limits.ts';
-import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
 import {
   type ComponentView as ClientComponentView,
   type PeerView as ClientPeerView,

@@ -182,8 +182,8 @@ test('the document accepts and rejects the same bodies as the server', () => {
     ],
   };
   const taking = routes.filter(({ body }) => body !== undefined);
-  assert.deepEqual(taking.map(({ operationId }) => operationId).sort(), Object.keys(bodies).sort());
-  for (const { operationId, body } of taking) {
+  assert.deepEqual(taking.map(({ id }) => id).sort(), Object.keys(bodies).sort());
+  for (const { id: operationId, body } of taking) {
     const operation = operations.find((each) => each.operation.operationId === operationId)?.operation;
     assert.ok(operation);
     const schema = (operation.requestBody as { content: Record<string, { schema: JsonSchema }> }).content['application/json']?.schema;

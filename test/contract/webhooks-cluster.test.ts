@@ -1,7 +1,7 @@
 // Webhooks when nodes end: other nodes deliver pending ones and report lost rooms.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
+import { peerSocketPath } from '../../api/peer.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';

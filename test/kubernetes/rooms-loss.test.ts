@@ -1,7 +1,7 @@
 // Loss of rooms: deleted externally, lost with the node, drained, and unreachable.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { peerSocketPath } from '../../node/signaling/peer-sockets.ts';
+import { peerSocketPath } from '../../api/peer.ts';
 import { RoomClient } from '../../packages/client/src/index.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';

@@ -1,5 +1,6 @@
 // Peer websocket proxy: passes websockets of peers frame by frame to the owning node of their room.
 import { WebSocket } from 'ws';
+import { peerSocketPath as path } from '../../../api/peer.ts';
 import type { Log } from '../../common/log.ts';
 import type { ProxiedSocket } from '../../rooms/proxied-socket.ts';
 import type { NodeName } from '../cluster-transport.ts';
@@ -8,7 +9,6 @@ import { nodeTls } from './node-tls.ts';
 import { type NodeTokens, proxiedHeader } from './node-tokens.ts';
 import { SocketPipe } from './socket-pipe.ts';
 
-const path = '/socket/peer/websocket';
 /** Timeout for opening a websocket to the owning node, in milliseconds. */
 const openTimeoutMs = 5_000;
 /** Maximum frame size from the other node in bytes: the size of its send buffer for a client. */

@@ -1,12 +1,15 @@
 // Request pipeline of a route: authentication, validation, handler, response.
 import type { Request, Response } from 'express';
+import type { Method, Operation } from '../../../api/core/operation.ts';
 import { formatValue, invalidFieldPath, validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError, toServiceError } from '../../../api/errors.ts';
+import { parameterNames, pathParameters } from '../../../api/parameters.ts';
 import type { Log } from '../../common/log.ts';
 import type { RateLimit } from '../../common/rate-limit.ts';
 import { withRequestId } from '../../common/request-id.ts';
+import type { OperationRunner, RequestContext } from '../../rooms/services/operations.ts';
+import type { ViewerTokens } from '../../rooms/tokens/viewer-tokens.ts';
 import { sendError, sendResponse, sendStream } from '../responses.ts';
-import { type Method, parameterNames, pathParameters, type Route, type RouteRequest, type RouteServices } from '../routes/route.ts';
 import type { Authenticator, Principal } from './auth.ts';
 import { type BodyCheck, discardBody, readJson } from './body.ts';
 import { isLocal } from './client-address.ts';
@@ -25,32 +28,38 @@ export type RequestTrace = {
 };
 export type TracedResponse = Response<unknown, { trace: RequestTrace }>;
 
-export type PipelineOptions = { log: Log; services: RouteServices; authenticator: Authenticator; tokenLimit: RateLimit };
+export type PipelineOptions = {
+  log: Log;
+  operations: OperationRunner;
+  viewerTokens: Pick<ViewerTokens, 'verify'>;
+  authenticator: Authenticator;
+  tokenLimit: RateLimit;
+};
 
 /** Created once: without a reason, each request would create an error with a stack at its end. */
 const clientGone = new DOMException('The client has disconnected', 'AbortError');
 
 /** Express handler of one route. Never rejects. */
 export function runRoute(
-  route: Route,
-  { log, services, authenticator, tokenLimit }: PipelineOptions,
+  route: Operation,
+  { log, operations, viewerTokens, authenticator, tokenLimit }: PipelineOptions,
 ): (request: Request, response: TracedResponse) => Promise<void> {
   const names = parameterNames(route.path);
-  const scope = scopeOf(route.method);
+  const needed = scopeOf(route.method);
   return async (request, response) => {
     const { trace } = response.locals;
     trace.route = route.path;
     try {
       const { forwarded } = trace;
-      let viewer: RouteRequest['viewer'];
+      let viewer: RequestContext['viewer'];
       let checkBody: BodyCheck | undefined;
       const token = route.viewersOf && request.headers.authorization === undefined ? tokenIn(request.url) : undefined;
-      if (route.forNodes && forwarded) trace.caller = { name: forwarded.node, scope };
+      if (route.forNodes && forwarded) trace.caller = { name: forwarded.node, scope: needed };
       else if (token !== undefined) {
-        viewer = await viewerOf(token, route.viewersOf?.(request.params as Record<string, string>), services.viewerTokens);
+        viewer = await viewerOf(token, route.viewersOf?.(request.params as Record<string, string>), viewerTokens);
         trace.caller = { name: 'viewer', scope: 'read' };
       } else if (route.auth === 'token') {
-        const shown = authenticator.authenticate(request, scope, trace.client);
+        const shown = authenticator.authenticate(request, needed, trace.client);
         trace.caller = shown.caller;
         checkBody = shown.checkBody;
         const refusal = tokenLimit.refusal(trace.caller.name);
@@ -60,23 +69,17 @@ export function runRoute(
       const query = route.query ? parseQuery(route, request.url) : undefined;
       const body = route.body ? parseBody(route.body, await readJson(request, checkBody)) : await discardBody(request, checkBody);
       const fetchSite = request.headers['sec-fetch-site'];
-      const answer = await withRequestId(trace.requestId, () =>
-        route.handle(
-          {
-            params,
-            query,
-            body,
-            viewer,
-            scope: trace.caller?.scope ?? 'read',
-            forwarded: forwarded !== undefined,
-            acceptsGzip: acceptsGzip(request.headers['accept-encoding']),
-            fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
-            local: () => isLocal(request.headers),
-            transfer: () => transferOf(request, response),
-          },
-          services,
-        ),
-      );
+      const context: RequestContext = {
+        viewer,
+        scope: trace.caller?.scope ?? 'read',
+        forwarded: forwarded !== undefined,
+        acceptsGzip: acceptsGzip(request.headers['accept-encoding']),
+        fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined,
+        local: () => isLocal(request.headers),
+        transfer: () => transferOf(request, response),
+      };
+      const result = await withRequestId(trace.requestId, () => operations.run(route, { params, query, body }, context));
+      const answer = route.response.encode(result, context.scope);
       if (answer.stream) await sendStream(response, answer, answer.stream);
       else sendResponse(response, answer);
     } catch (error) {
@@ -100,7 +103,7 @@ export function sendFailure(response: TracedResponse, error: unknown, log: Log):
 async function viewerOf(
   token: string,
   roomId: string | undefined,
-  tokens: RouteServices['viewerTokens'],
+  tokens: Pick<ViewerTokens, 'verify'>,
 ): Promise<{ token: string; expiresAt: number }> {
   const claims = await tokens.verify(token);
   if (!claims) throw new ServiceError('invalid_token', 'Invalid token');
@@ -118,7 +121,7 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
   return typeof header === 'string' && /(^|,)\s*gzip\s*(?!;\s*q=0(\.0+)?\s*(,|$))(;|,|$)/i.test(header);
 }
 
-function transferOf(request: Request, response: TracedResponse): ReturnType<RouteRequest['transfer']> {
+function transferOf(request: Request, response: TracedResponse): ReturnType<RequestContext['transfer']> {
   const gone = new AbortController();
   response.once('close', () => gone.abort(clientGone));
   const { range, 'if-range': ifRange } = request.headers;
@@ -156,7 +159,7 @@ function ruleOf(name: string): string {
   return rules[name] ?? '1 to 128 alphanumeric characters, hyphens or underscores';
 }
 
-function parseQuery(route: Route, url: string): unknown {
+function parseQuery(route: Operation, url: string): unknown {
   const start = url.indexOf('?');
   const values: Record<string, string> = {};
   if (start >= 0) {
@@ -174,7 +177,7 @@ function parseQuery(route: Route, url: string): unknown {
   return result?.data;
 }
 
-function parseBody(rule: NonNullable<Route['body']>, json: unknown): unknown {
+function parseBody(rule: NonNullable<Operation['body']>, json: unknown): unknown {
   if (json === undefined && rule.required) throw new ServiceError('bad_request', 'Expected a JSON body');
   const input = json ?? (json === undefined ? {} : json);
   const result = rule.schema.safeParse(input);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
+import { peerSocketPath } from '../../../api/peer.ts';
 import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
 import { InterNodeServices } from '../../../node/cluster/inter-node-services.ts';
 import type { Member } from '../../../node/cluster/membership.ts';
@@ -11,7 +12,7 @@ import { EventLog } from '../../../node/events/event-log.ts';
 import { ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { SignedCalls } from '../../../node/rooms/tokens/signed-calls.ts';
-import { PeerSockets, peerSocketPath } from '../../../node/signaling/peer-sockets.ts';
+import { PeerSockets } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
 import { flushNetwork } from '../../kit/fakes/cluster.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';

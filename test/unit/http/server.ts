@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
+import type { HealthView } from '../../../api/health.ts';
 import { silentLog } from '../../../node/common/log.ts';
-import type { HealthView } from '../../../node/http/health-view.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
 import type { ClusterControl } from '../../../node/rooms/services/cluster-control.ts';
 import type { WebhookAdmin } from '../../../node/rooms/services/webhook-admin.ts';

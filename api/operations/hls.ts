@@ -1,8 +1,8 @@
-// Routes of HLS streams: playlists, segments and parts from the node that creates them, and viewer tokens.
+// Operations of HLS streams: playlists, segments and parts from the node that creates them, and viewer tokens.
 import { z } from 'zod';
-import { toResponse } from '../playlist-responses.ts';
-import { fileResponses, lookupErrors } from './content-routes.ts';
-import { dataSchema, type Route, route } from './route.ts';
+import { operation } from '../core/operation.ts';
+import { shows } from '../core/response.ts';
+import { fileResponse, lookupErrors } from './recordings.ts';
 
 /** Validity of a token in seconds: default and maximum. */
 const defaultLifetime = 3600;
@@ -44,50 +44,26 @@ const viewerTokenSchema = z
   })
   .meta({ id: 'ViewerToken' });
 
-export const hlsRoutes: readonly Route[] = [
-  // Must precede the route of files, because this is none.
-  route({
-    method: 'POST',
-    path: '/hls/{roomId}/token',
-    operationId: 'createViewerToken',
+export const hlsOperations = {
+  // Must precede the operation of files, because this is none.
+  createViewerToken: operation('POST /hls/{roomId}/token', {
     tag: 'content',
     summary: 'Create a token for viewers of a room, for players that cannot send headers.',
     description:
       'Clients with a read token cannot create one and need none: the stream accepts the read token in the header `authorization` (of hls.js: `xhrSetup`).',
-    auth: 'token',
     body: { schema: viewerSchema, required: false },
-    answers: { 201: { description: 'The token.', schema: dataSchema(viewerTokenSchema) } },
+    response: shows(viewerTokenSchema, 'The token.', { status: 201 }),
     errors: [],
-    handle: async ({ params: { roomId }, body: { expiresIn } }, { viewerTokens, host }) => {
-      const expiresAt = new Date((Math.floor(Date.now() / 1000) + expiresIn) * 1000).toISOString();
-      const token = await viewerTokens.sign(roomId, expiresIn);
-      return { status: 201, json: { data: { token, url: `${host()}/hls/${roomId}/index.m3u8?token=${token}`, expiresAt } } };
-    },
+    runs: 'here',
   }),
-  route({
-    method: 'GET',
-    path: '/hls/{roomId}/{file}',
-    operationId: 'getHlsFile',
+  getHlsFile: operation('GET /hls/{roomId}/{file}', {
     tag: 'content',
     summary: 'Get a playlist, a segment or a part of the stream of a room.',
-    auth: 'token',
     viewersOf: ({ roomId }) => roomId,
     forNodes: true,
     query: playlistQuerySchema,
-    answers: fileResponses,
+    response: fileResponse,
     errors: [...lookupErrors, 'bad_request', 'range_not_satisfiable'],
-    handle: async (request, { content }) => {
-      const { params, query, acceptsGzip } = request;
-      const { _HLS_msn: msn, _HLS_part: part, _HLS_skip: skip, token } = query;
-      const playlist = {
-        msn,
-        part,
-        skip: skip !== undefined,
-        token: request.viewer || request.forwarded ? token : undefined,
-        gzip: acceptsGzip,
-      };
-      const answer = await content.open({ kind: 'hls', folder: params.roomId, file: params.file, playlist, ...request.transfer() });
-      return toResponse(answer, request);
-    },
+    runs: 'here',
   }),
-];
+};

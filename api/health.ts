@@ -1,6 +1,6 @@
 // Health view: the response of GET /health.
 import { z } from 'zod';
-import { configFilesSchema } from '../../api/node.ts';
+import { configFilesSchema } from './node.ts';
 
 export const healthViewSchema = z
   .object({

@@ -1,6 +1,6 @@
 // Console session: reports to the console, before login, development mode and enabled features.
 import { z } from 'zod';
-import { componentTypeSchema } from '../../../api/component/types.ts';
+import { componentTypeSchema } from './component/types.ts';
 
 export const consoleSessionSchema = z
   .object({

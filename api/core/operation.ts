@@ -1,0 +1,83 @@
+// Operations and RPCs between nodes: each is one value from which routing, validation, the document and dispatch are derived.
+import { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+import { type NamesIn, parameterNames, pathParameters } from '../parameters.ts';
+import type { OperationResponse } from './response.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+/** here: the node that receives the request. room: the owning node of `{roomId}`. node: `{nodeName}`. */
+export type Runs = 'here' | 'room' | 'node';
+type PathOf<Line extends string> = Line extends `${string} ${infer Path}` ? Path : never;
+
+/** `id`: its key in its table. `timeoutMs`: timeout at another node. */
+export type Rpc<In = unknown, Result = unknown> = {
+  id: string;
+  input: z.ZodType<In>;
+  result: z.ZodType<Result>;
+  timeoutMs: number;
+  runs: Runs;
+};
+
+/** A message for one field, instead of the message of the schema. */
+type Refuse = (body: unknown, field: string | undefined) => string | undefined;
+/** `documented`: schema for the document, if the actual validation happens at the owning node. */
+type Body<Out, In> = { schema: z.ZodType<Out, In>; required: boolean; documented?: z.ZodType; refuse?: Refuse | undefined };
+
+type Definition<Result, Out, In, Query> = {
+  tag: string;
+  summary: string;
+  /** Details that do not fit into the summary. */
+  description?: string;
+  /** `token`, the default: any API token for GET, a token of scope `admin` for other methods. */
+  auth?: 'none' | 'token';
+  /** The room whose viewers may also use the operation, with a token in the query. */
+  viewersOf?: (params: Record<string, string>) => string | undefined;
+  /** Other nodes may use it over HTTP without an API token, because they have authenticated their client. */
+  forNodes?: boolean;
+  body?: Body<Out, In>;
+  query?: z.ZodType<Query>;
+  response: OperationResponse<Result>;
+  /** In addition to errors that follow from authentication, parameters and body. */
+  errors: readonly ErrorCode[];
+  runs: Runs;
+  timeoutMs?: number;
+};
+
+export type Input<Path extends string, Out, Query> = { params: Record<NamesIn<Path>, string>; body: Out; query: Query };
+
+/** The type parameters are values, not schemas, so that messages of the compiler stay short. */
+export type Operation<Path extends string = string, Out = unknown, In = unknown, Query = unknown, Result = unknown> = Rpc<
+  Input<Path, Out, Query>,
+  Result
+> &
+  Omit<Definition<Result, Out, In, Query>, 'timeoutMs' | 'auth'> & { method: Method; path: Path; auth: 'none' | 'token' };
+
+export type InputOf<R> = R extends Rpc<infer In, infer _> ? In : never;
+export type ResultOf<R> = R extends Rpc<infer _, infer Result> ? Result : never;
+
+/** Milliseconds. Longer than the failure detector needs for a lost node. */
+const defaultTimeoutMs = 5_000;
+
+/** `line`: method and path in OpenAPI syntax, `GET /room/{roomId}`. */
+export function operation<const Line extends `${Method} /${string}`, Result, Out = undefined, In = undefined, Query = undefined>(
+  line: Line,
+  definition: Definition<Result, Out, In, Query>,
+): Operation<PathOf<Line>, Out, In, Query, Result> {
+  const [method, path] = line.split(' ') as [Method, PathOf<Line>];
+  const { body, query, response, auth = 'token', timeoutMs = defaultTimeoutMs } = definition;
+  const params = z.object(Object.fromEntries(parameterNames(path).map((name) => [name, pathParameters[name]])));
+  const nothing = z.undefined().optional();
+  const input = z.object({ params, body: body?.schema ?? nothing, query: query ?? nothing });
+  const typed = input as unknown as z.ZodType<Input<PathOf<Line>, Out, Query>>;
+  return { ...definition, id: '', method, path, auth, timeoutMs, input: typed, result: response.result };
+}
+
+/** An RPC that only nodes request. */
+export function rpc<In, Result>(input: z.ZodType<In>, result: z.ZodType<Result>, timeoutMs = defaultTimeoutMs): Rpc<In, Result> {
+  return { id: '', input, result, timeoutMs, runs: 'here' };
+}
+
+/** Gives each its key as its id. */
+export function named<Table extends Record<string, Rpc>>(table: Table): Table {
+  return Object.fromEntries(Object.entries(table).map(([id, each]) => [id, { ...each, id }])) as Table;
+}

@@ -1,0 +1,70 @@
+// Operations of peers and of the moderation of their tracks.
+import { z } from 'zod';
+import { operation } from '../core/operation.ts';
+import { creates, does, shows } from '../core/response.ts';
+import { peerOptionsSchema, peerPatchSchema, peerViewSchema } from '../peer.ts';
+import { roomErrors } from './rooms.ts';
+
+const peerErrors = [...roomErrors, 'peer_not_found'] as const;
+
+const websocketUrl = z
+  .string()
+  .meta({ description: 'Address of the peer websocket on the owning node, without a scheme: host[:port][/path]/socket/peer/websocket.' });
+const token = z.string().meta({ description: 'Token for the authentication of the peer on the websocket.' });
+const foundPeerSchema = z.object({ peer: peerViewSchema, peer_websocket_url: websocketUrl }).meta({ id: 'FoundPeer' });
+const createdPeerSchema = z.object({ peer: peerViewSchema, token, peer_websocket_url: websocketUrl }).meta({ id: 'CreatedPeer' });
+const peerTokenSchema = z.object({ token }).meta({ id: 'PeerToken' });
+
+const peer = { tag: 'peer', errors: peerErrors, runs: 'room' } as const;
+const track = { tag: 'track', errors: [...roomErrors, 'track_not_found'], runs: 'room' } as const;
+
+export const peerOperations = {
+  addPeer: operation('POST /room/{roomId}/peer', {
+    ...peer,
+    summary: 'Add a peer to a room and get its token.',
+    body: { schema: peerOptionsSchema, required: true },
+    response: creates(
+      createdPeerSchema,
+      'The new peer.',
+      'The peer that an earlier request with this externalId created, with a fresh token.',
+    ),
+    errors: [...roomErrors, 'already_exists', 'conflict', 'room_full'],
+  }),
+  getPeer: operation('GET /room/{roomId}/peer/{peerId}', {
+    ...peer,
+    summary: 'Show a peer.',
+    response: shows(foundPeerSchema, 'The peer.'),
+  }),
+  updatePeer: operation('PATCH /room/{roomId}/peer/{peerId}', {
+    ...peer,
+    summary: 'Change the permissions of a peer, effective immediately.',
+    body: { schema: peerPatchSchema, required: true },
+    response: shows(foundPeerSchema, 'The updated peer.'),
+  }),
+  deletePeer: operation('DELETE /room/{roomId}/peer/{peerId}', {
+    ...peer,
+    summary: 'Remove a peer from its room.',
+    response: does(204, 'The peer was removed.'),
+  }),
+  renewPeerToken: operation('POST /room/{roomId}/peer/{peerId}/token', {
+    ...peer,
+    summary: 'Get a fresh token for a peer; older tokens stay valid until they expire.',
+    response: shows(peerTokenSchema, 'The token.', { status: 201 }),
+  }),
+  deleteTrack: operation('DELETE /room/{roomId}/track/{trackId}', {
+    ...track,
+    summary: 'Remove a track from its room.',
+    response: does(204, 'The track was removed.'),
+  }),
+  muteTrack: operation('POST /room/{roomId}/track/{trackId}/mute', {
+    ...track,
+    summary:
+      'Mute a track for everyone. It also applies if the peer publishes the track again, until the track is unmuted or the peer removed.',
+    response: does(204, 'Done.'),
+  }),
+  unmuteTrack: operation('POST /room/{roomId}/track/{trackId}/unmute', {
+    ...track,
+    summary: 'Unmute a track that the server muted, also one that ended muted and will be published again.',
+    response: does(204, 'Done.'),
+  }),
+};

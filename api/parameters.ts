@@ -1,0 +1,26 @@
+// Path parameters by name: a path may only use these.
+import { z } from 'zod';
+import { idSchema } from './id.ts';
+import { fileNameSchema, recordingIdSchema } from './recording.ts';
+
+export const pathParameters = {
+  roomId: idSchema.meta({ description: 'Id of the room.' }),
+  peerId: idSchema.meta({ description: 'Id of the peer.' }),
+  componentId: idSchema.meta({ description: 'Id of the component.' }),
+  callId: idSchema.meta({ description: 'Id of the phone call.' }),
+  trackId: idSchema.meta({ description: 'Id of the track.' }),
+  recordingId: recordingIdSchema.meta({ description: 'Id of the recording.' }),
+  file: fileNameSchema.meta({ description: 'Name of the file.' }),
+  nodeName: z
+    .string()
+    .regex(/^[\w.@:-]{1,512}$/, 'may contain only characters of node names')
+    .meta({ description: 'Name of the node: `<nodename>@<host>`.' }),
+} as const;
+export type PathParameter = keyof typeof pathParameters;
+
+/** The parameters of a path in OpenAPI syntax: `/room/{roomId}`. */
+export type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
+export function parameterNames(path: string): PathParameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as PathParameter);
+}
