@@ -1,6 +1,5 @@
 // Composition of stores and controllers: routes changes of stored objects to the controllers.
 import { ClusterController } from './clusters/controller.ts';
-import type { NodeApiFactory } from './clusters/pods/node-poll.ts';
 import type { OperatorConfig } from './config.ts';
 import type { KubeClient } from './kube/client.ts';
 import type { EventRecorder } from './kube/event-recorder.ts';
@@ -9,7 +8,8 @@ import type { Log } from './log.ts';
 import type { OperatorMetrics } from './metrics/operator-metrics.ts';
 import { NodeClient } from './nodes/node-client.ts';
 import type { MediaCluster, Room } from './objects.ts';
-import { RoomController, type RoomControllerOptions } from './rooms/controller.ts';
+import type { ConnectNode } from './rooms/cluster-client.ts';
+import { RoomController } from './rooms/controller.ts';
 import { Stores } from './stores.ts';
 
 export type AssembledOperator = { stores: Stores; rooms: RoomController; clusters: ClusterController };
@@ -22,11 +22,14 @@ export type ComposeOptions = {
   recorder: Pick<EventRecorder, 'emit'>;
   log: Log;
   metrics: OperatorMetrics;
-  /** Dry run: replaces requests to nodes. */
-  dryRun?: { calls: (make: NodeApiFactory) => NodeApiFactory; rooms: NonNullable<RoomControllerOptions['dryRun']> };
+  /** Creates the clients of nodes. */
+  connect?: ConnectNode;
+  startPendingMs?: number;
 };
 
-export async function assemble({ config, reading, writing, recorder, log, metrics, dryRun }: ComposeOptions): Promise<AssembledOperator> {
+export async function assemble(options: ComposeOptions): Promise<AssembledOperator> {
+  const { config, reading, writing, recorder, log, metrics, startPendingMs } = options;
+  const { connect = (node) => new NodeClient(node) } = options;
   const { namespaces, nodeImage, roomWorkers, clusterWorkers } = config;
   const mayReadNodes = (await reading.can('list', resources.nodes)) && (await reading.can('watch', resources.nodes));
   if (!mayReadNodes) log.warn('no permission to read Nodes: external addresses and drain on cordon disabled');
@@ -49,11 +52,10 @@ export async function assemble({ config, reading, writing, recorder, log, metric
     },
     appeared: () => clusters.lookAgain(),
   });
-  const nodeCalls: NodeApiFactory = (target) => new NodeClient({ ...target, timeoutMs: 2_000 });
   const clusters = new ClusterController({
     client: writing,
     stores: stores.clusters,
-    nodeCalls: dryRun ? dryRun.calls(nodeCalls) : nodeCalls,
+    nodeCalls: (target) => connect({ ...target, timeoutMs: 2_000 }),
     recorder,
     log,
     metrics,
@@ -69,7 +71,8 @@ export async function assemble({ config, reading, writing, recorder, log, metric
     log,
     metrics,
     workers: roomWorkers,
-    ...(dryRun && { dryRun: dryRun.rooms }),
+    connect,
+    ...(startPendingMs !== undefined && { startPendingMs }),
   });
   return { stores, rooms, clusters };
 }

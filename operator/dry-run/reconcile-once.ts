@@ -8,7 +8,7 @@ import { resources } from '../kube/objects.ts';
 import type { Log } from '../log.ts';
 import { OperatorMetrics } from '../metrics/operator-metrics.ts';
 import { PlannedChanges } from './changes.ts';
-import { dryRunActions, dryRunNodeCalls } from './nodes.ts';
+import { recordingNodes } from './recording-node-client.ts';
 
 /** Timeouts of the whole dry run, of the API server and of the initial lists. */
 const deadline = 300_000;
@@ -42,7 +42,9 @@ export async function reconcileOnce(client: KubeClient, config: OperatorConfig, 
     recorder: { emit: () => {} },
     log,
     metrics: new OperatorMetrics(),
-    dryRun: { calls: dryRunNodeCalls(plannedChanges.act), rooms: dryRunActions(plannedChanges.act) },
+    connect: recordingNodes(plannedChanges.act),
+    // A dry run does not wait for requests of an earlier process.
+    startPendingMs: 0,
   });
   const running = stores.run(signal);
   try {

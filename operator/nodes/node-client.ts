@@ -109,8 +109,8 @@ export class NodeClient {
     return { rooms, incomplete: [...incomplete] };
   }
 
-  /** @throws NodeError `already_exists` if another room has the id, `no_node_accepts_rooms` */
-  async createRoom(room: RoomRequest, signal?: AbortSignal): Promise<{ room: NodeRoom; address: string }> {
+  /** Idempotent. `node`: only if it is known. @throws NodeError `already_exists` if another room has the id, `no_node_accepts_rooms` */
+  async createRoom(room: RoomRequest, signal?: AbortSignal): Promise<{ room: NodeRoom; address: string; node?: string }> {
     const { data } = await this.#call('POST', '/room', createdRoomSchema, { body: room, signal });
     return { room: data.room, address: data.svc_address };
   }

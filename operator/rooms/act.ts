@@ -1,23 +1,18 @@
-// Actions of the Room controller on nodes. Each updates the observed state, so that the next decision sees its result.
+// Actions of the Room controller on nodes. Each returns the new observation, which the next decision sees, and changes no other state.
 
 import type { NodeClient } from '../nodes/node-client.ts';
 import { hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
 import type { NodeRoom, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import type { DesiredComponent } from './desired-components.ts';
-import { locateRoom, unreachableReason } from './locate-room.ts';
-import type { Action, Observed, ObservedRoom } from './observed.ts';
+import { type LocateRoomOptions, locateRoom, unreachableReason } from './locate-room.ts';
+import type { Action, Observed, ObservedRoom, Rejection } from './observed.ts';
 import { tokenTimes } from './peer-secret.ts';
-import { createPendingMs, type RoomCache } from './room-cache.ts';
+import { createPendingMs } from './room-cache.ts';
 
 export type ActContext = {
-  state: Observed;
-  memory: RoomCache;
-  link: ClusterClient;
+  link: LocateRoomOptions['link'] & Pick<ClusterClient, 'componentEnds'>;
   cluster: string;
-  /** Cache key of rejections: they are retried when it changes. */
-  stamp: string;
-  fresh: Map<string, { token: string; url: string }>;
   signal: AbortSignal;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -27,201 +22,216 @@ export type NodeAction = Exclude<
   Action,
   { type: 'writeStatus' | 'finalize' | 'removeFinalizer' | 'writeSecret' | 'deleteSecret' | 'wait' }
 >;
+type Of<T extends NodeAction['type']> = Extract<NodeAction, { type: T }>;
 
 /** Concurrent requests for peers and tokens. */
 const width = 8;
 const maxProbes = 3;
-const crashPauseMs = 10 * 60_000;
+/** A component that crashed three times within this time is added again after the same time. */
+const crashWindowMs = 10 * 60_000;
+const maxCrashes = 3;
 
-/** Performs the action; expected failures update the observed state. @throws other errors */
-export async function act(context: ActContext, action: NodeAction): Promise<void> {
-  const { state } = context;
-  try {
-    await perform(context, action);
-  } catch (error) {
-    if (hasCode(error, 'room_not_found', 'room_ended')) state.fate = await relocateRoom(context);
-    else if (error instanceof NodeError && isUnavailable(error) && !context.signal.aborted) state.fate = unreachable(error);
-    else throw error;
+/** The observation while an action runs: requests run concurrently, and those that succeeded count even if another fails. */
+class Draft {
+  observed: Observed;
+
+  constructor(observed: Observed) {
+    this.observed = observed;
+  }
+
+  set(change: Partial<Observed>): void {
+    this.observed = { ...this.observed, ...change };
+  }
+
+  changeRoom(to: (room: NodeRoom) => Partial<NodeRoom>): void {
+    const { fate } = this.observed;
+    if (fate.kind === 'present') this.set({ fate: { ...fate, room: { ...fate.room, ...to(fate.room) } } });
   }
 }
 
-export function unreachable(error: NodeError): ObservedRoom {
-  return { kind: 'unknown', reason: unreachableReason(error), message: error.message };
+/** Performs the action. Expected failures are part of the observation. @throws other errors */
+export async function act(context: ActContext, observed: Observed, action: NodeAction): Promise<Observed> {
+  const draft = new Draft(observed);
+  try {
+    await perform(context, draft, action);
+  } catch (error) {
+    if (hasCode(error, 'room_not_found', 'room_ended')) draft.set({ fate: await relocateRoom(context, draft.observed) });
+    else if (error instanceof NodeError && isUnavailable(error) && !context.signal.aborted) draft.set({ fate: unreachable(error) });
+    else throw error;
+  }
+  return draft.observed;
 }
 
-export function relocateRoom({ state, link, cluster, signal }: ActContext): Promise<ObservedRoom> {
-  const { roomId, status, room } = state;
+export function relocateRoom({ link, cluster, signal }: ActContext, { roomId, status, room }: Observed): Promise<ObservedRoom> {
   return locateRoom({ link, cluster, roomId, uid: room.metadata.uid, status, signal });
 }
 
-async function perform(context: ActContext, action: NodeAction): Promise<void> {
-  const { state, memory, signal } = context;
-  const { roomId } = state;
-  if (action.type === 'create') {
-    state.fate = await create(context, action.request);
-    return;
-  }
-  const node = nodeOf(context);
+function unreachable(error: NodeError): ObservedRoom {
+  return { kind: 'unknown', reason: unreachableReason(error), message: error.message };
+}
+
+async function perform(context: ActContext, draft: Draft, action: NodeAction): Promise<void> {
+  if (action.type === 'create') return create(context, draft, action.request);
+  const node = nodeOf(context, draft.observed);
   switch (action.type) {
     case 'delete':
-      await node.deleteRoom(roomId, signal).catch(ignoreMissing('room_not_found', 'room_ended'));
-      state.fate = { kind: 'absent' };
-      // The room existed, so its create request is not pending any more.
-      memory.createPendingUntil = Number.NEGATIVE_INFINITY;
-      state.createPendingMs = 0;
-      return;
+      return deleteRoom(context, draft, node);
     case 'patch':
-      await patch(context, node, action);
-      return;
+      return patch(context, draft, node, action);
     case 'removeComponents':
-      await eachOf(action.ids, (id) => node.deleteComponent(roomId, id, signal).catch(ignoreMissing('component_not_found')));
-      change(state, (room) => ({ ...room, components: room.components.filter(({ id }) => !action.ids.includes(id)) }));
-      return;
+      return removeComponents(context, draft, node, action);
     case 'addComponents':
-      for (const component of action.components) await addComponent(context, node, component);
+      for (const component of action.components) await addComponent(context, draft, node, component);
       return;
     case 'removePeers':
-      await eachOf(action.ids, (id) => node.deletePeer(roomId, id, signal).catch(ignoreMissing('peer_not_found')));
-      change(state, (room) => ({ ...room, peers: room.peers.filter(({ id }) => !action.ids.includes(id)) }));
-      return;
+      return removePeers(context, draft, node, action);
     case 'addPeers':
-      await addPeers(context, node, action.peers);
-      return;
+      return addPeers(context, draft, node, action.peers);
     case 'patchPeers':
-      await eachOf(action.peers, async ({ peerId, permissions }) => {
-        const peer = await node.patchPeer(roomId, peerId, permissions, signal).catch(ignoreMissing('peer_not_found'));
-        change(state, (room) => ({ ...room, peers: room.peers.flatMap((each) => (each.id !== peerId ? [each] : peer ? [peer] : [])) }));
-      });
-      return;
+      return patchPeers(context, draft, node, action);
     case 'tokens':
-      await eachOf(action.peers, (peerId) => freshToken(context, node, peerId));
+      return eachOf(action.peers, (peerId) => freshToken(context, draft, node, peerId));
   }
 }
 
 /** The owning node of the room, otherwise any node. */
-function nodeOf({ state, link, cluster }: ActContext): NodeClient {
-  const name = state.fate.kind === 'present' ? state.fate.node : undefined;
+function nodeOf({ link, cluster }: ActContext, { fate }: Observed): NodeClient {
+  const name = fate.kind === 'present' ? fate.node : undefined;
   const owner = link.nodes().find(({ pod }) => pod === name);
   const node = owner ? link.clientOf(owner) : link.candidates()[0]?.client;
   if (node) return node;
   throw new NodeError({ status: 0, code: 'unreachable', sentence: `MediaCluster ${cluster} has no node for this request.` });
 }
 
-async function create(context: ActContext, request: RoomRequest): Promise<ObservedRoom> {
-  const { memory, link, cluster, signal, now } = context;
+async function create({ link, cluster, signal }: ActContext, draft: Draft, request: RoomRequest): Promise<void> {
+  const fail = (fate: ObservedRoom) => draft.set({ fate });
   const ready = link.candidates({ ready: true });
   if (ready.length === 0) {
-    const message = `MediaCluster ${cluster} has no ready node that accepts rooms.`;
-    return { kind: 'retryable', reason: 'NoReadyNode', message };
+    return fail({ kind: 'retryable', reason: 'NoReadyNode', message: `MediaCluster ${cluster} has no ready node that accepts rooms.` });
   }
-  let failed: NodeError | undefined;
   for (const { client } of ready.slice(0, maxProbes)) {
     try {
-      const { room, address } = await client.createRoom(request, signal);
-      const node = await link.nodeAt(address, signal);
-      return { kind: 'present', room, address, ...(node !== undefined && { node }) };
+      const { room, address, node = await link.nodeAt(address, signal) } = await client.createRoom(request, signal);
+      return draft.set({ fate: { kind: 'present', room, address, ...(node !== undefined && { node }) } });
     } catch (error) {
-      if (isUnavailable(error)) memory.createPendingUntil = now() + createPendingMs;
+      if (isUnavailable(error)) draft.set({ createPendingMs });
       if (!(error instanceof NodeError) || signal.aborted) throw error;
-      if (error.code === 'already_exists') return { kind: 'foreign' };
+      if (error.code === 'already_exists') return fail({ kind: 'foreign' });
       if (error.code === 'no_node_accepts_rooms') {
-        return { kind: 'retryable', reason: 'NoNodeAcceptsRooms', message: `MediaCluster ${cluster}: ${error.message}.` };
+        return fail({ kind: 'retryable', reason: 'NoNodeAcceptsRooms', message: `MediaCluster ${cluster}: ${error.message}.` });
       }
-      if (!isUnavailable(error)) return { kind: 'rejected', reason: 'RefusedByNode', message: `${error.message}.` };
-      failed = error;
+      if (!isUnavailable(error)) return fail({ kind: 'rejected', reason: 'RefusedByNode', message: `${error.message}.` });
+      fail(unreachable(error));
       // The next attempt may use another node; until then the status reports the timeout.
-      if (error.code === 'timeout') break;
+      if (error.code === 'timeout') return;
     }
   }
-  return failed ? unreachable(failed) : { kind: 'unknown', reason: 'NodeUnreachable', message: 'No node could be reached.' };
 }
 
-async function patch({ state, memory, stamp, signal, now }: ActContext, node: NodeClient, { config }: Extract<Action, { type: 'patch' }>) {
+async function deleteRoom({ signal }: ActContext, draft: Draft, node: NodeClient): Promise<void> {
+  await node.deleteRoom(draft.observed.roomId, signal).catch(ignoreMissing('room_not_found', 'room_ended'));
+  // The room existed, so its create request is not pending any more.
+  draft.set({ fate: { kind: 'absent' }, createPendingMs: Number.NEGATIVE_INFINITY });
+}
+
+async function patch({ signal }: ActContext, draft: Draft, node: NodeClient, { config }: Of<'patch'>): Promise<void> {
   try {
-    const room = await node.patchRoom(state.roomId, config, signal);
-    change(state, () => room);
+    const room = await node.patchRoom(draft.observed.roomId, config, signal);
+    draft.changeRoom(() => room);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    const why = { reason: 'ConfigRefused', message: `The node rejected the configuration: ${error.message}.` };
-    memory.config.set('config', why, stamp, now());
-    state.refusedConfig = why;
+    draft.set({ refusedConfig: { reason: 'ConfigRefused', message: `The node rejected the configuration: ${error.message}.` } });
   }
+}
+
+async function removeComponents({ signal }: ActContext, draft: Draft, node: NodeClient, { ids }: Of<'removeComponents'>): Promise<void> {
+  const { roomId } = draft.observed;
+  await eachOf(ids, (id) => node.deleteComponent(roomId, id, signal).catch(ignoreMissing('component_not_found')));
+  draft.changeRoom(({ components }) => ({ components: components.filter(({ id }) => !ids.includes(id)) }));
 }
 
 type CreatableComponent = Extract<DesiredComponent, { request: unknown }>;
 
-async function addComponent(context: ActContext, node: NodeClient, { name, revision, request }: CreatableComponent): Promise<void> {
-  const { state, memory, link, stamp, signal, now } = context;
-  const last = state.status.components?.find((component) => component.name === name)?.id;
-  const refuse = (reason: string, message: string, ms?: number) => {
-    const key = `${name}/${revision}`;
-    memory.components.set(key, { reason, message }, stamp, now(), ms);
-    state.refusedComponents = new Map([...state.refusedComponents, [key, { reason, message }]]);
-  };
-  if (last !== undefined && link.componentEnds.get(last) === 'crashed' && !memory.componentCrashed(name, now())) {
-    refuse('ComponentCrashed', 'It crashed three times within ten minutes.', crashPauseMs);
-    return;
+async function addComponent(context: ActContext, draft: Draft, node: NodeClient, { name, revision, request }: CreatableComponent) {
+  const { link, signal, now } = context;
+  const { roomId, status } = draft.observed;
+  const refuse = (rejection: Rejection) =>
+    draft.set({ refusedComponents: new Map([...draft.observed.refusedComponents, [`${name}/${revision}`, rejection]]) });
+  const last = status.components?.find((component) => component.name === name)?.id;
+  if (last !== undefined && link.componentEnds.get(last) === 'crashed' && crashesOf(draft, name, now()) >= maxCrashes) {
+    return refuse({ reason: 'ComponentCrashed', message: 'It crashed three times within ten minutes.', retryAfterMs: crashWindowMs });
   }
   try {
-    const component = await node.addComponent(state.roomId, request, signal);
-    change(state, (room) => ({ ...room, components: [...room.components.filter(({ id }) => id !== component.id), component] }));
+    const component = await node.addComponent(roomId, request, signal);
+    // A repeated request returns the same component.
+    const isSame = ({ id, externalId }: typeof component) => id === component.id && externalId === component.externalId;
+    draft.changeRoom(({ components }) => ({ components: [...components.filter((each) => !isSame(each)), component] }));
   } catch (error) {
     // A node without capacity returns 503, like an unavailable node.
     if (!isRefusal(error) && !hasCode(error, 'unavailable', 'room_full')) throw error;
-    refuse(error.status === 503 ? 'ComponentNotNow' : 'ComponentRefused', `${error.message}.`);
+    refuse({ reason: error.status === 503 ? 'ComponentNotNow' : 'ComponentRefused', message: `${error.message}.` });
   }
 }
 
-async function addPeers(context: ActContext, node: NodeClient, peers: readonly PeerRequest[]): Promise<void> {
-  const { state, memory, stamp, signal, now } = context;
+/** Number of crashes of the component within the window, with one that happened now. */
+function crashesOf(draft: Draft, name: string, now: number): number {
+  const { componentCrashes } = draft.observed;
+  const recent = [...(componentCrashes.get(name) ?? []).filter((at) => now - at < crashWindowMs), now].slice(-maxCrashes);
+  draft.set({ componentCrashes: new Map([...componentCrashes, [name, recent]]) });
+  return recent.length;
+}
+
+async function removePeers({ signal }: ActContext, draft: Draft, node: NodeClient, { ids }: Of<'removePeers'>): Promise<void> {
+  const { roomId } = draft.observed;
+  await eachOf(ids, (id) => node.deletePeer(roomId, id, signal).catch(ignoreMissing('peer_not_found')));
+  draft.changeRoom(({ peers }) => ({ peers: peers.filter(({ id }) => !ids.includes(id)) }));
+}
+
+async function addPeers({ signal }: ActContext, draft: Draft, node: NodeClient, peers: readonly PeerRequest[]): Promise<void> {
   let full: NodeError | undefined;
-  const refuse = (name: string, reason: string, message: string) => {
-    memory.peers.set(name, { reason, message }, peersCacheKey(stamp, state.fate), now());
-    state.refusedPeers = new Map([...state.refusedPeers, [name, { reason, message }]]);
-  };
   await eachOf(peers, async (request) => {
     try {
       if (full) throw full;
-      const { peer, token, url } = await node.addPeer(state.roomId, request, signal);
-      change(state, (room) => ({ ...room, peers: [...room.peers.filter(({ id }) => id !== peer.id), peer] }));
-      keepToken(context, peer.id, token, url);
+      const { peer, token, url } = await node.addPeer(draft.observed.roomId, request, signal);
+      draft.changeRoom((room) => ({ peers: [...room.peers.filter(({ id }) => id !== peer.id), peer] }));
+      keepToken(draft, peer.id, token, url);
     } catch (error) {
       if (hasCode(error, 'room_full')) full = error;
       else if (!isRefusal(error)) throw error;
-      refuse(request.peerId, full ? 'RoomFull' : 'PeerRefused', `${(error as NodeError).message}.`);
+      const rejection = { reason: full ? 'RoomFull' : 'PeerRefused', message: `${(error as NodeError).message}.` };
+      draft.set({ refusedPeers: new Map([...draft.observed.refusedPeers, [request.peerId, rejection]]) });
     }
   });
 }
 
-async function freshToken(context: ActContext, node: NodeClient, peerId: string): Promise<void> {
-  const { state, signal } = context;
-  const address = state.fate.kind === 'present' ? state.fate.address : undefined;
+async function patchPeers({ signal }: ActContext, draft: Draft, node: NodeClient, action: Of<'patchPeers'>): Promise<void> {
+  await eachOf(action.peers, async ({ peerId, permissions }) => {
+    const peer = await node.patchPeer(draft.observed.roomId, peerId, permissions, signal).catch(ignoreMissing('peer_not_found'));
+    draft.changeRoom(({ peers }) => ({ peers: peers.flatMap((each) => (each.id !== peerId ? [each] : peer ? [peer] : [])) }));
+  });
+}
+
+async function freshToken({ signal }: ActContext, draft: Draft, node: NodeClient, peerId: string): Promise<void> {
+  const { roomId, fate } = draft.observed;
+  const address = fate.kind === 'present' ? fate.address : undefined;
   try {
-    const token = await node.peerToken(state.roomId, peerId, signal);
-    const url = address === undefined ? (await node.peer(state.roomId, peerId, signal)).url : `${address}/socket/peer/websocket`;
-    keepToken(context, peerId, token, url);
+    const token = await node.peerToken(roomId, peerId, signal);
+    const url = address === undefined ? (await node.peer(roomId, peerId, signal)).url : `${address}/socket/peer/websocket`;
+    keepToken(draft, peerId, token, url);
   } catch (error) {
     if (!hasCode(error, 'peer_not_found')) throw error;
-    change(state, (room) => ({ ...room, peers: room.peers.filter(({ id }) => id !== peerId) }));
+    draft.changeRoom(({ peers }) => ({ peers: peers.filter(({ id }) => id !== peerId) }));
   }
 }
 
-/** Peers rejected by a full room are retried when the number of peers changes. */
-export function peersCacheKey(stamp: string, observedRoom: ObservedRoom): string {
-  return `${stamp}|${observedRoom.kind === 'present' ? observedRoom.room.peers.length : ''}`;
-}
-
 /** The token also contains the clock of the node. */
-function keepToken({ fresh, memory, state }: ActContext, peerId: string, token: string, url: string): void {
-  fresh.set(peerId, { token, url });
+function keepToken(draft: Draft, peerId: string, token: string, url: string): void {
+  const { newTokens, now } = draft.observed;
   const times = tokenTimes(token);
-  if (!times) return;
-  memory.skewMs = times.issuedAt - state.now.getTime();
-  state.skewMs = memory.skewMs;
-}
-
-function change(state: Observed, to: (room: NodeRoom) => NodeRoom): void {
-  if (state.fate.kind === 'present') state.fate = { ...state.fate, room: to(state.fate.room) };
+  draft.set({
+    newTokens: new Map([...newTokens, [peerId, { token, url }]]),
+    ...(times && { skewMs: times.issuedAt - now.getTime() }),
+  });
 }
 
 /** The node processed the request and rejected it. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sleep } from '../kube/http/deadline.ts';
 import type { Log } from '../log.ts';
-import { NodeClient } from '../nodes/node-client.ts';
+import type { NodeClient, NodeClientOptions } from '../nodes/node-client.ts';
 import { NodeEvents } from '../nodes/node-events.ts';
 import type { NodeEvent, NodeRoom } from '../nodes/schemas.ts';
 import { BoundedMap } from './bounded-map.ts';
@@ -20,6 +20,10 @@ const tickMs = 1_000;
 /** Minimum interval between requests for names and addresses of the nodes. */
 const viewsIntervalMs = 1_000;
 
+/** The MediaCluster of a node, for a client that does not send its requests. */
+export type NodePlace = { namespace: string; cluster: string; pod: string; nodes: () => readonly ClusterNode[] };
+export type ConnectNode = (options: NodeClientOptions, place?: NodePlace) => NodeClient;
+
 export type ClusterClientOptions = {
   namespace: string;
   name: string;
@@ -33,8 +37,7 @@ export type ClusterClientOptions = {
   log: Log;
   random: () => number;
   pollMs?: number;
-  /** Requests to nodes never change anything. */
-  readOnly?: boolean;
+  connect: ConnectNode;
 };
 
 export type Candidate = { node: ClusterNode; client: NodeClient };
@@ -116,13 +119,13 @@ export class ClusterClient {
     return asked.map((node) => ({ node, client: this.clientOf(node) })).sort((one, other) => rank(one) - rank(other));
   }
 
-  clientOf({ url, signed }: ClusterNode): NodeClient {
+  clientOf({ url, signed, pod }: ClusterNode): NodeClient {
     const known = this.#clients.get(url);
     // A pod may get the address of an older pod.
     if (known?.signed === signed) return known;
     for (const each of this.#clients.keys()) if (!this.nodes().some((node) => node.url === each)) this.#clients.delete(each);
-    const { token, random, readOnly = false } = this.#options;
-    const client = new NodeClient({ url, token, signed, random, readOnly });
+    const { token, random, connect, namespace, name, nodes } = this.#options;
+    const client = connect({ url, token, signed, random }, { namespace, cluster: name, pod, nodes });
     this.#clients.set(url, client);
     return client;
   }

@@ -3,14 +3,14 @@ import type { Log } from '../log.ts';
 import type { NodeEvent, NodeRoom } from '../nodes/schemas.ts';
 import type { MediaCluster } from '../objects.ts';
 import type { ClusterAccess } from './cluster-access.ts';
-import { ClusterClient } from './cluster-client.ts';
+import { ClusterClient, type ConnectNode } from './cluster-client.ts';
 
 export type ClusterClientsOptions = {
   access: ClusterAccess;
   log: Log;
   random: () => number;
   pollMs: number | undefined;
-  readOnly: boolean;
+  connect: ConnectNode;
   onEvent: (namespace: string, event: NodeEvent) => void;
   onListing: (namespace: string, cluster: string, rooms: readonly NodeRoom[]) => void;
 };
@@ -34,7 +34,7 @@ export class ClusterClients {
     if (known) return known;
     if (this.#closed) throw new Error('The Room controller has ended');
     this.#endGone();
-    const { access, log, random, pollMs, readOnly, onEvent, onListing } = this.#options;
+    const { access, log, random, pollMs, connect, onEvent, onListing } = this.#options;
     const link = new ClusterClient({
       namespace,
       name,
@@ -45,7 +45,7 @@ export class ClusterClients {
       onListing: (rooms) => onListing(namespace, name, rooms),
       log: log.child({ cluster: `${namespace}/${name}` }),
       random,
-      readOnly,
+      connect,
       ...(pollMs !== undefined && { pollMs }),
     });
     this.#links.set(`${namespace}/${name}`, link);

@@ -3,9 +3,10 @@ import { Controller } from '../kube/controller.ts';
 import { controllerOwner, keyOf, type Stored } from '../kube/objects.ts';
 import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
 import { WorkQueue } from '../kube/work-queue.ts';
+import { NodeClient } from '../nodes/node-client.ts';
 import type { NodeEvent, NodeRoom } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
-import { contentDigest } from './cluster-client.ts';
+import { type ConnectNode, contentDigest } from './cluster-client.ts';
 import { ClusterClients, clusterCacheKey } from './cluster-clients.ts';
 import { roomIdOf } from './desired.ts';
 import { type Secret, secretNamesOf } from './desired-components.ts';
@@ -20,6 +21,8 @@ export type RoomControllerOptions = RoomDeps & {
   random?: () => number;
   /** Interval of full lists of the rooms of a cluster, in addition to events. */
   pollMs?: number;
+  /** Creates the client of a node. */
+  connect?: ConnectNode;
 };
 
 const defaultWorkers = 16;
@@ -38,13 +41,13 @@ export class RoomController {
 
   constructor(options: RoomControllerOptions) {
     this.#options = options;
-    const { access, log, metrics, random = Math.random, pollMs } = options;
+    const { access, log, metrics, random = Math.random, pollMs, connect = (node) => new NodeClient(node) } = options;
     this.#clusterClients = new ClusterClients({
       access,
       log,
       random,
       pollMs,
-      readOnly: options.dryRun !== undefined,
+      connect,
       onEvent: (namespace, event) => this.#heard(namespace, event),
       onListing: (namespace, cluster, rooms) => this.#listed(namespace, cluster, rooms),
     });

@@ -10,6 +10,9 @@ import type { FoundSecret, PeerCredentials } from './peer-secret.ts';
 /** Reason and message, as in conditions. */
 export type ConditionReason = { reason: string; message: string };
 
+/** A request that the nodes rejected. It is retried after a change, or after this time if it has one. */
+export type Rejection = ConditionReason & { retryAfterMs?: number };
+
 /** Observed state of the room on the nodes. */
 export type ObservedRoom =
   /** It exists and belongs to this Room; `node` and `address` if known. */
@@ -29,7 +32,9 @@ export type ObservedRoom =
 
 /** How a component ended, if an event reported it. */
 export type ComponentEnd = 'finished' | 'crashed' | 'removed';
-export type Observed = {
+
+/** Immutable: each action returns a new observation. */
+export type Observed = Readonly<{
   room: Stored<Room>;
   roomId: string;
   spec: { spec: RoomSpec } | { sentence: string };
@@ -43,10 +48,12 @@ export type Observed = {
   fate: ObservedRoom;
   desiredComponents: readonly DesiredComponent[];
   componentEnds: ReadonlyMap<string, ComponentEnd>;
-  /** Recent rejections by `<name>/<revision>`: retried after a change or a delay. */
-  refusedComponents: ReadonlyMap<string, ConditionReason>;
-  refusedPeers: ReadonlyMap<string, ConditionReason>;
-  refusedConfig: ConditionReason | undefined;
+  /** Recent crashes by name of the component, in monotonic milliseconds. */
+  componentCrashes: ReadonlyMap<string, readonly number[]>;
+  /** Recent rejections by `<name>/<revision>`. */
+  refusedComponents: ReadonlyMap<string, Rejection>;
+  refusedPeers: ReadonlyMap<string, Rejection>;
+  refusedConfig: Rejection | undefined;
   secret: FoundSecret;
   /** Tokens and URLs without scheme received in this reconcile, by peer. */
   newTokens: ReadonlyMap<string, { token: string; url: string }>;
@@ -61,7 +68,7 @@ export type Observed = {
   deletingForMs: number;
   /** Milliseconds during which a timed-out create request may still take effect. */
   createPendingMs: number;
-};
+}>;
 
 export type Action =
   /** Write the status, then decide again. */

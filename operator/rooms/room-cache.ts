@@ -2,7 +2,7 @@
 import type { Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './desired-components.ts';
-import type { ConditionReason } from './observed.ts';
+import type { Observed, ObservedRoom, Rejection } from './observed.ts';
 
 /** Shorter than the requeue interval of a Room with unmet parts. */
 const refusalMs = 55_000;
@@ -10,26 +10,22 @@ const refusalMs = 55_000;
 const reflectedMs = 10_000;
 /** A node executes an abandoned request within this time: more than twice the timeout of the client. */
 export const createPendingMs = 10_000;
-const crashWindowMs = 10 * 60_000;
-const maxCrashes = 3;
-
-type Refusal = ConditionReason & { stamp: string; until: number };
 
 /** Rejections, each valid until it expires or its cache key `stamp` changes. Times are monotonic milliseconds. */
 export class RejectionCache {
-  readonly #refused = new Map<string, Refusal>();
+  readonly #refused = new Map<string, { rejection: Rejection; stamp: string; until: number }>();
 
-  set(name: string, conditionReason: ConditionReason, stamp: string, now: number, ms: number = refusalMs): void {
-    this.#refused.set(name, { ...conditionReason, stamp, until: now + ms });
+  /** Adds the rejections that it does not contain yet. */
+  add(rejections: ReadonlyMap<string, Rejection>, stamp: string, now: number): void {
+    for (const [name, rejection] of rejections) {
+      if (this.#refused.get(name)?.rejection === rejection) continue;
+      this.#refused.set(name, { rejection, stamp, until: now + (rejection.retryAfterMs ?? refusalMs) });
+    }
   }
 
-  delete(name: string): void {
-    this.#refused.delete(name);
-  }
-
-  current(stamp: string, now: number): Map<string, ConditionReason> {
+  current(stamp: string, now: number): Map<string, Rejection> {
     for (const [name, refusal] of this.#refused) if (refusal.stamp !== stamp || refusal.until <= now) this.#refused.delete(name);
-    return new Map([...this.#refused].map(([name, { reason, message }]) => [name, { reason, message }]));
+    return new Map([...this.#refused].map(([name, { rejection }]) => [name, rejection]));
   }
 }
 
@@ -86,8 +82,8 @@ export class RoomCache {
   readonly components = new RejectionCache();
   readonly peers = new RejectionCache();
   readonly config = new RejectionCache();
+  componentCrashes: Observed['componentCrashes'] = new Map();
   readonly uid: string;
-  readonly #crashes = new Map<string, number[]>();
 
   /** `createPendingUntil`: for requests of an earlier operator process. */
   constructor(uid: string, createPendingUntil: number) {
@@ -95,12 +91,20 @@ export class RoomCache {
     this.createPendingUntil = createPendingUntil;
   }
 
-  /** Counts a crash of the component of that name. @returns whether it may be recreated now */
-  componentCrashed(name: string, now: number): boolean {
-    const recent = (this.#crashes.get(name) ?? []).filter((at) => now - at < crashWindowMs);
-    this.#crashes.set(name, [...recent, now].slice(-maxCrashes));
-    return recent.length + 1 < maxCrashes;
+  /** Keeps for later reconciles what an action added to the observation. */
+  remember(before: Observed, after: Observed, stamp: string, now: number): void {
+    this.components.add(after.refusedComponents, stamp, now);
+    this.peers.add(after.refusedPeers, peersCacheKey(stamp, after.fate), now);
+    if (after.refusedConfig) this.config.add(new Map([['config', after.refusedConfig]]), stamp, now);
+    this.componentCrashes = after.componentCrashes;
+    this.skewMs = after.skewMs;
+    if (after.createPendingMs !== before.createPendingMs) this.createPendingUntil = now + after.createPendingMs;
   }
+}
+
+/** Peers rejected by a full room are retried when the number of peers changes. */
+export function peersCacheKey(stamp: string, observedRoom: ObservedRoom): string {
+  return `${stamp}|${observedRoom.kind === 'present' ? observedRoom.room.peers.length : ''}`;
 }
 
 /** The later stored version; the written version may belong to an earlier object of the same name. */

@@ -11,9 +11,10 @@ import type { Reflector } from '../kube/reflector.ts';
 import { applyStatus } from '../kube/status-writer.ts';
 import type { Log } from '../log.ts';
 import type { NodeClient } from '../nodes/node-client.ts';
+import { isUnavailable } from '../nodes/node-error.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
-import { type ActContext, act, type NodeAction, peersCacheKey, relocateRoom } from './act.ts';
+import { type ActContext, act, type NodeAction, relocateRoom } from './act.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { ClusterAccess } from './cluster-access.ts';
 import { contentDigest } from './cluster-client.ts';
@@ -23,7 +24,7 @@ import { desiredComponents, type Secret, SecretDigests } from './desired-compone
 import type { Action, Observed } from './observed.ts';
 import { peerSecretName, readPeerSecret } from './peer-secret.ts';
 import { reconcile } from './reconcile.ts';
-import { createPendingMs, newerVersion, RoomCache } from './room-cache.ts';
+import { createPendingMs, newerVersion, peersCacheKey, RoomCache } from './room-cache.ts';
 import { conflictingRoom } from './room-conflicts.ts';
 import { deletePeerSecret, writePeerSecret } from './secret-writer.ts';
 import { transitions } from './transitions.ts';
@@ -47,13 +48,21 @@ export type RoomDeps = {
   log: Log;
   /** Wall clock in milliseconds since 1970. */
   now?: () => number;
-  /** Dry run: replaces actions on nodes, which are only read. */
-  dryRun?: (context: ActContext, action: NodeAction) => void;
+  /** Milliseconds after which requests of the previous operator process have taken effect; 0 if there are none. */
+  startPendingMs?: number;
 };
 export type RoomReconcilerOptions = RoomDeps & { links: ClusterClients; memories: Map<string, RoomCache> };
 
-/** One reconcile of a Room, from observation to the last action. */
-type Task = { state: Observed; memory: RoomCache; peersSecret: Stored<Secret> | undefined; context: ActContext | undefined };
+/** One reconcile of a Room, from the first observation to the last action. */
+type Pass = {
+  observed: Observed;
+  readonly memory: RoomCache;
+  peersSecret: Stored<Secret> | undefined;
+  /** Without a MediaCluster there is none. */
+  readonly context: ActContext | undefined;
+  /** Cache key of rejections: they are retried when it changes. */
+  readonly stamp: string;
+};
 
 export class RoomReconciler {
   readonly #options: RoomReconcilerOptions;
@@ -65,7 +74,7 @@ export class RoomReconciler {
 
   constructor(options: RoomReconcilerOptions) {
     this.#options = options;
-    this.#createPendingUntil = options.dryRun ? 0 : performance.now() + createPendingMs;
+    this.#createPendingUntil = performance.now() + (options.startPendingMs ?? createPendingMs);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<Reconciled> {
@@ -75,12 +84,10 @@ export class RoomReconciler {
       memories.delete(key);
       return undefined;
     }
-    const known = memories.get(key);
-    const memory = known?.uid === cached.metadata.uid ? known : new RoomCache(cached.metadata.uid, this.#createPendingUntil);
-    memories.set(key, memory);
+    const memory = this.#memoryOf(key, cached);
     try {
-      const task = await this.#gather(newerVersion(cached, memory.room) ?? cached, memory, signal);
-      return await this.#settle(task);
+      const pass = await this.#observe(newerVersion(cached, memory.room) ?? cached, memory, signal);
+      return await this.#settle(pass);
     } catch (error) {
       // Changed concurrently; the other write will arrive by the watch.
       if (isConflict(error)) return { requeueAfterMs: conflictMs };
@@ -101,7 +108,16 @@ export class RoomReconciler {
     }
   }
 
-  async #gather(room: Stored<Room>, memory: RoomCache, signal: AbortSignal): Promise<Task> {
+  #memoryOf(key: string, { metadata }: Stored<Room>): RoomCache {
+    const { memories } = this.#options;
+    const known = memories.get(key);
+    if (known?.uid === metadata.uid) return known;
+    const memory = new RoomCache(metadata.uid, this.#createPendingUntil);
+    memories.set(key, memory);
+    return memory;
+  }
+
+  async #observe(room: Stored<Room>, memory: RoomCache, signal: AbortSignal): Promise<Pass> {
     const { links, secrets } = this.#options;
     const { namespace = '', uid, deletionTimestamp } = room.metadata;
     const parsed = roomStatusSchema.safeParse(room.status ?? {});
@@ -114,7 +130,8 @@ export class RoomReconciler {
     const stamp = cluster ? `${status.incarnation}|${room.metadata.generation}|${clusterCacheKey(cluster)}` : '';
     if (deletionTimestamp !== undefined) memory.deletingSince ??= monotonic;
     const peersSecret = memory.secret.current(secretOf(peerSecretName(room.metadata)), monotonic);
-    const state: Observed = {
+    const link = cluster && links.open(namespace, cluster.metadata.name);
+    const observed: Observed = {
       room,
       roomId: roomIdOf(room),
       spec,
@@ -124,7 +141,8 @@ export class RoomReconciler {
       conflictsWith: cluster && this.#rivalOf(room, cluster),
       fate: { kind: 'absent' },
       desiredComponents: 'spec' in spec ? await desiredComponents(spec.spec, uid, secretOf, this.#digests) : [],
-      componentEnds: new Map(),
+      componentEnds: link?.componentEnds ?? new Map(),
+      componentCrashes: memory.componentCrashes,
       refusedComponents: memory.components.current(stamp, monotonic),
       refusedPeers: new Map(),
       refusedConfig: memory.config.current(stamp, monotonic).get('config'),
@@ -137,89 +155,97 @@ export class RoomReconciler {
       deletingForMs: monotonic - (memory.deletingSince ?? monotonic),
       createPendingMs: memory.createPendingUntil - monotonic,
     };
-    if (!cluster) return { state, memory, peersSecret, context: undefined };
-    const link = links.open(namespace, cluster.metadata.name);
-    const fresh = new Map<string, { token: string; url: string }>();
-    state.newTokens = fresh;
-    state.componentEnds = link.componentEnds;
-    const context = { state, memory, link, cluster: cluster.metadata.name, stamp, fresh, signal, now: () => performance.now() };
-    if (asksNodes(state)) state.fate = await relocateRoom(context);
-    state.refusedPeers = memory.peers.current(peersCacheKey(stamp, state.fate), monotonic);
-    return { state, memory, peersSecret, context };
+    if (!link || !cluster) return { observed, memory, peersSecret, context: undefined, stamp };
+    const context = { link, cluster: cluster.metadata.name, signal, now: () => performance.now() };
+    const fate = asksNodes(observed) ? await relocateRoom(context, observed) : observed.fate;
+    const refusedPeers = memory.peers.current(peersCacheKey(stamp, fate), monotonic);
+    return { observed: { ...observed, fate, refusedPeers }, memory, peersSecret, context, stamp };
   }
 
-  async #settle(task: Task): Promise<Reconciled> {
-    const { state, memory } = task;
+  async #settle(pass: Pass): Promise<Reconciled> {
     for (let step = 0; step < maxSteps; step += 1) {
-      state.now = this.#now();
-      this.#countWaiting(task);
-      const { status, action } = reconcile(state);
+      pass.observed = this.#withTimes(pass);
+      const { status, action } = reconcile(pass.observed);
       if (action.type === 'removeFinalizer') {
-        await this.#release(task, action.orphan);
+        await this.#release(pass, action.orphan);
         return undefined;
       }
       if (action.type === 'wait') {
-        await this.#write(task, status);
-        memory.digest = state.fate.kind === 'present' ? contentDigest(state.fate.room) : undefined;
+        const { fate } = await this.#writeStatus(pass, status);
+        pass.memory.digest = fate.kind === 'present' ? contentDigest(fate.room) : undefined;
         return action.requeueAfterMs === undefined ? undefined : { requeueAfterMs: action.requeueAfterMs };
       }
-      await this.#do(task, status, action);
+      pass.observed = await this.#perform(pass, status, action);
     }
-    throw new Error(`Room ${state.room.metadata.namespace}/${state.room.metadata.name} was not settled in ${maxSteps} steps`);
+    throw new Error(`Room ${keyOf(pass.observed.room)} was not settled in ${maxSteps} steps`);
   }
 
-  async #do(task: Task, status: RoomStatus, action: Exclude<Action, { type: 'wait' | 'removeFinalizer' }>): Promise<void> {
-    const { state, memory, context } = task;
-    const { client } = this.#options;
+  #perform(pass: Pass, status: RoomStatus, action: Exclude<Action, { type: 'wait' | 'removeFinalizer' }>): Promise<Observed> {
     switch (action.type) {
       case 'writeStatus':
-        await this.#write(task, status);
-        return;
-      case 'finalize': {
-        const stored = await addFinalizer<Room>(client, resources.rooms, state.room, roomFinalizer);
-        // Without the finalizer, a room created now would never be deleted.
-        if (!stored) throw conflict(`Room ${keyOf(state.room)} was deleted concurrently.`);
-        memory.room = stored;
-        state.room = stored;
-        state.finalized = true;
-        return;
-      }
+        return this.#writeStatus(pass, status);
+      case 'finalize':
+        return this.#finalize(pass);
       case 'writeSecret':
-        task.peersSecret = await writePeerSecret(client, state.room, task.peersSecret, action.peers, action.keyGeneration);
-        if (task.peersSecret) memory.secret.set(task.peersSecret, performance.now());
-        state.secret = readPeerSecret(task.peersSecret, state.room);
-        return;
+        return this.#writeSecret(pass, action);
       case 'deleteSecret':
-        if (task.peersSecret) {
-          await deletePeerSecret(client, state.room, task.peersSecret);
-          memory.secret.delete(task.peersSecret.metadata.uid);
-        }
-        task.peersSecret = undefined;
-        state.secret = undefined;
-        return;
+        return this.#deleteSecret(pass);
       default:
-        if (!context) throw new Error('A node action needs a MediaCluster');
-        if (this.#options.dryRun) this.#options.dryRun(context, action);
-        else await act(context, action);
+        return this.#act(pass, action);
     }
   }
 
-  async #write({ state, memory }: Task, status: RoomStatus): Promise<void> {
-    const { client, recorder } = this.#options;
-    const told = transitions(state.status, status);
-    const counted = JSON.stringify(status.peers) !== JSON.stringify(state.status.peers);
-    state.status = status;
-    const stored = await applyStatus<Room>(client, resources.rooms, state.room, status);
-    if (!stored) return;
-    memory.room = stored;
-    state.room = stored;
-    if (counted) memory.countsAt = performance.now();
-    for (const { type, reason, action, note } of told) recorder.emit(stored, type, reason, action, note);
+  async #act({ observed, memory, context, stamp }: Pass, action: NodeAction): Promise<Observed> {
+    if (!context) throw new Error('A node action needs a MediaCluster');
+    try {
+      const after = await act(context, observed, action);
+      memory.remember(observed, after, stamp, performance.now());
+      return after;
+    } catch (error) {
+      // An aborted request may still take effect.
+      if (action.type === 'create' && isUnavailable(error)) memory.createPendingUntil = performance.now() + createPendingMs;
+      throw error;
+    }
   }
 
-  async #release({ state, memory }: Task, orphan: boolean): Promise<void> {
+  async #finalize({ observed, memory }: Pass): Promise<Observed> {
+    const stored = await addFinalizer<Room>(this.#options.client, resources.rooms, observed.room, roomFinalizer);
+    // Without the finalizer, a room created now would never be deleted.
+    if (!stored) throw conflict(`Room ${keyOf(observed.room)} was deleted concurrently.`);
+    memory.room = stored;
+    return { ...observed, room: stored, finalized: true };
+  }
+
+  async #writeSecret(pass: Pass, { peers, keyGeneration }: Extract<Action, { type: 'writeSecret' }>): Promise<Observed> {
+    const { observed, memory } = pass;
+    pass.peersSecret = await writePeerSecret(this.#options.client, observed.room, pass.peersSecret, peers, keyGeneration);
+    if (pass.peersSecret) memory.secret.set(pass.peersSecret, performance.now());
+    return { ...observed, secret: readPeerSecret(pass.peersSecret, observed.room) };
+  }
+
+  async #deleteSecret(pass: Pass): Promise<Observed> {
+    const { observed, memory, peersSecret } = pass;
+    if (peersSecret) {
+      await deletePeerSecret(this.#options.client, observed.room, peersSecret);
+      memory.secret.delete(peersSecret.metadata.uid);
+    }
+    pass.peersSecret = undefined;
+    return { ...observed, secret: undefined };
+  }
+
+  async #writeStatus({ observed, memory }: Pass, status: RoomStatus): Promise<Observed> {
     const { client, recorder } = this.#options;
-    const { room, roomId, fate } = state;
+    const stored = await applyStatus<Room>(client, resources.rooms, observed.room, status);
+    if (!stored) return { ...observed, status };
+    memory.room = stored;
+    if (JSON.stringify(status.peers) !== JSON.stringify(observed.status.peers)) memory.countsAt = performance.now();
+    for (const { type, reason, action, note } of transitions(observed.status, status)) recorder.emit(stored, type, reason, action, note);
+    return { ...observed, status, room: stored };
+  }
+
+  async #release({ observed, memory }: Pass, orphan: boolean): Promise<void> {
+    const { client, recorder } = this.#options;
+    const { room, roomId, fate } = observed;
     if (orphan) {
       this.#orphans.set(room.metadata.uid, roomId);
       const why = fate.kind === 'unknown' ? ` ${fate.message}` : '';
@@ -228,11 +254,12 @@ export class RoomReconciler {
     memory.room = await removeFinalizer<Room>(client, resources.rooms, room, roomFinalizer);
   }
 
-  /** Updates the time for which the state of the room has been unknown. */
-  #countWaiting({ state, memory }: Task): void {
-    if (state.fate.kind === 'present') memory.waitingSince = undefined;
-    if (state.fate.kind === 'unknown' || state.fate.kind === 'retryable') memory.waitingSince ??= performance.now();
-    state.waitingForMs = performance.now() - (memory.waitingSince ?? performance.now());
+  /** The observation with the current time, and with the time for which the state of the room has been unknown. */
+  #withTimes({ observed, memory }: Pass): Observed {
+    const { kind } = observed.fate;
+    if (kind === 'present') memory.waitingSince = undefined;
+    if (kind === 'unknown' || kind === 'retryable') memory.waitingSince ??= performance.now();
+    return { ...observed, now: this.#now(), waitingForMs: performance.now() - (memory.waitingSince ?? performance.now()) };
   }
 
   /** The MediaCluster of clusterRef; otherwise the one that has the room, even if others exist now; otherwise the only one. */

@@ -16,7 +16,6 @@ const longFunctions: readonly string[] = [
   'node/components/render/render-queue.ts: run',
   'node/config/layers.ts: mergeLayers',
   'node/node.ts: start',
-  'operator/dry-run/nodes.ts: dryRunActions',
   'packages/client/src/react/use-local-media.ts: useLocalMedia',
   'packages/console/src/components/use-virtual-rows.ts: useVirtualRows',
   'packages/console/src/hooks/use-session.ts: useSession',

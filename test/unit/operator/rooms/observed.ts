@@ -35,6 +35,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
     fate: { kind: 'absent' },
     desiredComponents: [],
     componentEnds: new Map(),
+    componentCrashes: new Map(),
     refusedComponents: new Map(),
     refusedPeers: new Map(),
     refusedConfig: undefined,

@@ -225,10 +225,12 @@ describe('An Event', () => {
 describe('A rejection', () => {
   test('is retried after a change or a delay', () => {
     const rejectionCache = new RejectionCache();
-    rejectionCache.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
-    assert.deepEqual([...rejectionCache.current('stamp', 99)], [['a', { reason: 'R', message: 'M.' }]]);
+    const rejections = new Map([['a', { reason: 'R', message: 'M.', retryAfterMs: 100 }]]);
+    rejectionCache.add(rejections, 'stamp', 0);
+    rejectionCache.add(rejections, 'stamp', 50);
+    assert.deepEqual(rejectionCache.current('stamp', 99), rejections);
     assert.equal(rejectionCache.current('stamp', 100).size, 0);
-    rejectionCache.set('a', { reason: 'R', message: 'M.' }, 'stamp', 0, 100);
+    rejectionCache.add(rejections, 'stamp', 0);
     assert.equal(rejectionCache.current('other', 1).size, 0);
   });
 });

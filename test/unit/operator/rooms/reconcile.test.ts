@@ -305,23 +305,25 @@ describe('A file component', () => {
 
 test('decisions never loop: from any state a finite number of steps is left', () => {
   const spec = { maxPeers: 2, peers: [{ name: 'ann' }] };
-  const state = observed({ spec, finalized: false, desiredComponents: [wish('a')] });
+  let state = observed({ spec, finalized: false, desiredComponents: [wish('a')] });
   const room = nodeRoom({ config: { ...nodeRoom().config, maxPeers: 9 } });
   const taken: string[] = [];
   for (let step = 0; step < 20; step += 1) {
     const { status, action } = reconcile(state);
     taken.push(action.type);
     if (action.type === 'wait') break;
-    state.status = status;
-    if (action.type === 'finalize') state.finalized = true;
-    if (action.type === 'create') state.fate = present(room);
+    state = { ...state, status };
+    if (action.type === 'finalize') state = { ...state, finalized: true };
+    if (action.type === 'create') state = { ...state, fate: present(room) };
+    if (action.type === 'tokens') state = { ...state, newTokens: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]) };
+    if (action.type === 'writeSecret') {
+      state = { ...state, secret: { foreign: false, peers: action.peers, keyGeneration: action.keyGeneration } };
+    }
     if (state.fate.kind !== 'present') continue;
     const there = state.fate.room;
-    if (action.type === 'patch') state.fate = present({ ...there, config: { ...there.config, ...action.config } });
-    if (action.type === 'addComponents') state.fate = present({ ...there, components: [nodeComponent('a', 'v1')] });
-    if (action.type === 'addPeers') state.fate = present({ ...there, peers: [nodePeer('ann')] });
-    if (action.type === 'tokens') state.newTokens = new Map([['ann', { token: token(0, 24), url: 'h/s' }]]);
-    if (action.type === 'writeSecret') state.secret = { foreign: false, peers: action.peers, keyGeneration: action.keyGeneration };
+    if (action.type === 'patch') state = { ...state, fate: present({ ...there, config: { ...there.config, ...action.config } }) };
+    if (action.type === 'addComponents') state = { ...state, fate: present({ ...there, components: [nodeComponent('a', 'v1')] }) };
+    if (action.type === 'addPeers') state = { ...state, fate: present({ ...there, peers: [nodePeer('ann')] }) };
   }
   assert.deepEqual(taken, ['finalize', 'create', 'patch', 'addComponents', 'addPeers', 'tokens', 'writeSecret', 'wait']);
 });
