@@ -1,6 +1,6 @@
 // Decision for a Room whose room exists: the next difference between room and spec. Pure.
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
-import type { NodeComponent } from '../nodes/schemas.ts';
+import type { NodeComponent, NodeRoomConfig, PeerRequest } from '../nodes/schemas.ts';
 import { configChanges, configOf, declaredName, externalIdOf, peerRequest, samePermissions } from './desired.ts';
 import type { DesiredComponent } from './desired-components.ts';
 import type { Action, ConditionReason, Decision, Observed, ObservedRoom } from './observed.ts';
@@ -18,46 +18,68 @@ type Cluster = { name: string; api: string | undefined; keyGeneration: number; d
 type Present = Extract<ObservedRoom, { kind: 'present' }>;
 type ComponentStatus = NonNullable<RoomStatus['components']>[number];
 
+/** Differences between the room and the spec, and what the status reports about them. */
+type Diff = {
+  /** Without a configuration that the node rejected. */
+  config: Partial<NodeRoomConfig> | undefined;
+  components: ComponentsDiff;
+  peers: PeersDiff;
+  access: AccessDiff;
+};
+
+/** The steps of a placed Room, in order: the first that is needed ends the pass. Without any, the Room is reported as placed. */
+const steps: Readonly<Record<string, (diff: Diff) => Action | false | undefined>> = {
+  patchConfig: ({ config }) => config && { type: 'patch', config },
+  removeComponents: ({ components: { superfluous } }) => superfluous.length > 0 && { type: 'removeComponents', ids: superfluous },
+  addComponents: ({ components: { missing } }) => missing.length > 0 && { type: 'addComponents', components: missing },
+  removePeers: ({ peers: { superfluous } }) => superfluous.length > 0 && { type: 'removePeers', ids: superfluous },
+  addPeers: ({ peers: { missing } }) => missing.length > 0 && { type: 'addPeers', peers: missing },
+  patchPeers: ({ peers: { changed } }) => changed.length > 0 && { type: 'patchPeers', peers: changed },
+  deleteSecret: ({ access: { obsolete } }) => obsolete && { type: 'deleteSecret' },
+  getTokens: ({ access: { due } }) => due.length > 0 && { type: 'tokens', peers: due },
+  writeSecret: ({ access: { unwritten } }) => unwritten && { type: 'writeSecret', ...unwritten },
+};
+
 export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): Decision {
-  const { status } = observed;
+  const { status, refusedConfig } = observed;
   const config = configChanges(configOf(spec, cluster.defaults), fate.room.config);
-  if (config && !observed.refusedConfig) return { status, action: { type: 'patch', config } };
-  const components = componentsOf(observed, fate);
-  if (components.action) return { status, action: components.action };
-  const peers = peersOf(observed, spec, fate);
-  if (peers.action) return { status, action: peers.action };
-  const access = accessOf(observed, cluster, spec, fate);
-  if (access.action) return { status, action: access.action };
+  const diff = {
+    config: refusedConfig ? undefined : config,
+    components: componentsOf(observed, fate),
+    peers: peersOf(observed, spec, fate),
+    access: accessOf(observed, cluster, spec, fate),
+  };
+  for (const step of Object.values(steps)) {
+    const action = step(diff);
+    if (action) return { status, action };
+  }
+  const lacks = config && refusedConfig ? [refusedConfig] : [];
+  return placed(observed, cluster, fate, diff, [...lacks, ...diff.access.lacks, ...diff.peers.lacks, ...diff.components.lacks]);
+}
+
+function placed(observed: Observed, cluster: Cluster, fate: Present, { components, access }: Diff, unmet: ConditionReason[]): Decision {
+  const { status, room, now, countsAgeMs } = observed;
   const { connected, total } = countsOf(fate);
   const countsDiffer = status.peers !== undefined && (status.peers.connected !== connected || status.peers.total !== total);
-  const countPeers = !countsDiffer || observed.countsAgeMs >= countsIntervalMs;
-  const unmet = [
-    ...(config && observed.refusedConfig ? [observed.refusedConfig] : []),
-    ...access.lacks,
-    ...peers.lacks,
-    ...components.lacks,
-  ];
+  const countPeers = !countsDiffer || countsAgeMs >= countsIntervalMs;
   const requeue = Math.min(
     access.renewInMs,
-    countPeers ? Number.POSITIVE_INFINITY : countsIntervalMs - observed.countsAgeMs,
+    countPeers ? Number.POSITIVE_INFINITY : countsIntervalMs - countsAgeMs,
     unmet.length > 0 ? slowMs : Number.POSITIVE_INFINITY,
   );
+  const context = { generation: room.metadata.generation ?? 0, now };
   return {
-    status: placedStatus(
-      status,
-      { generation: observed.room.metadata.generation ?? 0, now: observed.now },
-      {
-        cluster: cluster.name,
-        room: fate.room,
-        node: fate.node,
-        address: fate.address,
-        components: components.statuses,
-        countPeers,
-        peersSecretName: access.written ? peerSecretName(observed.room.metadata) : undefined,
-        unmet,
-        degradations: components.troubles,
-      },
-    ),
+    status: placedStatus(status, context, {
+      cluster: cluster.name,
+      room: fate.room,
+      node: fate.node,
+      address: fate.address,
+      components: components.statuses,
+      countPeers,
+      peersSecretName: access.written ? peerSecretName(room.metadata) : undefined,
+      unmet,
+      degradations: components.troubles,
+    }),
     action: Number.isFinite(requeue)
       ? { type: 'wait', requeueAfterMs: Math.min(Math.max(requeue, minRequeueMs), maxRequeueMs) }
       : { type: 'wait' },
@@ -68,10 +90,16 @@ function countsOf({ room }: Present): { total: number; connected: number } {
   return { total: room.peers.length, connected: room.peers.filter((peer) => peer.status === 'connected').length };
 }
 
-const nothing = { statuses: [], lacks: [], troubles: [] };
-type Components = { action?: Action; statuses: ComponentStatus[]; lacks: ConditionReason[]; troubles: ConditionReason[] };
+type CreatableComponent = Extract<DesiredComponent, { request: unknown }>;
+type ComponentsDiff = {
+  superfluous: string[];
+  missing: CreatableComponent[];
+  statuses: ComponentStatus[];
+  lacks: ConditionReason[];
+  troubles: ConditionReason[];
+};
 
-function componentsOf(observed: Observed, { room }: Present): Components {
+function componentsOf(observed: Observed, { room }: Present): ComponentsDiff {
   const { uid } = observed.room.metadata;
   const mine = new Map(
     room.components.flatMap((each) => (declaredName(each.externalId, uid) === undefined ? [] : [[each.externalId ?? '', each]])),
@@ -84,8 +112,7 @@ function componentsOf(observed: Observed, { room }: Present): Components {
         : externalIdOf(uid, desired.name, desired.revision) === externalId,
     );
   const superfluous = [...mine].filter(([externalId]) => !keeps(externalId)).map(([, { id }]) => id);
-  if (superfluous.length > 0) return { action: { type: 'removeComponents', ids: superfluous }, ...nothing };
-  const missing: Extract<DesiredComponent, { request: unknown }>[] = [];
+  const missing: CreatableComponent[] = [];
   const statuses: ComponentStatus[] = [];
   const lacks: ConditionReason[] = [];
   const troubles: ConditionReason[] = [];
@@ -113,8 +140,7 @@ function componentsOf(observed: Observed, { room }: Present): Components {
       lacks.push({ reason: refusal.reason, message: `Component ${name}: ${refusal.message}` });
     } else missing.push(desired);
   }
-  if (missing.length > 0) return { action: { type: 'addComponents', components: missing }, ...nothing };
-  return { statuses, lacks, troubles };
+  return { superfluous, missing, statuses, lacks, troubles };
 }
 
 /** It runs, but its uploads fail. The message of the node contains no keys. */
@@ -138,17 +164,16 @@ function finishedOne(
   return finished ? { ...last, ready: false, message: finishedMessage } : undefined;
 }
 
-type Peers = { action?: Action; lacks: ConditionReason[] };
+type PeersDiff = { superfluous: string[]; missing: PeerRequest[]; changed: PeerRequest[]; lacks: ConditionReason[] };
 
-function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): Peers {
+function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): PeersDiff {
   const { uid } = observed.room.metadata;
   const declared = new Map((spec.peers ?? []).map((peer) => [peer.name, peerRequest(uid, peer)]));
   const superfluous = room.peers.filter(({ externalId, id }) => declaredName(externalId, uid) !== undefined && !declared.has(id));
-  if (superfluous.length > 0) return { action: { type: 'removePeers', ids: superfluous.map(({ id }) => id) }, lacks: [] };
   const found = new Map(room.peers.map((peer) => [peer.id, peer]));
   const lacks: ConditionReason[] = [];
-  const missing = [];
-  const changed = [];
+  const missing: PeerRequest[] = [];
+  const changed: PeerRequest[] = [];
   for (const [name, request] of declared) {
     const peer = found.get(name);
     const refusal = observed.refusedPeers.get(name);
@@ -158,26 +183,40 @@ function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): Peers {
       lacks.push({ reason: 'PeerIdTaken', message: `Peer ${name}: the room has a foreign peer with that id.` });
     } else if (!samePermissions(peer.permissions, request.permissions)) changed.push(request);
   }
-  if (missing.length > 0) return { action: { type: 'addPeers', peers: missing }, lacks };
-  return changed.length > 0 ? { action: { type: 'patchPeers', peers: changed }, lacks } : { lacks };
+  return { superfluous: superfluous.map(({ id }) => id), missing, changed, lacks };
 }
 
-type Accesses = { action?: Action; lacks: ConditionReason[]; renewInMs: number; written: boolean };
+type AccessDiff = {
+  /** The Secret has no peers any more, or belongs to a deleted Room of the same name. */
+  obsolete: boolean;
+  /** Peers that need a token. */
+  due: string[];
+  /** Content of a Secret that is not written. */
+  unwritten: { peers: ReadonlyMap<string, PeerCredentials>; keyGeneration: number } | undefined;
+  written: boolean;
+  renewInMs: number;
+  lacks: ConditionReason[];
+};
+const noAccess: AccessDiff = {
+  obsolete: false,
+  due: [],
+  unwritten: undefined,
+  written: false,
+  renewInMs: Number.POSITIVE_INFINITY,
+  lacks: [],
+};
 
 /** Tokens and URLs of the declared peers that exist, stored in their Secret. */
-function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): Accesses {
+function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): AccessDiff {
   const { secret, newTokens, now, skewMs } = observed;
   const { uid } = observed.room.metadata;
   const ours = fate.room.peers.filter(({ externalId, id }) => externalId === externalIdOf(uid, id));
-  const none = { lacks: [], renewInMs: Number.POSITIVE_INFINITY, written: false };
-  if ((spec.peers ?? []).length === 0) {
-    return secret && !secret.foreign ? { ...none, action: { type: 'deleteSecret' } } : none;
-  }
+  if ((spec.peers ?? []).length === 0) return { ...noAccess, obsolete: secret?.foreign === false };
   // The garbage collector is slow, or does not support Rooms yet.
-  if (secret?.foreign && secret.left) return { ...none, action: { type: 'deleteSecret' } };
+  if (secret?.foreign && secret.left) return { ...noAccess, obsolete: true };
   if (secret?.foreign) {
     const message = `Secret ${peerSecretName(observed.room.metadata)} is not controlled by this Room and was not changed; peers get no tokens.`;
-    return { ...none, lacks: [{ reason: 'SecretNotOurs', message }] };
+    return { ...noAccess, lacks: [{ reason: 'SecretNotOurs', message }] };
   }
   const stored = secret?.peers ?? new Map<string, Partial<PeerCredentials>>();
   const sameKeys = secret?.keyGeneration === cluster.keyGeneration;
@@ -197,11 +236,9 @@ function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Pr
       renewInMs = Math.min(renewInMs, keptIn > 0 ? keptIn : renewalIn(token, now.getTime(), skewMs ?? 0));
     }
   }
-  if (due.length > 0) return { ...none, action: { type: 'tokens', peers: due } };
-  if (!secret || !sameKeys || !sameAccess(stored, wanted)) {
-    return { ...none, action: { type: 'writeSecret', peers: wanted, keyGeneration: cluster.keyGeneration } };
-  }
-  return { lacks: [], renewInMs, written: true };
+  const written = secret !== undefined && sameKeys && sameAccess(stored, wanted);
+  const unwritten = written ? undefined : { peers: wanted, keyGeneration: cluster.keyGeneration };
+  return { ...noAccess, due, unwritten, written, renewInMs };
 }
 
 function sameAccess(stored: ReadonlyMap<string, Partial<PeerCredentials>>, wanted: ReadonlyMap<string, PeerCredentials>): boolean {

@@ -17,27 +17,38 @@ const maxWaitMs = 30_000;
 /** Requeue interval for changes that cause no event. */
 export const slowRequeueMs = 60_000;
 
-export function reconcile(observed: Observed): Decision {
-  const { room, cluster, spec, status } = observed;
-  if (room.metadata.deletionTimestamp !== undefined) return deletion(observed);
-  if ('sentence' in spec) return rejected(observed, { reason: 'InvalidSpec', message: spec.sentence });
-  // A terminal phase is final, except Failed because of recreate: Never, if recreate changes.
-  if (status.phase === 'Finished' || (status.phase === 'Failed' && spec.spec.recreate === 'Never')) return settled(observed);
-  if ('reason' in cluster) return rejected(observed, cluster);
-  if (observed.conflictsWith !== undefined) {
-    return rejected(observed, {
-      reason: 'RoomIdTaken',
-      message: `Room ${observed.conflictsWith} of this namespace already uses the roomId ${observed.roomId} on MediaCluster ${cluster.name}.`,
-    });
-  }
-  if (!observed.finalized) return { status, action: { type: 'finalize' } };
-  return byFate(observed, cluster, spec.spec);
-}
-
 type Cluster = Exclude<Observed['cluster'], ConditionReason>;
 type Spec = Extract<Observed['spec'], { spec: unknown }>['spec'];
+/** A Room that may have a room on a node. */
+type Accepted = { observed: Observed; cluster: Cluster; spec: Spec };
 
-function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
+/** The steps of a Room, in order: the first that decides ends the pass. An accepted Room goes on to `byFate`, and to its parts once it is placed. */
+const steps: Readonly<Record<string, (observed: Observed) => Decision | undefined>> = {
+  deleteRoom: (observed) => (observed.room.metadata.deletionTimestamp === undefined ? undefined : deletion(observed)),
+  rejectInvalidSpec: (observed) =>
+    'sentence' in observed.spec ? rejected(observed, { reason: 'InvalidSpec', message: observed.spec.sentence }) : undefined,
+  keepTerminalPhase: (observed) => (isTerminal(observed) ? settled(observed) : undefined),
+  rejectWithoutCluster: (observed) => ('reason' in observed.cluster ? rejected(observed, observed.cluster) : undefined),
+  rejectConflictingId: (observed) => (observed.conflictsWith === undefined ? undefined : conflicting(observed, observed.conflictsWith)),
+  addFinalizer: ({ finalized, status }) => (finalized ? undefined : { status, action: { type: 'finalize' } }),
+};
+
+export function reconcile(observed: Observed): Decision {
+  for (const step of Object.values(steps)) {
+    const decision = step(observed);
+    if (decision) return decision;
+  }
+  return byFate(accepted(observed));
+}
+
+/** @throws TypeError before the steps that reject the Room */
+function accepted(observed: Observed): Accepted {
+  const { cluster, spec } = observed;
+  if ('reason' in cluster || 'sentence' in spec) throw new TypeError('The Room is not accepted');
+  return { observed, cluster, spec: spec.spec };
+}
+
+function byFate({ observed, cluster, spec }: Accepted): Decision {
   const { fate, status, room, roomId } = observed;
   const { uid } = room.metadata;
   switch (fate.kind) {
@@ -63,6 +74,11 @@ function byFate(observed: Observed, cluster: Cluster, spec: Spec): Decision {
       }
       return over(observed, spec, fate.kind === 'ended' ? toRoomEnd(fate.reason) : roomLostEnd);
   }
+}
+
+/** A terminal phase is final, except Failed because of recreate: Never, if recreate changes. */
+function isTerminal({ status, spec }: Observed): boolean {
+  return status.phase === 'Finished' || (status.phase === 'Failed' && 'spec' in spec && spec.spec.recreate === 'Never');
 }
 
 /** The room of the status has ended. */
@@ -122,6 +138,15 @@ function settled({ status, room }: Observed): Decision {
 
 function rejected(observed: Observed, conditionReason: ConditionReason): Decision {
   return { status: rejectedStatus(observed.status, contextOf(observed), conditionReason), action: wait(slowRequeueMs) };
+}
+
+function conflicting(observed: Observed, other: string): Decision {
+  const { roomId, cluster } = observed;
+  const where = 'name' in cluster ? ` on MediaCluster ${cluster.name}` : '';
+  return rejected(observed, {
+    reason: 'RoomIdTaken',
+    message: `Room ${other} of this namespace already uses the roomId ${roomId}${where}.`,
+  });
 }
 
 function retryDelayMs({ waitingForMs }: Observed): number {
