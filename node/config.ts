@@ -1,14 +1,14 @@
 // Node configuration: read once at start, complete and frozen. Reloadable settings are in ReloadableConfig (config/reloadable-config.ts).
 import { randomBytes } from 'node:crypto';
 import { resolve as resolvePath } from 'node:path';
+import { knownNames } from '../api/settings/variables.ts';
 import { hostAndPort, isLoopbackAddress, isLoopbackHost, isUnspecifiedAddress } from './config/addresses.ts';
+import { deepFreeze } from './config/deep-freeze.ts';
 import { type DistConfig, hostOf, readDist } from './config/dist.ts';
-import { deepFreeze } from './config/layers.ts';
 import { ConfigError, ConfigReader, configErrorMessage } from './config/reader.ts';
 import { loadReloadableConfig, type ReloadableConfig } from './config/reloadable-config.ts';
 import { type ConfigSystem, localSystem } from './config/system.ts';
 import { readTls, type TlsFiles } from './config/tls.ts';
-import { knownNames } from './config/variables.ts';
 import { readWebrtc, type WebrtcConfig } from './config/webrtc.ts';
 import type { Environment } from './env.ts';
 

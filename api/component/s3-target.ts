@@ -1,6 +1,6 @@
 // S3 target of a component: where it uploads to, with credentials. In a Room these are in a Secret.
 import { z } from 'zod';
-import { kube, matches, staysBelow } from '../core/kube.ts';
+import { type KubeFacts, kube, matches, staysBelow } from '../core/kube.ts';
 
 /** Rule for prefixes of object keys. Without it, a tool that treats keys as paths could be led out of its directory. */
 export const objectPrefixRule = 'to be a prefix of object keys without .. and a leading /';
@@ -10,50 +10,52 @@ export function isObjectPrefix(text: string): boolean {
 
 const text = z.string().min(1).max(1024);
 
-const pathPrefix = z
-  .string()
-  .refine((prefix) => prefix === '' || isObjectPrefix(prefix), objectPrefixRule)
-  .register(kube, {
+export const bucketPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/;
+
+/** The fields for Kubernetes, also those of the S3 settings of a node. */
+export const s3Facts = {
+  bucket: {
+    maxLength: 255,
+    rules: [matches(/^[A-Za-z0-9][A-Za-z0-9._-]+$/, 'must be a bucket name: letters, digits, dots, hyphens, underscores')],
+    doc: 'Bucket.',
+  },
+  region: {
+    maxLength: 64,
+    rules: [matches(/^[A-Za-z0-9-]+$/, 'must be a region name: letters, digits and hyphens')],
+    doc: 'Its region.',
+  },
+  endpoint: {
+    maxLength: 2048,
+    rules: [matches(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, 'must be an http or https URL without a user, a query and a fragment')],
+    doc: 'S3 endpoint URL, for storage other than Amazon S3.',
+  },
+  pathPrefix: {
     maxLength: 512,
     rules: [
       matches(/^[^/\p{Cc}][^\p{Cc}]*$/u, "must be a prefix of object keys: not empty, without control characters, not beginning with '/'"),
       staysBelow("must not contain '..'"),
     ],
-  });
+  },
+} satisfies Record<string, KubeFacts>;
 
 /** The whole object is a secret. */
 export const s3TargetSchema = z
   .strictObject({
-    bucket: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/, 'to be the name of a bucket')
-      .register(kube, {
-        maxLength: 255,
-        rules: [matches(/^[A-Za-z0-9][A-Za-z0-9._-]+$/, 'must be a bucket name: letters, digits, dots, hyphens, underscores')],
-        doc: 'Bucket.',
-      }),
-    region: z
-      .string()
-      .max(128)
-      .register(kube, {
-        maxLength: 64,
-        rules: [matches(/^[A-Za-z0-9-]+$/, 'must be a region name: letters, digits and hyphens')],
-        doc: 'Its region.',
-      })
-      .optional(),
+    bucket: z.string().regex(bucketPattern, 'to be the name of a bucket').register(kube, s3Facts.bucket),
+    region: z.string().max(128).register(kube, s3Facts.region).optional(),
     endpoint: z
       .url({ protocol: /^https?$/, error: 'to be an http or https URL' })
       .max(2048)
       .refine((url) => URL.parse(url)?.username === '', 'to be a URL without a user')
-      .register(kube, {
-        rules: [matches(/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/, 'must be an http or https URL without a user, a query and a fragment')],
-        doc: 'S3 endpoint URL, for storage other than Amazon S3.',
-      })
+      .register(kube, s3Facts.endpoint)
       .optional()
       .meta({ description: 'URL; default: Amazon S3.' }),
     accessKeyId: text,
     secretAccessKey: text.meta({ format: 'password' }),
-    pathPrefix: pathPrefix
+    pathPrefix: z
+      .string()
+      .refine((prefix) => prefix === '' || isObjectPrefix(prefix), objectPrefixRule)
+      .register(kube, s3Facts.pathPrefix)
       .optional()
       .meta({ description: 'Prepended to every key verbatim, followed by a slash; no `..`, no leading `/`.' }),
   })

@@ -38,3 +38,13 @@ export type KubeFacts = {
 };
 /** Facts survive `.meta()`, `.refine()` and bounds, but not wrappers such as `.optional()`. */
 export const kube = z.registry<KubeFacts>();
+
+/** A text of one form, for zod and in CEL. `what` completes `Expected x to be …` and `must be …`; `maxLength` bounds what the rule costs. */
+export function text(what: string, pattern: RegExp, maxLength: number) {
+  const error = `to be ${what}`;
+  return z
+    .string({ error })
+    .max(maxLength, { error })
+    .refine((given) => pattern.test(given), { error })
+    .register(kube, { rules: [matches(pattern, `must be ${what}`)] });
+}

@@ -1,7 +1,7 @@
 // Announced addresses for media: known at start, or read from a file that is written after the pod was scheduled.
 import { isIP } from 'node:net';
+import { ipOrHost } from '../../api/settings/values.ts';
 import { readFileLimited } from './read-file.ts';
-import { ipOrHost } from './values.ts';
 import { FileWatcher, type WatchIntervals } from './watch.ts';
 
 const maxAddresses = 8;

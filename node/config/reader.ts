@@ -1,7 +1,9 @@
 // Variable reader: reads variables by their table and collects one error message per mistake, without secrets.
 
+import { z } from 'zod';
+import type { Setting } from '../../api/core/setting.ts';
+import { type StaticName, type StaticValue, staticSettings } from '../../api/settings/static.ts';
 import { type EnvEntry, type Environment, EnvReader } from '../env.ts';
-import { type Row, type StaticName, type StaticValue, staticVariables, type ValueFormat } from './variables.ts';
 
 /** All errors of a configuration. The messages never contain a secret. */
 export class ConfigError extends Error {
@@ -14,21 +16,31 @@ export class ConfigError extends Error {
   }
 }
 
-/** Converts the text of a variable for its schema. Invalid text stays text, so that the schema rejects it. */
-export function parseText(valueFormat: ValueFormat, text: string): unknown {
-  switch (valueFormat) {
-    case 'text':
-      return text;
+/** Converts the text of a variable for its schema, as in files. Invalid text stays text, so that the schema rejects it. */
+export function readText({ schema, fromEnv }: Setting, text: string): unknown {
+  if (fromEnv) return fromEnv(text);
+  switch (typeOf(schema)) {
     case 'words':
       return text.split(/\s+/);
-    case 'flag':
+    case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : text;
+    case 'integer':
     case 'number':
       return text === 'none' ? null : /^-?\d{1,16}(\.\d{1,16})?$/.test(text) ? Number(text) : text;
-    case 'json':
+    case 'array':
       return parseJson(text);
+    default:
+      return text;
   }
 }
+
+/** The JSON type that a schema accepts besides null; `words`: a list of texts. */
+function typeOf(schema: z.ZodType): string | undefined {
+  const { anyOf = [], ...whole } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonType;
+  const { type, items } = anyOf.find((each) => each.type !== 'null') ?? whole;
+  return type === 'array' && items?.type === 'string' ? 'words' : type;
+}
+type JsonType = { type?: string; items?: JsonType; anyOf?: JsonType[] };
 
 function parseJson(text: string): unknown {
   try {
@@ -66,11 +78,11 @@ export class ConfigReader {
   }
 
   #take(name: StaticName): unknown {
-    const row: Row = staticVariables[name];
+    const setting = staticSetting(name);
     const given = this.env.read(name);
-    const value = given && this.#check(name, given, row);
+    const value = given && this.#check(given, setting);
     if (value !== undefined) return value;
-    return row.default === undefined ? undefined : staticVariables[name].schema.parse(parseText(row.form, row.default));
+    return setting.default === undefined ? undefined : setting.schema.parse(setting.default);
   }
 
   /** The name under which a variable is set, for messages; `SVC_X` if it is unset. */
@@ -78,11 +90,19 @@ export class ConfigReader {
     return this.env.read(name)?.name ?? `SVC_${name}`;
   }
 
-  #check(name: StaticName, given: EnvEntry, row: Row): unknown {
-    const result = staticVariables[name].schema.safeParse(parseText(row.form, given.text));
+  #check(given: EnvEntry, setting: Setting): unknown {
+    const result = setting.schema.safeParse(readText(setting, given.text));
     if (result.success) return result.data;
     const expected = result.error.issues[0]?.message ?? 'to be valid';
-    this.errors.push(configErrorMessage(given.name, expected, given.text, row.secret));
+    this.errors.push(configErrorMessage(given.name, expected, given.text, setting.secret));
     return undefined;
   }
+}
+
+const byName = new Map<StaticName, Setting>(staticSettings.map((setting) => [setting.env, setting]));
+
+function staticSetting(name: StaticName): Setting {
+  const setting = byName.get(name);
+  if (!setting) throw new Error(`no setting ${name}`);
+  return setting;
 }

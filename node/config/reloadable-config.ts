@@ -1,10 +1,12 @@
 // Reloadable configuration: settings from watched files that may change at runtime. The environment has precedence over them.
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ConfigSource } from '../../api/node.ts';
 import type { EnvReader } from '../env.ts';
-import { type CrossFieldError, defaultLayer, envLayer, fileLayer, type Layer, mergeLayers, rejectedLayer, sameSettings } from './layers.ts';
+import type { CrossFieldError } from './cross-field-rules.ts';
+import { defaultLayer, envLayer, fileLayer, type Layer, mergeLayers, rejectedLayer, type Tree, valueAt } from './layers.ts';
 import { FileTooLargeError, readFileLimited } from './read-file.ts';
-import type { ApiToken, FileSettings, ReloadableSettings } from './settings.ts';
+import type { ApiToken, ReloadableSettings } from './settings.ts';
 import { FileWatcher, type WatchIntervals } from './watch.ts';
 
 /** Maximum size of a configuration file in bytes. */
@@ -34,7 +36,8 @@ export type ReloadableSources = {
 export type ReloadObserver = { reloaded: () => void; refused: (error: string) => void };
 
 type ReadFile = { name: string; sha256: string; layer: Layer };
-type State = { settings: ReloadableSettings; files: readonly ReadFile[]; shadowed: readonly string[] };
+/** `raw`: the settings of all layers as in files. */
+type State = { raw: Tree; settings: ReloadableSettings; files: readonly ReadFile[]; shadowed: readonly string[] };
 
 /** Reads all sources once. Errors are those of the environment, of each file and of the combination. */
 export async function loadReloadableConfig(sources: ReloadableSources): Promise<{ hot: ReloadableConfig } | { errors: string[] }> {
@@ -51,7 +54,7 @@ export async function loadReloadableConfig(sources: ReloadableSources): Promise<
 }
 
 export class ReloadableConfig implements ReloadableConfigView {
-  readonly #below: FileSettings;
+  readonly #below: Tree;
   readonly #env: Layer;
   readonly #variables: EnvReader;
   readonly #listeners = new Set<(settings: ReloadableSettings) => void>();
@@ -61,7 +64,7 @@ export class ReloadableConfig implements ReloadableConfigView {
   #observer: ReloadObserver | undefined;
 
   /** Created by loadReloadableConfig(). */
-  constructor({ below, env, variables }: { below: FileSettings; env: Layer; variables: EnvReader }, state: State) {
+  constructor({ below, env, variables }: { below: Tree; env: Layer; variables: EnvReader }, state: State) {
     this.#below = below;
     this.#env = env;
     this.#variables = variables;
@@ -74,7 +77,7 @@ export class ReloadableConfig implements ReloadableConfigView {
 
   /** The API token that was generated for this start; undefined as soon as one was configured. */
   get developmentToken(): string | undefined {
-    return this.current.apiTokens.find((token) => token === this.#below.apiTokens?.[0])?.token;
+    return this.#state.raw.apiTokens === this.#below.apiTokens ? this.current.apiTokens[0]?.token : undefined;
   }
 
   get shadowed(): readonly string[] {
@@ -89,10 +92,12 @@ export class ReloadableConfig implements ReloadableConfigView {
     return this.#state.files.map(({ name, sha256 }) => ({ name, sha256 }));
   }
 
-  /** Source of the effective value of a variable: `name` without prefix, `path` its name in files, if any. */
-  sourceOf(name: string, path?: string): ConfigSource {
-    if (this.#variables.read(name)) return 'environment';
-    return path !== undefined && this.#state.files.some(({ layer }) => layer.paths.includes(path)) ? 'file' : 'default';
+  /** A variable as in files, the text of a static one as in the environment, and its source. */
+  given({ env, path }: { env: string; path?: string }): { value: unknown; source: ConfigSource } {
+    const entry = this.#variables.read(env);
+    const inFile = path !== undefined && this.#state.files.some(({ layer }) => layer.paths.includes(path));
+    const value = path === undefined ? entry?.text : valueAt(this.#state.raw, path.split('.'));
+    return { value, source: entry ? 'environment' : inFile ? 'file' : 'default' };
   }
 
   onChange(listener: (settings: ReloadableSettings) => void): () => void {
@@ -137,7 +142,7 @@ export class ReloadableConfig implements ReloadableConfigView {
     const mended = this.#error !== null && errors.length === 0;
     this.#refuse(errors);
     if (touched || mended) this.#observer?.reloaded();
-    if (!sameSettings(before.settings, state.settings)) for (const listener of this.#listeners) listener(state.settings);
+    if (!isDeepStrictEqual(before.settings, state.settings)) for (const listener of this.#listeners) listener(state.settings);
   }
 
   #refuse(errors: readonly string[]): void {
@@ -148,11 +153,11 @@ export class ReloadableConfig implements ReloadableConfigView {
   }
 }
 
-function combine(below: FileSettings, files: readonly ReadFile[], env: Layer): State | { errors: CrossFieldError[] } {
-  const settled = mergeLayers([below, ...files.map(({ layer }) => layer.settings), env.settings]);
+function combine(below: Tree, files: readonly ReadFile[], env: Layer): State | { errors: readonly CrossFieldError[] } {
+  const settled = mergeLayers([below, ...files.map(({ layer }) => layer.raw), env.raw]);
   if ('errors' in settled) return settled;
   const inFiles = new Set(files.flatMap(({ layer }) => layer.paths));
-  return { settings: settled.settings, files, shadowed: Object.freeze(env.paths.filter((path) => inFiles.has(path))) };
+  return { ...settled, files, shadowed: Object.freeze(env.paths.filter((path) => inFiles.has(path))) };
 }
 
 async function readLayer(name: string): Promise<ReadFile> {

@@ -1,8 +1,8 @@
 // TLS settings: key and certificate files that must be set together and readable.
 import { resolve as resolvePath } from 'node:path';
+import type { StaticName } from '../../api/settings/static.ts';
 import { type ConfigReader, configErrorMessage } from './reader.ts';
 import type { ConfigSystem } from './system.ts';
-import type { StaticName } from './variables.ts';
 
 /** Absolute paths of PEM files. */
 export type TlsFiles = { keyPath: string; certPath: string };

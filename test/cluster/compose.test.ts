@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { reloadableVariables, staticVariables } from '../../node/config/variables.ts';
+import { variables } from '../../api/settings/variables.ts';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
@@ -34,9 +34,7 @@ function servicesWith(values: Record<string, string>): [name: string, service: S
 
 /** Environment of the image. */
 const image: Environment = Object.fromEntries(
-  Object.entries({ ...staticVariables, ...reloadableVariables }).flatMap(([name, variable]) =>
-    'image' in variable ? [[`SVC_${name}`, String(variable.image)]] : [],
-  ),
+  variables.flatMap((variable) => (variable.image === undefined ? [] : [[`SVC_${variable.env}`, variable.image]])),
 );
 
 test('compose.yaml requires its secrets and publishes media ports, but neither EPMD nor the distribution port', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { errorCatalogue } from '../../api/errors.ts';
 import { eventDescriptions } from '../../api/events.ts';
-import { knownNames } from '../../node/config/variables.ts';
+import { knownNames } from '../../api/settings/variables.ts';
 import { routes } from '../../node/http/routes/routes.ts';
 import { emptyMetrics } from '../kit/fakes/metrics.ts';
 import { root, sourceFiles } from './source-files.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { reloadableVariables, staticVariables } from '../../node/config/variables.ts';
+import { variables } from '../../api/settings/variables.ts';
 import { type ConfigFiles, configFiles } from '../../operator/clusters/config-files.ts';
 import { paths } from '../../operator/clusters/names.ts';
 import type { StoredCluster } from '../../operator/clusters/owned.ts';
@@ -17,9 +17,7 @@ import { type NodeProcess, startNodeProcess } from '../kit/processes/node-proces
 
 const token = 'token-of-the-operator';
 const image = Object.fromEntries(
-  Object.entries({ ...staticVariables, ...reloadableVariables }).flatMap(([name, row]) =>
-    'image' in row ? [[`SVC_${name}`, row.image]] : [],
-  ),
+  variables.flatMap((variable) => (variable.image === undefined ? [] : [[`SVC_${variable.env}`, variable.image]])),
 );
 
 type Started = { node: NodeProcess; get: (path: string) => Promise<Response>; announce: (text: string) => void; files: ConfigFiles };

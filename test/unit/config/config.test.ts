@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { defaultText, knownNames, variables } from '../../../api/settings/variables.ts';
 import { withActualPort } from '../../../node/config/addresses.ts';
 import { describeConfig } from '../../../node/config/describe.ts';
 import { ConfigError } from '../../../node/config/reader.ts';
 import type { ConfigSystem } from '../../../node/config/system.ts';
-import { knownNames, reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import { testSystem } from '../../kit/fakes/config.ts';
@@ -67,19 +67,13 @@ describe('loadConfig without variables', () => {
   });
 
   it('accepts every documented default as a value of the environment', async () => {
-    const rows = [...Object.entries(staticVariables).map(([name, row]) => ({ ...row, name })), ...reloadableRows];
-    const env = Object.fromEntries(
-      rows.flatMap((row) => ('default' in row && row.default !== undefined ? [[`SVC_${row.name}`, row.default]] : [])),
-    );
+    const env = Object.fromEntries(variables.map((variable) => [`SVC_${variable.env}`, defaultText(variable)]));
     const { config } = await load(env);
     assert.deepEqual(config, (await load()).config);
   });
 
   it('accepts the values of the image together with a token', async () => {
-    const rows = [...Object.entries(staticVariables).map(([name, row]) => ({ ...row, name })), ...reloadableRows];
-    const env = Object.fromEntries(
-      rows.flatMap((row) => ('image' in row && row.image !== undefined ? [[`SVC_${row.name}`, row.image]] : [])),
-    );
+    const env = Object.fromEntries(variables.map((variable) => [`SVC_${variable.env}`, variable.image]));
     const { config, hot, warnings } = await load({ ...env, SVC_SERVER_API_TOKEN: 'a-token-of-some-length' });
     assert.deepEqual(
       [config.host, config.webrtc.announced, config.webrtc.basePort],
@@ -263,9 +257,7 @@ describe('distribution', () => {
 });
 
 describe('secrets', () => {
-  const secretNames = [...Object.entries(staticVariables).map(([name, row]) => ({ name, secret: 'secret' in row })), ...reloadableRows]
-    .filter((row) => 'secret' in row && row.secret)
-    .map(({ name }) => name);
+  const secretNames = variables.filter(({ secret }) => secret).map(({ env }) => env);
 
   it('are never part of an error message', async () => {
     for (let round = 0; round < 200; round += 1) {

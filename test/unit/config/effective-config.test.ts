@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ConfigValue } from '../../../api/node.ts';
+import { defaultText, knownNames, variables } from '../../../api/settings/variables.ts';
 import { effectiveConfig, redactedValue } from '../../../node/config/effective-config.ts';
-import { knownNames, reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import { testSystem } from '../../kit/fakes/config.ts';
@@ -30,21 +30,21 @@ test('every variable is listed once, in order, with its meaning', async () => {
     values.map(({ name }) => name),
     [...knownNames].map((name) => `SVC_${name}`).sort(),
   );
-  for (const row of reloadableRows) {
-    const value = values.find(({ name }) => name === `SVC_${row.name}`);
-    assert.deepEqual([value?.meaning, value?.reloadable, value?.secret], [row.meaning, true, row.secret ?? false]);
+  for (const { env, doc, path, secret = false } of variables) {
+    const value = values.find(({ name }) => name === `SVC_${env}`);
+    assert.deepEqual([value?.meaning, value?.reloadable, value?.secret], [doc, path !== undefined, secret]);
   }
   assert.equal(values.find(({ name }) => name === 'SVC_PORT')?.reloadable, false);
 });
 
 test('defaults are written as in the environment', async () => {
   const { of } = await inForce({});
-  for (const row of [...Object.entries(staticVariables).map(([name, each]) => ({ name, ...each })), ...reloadableRows]) {
-    if (!('default' in row) || row.default === undefined || row.name === 'RESOURCES_BASE_PATH' || row.name === 'DIST_POLLING_INTERVAL')
-      continue;
-    const { value, source } = of(`SVC_${row.name}`);
+  for (const variable of variables) {
+    const expected = defaultText(variable);
+    if (expected === undefined || variable.env === 'RESOURCES_BASE_PATH' || variable.env === 'DIST_POLLING_INTERVAL') continue;
+    const { value, source } = of(`SVC_${variable.env}`);
     const written = Array.isArray(value) ? value.join(' ') : value === null ? 'none' : String(value);
-    assert.deepEqual([written, source], [row.default, 'default'], row.name);
+    assert.deepEqual([written, source], [expected, 'default'], variable.env);
   }
 });
 

@@ -7,6 +7,8 @@ import { recordingOptionsSchema } from '../../../api/component/recording.ts';
 import { type Rule, staysBelow } from '../../../api/core/kube.ts';
 import { peerOptionsSchema } from '../../../api/peer.ts';
 import { maxTimeout, roomOptionsSchema, roomPatchSchema } from '../../../api/room.ts';
+import { staticSettings } from '../../../api/settings/static.ts';
+import { reloadableVariables } from '../../../api/settings/variables.ts';
 import { clusterConfigSchema } from '../../../crds/cluster-config.ts';
 import { allowedExtraEnv } from '../../../crds/cluster-pods.ts';
 import { specAndStatus } from '../../../crds/crd-manifests.ts';
@@ -18,7 +20,6 @@ import { Admission } from '../../../node/components/process/admission.ts';
 import { createSipSpec } from '../../../node/components/sip/sip-component.ts';
 import { SipUserAgents } from '../../../node/components/sip/sip-user-agents.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
-import { reloadableRows, staticVariables } from '../../../node/config/variables.ts';
 
 /** Field by path of what a schema takes. */
 function fieldsOf(schema: z.ZodType): Map<string, Json> {
@@ -258,13 +259,13 @@ describe('Options of a component in a Room and in the REST API', () => {
 
 describe('extraEnv of a MediaCluster', () => {
   it('takes variables that a node has, none that changes while it runs', () => {
-    const cold = Object.keys(staticVariables).map((name) => `SVC_${name}`);
+    const cold: string[] = staticSettings.map(({ env }) => `SVC_${env}`);
     assert.deepEqual(
       allowedExtraEnv.filter((name) => !cold.includes(name)),
       [],
     );
     assert.deepEqual(
-      reloadableRows.filter(({ name }) => (allowedExtraEnv as readonly string[]).includes(`SVC_${name}`)),
+      reloadableVariables.filter(({ env }) => (allowedExtraEnv as readonly string[]).includes(`SVC_${env}`)),
       [],
     );
     assert.equal(

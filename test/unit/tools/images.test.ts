@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 
-import { type Row, reloadableVariables, staticVariables } from '../../../node/config/variables.ts';
+import { variables } from '../../../api/settings/variables.ts';
 import { withoutComments } from '../../../tools/images/archive.mjs';
 import {
   buildArguments,
@@ -62,8 +62,7 @@ test('only a digest pins a base image', () => {
 describe('the Dockerfiles', () => {
   test('the node image sets exactly the variables that the reference table lists', () => {
     const { NODE_ENV, NODE_OPTIONS, MEDIASOUP_WORKER_BIN, SVC_GIT_COMMIT, ...set } = environment(dockerfiles.node);
-    const rows: [string, Row][] = Object.entries({ ...staticVariables, ...reloadableVariables });
-    const expected = rows.flatMap(([name, row]) => (row.image === undefined ? [] : [[`SVC_${name}`, row.image]]));
+    const expected = variables.flatMap((variable) => (variable.image === undefined ? [] : [[`SVC_${variable.env}`, variable.image]]));
     assert.deepEqual(set, Object.fromEntries(expected));
     assert.equal(NODE_ENV, 'production');
     assert.equal(NODE_OPTIONS, nodeFlags.join(' '));

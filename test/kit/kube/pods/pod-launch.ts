@@ -1,7 +1,7 @@
 // Starts the process of a container: a real media node or operator, with the environment of image and pod and the DNS of the runner.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reloadableVariables, staticVariables } from '../../../../node/config/variables.ts';
+import { variables } from '../../../../api/settings/variables.ts';
 import { workerBin } from '../../processes/worker-bin.ts';
 import { Child } from '../child.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
@@ -28,9 +28,7 @@ function isOperator(image = ''): boolean {
 }
 
 /** Variables set by the image, according to the configuration table. */
-const imageVariables = Object.entries({ ...staticVariables, ...reloadableVariables }).flatMap(([name, row]) =>
-  'image' in row ? [[`SVC_${name}`, row.image] as const] : [],
-);
+const imageVariables = variables.flatMap(({ env, image }) => (image === undefined ? [] : [[`SVC_${env}`, image] as const]));
 
 /** Environment of the process, instead of that of the container. */
 export function processEnvironment({ container, pod, place, env, paths }: Launch): Record<string, string> {

@@ -34,7 +34,7 @@ function inForce({ config, secrets }: ConfigFiles) {
   const layers = [config, secrets].map(({ path, text }) => {
     const layer = fileLayer(path, Buffer.from(text));
     assert.deepEqual(layer.errors, []);
-    return layer.settings;
+    return layer.raw;
   });
   const settled = mergeLayers([defaultLayer({ apiTokens: undefined, avMaxCpu: 2 }), ...layers]);
   assert.ok('settings' in settled, JSON.stringify(settled));

@@ -1,7 +1,7 @@
 // Pod of a media node: hardening, environment, and which changes require a new pod.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { knownNames } from '../../../../../node/config/variables.ts';
+import { knownNames } from '../../../../../api/settings/variables.ts';
 import { indexOf } from '../../../../../operator/clusters/names.ts';
 import { pod, templateHash } from '../../../../../operator/clusters/pods/pod.ts';
 import { persistentVolumeClaim } from '../../../../../operator/clusters/pods/storage.ts';

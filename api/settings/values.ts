@@ -1,7 +1,9 @@
 // Schemas of single configuration values. Every message completes the text `Expected <name> ...`.
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isHttpUrl } from '../../api/room.ts';
+import { bucketPattern, isObjectPrefix, objectPrefixRule, s3Facts } from '../component/s3-target.ts';
+import { kube, matches, rule, text } from '../core/kube.ts';
+import { isHttpUrl } from '../room.ts';
 
 /** A text that passes `test`. `expected` reads `to be ...`. */
 export function stringMatching(expected: string, test: (text: string) => boolean) {
@@ -74,7 +76,19 @@ const isOrigin = (text: string): boolean => {
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') && url.origin === text.toLowerCase();
 };
 export const origin = stringMatching('to be origins such as https://app.example, separated by spaces', isOrigin);
-export const corsOrigin = stringMatching('to be * or origins such as https://app.example', (text) => text === '*' || isOrigin(text));
+export const corsOrigin = stringMatching(
+  'to be * or origins such as https://app.example',
+  (text) => text === '*' || isOrigin(text),
+).register(kube, {
+  maxLength: 512,
+  rules: [
+    matches(/^(\*|https?:\/\/[^\s/?#@]+)$/, "must be '*' or an origin such as https://app.example, without a path"),
+    rule(
+      "!(self.startsWith('https://') && self.endsWith(':443')) && !(self.startsWith('http://') && self.endsWith(':80'))",
+      'must omit the default port of the scheme',
+    ),
+  ],
+});
 
 export const filePath = stringMatching('to be a path', (text) => /^\P{Cc}+$/u.test(text));
 /** Allowed characters of an `Authorization` header (RFC 9110, section 5.5). */
@@ -95,11 +109,21 @@ const webhookSecret = stringMatching(webhookSecretForm, (text) => {
 export const webhookSecrets = z.union([webhookSecret.transform((secret) => [secret]), listOf(webhookSecret, 4, webhookSecretForm)], {
   error: webhookSecretForm,
 });
-export const httpUrl = stringMatching('to be an http or https URL', (text) => text.length <= 2048 && isHttpUrl(text));
+export const httpUrl = stringMatching('to be an http or https URL', (text) => text.length <= 2048 && isHttpUrl(text)).register(kube, {
+  maxLength: 2048,
+  rules: [matches(/^https?:\/\/[^\s/?#]+[^\s#]*$/, 'must be an http or https URL with a host and without a fragment')],
+});
 export const endpointUrl = stringMatching('to be an http or https URL without a user, a query and a fragment', (text) => {
   const url = URL.parse(text);
   return isHttpUrl(text) && url?.username === '' && url.password === '' && url.search === '';
-});
+}).register(kube, s3Facts.endpoint);
+export const bucketName = stringMatching('to be the name of a bucket', (text) => bucketPattern.test(text)).register(kube, s3Facts.bucket);
+export const regionName = stringMatching('to be the name of a region', (text) => /^[A-Za-z0-9-]{1,64}$/.test(text)).register(
+  kube,
+  s3Facts.region,
+);
+export const objectPrefix = stringMatching(objectPrefixRule, isObjectPrefix).register(kube, s3Facts.pathPrefix);
+export const iceUrl = text('a stun:, stuns:, turn: or turns: URL', /^(stuns?|turns?):[^\s/?#]+(\?transport=(udp|tcp))?$/, 512);
 const portsForm = 'to be a port such as 5060, or a range of ports such as 5060-5063';
 /** Number of ports that are tried after a single first port. */
 const triedPorts = 200;
@@ -120,17 +144,22 @@ export const portRange = z.string({ error: 'to be a range of ports such as 10000
   context.addIssue({ code: 'custom', message: 'to be a range of ports such as 10000-10019, the first not above the second' });
   return z.NEVER;
 });
+/** The text of a variable that is a flag or a list. */
+export function flagOrWords(text: string): boolean | string[] {
+  return text === 'true' || text === 'false' ? text === 'true' : text.split(/\s+/);
+}
+const flagOrList = z.union([z.boolean(), z.array(z.string())]);
 /** Origins that may open websockets. */
-export const checkOrigin = z.array(z.string()).transform((words, context): 'any' | 'same-host' | string[] => {
-  if (words.length === 1 && words[0] === 'false') return 'any';
-  if (words.length === 1 && words[0] === 'true') return 'same-host';
-  if (words.every((word) => origin.safeParse(word).success)) return words;
+export const checkOrigin = flagOrList.transform((given, context): 'any' | 'same-host' | string[] => {
+  if (typeof given === 'boolean') return given ? 'same-host' : 'any';
+  if (given.every((word) => origin.safeParse(word).success)) return given;
   context.addIssue({ code: 'custom', message: 'to be true, false or origins such as https://app.example, separated by spaces' });
   return z.NEVER;
 });
 /** `hops`: maximum number of proxies, null for any number; `networks`: networks of the proxies, empty for any network. */
-export const trustProxy = z.array(z.string()).transform((words, context): { hops: number | null; networks: string[] } => {
-  if (words.length === 1 && words[0] === 'false') return { hops: 0, networks: [] };
+export const trustProxy = flagOrList.transform((given, context): { hops: number | null; networks: string[] } => {
+  if (given === false) return { hops: 0, networks: [] };
+  const words = given === true ? ['true'] : given;
   const counts = words.filter((word) => /^([1-9]|1[0-6])$/.test(word)).map(Number);
   const networks = words.filter(isCidr);
   if (counts.length <= 1 && counts.length + networks.length === words.length) return { hops: counts[0] ?? null, networks };
