@@ -2,15 +2,16 @@
 // dependent steps are included.
 import { NodeClient, type NodeClientOptions } from '../nodes/node-client.ts';
 import { NodeError } from '../nodes/node-error.ts';
-import type {
-  ComponentRequest,
-  NodeComponent,
-  NodePeer,
-  NodePermissions,
-  NodeRoom,
-  NodeRoomConfig,
-  PeerRequest,
-  RoomRequest,
+import {
+  type ComponentRequest,
+  type NodeComponent,
+  type NodePeer,
+  type NodePermissions,
+  type NodeRoom,
+  type NodeRoomConfig,
+  nodeRoomSchema,
+  type PeerRequest,
+  type RoomRequest,
 } from '../nodes/schemas.ts';
 import type { ConnectNode, NodePlace } from '../rooms/cluster-client.ts';
 
@@ -64,7 +65,14 @@ export class RecordingNodeClient extends NodeClient {
     }
     const isOnly = nodes().filter(({ ready, terminating, lost }) => ready && !terminating && !lost).length === 1;
     this.#say(`would create room ${roomId} on ${isOnly ? pod : `a node of MediaCluster ${cluster}`}`, this.#about(roomId));
-    const room = { id: roomId, incarnation: unknownYet, externalId, config, components: [], peers: [] };
+    const room = {
+      id: roomId,
+      incarnation: unknownYet,
+      externalId,
+      config: nodeRoomSchema.shape.config.parse(config),
+      components: [],
+      peers: [],
+    };
     const node = isOnly ? pod : unknownYet;
     this.#rooms.set(this.#key(roomId), { room, where: ` on ${node}` });
     return { room, address: unknownYet, node };

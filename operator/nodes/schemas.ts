@@ -122,6 +122,6 @@ export type NodeEvent = z.infer<typeof nodeEventSchema>['data'];
 export type NodePermissions = NodePeer['permissions'];
 
 /** Request bodies of the REST API. */
-export type RoomRequest = Omit<RoomConfigView, 'roomId'> & { roomId: string; externalId: string };
+export type RoomRequest = { roomId: string; externalId: string } & Partial<Omit<RoomConfigView, 'roomId'>>;
 export type PeerRequest = { peerId: string; externalId: string; metadata?: unknown; permissions: NodePermissions };
 export type ComponentRequest = { type: string; options: Record<string, unknown>; externalId: string };

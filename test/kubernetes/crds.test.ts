@@ -268,7 +268,7 @@ describe('The CRDs of Room and MediaCluster', () => {
     );
     assert.match(spec, /recreate\s+<string>\n\s*enum: Always, Never\n\s+What happens[\s\S]*Failed \(default Always\)\./);
     const file = await run(['explain', 'mroom.spec.components.options.filePath']);
-    assert.match(file, /file: path below `file_component_sources`; .ogg \(Opus\) or .h264./);
+    assert.match(file, /An .ogg \(Opus\) or .h264 file on the server, below\s+file_component_sources\./);
     for (const kind of ['mroom', 'mcl']) assert.doesNotMatch(await run(['explain', kind, '--recursive']), /<no description>/);
     assert.doesNotMatch(await run(['explain', 'mcl.spec']), /<no description>/);
   });

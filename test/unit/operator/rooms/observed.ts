@@ -1,4 +1,5 @@
 // Observed state of a Room for tests.
+import { mapNames, type RoomFieldName, roomFieldNames } from '../../../../api/room.ts';
 import { roomSpecSchema } from '../../../../crds/room.ts';
 import type { RoomStatus } from '../../../../crds/types.ts';
 import type { NodeComponent, NodePeer, NodeRoom } from '../../../../operator/nodes/schemas.ts';
@@ -61,7 +62,7 @@ export function nodeRoom(room: Partial<NodeRoom> = {}): NodeRoom {
     id: 'r',
     incarnation,
     externalId: uid,
-    config: { maxPeers: null, videoCodec: null, webhookUrl: null, peerlessPurgeTimeout: null, peerDisconnectedTimeout: 120 },
+    config: { ...mapNames<RoomFieldName, NodeRoom['config']>(roomFieldNames, () => null), peerDisconnectedTimeout: 120 },
     components: [],
     peers: [],
     ...room,

@@ -101,7 +101,8 @@ function Properties({ properties }: { properties: Record<string, unknown> }) {
   );
 }
 
-const endings: Record<Component['type'], string> = {
+/** Consequences of a removal, if they are more than its end. */
+const endings: Partial<Record<Component['type'], string>> = {
   file: 'Playback stops.',
   hls: 'The stream ends for all viewers. A persistent stream stays available as video on demand.',
   recording: 'The recording ends and is saved.',
@@ -131,7 +132,7 @@ function RemoveComponent({ component, name, live, action }: { component: Compone
           onConfirm={() => void remove()}
           onClose={() => setAsking(false)}
         >
-          <p>{endings[component.type]}</p>
+          <p>{endings[component.type] ?? 'It ends.'}</p>
         </ConfirmDialog>
       )}
     </div>
