@@ -15,7 +15,6 @@ const maxFiles = 20;
 const longFunctions: readonly string[] = [
   'node/components/render/render-queue.ts: run',
   'node/node.ts: start',
-  'packages/client/src/react/use-local-media.ts: useLocalMedia',
   'packages/console/src/components/use-virtual-rows.ts: useVirtualRows',
   'packages/console/src/hooks/use-session.ts: useSession',
   'test/kit/kube/cluster-operator.ts: start',

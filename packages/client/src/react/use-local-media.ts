@@ -1,5 +1,5 @@
 // Local media hook: requests camera and microphone, publishes and switches them, and releases them on unmount.
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import type { Json, Kind } from '../protocol.ts';
 import { useLocalTracks, useRoom } from './hooks.ts';
 import { LocalMediaPublisher, type MediaEnabled } from './local-media-publisher.ts';
@@ -33,12 +33,8 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
   const room = useRoom();
   const store = useStore();
   const locals = useLocalTracks();
-  const [stream, setStream] = useState<MediaStream>();
   const [problem, setProblem] = useState<Error>();
   const [on, setOn] = useState<MediaEnabled>({ audio: true, video: true });
-  /** Number of repeated requests for denied or disconnected devices. */
-  const [renewals, setRenewals] = useState(0);
-  const refused = useRef(false);
   const sender = useRef<LocalMediaPublisher>(undefined);
   // Mirrors the state `on`: publications before the next rendering must use the latest choice.
   const latest = useRef({ metadata, on });
@@ -47,35 +43,7 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
     setOn(latest.current.on);
   }, []);
 
-  const wanted = enabled ? JSON.stringify({ audio, video, renewals }) : undefined;
-  useEffect(() => {
-    if (wanted === undefined) return;
-    let over = false;
-    let mine: MediaStream | undefined;
-    refused.current = false;
-    const { renewals: _, ...constraints } = JSON.parse(wanted) as MediaStreamConstraints & { renewals: number };
-    navigator.mediaDevices.getUserMedia(constraints).then(
-      (found) => {
-        mine = found;
-        if (over) stop(found);
-        else {
-          setProblem(undefined);
-          setStream(found);
-        }
-      },
-      (error: unknown) => {
-        if (over) return;
-        refused.current = true;
-        setProblem(error instanceof Error ? error : new Error(String(error)));
-      },
-    );
-    return () => {
-      over = true;
-      if (mine) stop(mine);
-      setStream(undefined);
-    };
-  }, [wanted]);
-
+  const { stream, refused, renew } = useDevices(enabled ? JSON.stringify({ audio, video }) : undefined, setProblem);
   useEffect(() => {
     if (!room || !stream) return;
     const changed = () => store.changed(['localTracks']);
@@ -99,9 +67,9 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
     (kind: Kind, value: boolean) => {
       choose(kind, value);
       if (!refused.current) setProblem(undefined);
-      if (sender.current?.set(kind, value) === false || (value && refused.current)) setRenewals((count) => count + 1);
+      if (sender.current?.set(kind, value) === false || (value && refused.current)) renew();
     },
-    [choose],
+    [choose, refused, renew],
   );
   const isOn = (kind: Kind) => {
     const muted = locals.some((local) => local.kind === kind && local.muted && stream?.getTracks().includes(local.mediaStreamTrack));
@@ -115,6 +83,44 @@ export function useLocalMedia({ audio = true, video = true, metadata, enabled = 
     setMicrophone: useCallback((value) => set('audio', value), [set]),
     setCamera: useCallback((value) => set('video', value), [set]),
   };
+}
+
+type Devices = { stream: MediaStream | undefined; refused: RefObject<boolean>; renew: () => void };
+
+/** @param wanted constraints as JSON; undefined releases the devices */
+function useDevices(wanted: string | undefined, setProblem: (problem: Error | undefined) => void): Devices {
+  const [stream, setStream] = useState<MediaStream>();
+  /** Number of repeated requests for denied or disconnected devices. */
+  const [renewals, setRenewals] = useState(0);
+  const refused = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each renewal requests the devices again
+  useEffect(() => {
+    if (wanted === undefined) return;
+    let over = false;
+    let mine: MediaStream | undefined;
+    refused.current = false;
+    navigator.mediaDevices.getUserMedia(JSON.parse(wanted)).then(
+      (found) => {
+        mine = found;
+        if (over) stop(found);
+        else {
+          setProblem(undefined);
+          setStream(found);
+        }
+      },
+      (error: unknown) => {
+        if (over) return;
+        refused.current = true;
+        setProblem(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
+    return () => {
+      over = true;
+      if (mine) stop(mine);
+      setStream(undefined);
+    };
+  }, [wanted, renewals, setProblem]);
+  return { stream, refused, renew: useCallback(() => setRenewals((count) => count + 1), []) };
 }
 
 function stop(stream: MediaStream): void {
