@@ -28,6 +28,8 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['sip.js', [/^node\/components\/sip\//]],
   ['mediasoup-client', [/^packages\/client\//]],
   ['react', [/^packages\/console\//, /^packages\/client\//]],
+  ['@tanstack/react-query', [/^packages\/console\/src\/(?:hooks\/|app\.tsx$)/]],
+  ['@tanstack/react-virtual', [/^packages\/console\/src\/components\//]],
 ];
 
 function folderOf(path: string): string {

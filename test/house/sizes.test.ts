@@ -15,7 +15,6 @@ const maxFiles = 20;
 const longFunctions: readonly string[] = [
   'node/components/render/render-queue.ts: run',
   'node/node.ts: start',
-  'packages/console/src/components/use-virtual-rows.ts: useVirtualRows',
   'test/kit/kube/cluster-operator.ts: start',
   'test/kit/kube/cluster/addons.ts: addons',
   'test/kit/kube/room-fixture.ts: startOperator',

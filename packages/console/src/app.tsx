@@ -1,4 +1,5 @@
 // Root component: selects the page by route and session.
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { type ComponentType, Suspense, useEffect, useMemo, useRef } from 'react';
 import { AppHeader } from './components/app-header.tsx';
 import { ErrorBoundary } from './components/error-boundary.tsx';
@@ -19,6 +20,10 @@ export function App() {
 
 function Console({ route }: { route: ConsoleRoute }) {
   const [session, { logIn, logOut }] = useSession(document.baseURI);
+  const api = session.phase === 'in' ? session.api : undefined;
+  // Data of one token is not shown with another.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one client per session
+  const queries = useMemo(() => new QueryClient(), [api]);
   const known = useMemo(() => (session.phase === 'in' ? { ...session, logOut } : undefined), [session, logOut]);
   if (session.phase === 'starting') {
     return (
@@ -32,9 +37,11 @@ function Console({ route }: { route: ConsoleRoute }) {
   }
   if (session.phase === 'out') return <LoginPage message={session.message} logIn={logIn} />;
   return (
-    <SessionContext value={known}>
-      <Page route={route} />
-    </SessionContext>
+    <QueryClientProvider client={queries}>
+      <SessionContext value={known}>
+        <Page route={route} />
+      </SessionContext>
+    </QueryClientProvider>
   );
 }
 

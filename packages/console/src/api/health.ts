@@ -11,7 +11,7 @@ export async function getHealth(api: Api, signal?: AbortSignal): Promise<Health>
 }
 
 /** Without `node`: of the responding node. */
-export async function getConfig(api: Api, node: string | undefined, signal?: AbortSignal): Promise<NodeConfig> {
+export async function getConfig(api: Api, signal: AbortSignal, node?: string): Promise<NodeConfig> {
   const query = node === undefined ? '' : `?${new URLSearchParams({ node })}`;
   const { data: values, ...more } = (await api.call('GET', `config${query}`, undefined, signal)) as ConfigAnswer;
   return { ...more, values };

@@ -14,12 +14,12 @@ export const renderEndpoints = {
   cancel: (id: string) => ({ method: 'DELETE', path: pathOf(id) }),
 };
 
-/** @returns undefined if the recording does not exist or its node cannot render */
-export async function fetchRender(api: Api, id: string, signal: AbortSignal): Promise<Render | undefined> {
+/** @returns null if the recording does not exist or its node cannot render */
+export async function fetchRender(api: Api, id: string, signal: AbortSignal): Promise<Render | null> {
   try {
     return (await api.call('GET', pathOf(id), undefined, signal)).data as Render;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
+    if (error instanceof ApiError && error.status === 404) return null;
     throw error;
   }
 }

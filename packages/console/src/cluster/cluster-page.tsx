@@ -1,11 +1,10 @@
 // Cluster page: nodes with load and state, and their drains.
-import { useCallback, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { Node as ClusterNode } from '../../../server-sdk/src/generated/schemas.ts';
 import { listNodes } from '../api/cluster.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { Alert, connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { plural, pluralize } from '../format.ts';
-import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { CancelDrainDialog, DrainDialog } from './drain-dialogs.tsx';
 import { nodeColumns } from './node-columns.tsx';
@@ -16,11 +15,7 @@ const pollIntervalMs = 3_000;
 type Open = { what: 'drain' | 'cancel'; node: ClusterNode };
 
 export function ClusterPage() {
-  const { api } = useSessionContext();
-  const nodes = useResource(
-    useCallback((signal: AbortSignal) => listNodes(api, signal), [api]),
-    pollIntervalMs,
-  );
+  const nodes = useResource(['nodes'], listNodes, pollIntervalMs);
   const [open, setOpen] = useState<Open>();
   const versions = useMemo(() => new Set(nodes.data?.map(({ version }) => version)), [nodes.data]);
   const mixed = versions.size > 1;

@@ -1,5 +1,5 @@
 // Drain dialogs: confirm the start or the cancellation of a drain and show its impact.
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import type { Node as ClusterNode, DrainView } from '../../../server-sdk/src/generated/schemas.ts';
 import { cancelDrain, drainNode, drainPath, getDrain } from '../api/cluster.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
@@ -14,11 +14,7 @@ import { drainImpact, formatTime } from './drain-impact.ts';
 const pollIntervalMs = 3_000;
 
 function useDrainView(node: string) {
-  const { api } = useSessionContext();
-  return useResource(
-    useCallback((signal: AbortSignal) => getDrain(api, node, signal), [api, node]),
-    pollIntervalMs,
-  );
+  return useResource(['drain', node], (api, signal) => getDrain(api, node, signal), pollIntervalMs);
 }
 
 /** `others`: number of other nodes that accept rooms. */

@@ -1,19 +1,13 @@
 // Drain progress: remaining rooms and deadline of a draining node.
-import { useCallback } from 'react';
 import { getDrain } from '../api/cluster.ts';
 import { pluralize } from '../format.ts';
-import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { formatTime } from './drain-impact.ts';
 
 const pollIntervalMs = 3_000;
 
 export function DrainProgress({ node }: { node: string }) {
-  const { api } = useSessionContext();
-  const { data } = useResource(
-    useCallback((signal: AbortSignal) => getDrain(api, node, signal), [api, node]),
-    pollIntervalMs,
-  );
+  const { data } = useResource(['drain', node], (api, signal) => getDrain(api, node, signal), pollIntervalMs);
   if (!data) return null;
   return (
     <span className="quiet-text small-text" data-testid="drain-progress">

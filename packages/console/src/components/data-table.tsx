@@ -1,6 +1,6 @@
 // Data table: columns of fixed widths against layout shifts, virtual rows, and a card per row on a phone.
 import { type CSSProperties, Fragment, memo, type ReactNode, useMemo } from 'react';
-import { useVirtualRows } from './use-virtual-rows.ts';
+import { useVirtualRows, type VirtualRows } from './use-virtual-rows.ts';
 
 export type Column<Row> = {
   id: string;
@@ -44,7 +44,7 @@ const roles = {
 
 export function DataTable<Row>({ label, columns, rows, keyOf, testId, attributes, whole = false }: DataTableProps<Row>) {
   const keys = useMemo(() => rows.map(keyOf), [rows, keyOf]);
-  const { body, drawn, onFocus } = useVirtualRows(keys, whole);
+  const { body, drawn, measure, isScrolling, onFocus } = useVirtualRows(keys, whole);
   const style = { '--columns': columns.map(({ width = 'minmax(0, 1fr)' }) => width).join(' ') } as CSSProperties;
   return (
     <table className="data-table" {...roles.table} aria-label={label} aria-rowcount={rows.length + 1} style={style}>
@@ -63,13 +63,14 @@ export function DataTable<Row>({ label, columns, rows, keyOf, testId, attributes
           ))}
         </tr>
       </thead>
-      <tbody {...roles.rowgroup} ref={body} onFocus={onFocus}>
+      <tbody {...roles.rowgroup} ref={body} data-scrolling={isScrolling ? '' : undefined} onFocus={onFocus}>
         {drawn.map(({ index, left }) => (
           <Fragment key={keys[index]}>
             {left > 0 && <tr className="rows-left" style={{ blockSize: left }} />}
             <TableRow
               row={rows[index]}
               index={index}
+              measure={measure}
               columns={columns as readonly Column<unknown>[]}
               testId={testId}
               attributes={attributes as never}
@@ -95,14 +96,15 @@ function ColumnTitle<Row>({ column: { title, quietTitle, sort } }: { column: Col
 type TableRowProps = {
   row: unknown;
   index: number;
+  measure: VirtualRows['measure'];
   columns: readonly Column<unknown>[];
   testId: string;
   attributes: ((row: unknown) => Record<string, string>) | undefined;
 };
 
-const TableRow = memo(function TableRow({ row, index, columns, testId, attributes }: TableRowProps) {
+const TableRow = memo(function TableRow({ row, index, measure, columns, testId, attributes }: TableRowProps) {
   return (
-    <tr {...roles.row} aria-rowindex={index + 2} data-testid={testId} {...attributes?.(row)}>
+    <tr ref={measure} {...roles.row} aria-rowindex={index + 2} data-index={index} data-testid={testId} {...attributes?.(row)}>
       {columns.map(({ id, title, cell, numeric, narrow, quietTitle }) => (
         <td
           key={id}

@@ -1,116 +1,74 @@
 // useVirtualRows: renders only the rows of a long table that are near the viewport.
-import { type FocusEvent, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
-import { type DrawnRow, drawnRows, follow, RowHeights, type RowRange, rangeBetween } from './virtual-rows.ts';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type FocusEvent, type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react';
+import { type DrawnRow, drawnIndices, drawnRows } from './virtual-rows.ts';
 
 /** Tables up to this number of rows are rendered completely. */
 const wholeUpTo = 60;
-/** Milliseconds after the last scroll event in which a table counts as being scrolled. */
-const scrollsFor = 150;
+/** Extra rows beyond the edges of the viewport, in case a frame is late. */
+const overscan = 5;
 
 export type VirtualRows = {
   body: RefObject<HTMLTableSectionElement | null>;
   drawn: readonly DrawnRow[];
+  /** Ref of each row, which has its index as `data-index`; undefined if all rows are rendered. */
+  measure: ((row: HTMLTableRowElement | null) => void) | undefined;
+  isScrolling: boolean;
   onFocus: (event: FocusEvent<HTMLTableSectionElement>) => void;
 };
 
-/** @param keys of all rows, a stable reference. Rendered rows have their position as `aria-rowindex`, starting at 2 */
+/** `top`: of the first row in the document. `usual`: height of a row that was never rendered, learned at this `width`. */
+type Layout = { top: number; gap: number; width: number; usual: number };
+
+/** @param keys of all rows, a stable reference */
 export function useVirtualRows(keys: readonly string[], whole: boolean): VirtualRows {
   const body = useRef<HTMLTableSectionElement>(null);
-  const latest = useRef(keys);
-  const [heights] = useState(() => new RowHeights());
-  const [wanted, setWanted] = useState<RowRange>({ from: 0, to: wholeUpTo, key: undefined });
+  const [layout, setLayout] = useState<Layout>({ top: 0, gap: 0, width: 0, usual: 47 });
   const [focused, setFocused] = useState<string>();
   const all = whole || keys.length <= wholeUpTo;
-  const range = useMemo(() => (all ? { from: 0, to: keys.length, key: keys[0] } : follow(wanted, keys)), [all, wanted, keys]);
-
-  useLayoutEffect(() => {
-    latest.current = keys;
-    if (!all && body.current) learn(body.current, heights, keys, setWanted, (key) => !heights.has(key));
+  const rows = useWindowVirtualizer<HTMLTableRowElement>({
+    count: keys.length,
+    enabled: !all,
+    overscan,
+    estimateSize: () => layout.usual,
+    // Another function for another layout, so that the estimates are computed again.
+    getItemKey: useCallback((index: number) => (layout.usual > 0 ? (keys[index] ?? index) : index), [keys, layout.usual]),
+    measureElement: (row) => row.getBoundingClientRect().height,
+    rangeExtractor: (range) => drawnIndices(range, focused === undefined ? -1 : keys.indexOf(focused)),
+    scrollMargin: layout.top,
+    gap: layout.gap,
+    // Below the top the rows in sight stay if others are added, removed or measured.
+    anchorTo: window.scrollY > layout.top ? 'end' : 'start',
   });
-
-  useEffect(() => {
-    const element = body.current;
-    if (all || !element) return;
-    const look = () => lookAround(element, heights, latest.current, setWanted);
-    let resting: ReturnType<typeof setTimeout> | undefined;
-    const rest = () => {
-      clearTimeout(resting);
-      resting = undefined;
-      delete element.dataset.scrolling;
-    };
-    const scrolled = () => {
-      // No hover style for rows that pass below the mouse. A single event is not scrolling: scroll anchoring of the browser causes it.
-      if (resting !== undefined) element.dataset.scrolling = '';
-      clearTimeout(resting);
-      resting = setTimeout(rest, scrollsFor);
-      const ended = isAtEnd();
-      // Synchronously, so that the rows are part of the scrolled frame.
-      flushSync(look);
-      // Rows may be higher than estimated: stay at the end.
-      if (ended && !isAtEnd()) window.scrollTo(0, document.documentElement.scrollHeight);
-    };
-    let width = element.clientWidth;
-    const observer = new ResizeObserver(() => {
-      if (width !== element.clientWidth) heights.forget();
-      width = element.clientWidth;
-      learn(element, heights, latest.current, setWanted);
-    });
-    observer.observe(element);
-    window.addEventListener('scroll', scrolled, { passive: true });
-    window.addEventListener('resize', look);
-    return () => {
-      observer.disconnect();
-      rest();
-      window.removeEventListener('scroll', scrolled);
-      window.removeEventListener('resize', look);
-    };
-  }, [all, heights]);
-
-  useEffect(() => {
-    if (all) return;
-    heights.keep(new Set(keys));
-    // After the next frame, because scroll anchoring of the browser runs first if rows were added or removed above.
-    let frame = requestAnimationFrame(() => {
-      frame = requestAnimationFrame(() => lookAround(body.current, heights, keys, setWanted));
-    });
-    return () => cancelAnimationFrame(frame);
-  }, [all, heights, keys]);
-
+  useLayoutEffect(() => {
+    if (all || !body.current) return;
+    const next = layoutOf(body.current, layout);
+    if (next === layout) return;
+    setLayout(next);
+    // Text wraps differently at another width.
+    if (next.width === layout.width) return;
+    rows.measure();
+    for (const row of rowsOf(body.current)) rows.measureElement(row);
+  });
   return {
     body,
-    drawn: drawnRows(keys, heights, range, focused),
-    onFocus: ({ target }) => setFocused(keys[indexOf(target.closest('tr'))]),
+    drawn: all ? keys.map((_, index) => ({ index, left: 0 })) : drawnRows(rows.getVirtualItems(), layout.gap),
+    measure: all ? undefined : rows.measureElement,
+    isScrolling: !all && rows.isScrolling,
+    onFocus: ({ target }) => setFocused(keys[Number(target.closest('tr')?.dataset.index ?? -1)]),
   };
 }
 
-type SetRange = (change: (before: RowRange) => RowRange) => void;
-
-function lookAround(body: HTMLElement | null, heights: RowHeights, keys: readonly string[], setRange: SetRange): void {
-  if (!body) return;
-  const { top } = body.getBoundingClientRect();
-  const next = rangeBetween(keys, heights, -top, window.innerHeight - top);
-  setRange((before) => (before.from === next.from && before.to === next.to && before.key === next.key ? before : next));
-}
-
-/** Measures the heights of the rendered rows that `wanted` selects. */
-function learn(
-  body: HTMLElement,
-  heights: RowHeights,
-  keys: readonly string[],
-  setRange: SetRange,
-  wanted: (key: string) => boolean = () => true,
-): void {
-  const seen = new Map<string, number>();
-  for (const row of body.children) {
-    const key = keys[indexOf(row)];
-    if (key !== undefined && wanted(key)) seen.set(key, row.getBoundingClientRect().height);
-  }
-  if (seen.size === 0) return;
+/** @returns `before` if nothing changed */
+function layoutOf(body: HTMLElement, before: Layout): Layout {
+  const box = body.getBoundingClientRect();
+  const top = box.top + window.scrollY;
   const gap = Number.parseFloat(getComputedStyle(body).rowGap) || 0;
-  if (heights.learn(seen, gap)) setRange((before) => ({ ...before }));
+  const heights = box.width === before.width ? [] : rowsOf(body).map((row) => row.getBoundingClientRect().height);
+  const learned = heights.length > 0 && { width: box.width, usual: heights.reduce((sum, height) => sum + height, 0) / heights.length };
+  return Math.abs(top - before.top) < 1 && gap === before.gap && !learned ? before : { ...before, top, gap, ...learned };
 }
 
-const isAtEnd = (): boolean => window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 1;
-
-const indexOf = (row: Element | null): number => Number(row?.getAttribute('aria-rowindex') ?? 0) - 2;
+function rowsOf(body: HTMLElement): HTMLTableRowElement[] {
+  return Array.from(body.querySelectorAll<HTMLTableRowElement>('tr[data-index]'));
+}

@@ -1,9 +1,8 @@
 // Configuration section: effective configuration of the responding node, or of a selected one.
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import { listNodes } from '../api/cluster.ts';
 import { type ConfigFiles, getConfig, type NodeConfig } from '../api/health.ts';
 import { ErrorAlert } from '../components/page-title.tsx';
-import { useSessionContext } from '../hooks/console-context.ts';
 import { type Resource, useResource } from '../hooks/use-resource.ts';
 import { ConfigTable } from './config-table.tsx';
 import { Findings } from './findings-list.tsx';
@@ -13,12 +12,8 @@ const pollIntervalMs = 10_000;
 
 /** `own`: configuration of the responding node. */
 export function ConfigSection({ own }: { own: Resource<NodeConfig> }) {
-  const { api } = useSessionContext();
   const [chosen, setChosen] = useState<string>();
-  const nodes = useResource(
-    useCallback((signal: AbortSignal) => listNodes(api, signal), [api]),
-    pollIntervalMs,
-  );
+  const nodes = useResource(['nodes'], listNodes, pollIntervalMs);
   const names = nodes.data?.map(({ name }) => name) ?? [];
   const other = chosen !== undefined && chosen !== own.data?.node ? chosen : undefined;
   return (
@@ -44,11 +39,7 @@ export function ConfigSection({ own }: { own: Resource<NodeConfig> }) {
 }
 
 function OtherNode({ node }: { node: string }) {
-  const { api } = useSessionContext();
-  const config = useResource(
-    useCallback((signal: AbortSignal) => getConfig(api, node, signal), [api, node]),
-    pollIntervalMs,
-  );
+  const config = useResource(['config', node], (api, signal) => getConfig(api, signal, node), pollIntervalMs);
   return (
     <>
       {config.data && <Findings findings={configIssues(config.data.config, config.data.warnings)} />}

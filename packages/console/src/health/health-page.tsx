@@ -1,10 +1,8 @@
 // Health page: health of the responding node, and effective configuration of any node.
-import { useCallback } from 'react';
 import type { Health } from '../../../server-sdk/src/generated/schemas.ts';
 import { getConfig, getHealth } from '../api/health.ts';
 import { connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { formatDuration, formatNumber, pluralize } from '../format.ts';
-import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { ConfigSection } from './config-section.tsx';
 import { Findings } from './findings-list.tsx';
@@ -16,15 +14,8 @@ const healthIntervalMs = 5_000;
 const configIntervalMs = 10_000;
 
 export function HealthPage() {
-  const { api } = useSessionContext();
-  const health = useResource(
-    useCallback((signal: AbortSignal) => getHealth(api, signal), [api]),
-    healthIntervalMs,
-  );
-  const config = useResource(
-    useCallback((signal: AbortSignal) => getConfig(api, undefined, signal), [api]),
-    configIntervalMs,
-  );
+  const health = useResource(['health'], getHealth, healthIntervalMs);
+  const config = useResource(['config'], getConfig, configIntervalMs);
   // Rendered together, against layout shifts.
   const ready = config.data !== undefined || config.problem !== undefined;
   const findings = health.data && healthIssues(health.data, config.data?.warnings ?? []);

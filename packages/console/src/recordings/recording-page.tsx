@@ -8,7 +8,6 @@ import { CopyCurl } from '../components/copy-curl.tsx';
 import { BackIcon, TrashIcon } from '../components/icons.tsx';
 import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { formatLength, Timestamp } from '../components/timestamp.tsx';
-import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { type RouteOf, recordingsHash } from '../router.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
@@ -24,11 +23,7 @@ import './recordings.css';
 const refreshIntervalMs = 4_000;
 
 export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'recording'> }) {
-  const { api } = useSessionContext();
-  const resource = useResource(
-    useCallback((signal: AbortSignal) => loadReport(api, recordingId, signal), [api, recordingId]),
-    refreshIntervalMs,
-  );
+  const resource = useResource(['report', recordingId], (api, signal) => loadReport(api, recordingId, signal), refreshIntervalMs);
   const report = resource.data === 'gone' ? undefined : resource.data;
   // A snapshot: the recording may be gone before the delete request is answered.
   const [deleting, setDeleting] = useState<Report>();

@@ -1,5 +1,5 @@
 // Recordings page: recordings and saved streams of the cluster, the newest first.
-import { useCallback, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { listNodes } from '../api/cluster.ts';
 import { listRecordings, recordingEndpoints } from '../api/recordings.ts';
 import type { Api } from '../api/rest.ts';
@@ -9,7 +9,6 @@ import { SearchIcon } from '../components/nav-icons.tsx';
 import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { EmptyValue, formatLength, Timestamp } from '../components/timestamp.tsx';
 import { plural, pluralize } from '../format.ts';
-import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { recordingHash } from '../router.ts';
 import { matching, type RecordingRow, rowsOf } from './recording-list.ts';
@@ -66,11 +65,7 @@ export function kindOf(type: 'recording' | 'hls'): string {
 }
 
 export function RecordingsPage() {
-  const { api } = useSessionContext();
-  const list = useResource(
-    useCallback((signal: AbortSignal) => loadRows(api, signal), [api]),
-    refreshIntervalMs,
-  );
+  const list = useResource(['recordings'], loadRows, refreshIntervalMs);
   const [search, setSearch] = useState('');
   const [shown, setShown] = useState(pageSize);
   const rows = list.data?.rows;

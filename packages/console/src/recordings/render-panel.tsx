@@ -1,5 +1,5 @@
 // Render panel: state, progress and result of rendering a recording to MP4.
-import { useCallback, useState } from 'react';
+import { useState } from 'react';
 import type { Render } from '../../../server-sdk/src/generated/schemas.ts';
 import { cancelRender, fetchRender, renderEndpoints, renderedFile } from '../api/renders.ts';
 import { ActionButton } from '../components/action-button.tsx';
@@ -21,7 +21,8 @@ type RenderPanelProps = { recordingId: string; report: Report; onPlay: (playable
 export function RenderPanel({ recordingId, report, onPlay, onDownload }: RenderPanelProps) {
   const { api } = useSessionContext();
   const { data, problem, refresh } = useResource(
-    useCallback((signal: AbortSignal) => fetchRender(api, recordingId, signal), [api, recordingId]),
+    ['render', recordingId],
+    (api, signal) => fetchRender(api, recordingId, signal),
     refreshIntervalMs,
   );
   const cancelling = useAction();

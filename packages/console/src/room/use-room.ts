@@ -1,7 +1,7 @@
 // useRoom: live state of one room, refreshed by its events and by polling.
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { Room } from '../../../server-sdk/src/generated/schemas.ts';
-import { ApiError } from '../api/rest.ts';
+import { type Api, ApiError } from '../api/rest.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { type RoomCalls, roomCalls } from './components/calls.ts';
@@ -26,18 +26,8 @@ export type LiveRoom = {
 export function useRoom(roomId: string): LiveRoom {
   const { api } = useSessionContext();
   const calls = useMemo(() => roomCalls(roomId), [roomId]);
-  const load = useCallback(
-    async (signal: AbortSignal): Promise<Room | null> => {
-      try {
-        return (await api.call('GET', calls.show().path, undefined, signal)).data as Room;
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 404) return null;
-        throw error;
-      }
-    },
-    [api, calls],
-  );
-  const { data: room, problem, lost, refresh } = useResource(load, pollIntervalMs);
+  const { path } = calls.show();
+  const { data: room, problem, lost, refresh } = useResource([path], (api, signal) => loadRoom(api, path, signal), pollIntervalMs);
   const [log, setLog] = useState<EventLog>();
   useEffect(() => {
     const made = new EventLog(api, roomId);
@@ -49,4 +39,13 @@ export function useRoom(roomId: string): LiveRoom {
     };
   }, [api, roomId, refresh]);
   return useMemo(() => ({ roomId, calls, room, problem, lost, refresh, log }), [roomId, calls, room, problem, lost, refresh, log]);
+}
+
+async function loadRoom(api: Api, path: string, signal: AbortSignal): Promise<Room | null> {
+  try {
+    return (await api.call('GET', path, undefined, signal)).data as Room;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 // Create room dialog: creates a room with its options.
-import { type FormEvent, type SyntheticEvent, useCallback, useRef, useState } from 'react';
+import { type FormEvent, type SyntheticEvent, useRef, useState } from 'react';
 import type { RoomOptions } from '../../../server-sdk/src/generated/schemas.ts';
 import { getConfig } from '../api/health.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
@@ -17,10 +17,7 @@ export function CreateRoom({ onMade, onClose }: { onMade: (roomId: string) => vo
   const form = useRef<HTMLFormElement>(null);
   const [options, setOptions] = useState<RoomOptions>({});
   const { busy, problem, run } = useAction();
-  const config = useResource(
-    useCallback((signal: AbortSignal) => getConfig(api, undefined, signal), [api]),
-    configIntervalMs,
-  );
+  const config = useResource(['config'], getConfig, configIntervalMs);
   const readForm = () => setOptions(form.current ? readRoomOptions(new FormData(form.current)) : {});
   const make = async (asked: RoomOptions) => {
     let made: string | undefined;

@@ -21,12 +21,12 @@ const pageSize = 100;
 const roomPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
 export function DeadLetters({ given, onReplayed }: { given: string; onReplayed: () => void }) {
-  const { api } = useSessionContext();
   const [room, setRoom] = useState('');
   const [limit, setLimit] = useState(pageSize);
   const wanted = roomPattern.test(room) ? room : '';
   const { data, problem, lost, refresh } = useResource(
-    useCallback((signal: AbortSignal) => listDeadLetters(api, wanted, limit, signal), [api, wanted, limit]),
+    ['dead-letters', wanted, limit],
+    (api, signal) => listDeadLetters(api, wanted, limit, signal),
     refreshIntervalMs,
   );
   const known = useRef(given);

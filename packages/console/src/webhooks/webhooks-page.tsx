@@ -1,12 +1,10 @@
 // Webhooks page: receivers, dead letters and counters of all nodes.
-import { useCallback } from 'react';
 import type { WebhookStatus } from '../../../server-sdk/src/generated/schemas.ts';
 import { fetchWebhooks, webhookEndpoints } from '../api/webhooks.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { Alert, connectionStatus, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { formatBytes } from '../components/timestamp.tsx';
 import { plural, pluralize } from '../format.ts';
-import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { NodeTable, ReceiverTable } from './tables.tsx';
@@ -15,11 +13,7 @@ import './webhooks.css';
 const refreshIntervalMs = 3_000;
 
 export function WebhooksPage() {
-  const { api } = useSessionContext();
-  const status = useResource(
-    useCallback((signal: AbortSignal) => fetchWebhooks(api, signal), [api]),
-    refreshIntervalMs,
-  );
+  const status = useResource(['webhooks'], fetchWebhooks, refreshIntervalMs);
   const nodes = status.data?.data;
   const incomplete = status.data?.incomplete ?? [];
   return (

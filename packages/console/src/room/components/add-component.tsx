@@ -1,8 +1,8 @@
 // Add component: selects a component type and shows a form generated from the OpenAPI document of the server.
-import { type FormEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useMemo, useRef, useState } from 'react';
 import type { ComponentType } from '../../../../server-sdk/src/generated/schemas.ts';
 import type { HttpRequest } from '../../api/curl.ts';
-import { ApiError, errorMessage, fetchSession } from '../../api/rest.ts';
+import { type Api, ApiError, errorMessage, fetchSession } from '../../api/rest.ts';
 import { kindName } from '../../api/types.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
@@ -18,14 +18,14 @@ const titles: Partial<Record<ComponentType, string>> = { hls: 'Stream' };
 /** The document does not change while a node runs. */
 const documentIntervalMs = 3_600_000;
 
+async function loadFields(api: Api, signal: AbortSignal) {
+  return componentFields((await api.call('GET', 'openapi.json', undefined, signal)) as OpenApi);
+}
+
 export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: () => void }) {
   const { api } = useSessionContext();
   const used = useUsedKinds(api.base);
-  const load = useCallback(
-    async (signal: AbortSignal) => componentFields((await api.call('GET', 'openapi.json', undefined, signal)) as OpenApi),
-    [api],
-  );
-  const { data: documented } = useResource(load, documentIntervalMs);
+  const { data: documented } = useResource(['openapi'], loadFields, documentIntervalMs);
   const [chosen, setChosen] = useState<ComponentType>();
   const offered = [...(used ?? [])].sort() as ComponentType[];
   if (used?.length === 0)
