@@ -2,15 +2,15 @@
 import { useEffect, useState } from 'react';
 
 export type GuestLink = { roomId: string; token: string; url: string | null };
+/** Pages without parameters. */
+const plain = ['recordings', 'cluster', 'webhooks', 'health'] as const;
+type PlainPage = (typeof plain)[number];
 export type Route =
   | { page: 'rooms' }
+  | { [Name in PlainPage]: { page: Name } }[PlainPage]
   | { page: 'room'; roomId: string }
   | { page: 'watch'; roomId: string }
-  | { page: 'recordings' }
   | { page: 'recording'; recordingId: string }
-  | { page: 'cluster' }
-  | { page: 'webhooks' }
-  | { page: 'health' }
   | { page: 'join'; link: GuestLink | null };
 export type PageName = Route['page'];
 export type RouteOf<Name extends PageName> = Extract<Route, { page: Name }>;
@@ -19,7 +19,6 @@ const id = '[A-Za-z0-9_-]{1,128}';
 const oneRoom = new RegExp(`^(room|watch)/(${id})$`);
 /** Recording ids are folder names: no slash, and never `.` or `..`. */
 const oneRecording = /^recordings\/([^/?#]{1,512})$/;
-const plain = ['recordings', 'cluster', 'webhooks', 'health'] as const;
 
 export function parseRoute(hash: string): Route {
   const text = hash.replace(/^#\/?/, '');
@@ -34,13 +33,10 @@ export function parseRoute(hash: string): Route {
 }
 
 export const roomsHash = '#/';
+export const hashOf = (page: PlainPage): string => `#/${page}`;
 export const roomHash = (roomId: string): string => `#/room/${roomId}`;
 export const watchHash = (roomId: string): string => `#/watch/${roomId}`;
-export const recordingsHash = '#/recordings';
 export const recordingHash = (recordingId: string): string => `#/recordings/${encodeURIComponent(recordingId)}`;
-export const clusterHash = '#/cluster';
-export const webhooksHash = '#/webhooks';
-export const healthHash = '#/health';
 
 /** Link for one guest. */
 export function guestAddress(link: GuestLink, base: string): string {

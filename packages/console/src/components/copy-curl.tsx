@@ -4,7 +4,7 @@ import { curlCommand, type HttpRequest } from '../api/curl.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useCopy } from '../hooks/use-copy.ts';
 import { Dialog } from './dialog.tsx';
-import { CopyIcon } from './nav-icons.tsx';
+import { CopyIcon } from './icons.tsx';
 
 /** `what`: what the command does, for screen readers, e.g. "end room a". `compact`: icon without text. */
 export function CopyCurl({ call, what, compact }: { call: HttpRequest; what: string; compact?: boolean }) {

@@ -3,8 +3,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { type NavEntry, pages } from '../pages.tsx';
 import type { PageName } from '../router.ts';
-import { Brand, LeaveIcon } from './icons.tsx';
-import { BookIcon } from './nav-icons.tsx';
+import { BookIcon, Brand, LeaveIcon } from './icons.tsx';
 import { ThemeButton } from './theme-button.tsx';
 
 const parts: [PageName, NavEntry][] = Object.entries(pages).flatMap(([name, { part }]) => (part ? [[name as PageName, part]] : []));

@@ -1,6 +1,6 @@
 // Theme button: cycles through system, light and dark.
 import { type Theme, themes, useTheme } from '../hooks/use-theme.ts';
-import { DarkThemeIcon, LightThemeIcon, SystemThemeIcon } from './nav-icons.tsx';
+import { DarkThemeIcon, LightThemeIcon, SystemThemeIcon } from './icons.tsx';
 
 const icons: Record<Theme, () => React.JSX.Element> = { system: SystemThemeIcon, light: LightThemeIcon, dark: DarkThemeIcon };
 const names: Record<Theme, string> = { system: 'system', light: 'light', dark: 'dark' };

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'react';
 import type { ConfigValue } from '../../../server-sdk/src/generated/schemas.ts';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { SearchIcon } from '../components/nav-icons.tsx';
+import { SearchIcon } from '../components/icons.tsx';
 import { Badge, EmptyState } from '../components/page-title.tsx';
 import { pluralize } from '../format.ts';
 

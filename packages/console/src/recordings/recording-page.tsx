@@ -9,7 +9,7 @@ import { BackIcon, TrashIcon } from '../components/icons.tsx';
 import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { formatLength, Timestamp } from '../components/timestamp.tsx';
 import { useResource } from '../hooks/use-resource.ts';
-import { type RouteOf, recordingsHash } from '../router.ts';
+import { hashOf, type RouteOf } from '../router.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { DownloadIcon, PlayIcon } from './media-icons.tsx';
 import { type Playable, Player } from './player.tsx';
@@ -29,7 +29,7 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
   const [deleting, setDeleting] = useState<Report>();
   return (
     <>
-      <a className="back-link" href={recordingsHash}>
+      <a className="back-link" href={hashOf('recordings')}>
         <BackIcon />
         All recordings
       </a>
@@ -63,7 +63,7 @@ export function RecordingPage({ route: { recordingId } }: { route: RouteOf<'reco
           report={deleting}
           onClose={() => setDeleting(undefined)}
           onDeleted={() => {
-            window.location.hash = recordingsHash;
+            window.location.hash = hashOf('recordings');
           }}
         />
       )}

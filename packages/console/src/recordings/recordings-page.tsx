@@ -5,7 +5,7 @@ import { listRecordings, recordingEndpoints } from '../api/recordings.ts';
 import type { Api } from '../api/rest.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
-import { SearchIcon } from '../components/nav-icons.tsx';
+import { SearchIcon } from '../components/icons.tsx';
 import { Alert, connectionStatus, EmptyState, ErrorAlert, PageTitle } from '../components/page-title.tsx';
 import { EmptyValue, formatLength, Timestamp } from '../components/timestamp.tsx';
 import { plural, pluralize } from '../format.ts';

@@ -9,7 +9,7 @@ import { useSessionContext } from '../hooks/console-context.ts';
 import { Store, useStore } from '../hooks/store.ts';
 import { useAction } from '../hooks/use-action.ts';
 import { type LiveRoom, useRoom } from '../room/use-room.ts';
-import { type RouteOf, recordingsHash, roomHash } from '../router.ts';
+import { hashOf, type RouteOf, roomHash } from '../router.ts';
 import { LiveRoomPanel } from '../watch/live-room-panel.tsx';
 import { roomEndReason } from '../watch/room-end-reason.ts';
 import type { PlayerState } from '../watch/stream-player.ts';
@@ -80,7 +80,7 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
             'A new stream is starting and will play here automatically.'
           ) : (
             <>
-              A new stream will play here automatically. Persistent streams are listed in <a href={recordingsHash}>Recordings</a>.
+              A new stream will play here automatically. Persistent streams are listed in <a href={hashOf('recordings')}>Recordings</a>.
             </>
           )}
         </Alert>

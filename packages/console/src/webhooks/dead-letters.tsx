@@ -6,7 +6,7 @@ import { ActionButton } from '../components/action-button.tsx';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { type Column, DataTable } from '../components/data-table.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
-import { SearchIcon } from '../components/nav-icons.tsx';
+import { SearchIcon } from '../components/icons.tsx';
 import { Alert, EmptyState, ErrorAlert } from '../components/page-title.tsx';
 import { Timestamp } from '../components/timestamp.tsx';
 import { plural } from '../format.ts';
