@@ -37,6 +37,8 @@ type Subscription = { origins?: string[] | null | undefined; subscribeMode?: 'au
 /** @throws ServiceError `bad_request` if the component receives all tracks anyway */
 export function originsOf({ origins, subscribeMode }: Subscription): string[] {
   if (origins && origins.length > 0 && subscribeMode !== 'manual')
-    throw new ServiceError('bad_request', 'Option origins requires subscribeMode manual: otherwise all tracks are received');
+    throw new ServiceError('bad_request', 'Option origins requires subscribeMode manual: otherwise all tracks are received', {
+      field: 'options.origins',
+    });
   return origins ?? [];
 }

@@ -1,5 +1,6 @@
 // Validation messages: convert zod issues to one sentence that names the field and its value, for every protocol.
 import type { z } from 'zod';
+import { ServiceError } from '../errors.ts';
 
 const maxValueLength = 100;
 /** Fields whose values are never shown: messages end up in the logs of clients. */
@@ -34,10 +35,19 @@ export function validationMessage(error: z.ZodError, input: unknown, whole: stri
   return `Expected ${name} ${expectation(issue)}, got: ${got}`;
 }
 
-/** The invalid field if it is a top-level field, else undefined. */
+/** Path of the first invalid or unknown field; undefined if the input itself is invalid. */
 export function invalidFieldPath(error: z.ZodError): string | undefined {
-  const path = error.issues[0]?.path;
-  return path?.length === 1 ? String(path[0]) : undefined;
+  const [issue] = error.issues;
+  if (!issue) return undefined;
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;
+  return path.length === 0 ? undefined : formatPath(path);
+}
+
+/** The error for `input`. `whole`: as for validationMessage(). `within`: path of `input` in the request. */
+export function invalidFieldError(error: z.ZodError, input: unknown, whole: string, within?: string): ServiceError {
+  const path = invalidFieldPath(error);
+  const field = within === undefined || path === undefined ? (path ?? within) : `${within}.${path}`;
+  return new ServiceError('invalid_field', validationMessage(error, input, whole), { field });
 }
 
 function expectation(issue: z.core.$ZodIssue): string {

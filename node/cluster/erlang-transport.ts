@@ -116,8 +116,8 @@ export class ErlangTransport implements ClusterTransport {
       return tuple(ok, json);
     } catch (error) {
       if (!(error instanceof ServiceError)) this.#log.error({ node: from, err: error }, 'request of remote node failed');
-      const { code, message, retryAfter } = toServiceError(error);
-      return tuple(failed, JSON.stringify({ code, message, retryAfter }));
+      const { code, message, field, reason, retryAfter } = toServiceError(error);
+      return tuple(failed, JSON.stringify({ code, message, field, reason, retryAfter }));
     }
   }
 
@@ -184,12 +184,18 @@ function parse(json: Term | undefined): unknown {
   throw new ServiceError('bad_request', 'Expected a binary with JSON');
 }
 
-const errorSchema = z.object({ code: z.string(), message: z.string().max(1_000), retryAfter: z.number().optional() });
+const errorSchema = z.object({
+  code: z.string(),
+  message: z.string().max(1_000),
+  field: z.string().max(1_000).optional(),
+  reason: z.string().max(1_000).optional(),
+  retryAfter: z.number().optional(),
+});
 
 /** The error of the remote node. A code that only newer versions have becomes `unavailable`. */
 function errorOf(value: unknown): ServiceError {
   const { data } = errorSchema.safeParse(value);
   if (!data) return new ServiceError('node_unreachable', 'Invalid response from another node');
   const code = Object.hasOwn(errorCatalogue, data.code) ? (data.code as ErrorCode) : 'unavailable';
-  return new ServiceError(code, data.message, data.retryAfter === undefined ? {} : { retryAfter: data.retryAfter });
+  return new ServiceError(code, data.message, { field: data.field, reason: data.reason, retryAfter: data.retryAfter });
 }

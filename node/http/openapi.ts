@@ -22,6 +22,11 @@ export const errorSchema = z
   .object({
     errors: z.string().meta({ description: 'Human-readable message.' }),
     code: z.enum(errorCodes as [ErrorCode, ...ErrorCode[]]).meta({ description: 'Stable code for programs.' }),
+    field: z
+      .string()
+      .optional()
+      .meta({ description: 'Path of the invalid field of the request, for example `maxPeers` or `options.width`.' }),
+    reason: z.string().optional().meta({ description: 'Why the room ended, with `room_ended`: as in its last event.' }),
   })
   .meta({ id: 'Error', description: 'Body of every error response.' });
 

@@ -2,6 +2,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { HttpResponse } from '../../api/core/response.ts';
+import { ServiceError } from '../../api/errors.ts';
 import type { ContentResponse } from '../rooms/services/content.ts';
 import type { RequestContext } from '../rooms/services/operations.ts';
 import { withToken } from '../rooms/tokens/playlist-token.ts';
@@ -34,7 +35,7 @@ export function toResponse(content: ContentResponse, { viewer, forwarded }: Pick
   if (bytes) return { status, headers, bytes };
   if (body) return { status, headers, stream: body };
   if (status !== 416) return { status, headers };
-  return { status, headers, json: errorBody('range_not_satisfiable', 'The file does not contain the requested range') };
+  return { status, headers, json: errorBody(new ServiceError('range_not_satisfiable', 'The file does not contain the requested range')) };
 }
 
 function cachingFor(caching: string, viewer: RequestContext['viewer']): string {

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import type { HttpResponse } from '../../api/core/response.ts';
-import { type ErrorCode, errorCatalogue, ServiceError } from '../../api/errors.ts';
+import { type ErrorCode, ServiceError } from '../../api/errors.ts';
 import { wwwAuthenticateHeader } from './middleware/auth.ts';
 import { PayloadTooLargeError } from './middleware/body.ts';
 
@@ -62,8 +62,10 @@ export async function sendStream(response: Response, answer: HttpResponse, body:
   else response.end();
 }
 
-export function errorBody(code: ErrorCode, sentence: string): { errors: string; code: ErrorCode } {
-  return { errors: sentence, code };
+type ErrorBody = { errors: string; code: ErrorCode; field?: string; reason?: string };
+
+export function errorBody({ code, message, field, reason }: Pick<ServiceError, 'code' | 'message' | 'field' | 'reason'>): ErrorBody {
+  return { errors: message, code, ...(field !== undefined && { field }), ...(reason !== undefined && { reason }) };
 }
 
 export function sendError(response: Response, error: ServiceError): void {
@@ -71,7 +73,7 @@ export function sendError(response: Response, error: ServiceError): void {
   if (error.status === 401) headers['www-authenticate'] = wwwAuthenticateHeader(error.code);
   if (error.retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfter)));
   if (error instanceof PayloadTooLargeError) headers.connection = 'close';
-  sendResponse(response, { status: error.status, json: errorBody(error.code, error.message), headers });
+  sendResponse(response, { status: error.status, json: errorBody(error), headers });
 }
 
 /** Converts errors of express and its libraries: those with a 4xx status are errors of the client. */
@@ -86,10 +88,10 @@ export function toClientError(error: unknown): ServiceError | undefined {
 
 /** A whole response as text, for sockets without a ServerResponse (parser errors, rejected upgrades). */
 export function rawError(code: ErrorCode, sentence: string): string {
-  const { status } = errorCatalogue[code];
-  const body = JSON.stringify(errorBody(code, sentence));
+  const error = new ServiceError(code, sentence);
+  const body = JSON.stringify(errorBody(error));
   const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}`,
     'connection: close',
     'content-type: application/json',
     `content-length: ${Buffer.byteLength(body)}`,

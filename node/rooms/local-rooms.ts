@@ -276,7 +276,7 @@ export class LocalRooms implements RoomService {
   #whyNone(roomId: string): ServiceError {
     const ended = this.#ended.get(roomId);
     return ended && Date.now() - ended.at < tombstoneLifetime
-      ? new ServiceError('room_ended', `Room ${roomId} has ended: ${ended.reason}`)
+      ? new ServiceError('room_ended', `Room ${roomId} has ended: ${ended.reason}`, { reason: ended.reason })
       : new ServiceError('room_not_found', `Room ${roomId} does not exist`);
   }
 

@@ -1,6 +1,6 @@
 // Frame parser: reads JSON of bounded depth in the envelope `{id, method, data}`.
 import type { z } from 'zod';
-import { validationMessage } from '../../api/derive/validation-messages.ts';
+import { invalidFieldError } from '../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../api/errors.ts';
 import { requestSchema, type SocketResponse } from '../../api/socket/peer.ts';
 
@@ -24,7 +24,7 @@ export function parseRequest(text: string, maxDepth: number): Frame | undefined 
 /** Validates the data of a request. @throws ServiceError `invalid_field` with a message that names the field. */
 export function parseData<Schema extends z.ZodType>(schema: Schema, data: unknown): z.output<Schema> {
   const parsed = schema.safeParse(data);
-  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, data, 'data'));
+  if (!parsed.success) throw invalidFieldError(parsed.error, data, 'data');
   return parsed.data;
 }
 

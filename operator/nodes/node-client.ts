@@ -313,7 +313,8 @@ function refusalOf(url: string, { status, headers, text }: { status: number; hea
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
   if (!refusal.success) return new NodeError({ status, code: 'bad_answer', sentence: `${url} returned status ${status}.`, retryAfterMs });
-  return new NodeError({ status, code: refusal.data.code, sentence: refusal.data.errors, retryAfterMs });
+  const { code, errors, reason } = refusal.data;
+  return new NodeError({ status, code, sentence: errors, reason, retryAfterMs });
 }
 
 function parseJson(text: string): unknown {

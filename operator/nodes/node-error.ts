@@ -24,13 +24,23 @@ export class NodeError extends Error {
   readonly status: number;
   /** Stable code of the response of the node (docs/reference/errors.md), or one of the client. */
   readonly code: ClientErrorCode | (string & {});
+  /** Why the room ended, with `room_ended`; undefined for nodes of 0.7. */
+  readonly reason: string | undefined;
   /** Retry-After of the node in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(options: { status: number; code: string; sentence: string; retryAfterMs?: number | undefined; cause?: unknown }) {
+  constructor(options: {
+    status: number;
+    code: string;
+    sentence: string;
+    reason?: string | undefined;
+    retryAfterMs?: number | undefined;
+    cause?: unknown;
+  }) {
     super(options.sentence, options.cause === undefined ? undefined : { cause: options.cause });
     this.status = options.status;
     this.code = options.code;
+    this.reason = options.reason;
     this.retryAfterMs = options.retryAfterMs;
   }
 }

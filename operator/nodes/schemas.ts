@@ -99,7 +99,12 @@ export const clusterNodesSchema = z.object({
 });
 export type ClusterNodeView = z.infer<typeof clusterNodesSchema>['data'][number];
 
-export const errorResponseSchema = z.object({ errors: z.string().max(65_536), code: z.string().max(128) });
+export const errorResponseSchema = z.object({
+  errors: z.string().max(65_536),
+  code: z.string().max(128),
+  /** Why the room ended, with `room_ended`. Nodes of 0.7 have it in the message only. */
+  reason: z.string().max(1_000).optional(),
+});
 
 /** An event of a room from the notification websocket. */
 export const nodeEventSchema = z.object({

@@ -66,7 +66,7 @@ async function ask(
     const room = await candidate.client.room(roomId, signal, suspectTimeoutMs[doubts.filter(Boolean).length]);
     return room.externalId === uid ? await presence(options, candidate, room) : { kind: 'foreign' };
   } catch (error) {
-    if (hasCode(error, 'room_ended')) return remembers ? { kind: 'ended', reason: reasonOf(error.message) } : { kind: 'absent' };
+    if (hasCode(error, 'room_ended')) return remembers ? { kind: 'ended', reason: reasonOf(error) } : { kind: 'absent' };
     if (hasCode(error, 'room_not_found')) return { kind: 'absent' };
     if (signal.aborted || !(error instanceof NodeError)) throw error;
     failures.push(error);
@@ -109,7 +109,7 @@ async function isAuthoritative(
   return names.length * 2 > living.length;
 }
 
-/** `Room x has ended: <reason>` */
-function reasonOf(sentence: string): string {
-  return /has ended: ([\w-]{1,64})$/.exec(sentence)?.[1] ?? 'deleted';
+/** Nodes of 0.7 send the reason only in their message, `Room x has ended: <reason>`. */
+function reasonOf({ reason, message }: NodeError): string {
+  return reason ?? /has ended: ([\w-]{1,64})$/.exec(message)?.[1] ?? 'deleted';
 }

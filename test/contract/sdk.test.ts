@@ -52,7 +52,7 @@ test('rooms, peers and their parts are created, shown, changed and ended', async
   assert.deepEqual(await mediarooms.recordings.list({ details: true }), { data: [], recordings: [], incomplete: [] });
   assert.deepEqual((await mediarooms.webhooks.deadLetters({ limit: 5 })).letters, []);
   await mediarooms.rooms.delete('standup');
-  await assert.rejects(mediarooms.rooms.get('standup'), is({ status: 404, code: 'room_ended' }));
+  await assert.rejects(mediarooms.rooms.get('standup'), is({ status: 404, code: 'room_ended', reason: 'deleted' }));
 });
 
 test('an error has status, code, message and the id of its request', async (t) => {
@@ -68,7 +68,7 @@ test('an error has status, code, message and the id of its request', async (t) =
   });
   const wrong = new Mediarooms({ url: node.url, token: async () => 'wrong' });
   await assert.rejects(wrong.rooms.list(), is({ status: 401, code: 'invalid_token' }));
-  await assert.rejects(mediarooms.rooms.create({ maxPeers: -1 }), is({ status: 400, code: 'invalid_field' }));
+  await assert.rejects(mediarooms.rooms.create({ maxPeers: -1 }), is({ status: 400, code: 'invalid_field', field: 'maxPeers' }));
   await assert.rejects(mediarooms.rooms.get('..'), TypeError);
   assert.throws(() => new Mediarooms({ url: 'ftp://host', token: 'x' }), TypeError);
 });

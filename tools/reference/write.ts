@@ -8,6 +8,7 @@ import { routes } from '../../node/http/routes/routes.ts';
 import { nodeModules, root } from '../paths.mjs';
 import { apiPage } from './api-page.ts';
 import { configurationPage } from './configuration-page.ts';
+import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { mediaObjectsPage } from './media-objects-page.ts';
 import { metricsPage } from './metrics-page.ts';
@@ -32,6 +33,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     [componentType]: formatted(componentType, componentTypeText()),
     'docs/reference/rest-api.md': apiPage(document),
     'docs/reference/configuration.md': configurationPage(),
+    'docs/reference/errors.md': errorsPage(),
     'docs/reference/events.md': eventsPage(),
     'docs/reference/media-objects.md': mediaObjectsPage(),
     'docs/reference/metrics.md': await metricsPage(),

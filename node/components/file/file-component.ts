@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileDefaults, fileOptionsSchema } from '../../../api/component/file.ts';
-import { formatValue, validationMessage } from '../../../api/derive/validation-messages.ts';
+import { formatValue, invalidFieldError } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { VideoCodec } from '../../../api/room.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
@@ -26,13 +26,13 @@ export type FileContext = {
 /** @throws ServiceError if an option or the file is invalid */
 export async function createFileSpec(options: unknown, { resources, roomId, videoCodec }: FileContext): Promise<ComponentSpec> {
   const parsed = fileOptionsSchema.safeParse(options);
-  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
+  if (!parsed.success) throw invalidFieldError(parsed.error, options, 'options', 'options');
   const { filePath } = parsed.data;
   const extension = extname(filePath);
   if (extension !== '.ogg' && extension !== '.h264')
     throw refuse(`Unsupported file type: only .ogg and .h264 are supported, got: ${formatValue(filePath)}`);
   const isVideo = extension === '.h264';
-  if (!isVideo && typeof parsed.data.framerate === 'number') throw refuse('framerate is not allowed for audio files');
+  if (!isVideo && typeof parsed.data.framerate === 'number') throw refuse('framerate is not allowed for audio files', 'framerate');
   if (isVideo && videoCodec !== null && videoCodec !== 'h264') throw refuse(`Incompatible video codec enforced in room ${roomId}`);
   const path = await resolvePathInside(join(resources, 'file_component_sources'), filePath).catch((error: unknown) => {
     throw error instanceof ServiceError ? refuse('Invalid file path: it has to stay inside file_component_sources') : error;
@@ -94,6 +94,6 @@ async function* beginning(file: FileHandle): AsyncGenerator<Buffer> {
   }
 }
 
-function refuse(sentence: string): ServiceError {
-  return new ServiceError('bad_request', sentence);
+function refuse(sentence: string, option = 'filePath'): ServiceError {
+  return new ServiceError('bad_request', sentence, { field: `options.${option}` });
 }

@@ -11,7 +11,9 @@ import { multivariantName } from './playlist/playlist.ts';
 export function createHlsSpec(options: unknown, roomId: string, streams: HlsStreams): ComponentSpec {
   const read = parseOptions(options, streams.hasServerS3);
   if (read.names && findFont() === undefined) {
-    throw new ServiceError('bad_request', 'Option names requires the font DejaVu Sans, which is not installed on this node');
+    throw new ServiceError('bad_request', 'Option names requires the font DejaVu Sans, which is not installed on this node', {
+      field: 'options.names',
+    });
   }
   streams.assertCapacity(read);
   return {

@@ -3,7 +3,7 @@
 import { hlsDefaults, hlsOptionsSchema } from '../../../api/component/hls.ts';
 import { originsOf } from '../../../api/component/option.ts';
 import { shownPlace } from '../../../api/component/s3-target.ts';
-import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { invalidFieldError } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import { conflictMessages } from '../../storage/upload.ts';
 import { gopTiming } from './composer/frame-schedule.ts';
@@ -25,7 +25,7 @@ export type HlsOptions = ReturnType<typeof parseOptions>;
 /** Durations are seconds, as in REST. @throws ServiceError if an option is invalid */
 export function parseOptions(options: unknown, hasServerS3: boolean) {
   const parsed = hlsOptionsSchema.safeParse(options);
-  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
+  if (!parsed.success) throw invalidFieldError(parsed.error, options, 'options', 'options');
   const { data } = parsed;
   const read = {
     lowLatency: data.lowLatency ?? hlsDefaults.lowLatency,
@@ -42,8 +42,10 @@ export function parseOptions(options: unknown, hasServerS3: boolean) {
     s3: data.s3 ?? undefined,
   };
   if (read.s3 && !read.persistent)
-    throw new ServiceError('bad_request', 'Option s3 requires persistent: true, because other streams are not stored');
-  if (read.s3 && hasServerS3) throw new ServiceError('bad_request', conflictMessages.credentials);
+    throw new ServiceError('bad_request', 'Option s3 requires persistent: true, because other streams are not stored', {
+      field: 'options.s3',
+    });
+  if (read.s3 && hasServerS3) throw new ServiceError('bad_request', conflictMessages.credentials, { field: 'options.s3' });
   return read;
 }
 

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { originsOf } from '../../../api/component/option.ts';
 import { recordingDefaults, recordingOptionsSchema } from '../../../api/component/recording.ts';
 import { type S3Target, shownPlace } from '../../../api/component/s3-target.ts';
-import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { invalidFieldError } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { conflictMessages, type Uploads } from '../../storage/upload.ts';
@@ -13,7 +13,7 @@ import type { Recordings } from './recordings.ts';
 /** @throws ServiceError if an option is invalid */
 export function createRecordingSpec(options: unknown, recordings: Recordings, uploads: Pick<Uploads, 'hasPlace'>): ComponentSpec {
   const parsed = recordingOptionsSchema.safeParse(options);
-  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
+  if (!parsed.success) throw invalidFieldError(parsed.error, options, 'options', 'options');
   const { credentials, pathPrefix } = parsed.data;
   const place = placeOf(parsed.data, uploads.hasPlace());
   const origins = originsOf(parsed.data);
@@ -38,10 +38,11 @@ export function createRecordingSpec(options: unknown, recordings: Recordings, up
 
 /** The requested storage target; it replaces that of the node. */
 function placeOf({ credentials, pathPrefix }: z.infer<typeof recordingOptionsSchema>, nodeHasOne: boolean): S3Target | undefined {
-  if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictMessages.credentials);
+  if (credentials && nodeHasOne) throw new ServiceError('bad_request', conflictMessages.credentials, { field: 'options.credentials' });
   if (!pathPrefix) return credentials ?? undefined;
-  if (nodeHasOne) throw new ServiceError('bad_request', conflictMessages.pathPrefix);
-  if (!credentials) throw new ServiceError('bad_request', 'pathPrefix requires credentials');
-  if (credentials.pathPrefix !== undefined) throw new ServiceError('bad_request', 'pathPrefix is set twice');
+  if (nodeHasOne) throw new ServiceError('bad_request', conflictMessages.pathPrefix, { field: 'options.pathPrefix' });
+  if (!credentials) throw new ServiceError('bad_request', 'pathPrefix requires credentials', { field: 'options.credentials' });
+  if (credentials.pathPrefix !== undefined)
+    throw new ServiceError('bad_request', 'pathPrefix is set twice', { field: 'options.pathPrefix' });
   return { ...credentials, pathPrefix };
 }

@@ -1,7 +1,7 @@
 // Spec of a sip component: validates its options.
 import { X509Certificate } from 'node:crypto';
 import { sipDefaults, sipOptionsSchema } from '../../../api/component/sip.ts';
-import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { invalidFieldError } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import type { SipUserAgents } from './sip-user-agents.ts';
@@ -22,11 +22,14 @@ const optionsSchema = sipOptionsSchema.extend({
 /** @throws ServiceError if an option is invalid, or `unavailable` if the node has no capacity */
 export function createSipSpec(options: unknown, sipUserAgents: SipUserAgents): ComponentSpec {
   const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw new ServiceError('invalid_field', validationMessage(parsed.error, options, 'options'));
+  if (!parsed.success) throw invalidFieldError(parsed.error, options, 'options', 'options');
   const { registrarCredentials, caCertificate } = parsed.data;
   const { address, username, password } = registrarCredentials;
   const registrar = parseRegistrar(address);
-  if (!registrar) throw new ServiceError('invalid_field', 'Expected options.registrarCredentials.address to be the address of a registrar');
+  if (!registrar)
+    throw new ServiceError('invalid_field', 'Expected options.registrarCredentials.address to be the address of a registrar', {
+      field: 'options.registrarCredentials.address',
+    });
   const answerIncoming = parsed.data.answerIncoming ?? sipDefaults.answerIncoming;
   const ringTimeout = parsed.data.ringTimeout ?? sipDefaults.ringTimeout;
   const settings = () => {

@@ -1,7 +1,7 @@
 // Request pipeline of a route: authentication, validation, handler, response.
 import type { Request, Response } from 'express';
 import type { Method, Operation } from '../../../api/core/operation.ts';
-import { formatValue, invalidFieldPath, validationMessage } from '../../../api/derive/validation-messages.ts';
+import { formatValue, invalidFieldError, invalidFieldPath, validationMessage } from '../../../api/derive/validation-messages.ts';
 import { ServiceError, toServiceError } from '../../../api/errors.ts';
 import { parameterNames, pathParameters } from '../../../api/parameters.ts';
 import type { Log } from '../../common/log.ts';
@@ -145,7 +145,7 @@ function parseParameters(names: readonly (keyof typeof pathParameters)[], values
   for (const name of names) {
     const result = pathParameters[name].safeParse(values[name]);
     if (!result.success) {
-      throw new ServiceError('invalid_field', `Expected ${name} to be ${ruleOf(name)}, got: ${formatValue(values[name])}`);
+      throw new ServiceError('invalid_field', `Expected ${name} to be ${ruleOf(name)}, got: ${formatValue(values[name])}`, { field: name });
     }
     params[name] = result.data;
   }
@@ -173,6 +173,7 @@ function parseQuery(route: Operation, url: string): unknown {
     throw new ServiceError(
       'invalid_field',
       validationMessage(result.error, values, 'the query').replace(/^Unknown field/, 'Unknown query parameter'),
+      { field: invalidFieldPath(result.error) },
     );
   return result?.data;
 }
@@ -182,8 +183,7 @@ function parseBody(rule: NonNullable<Operation['body']>, json: unknown): unknown
   const input = json ?? (json === undefined ? {} : json);
   const result = rule.schema.safeParse(input);
   if (result.success) return result.data;
-  throw new ServiceError(
-    'invalid_field',
-    rule.refuse?.(input, invalidFieldPath(result.error)) ?? validationMessage(result.error, input, 'the body'),
-  );
+  const field = invalidFieldPath(result.error);
+  const refusal = rule.refuse?.(input, field);
+  throw refusal === undefined ? invalidFieldError(result.error, input, 'the body') : new ServiceError('invalid_field', refusal, { field });
 }

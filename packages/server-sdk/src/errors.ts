@@ -22,6 +22,8 @@ export type MediaroomsErrorOptions = {
   /** One sentence. */
   message: string;
   status?: number | undefined;
+  field?: string | undefined;
+  reason?: string | undefined;
   /** In milliseconds. */
   retryAfter?: number | undefined;
   requestId?: string | undefined;
@@ -33,15 +35,21 @@ export class MediaroomsError extends Error {
   readonly code: ErrorCode;
   /** HTTP status of the response; undefined if there was none. */
   readonly status: number | undefined;
+  /** Path of the invalid field of the request, for example `maxPeers` or `options.width`. */
+  readonly field: string | undefined;
+  /** Why the room ended, with `room_ended`. */
+  readonly reason: string | undefined;
   /** Milliseconds to wait before the next attempt, if the server sent `Retry-After`. */
   readonly retryAfter: number | undefined;
   /** The `x-request-id` of the response; log lines of the server contain it. */
   readonly requestId: string | undefined;
 
-  constructor({ code, message, status, retryAfter, requestId, cause }: MediaroomsErrorOptions) {
+  constructor({ code, message, status, field, reason, retryAfter, requestId, cause }: MediaroomsErrorOptions) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = status;
+    this.field = field;
+    this.reason = reason;
     this.retryAfter = retryAfter;
     this.requestId = requestId;
   }

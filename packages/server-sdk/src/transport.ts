@@ -140,7 +140,13 @@ async function refusal(response: Response): Promise<MediaroomsError> {
   if (typeof body !== 'object' || body === null || !('errors' in body) || !('code' in body)) {
     return new MediaroomsError({ ...facts, code: 'http_error', message: `Unexpected response with status ${status}` });
   }
-  return new MediaroomsError({ ...facts, code: String(body.code), message: String(body.errors) });
+  const { errors, code, field, reason } = body as Record<string, unknown>;
+  return new MediaroomsError({ ...facts, code: String(code), message: String(errors), field: textOf(field), reason: textOf(reason) });
+}
+
+/** Servers before 0.8 have neither field nor reason. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 async function readJsonQuietly(response: Response): Promise<unknown> {

@@ -330,8 +330,8 @@ test('every node reports why a room ended until its id is reused, and a lost roo
   a.media.room('other').crash('worker died');
   await flushNetwork();
   for (const node of [a, b, c]) {
-    await assert.rejects(node.cluster.rooms.getRoom('room'), { code: 'room_ended', message: 'Room room has ended: deleted' });
-    await assert.rejects(node.cluster.rooms.addPeer('other', { type: 'webrtc' }), { message: 'Room other has ended: crashed' });
+    await assert.rejects(node.cluster.rooms.getRoom('room'), { code: 'room_ended', reason: 'deleted' });
+    await assert.rejects(node.cluster.rooms.addPeer('other', { type: 'webrtc' }), { code: 'room_ended', reason: 'crashed' });
   }
   await b.local.createRoom({ roomId: 'room' });
   await flushNetwork();

@@ -7,7 +7,7 @@ import { routes } from '../../../node/http/routes/routes.ts';
 import {
   componentFields,
   type Field,
-  fieldIn,
+  formFieldOf,
   type OpenApi,
   optionsOf,
 } from '../../../packages/console/src/room/components/option-fields.ts';
@@ -67,14 +67,12 @@ test('only options that differ from the default are sent, with types that the se
   assert.deepEqual(read('sip', {}).options, { registrarCredentials: {} });
 });
 
-test('an error message of the server is assigned to the field that it names', () => {
-  const at = (type: string, sentence: string) => fieldIn(sentence, fieldsOf(type));
-  assert.equal(at('hls', 'Expected framerate to be an integer from 1 to 60, got: "width"'), 'framerate');
-  assert.equal(at('file', 'Required field filePath is missing'), 'filePath');
-  assert.equal(
-    at('sip', 'Expected registrarCredentials.address to be the address of a registrar, got: a value that is not shown here'),
-    'registrarCredentials.address',
-  );
-  assert.equal(at('file', 'File not found'), undefined);
-  assert.equal(at('hls', 'Option names requires the font DejaVu Sans'), 'names');
+test('an error of the server is assigned to the form field that its field names', () => {
+  const at = (type: string, field: string | undefined) => formFieldOf(field, fieldsOf(type));
+  assert.equal(at('hls', 'options.framerate'), 'framerate');
+  assert.equal(at('hls', 'options.origins[0]'), 'origins');
+  assert.equal(at('sip', 'options.registrarCredentials.address'), 'registrarCredentials.address');
+  assert.equal(at('sip', 'options.registrarCredentials'), 'registrarCredentials');
+  assert.equal(at('file', 'type'), undefined);
+  assert.equal(at('file', undefined), undefined);
 });

@@ -10,38 +10,38 @@ const cut = `"${'x'.repeat(99)}…`;
 test('every invalid field of a new room is rejected by name', async (context) => {
   const { api } = await startServer(context);
   const rule = 'roomId may contain only alphanumeric characters, hyphens and underscores';
-  const cases: [body: unknown, sentence: string][] = [
-    [{ roomId: 'a/b' }, `Cannot add room with id "a/b" - ${rule}`],
-    [{ roomId: '..' }, `Cannot add room with id ".." - ${rule}`],
-    [{ roomId: 'a\0b' }, `Cannot add room with id "a\\u0000b" - ${rule}`],
-    [{ roomId: 'räume' }, `Cannot add room with id "räume" - ${rule}`],
-    [{ roomId: '' }, `Cannot add room with id "" - ${rule}`],
-    [{ roomId: 'a\n' }, `Cannot add room with id "a\\n" - ${rule}`],
-    [{ roomId: 7 }, `Cannot add room with id 7 - ${rule}`],
-    [{ roomId: null }, `Cannot add room with id null - ${rule}`],
-    [{ roomId: long }, `Cannot add room with id ${cut} - roomId may be at most 128 characters long`],
-    [{ maxPeers: 'x' }, 'Expected maxPeers to be a positive integer, got: "x"'],
-    [{ maxPeers: 0 }, 'Expected maxPeers to be a positive integer, got: 0'],
-    [{ maxPeers: 1.5 }, 'Expected maxPeers to be a positive integer, got: 1.5'],
-    [{ maxPeers: '10' }, 'Expected maxPeers to be a positive integer, got: "10"'],
-    [{ maxPeers: 1e9 }, 'Expected maxPeers to be at most 1000000, got: 1000000000'],
-    [{ maxPeers: [long] }, `Expected maxPeers to be a positive integer, got: ["${'x'.repeat(98)}…`],
-    [{ videoCodec: 'av1' }, 'Expected videoCodec to be one of h264, vp8, got: "av1"'],
-    [{ webhookUrl: 'ftp://x' }, 'Expected webhookUrl to be an http or https URL, got: "ftp://x"'],
-    [{ webhookUrl: 7 }, 'Expected webhookUrl to be an http or https URL, got: 7'],
-    [{ peerlessPurgeTimeout: -1 }, 'Expected peerlessPurgeTimeout to be a positive integer, got: -1'],
-    [{ peerDisconnectedTimeout: true }, 'Expected peerDisconnectedTimeout to be a positive integer, got: true'],
-    [{ externalId: 'ü'.repeat(129) }, `externalId may be at most 256 bytes, got: "${'ü'.repeat(99)}…`],
-    [{ externalId: '' }, 'Expected externalId to have at least 1 character, got: ""'],
-    [{ maxPeer: 1 }, 'Unknown field maxPeer'],
-    [{ a: 1, b: 2 }, 'Unknown fields a, b'],
-    [[], 'Expected the body to be an object, got: []'],
-    [null, 'Expected the body to be an object, got: null'],
-    ['room', 'Expected the body to be an object, got: "room"'],
+  const cases: [body: unknown, sentence: string, field: string | undefined][] = [
+    [{ roomId: 'a/b' }, `Cannot add room with id "a/b" - ${rule}`, 'roomId'],
+    [{ roomId: '..' }, `Cannot add room with id ".." - ${rule}`, 'roomId'],
+    [{ roomId: 'a\0b' }, `Cannot add room with id "a\\u0000b" - ${rule}`, 'roomId'],
+    [{ roomId: 'räume' }, `Cannot add room with id "räume" - ${rule}`, 'roomId'],
+    [{ roomId: '' }, `Cannot add room with id "" - ${rule}`, 'roomId'],
+    [{ roomId: 'a\n' }, `Cannot add room with id "a\\n" - ${rule}`, 'roomId'],
+    [{ roomId: 7 }, `Cannot add room with id 7 - ${rule}`, 'roomId'],
+    [{ roomId: null }, `Cannot add room with id null - ${rule}`, 'roomId'],
+    [{ roomId: long }, `Cannot add room with id ${cut} - roomId may be at most 128 characters long`, 'roomId'],
+    [{ maxPeers: 'x' }, 'Expected maxPeers to be a positive integer, got: "x"', 'maxPeers'],
+    [{ maxPeers: 0 }, 'Expected maxPeers to be a positive integer, got: 0', 'maxPeers'],
+    [{ maxPeers: 1.5 }, 'Expected maxPeers to be a positive integer, got: 1.5', 'maxPeers'],
+    [{ maxPeers: '10' }, 'Expected maxPeers to be a positive integer, got: "10"', 'maxPeers'],
+    [{ maxPeers: 1e9 }, 'Expected maxPeers to be at most 1000000, got: 1000000000', 'maxPeers'],
+    [{ maxPeers: [long] }, `Expected maxPeers to be a positive integer, got: ["${'x'.repeat(98)}…`, 'maxPeers'],
+    [{ videoCodec: 'av1' }, 'Expected videoCodec to be one of h264, vp8, got: "av1"', 'videoCodec'],
+    [{ webhookUrl: 'ftp://x' }, 'Expected webhookUrl to be an http or https URL, got: "ftp://x"', 'webhookUrl'],
+    [{ webhookUrl: 7 }, 'Expected webhookUrl to be an http or https URL, got: 7', 'webhookUrl'],
+    [{ peerlessPurgeTimeout: -1 }, 'Expected peerlessPurgeTimeout to be a positive integer, got: -1', 'peerlessPurgeTimeout'],
+    [{ peerDisconnectedTimeout: true }, 'Expected peerDisconnectedTimeout to be a positive integer, got: true', 'peerDisconnectedTimeout'],
+    [{ externalId: 'ü'.repeat(129) }, `externalId may be at most 256 bytes, got: "${'ü'.repeat(99)}…`, 'externalId'],
+    [{ externalId: '' }, 'Expected externalId to have at least 1 character, got: ""', 'externalId'],
+    [{ maxPeer: 1 }, 'Unknown field maxPeer', 'maxPeer'],
+    [{ a: 1, b: 2 }, 'Unknown fields a, b', 'a'],
+    [[], 'Expected the body to be an object, got: []', undefined],
+    [null, 'Expected the body to be an object, got: null', undefined],
+    ['room', 'Expected the body to be an object, got: "room"', undefined],
   ];
-  for (const [json, sentence] of cases) {
+  for (const [json, sentence, field] of cases) {
     const { status, body } = await api.post('/room', json);
-    assert.deepEqual([status, body], [400, { errors: sentence, code: 'invalid_field' }]);
+    assert.deepEqual([status, body], [400, { errors: sentence, code: 'invalid_field', ...(field && { field }) }]);
   }
 });
 
@@ -49,40 +49,53 @@ test('every invalid field of a peer, a patch and data is rejected by path', asyn
   const { api, rooms } = await startServer(context);
   await rooms.createRoom({ roomId: 'r' });
   const peer = '/room/r/peer';
-  const cases: [path: string, body: unknown, sentence: string][] = [
-    [peer, {}, 'Required field type is missing'],
-    [peer, { type: 'rtsp' }, 'Expected type to be "webrtc", got: "rtsp"'],
-    [peer, { type: 'webrtc', options: null }, 'Expected options to be an object, got: null'],
-    [peer, { type: 'webrtc', options: { enableSimulcast: 'yes' } }, 'Expected options.enableSimulcast to be true or false, got: "yes"'],
+  const cases: [path: string, body: unknown, sentence: string, field: string][] = [
+    [peer, {}, 'Required field type is missing', 'type'],
+    [peer, { type: 'rtsp' }, 'Expected type to be "webrtc", got: "rtsp"', 'type'],
+    [peer, { type: 'webrtc', options: null }, 'Expected options to be an object, got: null', 'options'],
+    [
+      peer,
+      { type: 'webrtc', options: { enableSimulcast: 'yes' } },
+      'Expected options.enableSimulcast to be true or false, got: "yes"',
+      'options.enableSimulcast',
+    ],
     [
       peer,
       { type: 'webrtc', options: { permissions: { publish: [7] } } },
       'Expected options.permissions.publish[0] to be one of audio, video, got: 7',
+      'options.permissions.publish[0]',
     ],
     [
       peer,
       { type: 'webrtc', options: { permissions: { publish: ['audio', 'video', 'audio'] } } },
       'Expected options.permissions.publish to have at most 2 items, got: ["audio","video","audio"]',
+      'options.permissions.publish',
     ],
-    [peer, { type: 'webrtc', options: { permissions: { speak: true } } }, 'Unknown field options.permissions.speak'],
+    [
+      peer,
+      { type: 'webrtc', options: { permissions: { speak: true } } },
+      'Unknown field options.permissions.speak',
+      'options.permissions.speak',
+    ],
     [
       peer,
       { type: 'webrtc', peerId: 'a b' },
       'peerId may contain only alphanumeric characters, hyphens and underscores (1 to 128), got: "a b"',
+      'peerId',
     ],
-    [peer, { type: 'webrtc', metadata: long.repeat(60) }, `metadata may be at most 16384 bytes of JSON, got: ${cut}`],
-    ['/room/r/data', { payload: 1 }, 'Required field label is missing'],
-    ['/room/r/data', { label: 'l' }, 'Required field payload is missing'],
-    ['/room/r/data', { label: '', payload: 1 }, 'Expected label to have at least 1 character, got: ""'],
-    ['/room/r/data', { label: 'l', payload: 1, to: ['a', 7] }, 'Expected to[1] to be a string, got: 7'],
-    ['/room/r/data', { label: 'l', payload: 1, to: 'a' }, 'Expected to to be a list, got: "a"'],
+    [peer, { type: 'webrtc', metadata: long.repeat(60) }, `metadata may be at most 16384 bytes of JSON, got: ${cut}`, 'metadata'],
+    ['/room/r/data', { payload: 1 }, 'Required field label is missing', 'label'],
+    ['/room/r/data', { label: 'l' }, 'Required field payload is missing', 'payload'],
+    ['/room/r/data', { label: '', payload: 1 }, 'Expected label to have at least 1 character, got: ""', 'label'],
+    ['/room/r/data', { label: 'l', payload: 1, to: ['a', 7] }, 'Expected to[1] to be a string, got: 7', 'to[1]'],
+    ['/room/r/data', { label: 'l', payload: 1, to: 'a' }, 'Expected to to be a list, got: "a"', 'to'],
   ];
-  for (const [path, json, sentence] of cases) {
+  for (const [path, json, sentence, field] of cases) {
     const { status, body } = await api.post(path, json);
-    assert.deepEqual([status, body], [400, { errors: sentence, code: 'invalid_field' }]);
+    assert.deepEqual([status, body], [400, { errors: sentence, code: 'invalid_field', field }]);
   }
   const patch = await api.patch('/room/r', { videoCodec: 'vp8' });
-  assert.deepEqual(patch.body, { errors: 'Unknown field videoCodec', code: 'invalid_field' });
+  assert.deepEqual(patch.body, { errors: 'Unknown field videoCodec', code: 'invalid_field', field: 'videoCodec' });
   assert.equal((await rooms.getRoom('r')).peers.length, 0);
 });
 

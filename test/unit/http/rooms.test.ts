@@ -43,7 +43,7 @@ test('a room is created with every option, shown, changed and deleted, and then 
   assert.equal((await api.delete('/room/My_room-1')).status, 204);
   const gone = await api.get('/room/My_room-1');
   assert.equal(gone.status, 404);
-  assert.equal(gone.body.code, 'room_ended');
+  assert.deepEqual(gone.body, { errors: 'Room My_room-1 has ended: deleted', code: 'room_ended', reason: 'deleted' });
 });
 
 test('a repeated POST /room with one externalId returns 200 with the existing room, also 20 concurrent ones', async (context) => {

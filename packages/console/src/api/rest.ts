@@ -9,12 +9,15 @@ const maxPages = 20;
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** Path of the invalid field of the request. */
+  readonly field: string | undefined;
 
-  constructor(status: number, code: string, message: string, options?: ErrorOptions) {
+  constructor(status: number, code: string, message: string, { field, ...options }: ErrorOptions & { field?: string | undefined } = {}) {
     super(message, options);
     this.name = 'ApiError';
     this.status = status;
     this.code = code;
+    this.field = field;
   }
 
   get unreachable(): boolean {
@@ -114,7 +117,8 @@ export class Api {
     if (response.status === 401) this.#onUnauthorized();
     const answer = await readJson(response);
     const sentence = typeof answer.errors === 'string' ? answer.errors : `The server responded with status ${response.status}`;
-    throw new ApiError(response.status, typeof answer.code === 'string' ? answer.code : 'unknown', sentence);
+    const code = typeof answer.code === 'string' ? answer.code : 'unknown';
+    throw new ApiError(response.status, code, sentence, { field: typeof answer.field === 'string' ? answer.field : undefined });
   }
 }
 

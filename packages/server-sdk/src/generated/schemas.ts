@@ -175,6 +175,10 @@ export type Error = {
     | 'no_node_accepts_rooms'
     | 'node_unreachable'
     | 'unavailable';
+  /** Path of the invalid field of the request, for example `maxPeers` or `options.width`. */
+  field?: string;
+  /** Why the room ended, with `room_ended`: as in its last event. */
+  reason?: string;
 };
 
 /** The phone call that an event is about. */

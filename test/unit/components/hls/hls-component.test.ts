@@ -18,22 +18,22 @@ test('omitted and null options have defaults, and S3 keys are not shown', () => 
   assert.doesNotMatch(JSON.stringify(shown), /the-/);
 });
 
-for (const [options, sentence] of [
-  [{ width: 1281 }, 'Expected width to be even, got: 1281'],
-  [{ width: 4 }, 'Expected width to be an integer from 16 to 3840, got: 4'],
-  [{ framerate: 61 }, 'Expected framerate to be an integer from 1 to 60, got: 61'],
-  [{ segmentDuration: 0 }, 'Expected segmentDuration to be an integer from 1 to 30, got: 0'],
-  [{ targetWindowDuration: 1.5 }, 'Expected targetWindowDuration to be an integer from 1 to 86400, got: 1.5'],
-  [{ layout: 'mosaic' }, 'Expected layout to be grid, speaker or single, got: "mosaic"'],
-  [{ lowLatency: 'yes' }, 'Expected lowLatency to be true or false, got: "yes"'],
-  [{ subscribeMode: 'all' }, 'Expected subscribeMode to be auto or manual, got: "all"'],
-  [{ colour: 1 }, 'Unknown field colour'],
-  [{ origins: ['p'] }, 'Option origins requires subscribeMode manual: otherwise all tracks are received'],
-  [{ subscribeMode: 'manual', origins: 'p' }, 'Expected origins to be a list of ids, got: "p"'],
-  [{ s3 }, 'Option s3 requires persistent: true, because other streams are not stored'],
+for (const [options, sentence, field] of [
+  [{ width: 1281 }, 'Expected width to be even, got: 1281', 'width'],
+  [{ width: 4 }, 'Expected width to be an integer from 16 to 3840, got: 4', 'width'],
+  [{ framerate: 61 }, 'Expected framerate to be an integer from 1 to 60, got: 61', 'framerate'],
+  [{ segmentDuration: 0 }, 'Expected segmentDuration to be an integer from 1 to 30, got: 0', 'segmentDuration'],
+  [{ targetWindowDuration: 1.5 }, 'Expected targetWindowDuration to be an integer from 1 to 86400, got: 1.5', 'targetWindowDuration'],
+  [{ layout: 'mosaic' }, 'Expected layout to be grid, speaker or single, got: "mosaic"', 'layout'],
+  [{ lowLatency: 'yes' }, 'Expected lowLatency to be true or false, got: "yes"', 'lowLatency'],
+  [{ subscribeMode: 'all' }, 'Expected subscribeMode to be auto or manual, got: "all"', 'subscribeMode'],
+  [{ colour: 1 }, 'Unknown field colour', 'colour'],
+  [{ origins: ['p'] }, 'Option origins requires subscribeMode manual: otherwise all tracks are received', 'origins'],
+  [{ subscribeMode: 'manual', origins: 'p' }, 'Expected origins to be a list of ids, got: "p"', 'origins'],
+  [{ s3 }, 'Option s3 requires persistent: true, because other streams are not stored', 's3'],
 ] as const) {
   test(`refused: ${sentence}`, () => {
-    assert.throws(() => parseOptions(options, false), { message: sentence });
+    assert.throws(() => parseOptions(options, false), { message: sentence, field: `options.${field}` });
   });
 }
 

@@ -1,4 +1,4 @@
-// Locating a room whose node does not respond: how soon other nodes are trusted, and when not.
+// Locating a room whose node does not respond or reports its end: how soon other nodes are trusted, and when not.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -66,3 +66,12 @@ for (const { ready, toldLost, patience, fate } of [
     assert.deepEqual(waited, [patience, undefined]);
   });
 }
+
+for (const [version, body, reason] of [
+  ['0.8', { errors: 'Room r has ended: deleted', code: 'room_ended', reason: 'purged' }, 'purged'],
+  ['0.7', { errors: 'Room r has ended: node_stopped', code: 'room_ended' }, 'node_stopped'],
+] as const)
+  test(`a node of ${version} reports why a room ended`, async (t) => {
+    const node = await serve(t, 'c-0', true, (_request, response) => response.writeHead(404).end(JSON.stringify(body)));
+    assert.deepEqual(await locateRoom(looking([node], [])), { kind: 'ended', reason });
+  });

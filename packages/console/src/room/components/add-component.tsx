@@ -10,7 +10,7 @@ import { PlusIcon } from '../../components/icons.tsx';
 import { useSessionContext } from '../../hooks/console-context.ts';
 import { useResource } from '../../hooks/use-resource.ts';
 import type { RoomCalls } from './calls.ts';
-import { componentFields, type Field, fieldIn, type OpenApi, optionsOf } from './option-fields.ts';
+import { componentFields, type Field, formFieldOf, type OpenApi, optionsOf } from './option-fields.ts';
 import { OptionFields, type Problem } from './option-form.tsx';
 
 /** Of the choices; otherwise the name of the component type. */
@@ -105,7 +105,7 @@ function ComponentForm({ type, description, fields, calls, onAdded }: FormProps)
       setCall(read());
     } catch (error) {
       const sentence = errorMessage(error);
-      setProblem({ path: error instanceof ApiError ? fieldIn(error.message, fields) : undefined, sentence });
+      setProblem({ path: error instanceof ApiError ? formFieldOf(error.field, fields) : undefined, sentence });
     } finally {
       setBusy(false);
       onAdded();

@@ -126,13 +126,10 @@ function filledIn(field: Field, values: Values): unknown {
   return field.kind === 'number' && !Number.isNaN(Number(trimmed)) ? Number(trimmed) : trimmed;
 }
 
-/** Path of the field that the error message of the server names; undefined if it names none. */
-export function fieldIn(sentence: string, fields: readonly Field[]): string | undefined {
-  const [told = ''] = sentence.split(', got:', 1);
-  const words = new Set(told.split(/[\s,:]+/).map((word) => word.replace(/\.$/, '')));
-  return pathsOf(fields)
-    .filter((path) => words.has(path) || words.has(`options.${path}`))
-    .sort((one, other) => other.length - one.length)[0];
+/** Path of the form field for the `field` of an error, for example `options.origins[0]`; undefined if the form does not have it. */
+export function formFieldOf(field: string | undefined, fields: readonly Field[]): string | undefined {
+  const path = field?.replace(/^options\./, '').replace(/\[.*$/, '');
+  return pathsOf(fields).find((each) => each === path);
 }
 
 function pathsOf(fields: readonly Field[]): string[] {
