@@ -1,6 +1,7 @@
 // Interfaces of the room domain to its collaborators: media (node/media), component types (node/components), peer connections
 // (node/signaling).
 
+import type { CloseCodeName } from '../../api/close-codes.ts';
 import type { ComponentOptions, ComponentView } from '../../api/component/component.ts';
 import type { Metadata } from '../../api/json.ts';
 import type { VideoCodec } from '../../api/room.ts';
@@ -213,16 +214,8 @@ export interface ComponentFactory {
   createSpec(options: ComponentOptions, room: { roomId: string; videoCodec: VideoCodec | null }): Promise<ComponentSpec>;
 }
 
-/** Reasons for which the domain closes a connection. */
-export const closeReasons = {
-  peerRemoved: 'Peer removed',
-  roomStopped: 'Room stopped',
-  internalError: 'Internal server error',
-  takenOver: 'taken over',
-  /** The room ends with its node and may be recreated on another one. */
-  roomClosedByShutdown: 'room lost',
-} as const;
-export type CloseReason = (typeof closeReasons)[keyof typeof closeReasons];
+/** Why the domain closes a connection. `roomMoved`: the room ends with its node and may be recreated on another one. */
+export type CloseReason = Extract<CloseCodeName, 'peerRemoved' | 'roomStopped' | 'internalError' | 'takenOver' | 'roomMoved'>;
 
 /** A peer connection as the domain sees it: events are sent in order; close() is final. */
 export interface PeerConnection {

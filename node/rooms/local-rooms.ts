@@ -17,7 +17,7 @@ import {
 import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
-import { type ComponentFactory, closeReasons, type MediaEngine } from './interfaces.ts';
+import type { ComponentFactory, MediaEngine } from './interfaces.ts';
 import type { Peer } from './peer.ts';
 import { Room, type RoomLimits } from './room.ts';
 import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './services/room-service.ts';
@@ -301,6 +301,6 @@ export class LocalRooms implements RoomService {
   }
 
   #lose(room: Room, reason: string): void {
-    room.close(reason, this.#options.clustered ? closeReasons.roomClosedByShutdown : closeReasons.roomStopped);
+    room.close(reason, this.#options.clustered ? 'roomMoved' : 'roomStopped');
   }
 }

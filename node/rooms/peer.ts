@@ -7,15 +7,7 @@ import type { PeerMediaStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { DataBudget } from './data-budget.ts';
-import {
-  type CloseReason,
-  closeReasons,
-  type Direction,
-  type Layers,
-  type PeerConnection,
-  type PeerMedia,
-  type WireObject,
-} from './interfaces.ts';
+import type { CloseReason, Direction, Layers, PeerConnection, PeerMedia, WireObject } from './interfaces.ts';
 import { Moderation } from './moderation.ts';
 import { Paced } from './paced.ts';
 import type { PeerContext, Present } from './peer-context.ts';
@@ -174,19 +166,19 @@ export class Peer {
   }
 
   /** Removes the peer from its room. `reason` is part of PeerDeleted, `closeReason` is sent to the peer. Idempotent. */
-  remove(reason: string, closeReason: CloseReason = closeReasons.peerRemoved): void {
+  remove(reason: string, closeReason: CloseReason = 'peerRemoved'): void {
     this.#leave(closeReason, () => this.#room.emit({ type: 'PeerDeleted', peerId: this.id, reason }));
   }
 
   /** The session of the peer failed permanently. */
   crash(reason: string): void {
     this.#log.error({ reason }, 'peer crashed');
-    this.#leave(closeReasons.internalError, () => this.#room.emit({ type: 'PeerCrashed', peerId: this.id, reason }));
+    this.#leave('internalError', () => this.#room.emit({ type: 'PeerCrashed', peerId: this.id, reason }));
   }
 
   /** The room crashed: the connection ends with PeerDisconnected, followed by RoomCrashed only. */
   roomCrashed(): void {
-    this.#leave(closeReasons.internalError, () => {});
+    this.#leave('internalError', () => {});
   }
 
   async welcome(): Promise<JoinResult> {

@@ -26,7 +26,7 @@ import { Timer } from '../common/timer.ts';
 import { type AddedComponent, Components } from './components.ts';
 import { DataBudget } from './data-budget.ts';
 import { newId, newIncarnation } from './ids.ts';
-import { type CloseReason, type ComponentFactory, closeReasons, type MediaEngine, type RoomMedia } from './interfaces.ts';
+import type { CloseReason, ComponentFactory, MediaEngine, RoomMedia } from './interfaces.ts';
 import { Peer, type PeerInit } from './peer.ts';
 import type { PublicationChange } from './publications.ts';
 import { RoomStatsCollector } from './room-stats-collector.ts';
@@ -226,7 +226,7 @@ export class Room {
   }
 
   /** `reason` is part of RoomDeleted, `closeReason` is sent to the peers. Idempotent. */
-  close(reason: string, closeReason: CloseReason = closeReasons.roomStopped): void {
+  close(reason: string, closeReason: CloseReason = 'roomStopped'): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#purge?.stop();

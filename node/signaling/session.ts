@@ -7,7 +7,7 @@ import type { PeerEvent } from '../../api/socket/peer-events.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import { TokenBucket } from '../common/token-bucket.ts';
-import { type CloseReason, closeReasons, type PeerConnection } from '../rooms/interfaces.ts';
+import type { CloseReason, PeerConnection } from '../rooms/interfaces.ts';
 import type { Peer } from '../rooms/peer.ts';
 import { errorResponse, parseData, parseRequest, type Request } from './frames.ts';
 import type { Limits } from './limits.ts';
@@ -27,14 +27,6 @@ export type SessionOptions = {
   resumeWindow: () => number;
   /** Called once when the session has ended, for any reason. */
   ended: () => void;
-};
-
-const namesOfReasons: Record<CloseReason, CloseCodeName> = {
-  [closeReasons.peerRemoved]: 'peerRemoved',
-  [closeReasons.roomStopped]: 'roomStopped',
-  [closeReasons.internalError]: 'internalError',
-  [closeReasons.takenOver]: 'takenOver',
-  [closeReasons.roomClosedByShutdown]: 'roomMoved',
 };
 
 /**
@@ -157,7 +149,7 @@ export class PeerSession implements PeerConnection {
   }
 
   close(reason: CloseReason): void {
-    this.end(namesOfReasons[reason]);
+    this.end(reason);
   }
 
   /** Ends the session: closes its socket and disconnects the peer. `lostSince`: milliseconds without a socket. Idempotent. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { errorCatalogue } from '../../api/errors.ts';
-import { eventDescriptions } from '../../api/events.ts';
+import { events } from '../../api/events.ts';
 import { knownNames } from '../../api/settings/variables.ts';
 import { routes } from '../../node/http/routes/routes.ts';
 import { emptyMetrics } from '../kit/fakes/metrics.ts';
@@ -42,7 +42,7 @@ test('every endpoint named in troubleshooting exists', () => {
 
 test('every error code and event type named in troubleshooting exists', () => {
   allKnown(those(/^(?!svc_|nodejs_|process_)[a-z]+(_[a-z]+)+$/), (code) => code in errorCatalogue);
-  allKnown(those(/^(Room|Peer|Track|Component|Hls|Recording|Sip)[A-Z]\w+$/), (kind) => kind in eventDescriptions);
+  allKnown(those(/^(Room|Peer|Track|Component|Hls|Recording|Sip)[A-Z]\w+$/), (type) => type in events);
 });
 
 test('every log line named in troubleshooting exists in the code', () => {

@@ -34,7 +34,7 @@ test('rooms without peers end at once, the others at the deadline, which peers g
   assert.deepEqual(drain.deadline, new Date(60_000));
   t.mock.timers.tick(60_000);
   assert.equal(rooms.size, 0);
-  assert.equal(alice.connection.closed, 'Room stopped');
+  assert.equal(alice.connection.closed, 'roomStopped');
   assert.equal(drain.state, 'draining', 'the node keeps running until its shutdown signal');
 });
 
@@ -68,7 +68,7 @@ test('without a drain timeout every room ends at once, with the reason shutdown'
   const { rooms, drain, events, alice } = await startDrain();
   await drain.terminate(0);
   assert.equal(rooms.size, 0);
-  assert.equal(alice.connection.closed, 'Room stopped');
+  assert.equal(alice.connection.closed, 'roomStopped');
   assert.deepEqual(
     events.filter(({ type }) => type === 'RoomDeleted').map(({ reason }) => reason),
     ['shutdown', 'shutdown'],
@@ -81,14 +81,14 @@ for (const state of ['draining', 'terminating'] as const) {
     const { rooms, drain, alice } = await startDrain({ clustered: true });
     const deleted = await joinPeer(rooms, (await rooms.createRoom({})).room.id, 'bob');
     await rooms.deleteRoom(deleted.peer.roomId);
-    assert.equal(deleted.connection.closed, 'Room stopped');
+    assert.equal(deleted.connection.closed, 'roomStopped');
     assert.equal(rooms.roomNotFoundError(deleted.peer.roomId, 'bob', deleted.peer.incarnation).code, 'room_ended');
     if (state === 'draining') drain.start(60_000);
     else void drain.terminate(60_000);
     t.mock.timers.tick(60_000);
-    assert.equal(alice.connection.closed, 'room lost');
+    assert.equal(alice.connection.closed, 'roomMoved');
     assert.equal(rooms.roomNotFoundError('busy', 'alice', alice.peer.incarnation).code, 'room_not_found');
     // REST returns the reason.
-    await assert.rejects(rooms.getRoom('busy'), { code: 'room_ended', message: 'Room busy has ended: draining' });
+    await assert.rejects(rooms.getRoom('busy'), { code: 'room_ended', reason: 'draining' });
   });
 }

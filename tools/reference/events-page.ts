@@ -1,7 +1,6 @@
 // Page docs/reference/events.md: every event type with its fields, and the messages of the notification socket.
 import { JsonSchemas } from '../../api/derive/json-schemas.ts';
-import { eventFields, unsequencedEventTypes } from '../../api/event-fields.ts';
-import { eventDescriptions, eventTypes, roomEventSchema } from '../../api/events.ts';
+import { events, eventTypes, roomEventSchema } from '../../api/events.ts';
 import { type ServerMethod, serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../../api/socket/server.ts';
 import { fieldRows, fieldTableHeader, formatType } from './schema-tables.ts';
 
@@ -18,7 +17,7 @@ export function eventsPage(): string {
   }));
   const named = schemas.components();
   const rows = fieldRows(named.RoomEvent ?? {});
-  const kinds = eventTypes.map((type) => `| \`${type}\` | ${fieldsOf(type)} | ${eventDescriptions[type]} |`);
+  const kinds = eventTypes.map((type) => `| \`${type}\` | ${fieldsOf(type)} | ${events[type].when} |`);
   const parts = Object.keys(named)
     .filter((name) => ['Track', 'Kind', 'EventCall'].includes(name))
     .map((name) => {
@@ -70,11 +69,7 @@ function part(title: string, schema: Parameters<typeof fieldRows>[0]): string {
 }
 
 function fieldsOf(type: (typeof eventTypes)[number]): string {
-  const fields: readonly string[] = eventFields[type];
+  const { fields, seq } = events[type];
   const names = fields.map((field) => (field === 'origin' ? '`peerId` or `componentId`' : `\`${field}\``));
-  const note =
-    (unsequencedEventTypes as readonly string[]).includes(type) && type !== 'RoomCrashed' && type !== 'PeerDisconnected'
-      ? ['no `seq`']
-      : [];
-  return [...names, ...note].join(', ');
+  return [...names, ...(seq === 'never' ? ['no `seq`'] : [])].join(', ');
 }

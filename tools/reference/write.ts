@@ -1,4 +1,4 @@
-// `npm run reference`: writes files generated from schemas and tables of the source: types of packages/server-sdk and pages of docs/reference.
+// `npm run reference`: writes files generated from schemas and tables of the source: types of packages/server-sdk, codes of packages/client and pages of docs/reference.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,6 +7,7 @@ import { openApiDocument } from '../../node/http/openapi.ts';
 import { routes } from '../../node/http/routes/routes.ts';
 import { nodeModules, root } from '../paths.mjs';
 import { apiPage } from './api-page.ts';
+import { closeCodesText } from './client-close-codes.ts';
 import { configurationPage } from './configuration-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
@@ -20,10 +21,15 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 /** Every generated file, by its path from the root. */
 export async function generatedFiles(): Promise<Record<string, string>> {
   const document = openApiDocument(routes, { version, path: '' });
-  const sources = { schemas: schemasText(document), operations: operationsText(document), events: eventsText(document) };
+  const sources = {
+    'server-sdk/src/generated/schemas.ts': schemasText(document),
+    'server-sdk/src/generated/operations.ts': operationsText(document),
+    'server-sdk/src/generated/events.ts': eventsText(document),
+    'client/src/generated/close-codes.ts': closeCodesText(),
+  };
   const generated = Object.fromEntries(
     Object.entries(sources).map(([name, text]) => {
-      const path = `packages/server-sdk/src/generated/${name}.ts`;
+      const path = `packages/${name}`;
       return [path, formatted(path, text)];
     }),
   );

@@ -1,4 +1,5 @@
 // Closing reasons: maps close codes and rejections of the server to reasons, and decides which are final.
+import { internalError, left, malformed, peerRemoved, roomStopped, takenOver, tooLarge, unauthenticated } from './generated/close-codes.ts';
 
 export type ClosedReason =
   /** leave() was called. */
@@ -66,11 +67,11 @@ export function closing(reason: ClosedReason, code: number | null = null, messag
 
 /** The closing for a close code; undefined if the session may be resumed. */
 export function closingForCode(code: number, reason: string): Closing | undefined {
-  if (code === 1000 && reason === 'Peer removed') return closing('peerRemoved', code);
-  if (code === 1000 && reason === 'Room stopped') return closing('roomStopped', code);
-  if (code === 1000) return closing('left', code);
-  if (code === 4401) return closing('unauthorized', code);
-  if (code === 4409) return closing('takenOver', code);
+  if (code === peerRemoved.code && reason === peerRemoved.reason) return closing('peerRemoved', code);
+  if (code === roomStopped.code && reason === roomStopped.reason) return closing('roomStopped', code);
+  if (code === left.code) return closing('left', code);
+  if (code === unauthenticated.code) return closing('unauthorized', code);
+  if (code === takenOver.code) return closing('takenOver', code);
   return undefined;
 }
 
@@ -79,8 +80,8 @@ export function closingForError(rejectedError: RejectedError, serverFailed: bool
   const reason = refusals[rejectedError.code];
   if (!reason) return undefined;
   // The failure that closed the last socket also removed the peer.
-  if (reason === 'notFound' && serverFailed) return closing('serverError', 1011);
-  return closing(reason, 4401, rejectedError.message);
+  if (reason === 'notFound' && serverFailed) return closing('serverError', internalError.code);
+  return closing(reason, unauthenticated.code, rejectedError.message);
 }
 
 /** True if a lost room may be recreated: it was not deleted, but is not available now. */
@@ -90,5 +91,5 @@ export function isRecoverable(rejectedError: RejectedError): boolean {
 
 /** True if the session can be resumed after this code: a frame that the server could not read would be sent again. */
 export function isResumable(code: number): boolean {
-  return code !== 4400 && code !== 4413;
+  return code !== malformed.code && code !== tooLarge.code;
 }

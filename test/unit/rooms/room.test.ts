@@ -39,7 +39,7 @@ describe('events', () => {
       'PeerDeleted:bob',
       'RoomDeleted',
     ]);
-    assert.equal(alice.connection.closed, 'Room stopped');
+    assert.equal(alice.connection.closed, 'roomStopped');
     assert.equal(media.rooms.size, 0);
   });
 
@@ -65,7 +65,7 @@ describe('events', () => {
     media.room('r').crash('media worker died');
     assert.deepEqual(kinds().slice(4), ['TrackRemoved:alice', 'PeerDisconnected:alice', 'RoomCrashed']);
     assert.equal(events.at(-1)?.reason, 'media worker died');
-    assert.equal(alice.connection.closed, 'Internal server error');
+    assert.equal(alice.connection.closed, 'internalError');
     await assert.rejects(rooms.getRoom('r'), code('room_ended'));
   });
 
@@ -105,7 +105,7 @@ describe('events', () => {
     const bob = await joinPeer(rooms, 'r', 'bob');
     alice.peer.crash('fault');
     assert.deepEqual(kinds().slice(-2), ['PeerDisconnected:alice', 'PeerCrashed:alice']);
-    assert.equal(alice.connection.closed, 'Internal server error');
+    assert.equal(alice.connection.closed, 'internalError');
     assert.deepEqual(bob.connection.of('peerLeft'), [{ peerId: 'alice' }]);
     assert.equal(rooms.findPeer('r', 'alice'), undefined);
   });
