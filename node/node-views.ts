@@ -1,27 +1,13 @@
 // Node views: health, load, effective configuration and drain preview of a node.
 
-import { componentTypeNames } from '../api/component/types.ts';
 import type { HealthView } from '../api/health.ts';
 import type { DrainView, NodeConfig } from '../api/node.ts';
 import { effectiveConfig } from './config/effective-config.ts';
 import type { ReloadableConfig } from './config/reloadable-config.ts';
 import type { Config } from './config.ts';
 import type { Drain } from './drain.ts';
-import type { RoomCounts } from './metrics/metrics.ts';
 import type { LocalRooms } from './rooms/local-rooms.ts';
 import { version } from './version.ts';
-
-export function countRooms(rooms: LocalRooms): RoomCounts {
-  const tracks = { audio: 0, video: 0 };
-  const components: Record<string, number> = Object.fromEntries(componentTypeNames.map((type) => [type, 0]));
-  let peers = 0;
-  for (const room of rooms.all()) {
-    peers += room.connectedPeers;
-    for (const { type } of room.components.all()) components[type] = (components[type] ?? 0) + 1;
-    for (const track of room.tracks()) tracks[track.kind] += 1;
-  }
-  return { rooms: rooms.size, peers, tracks, components };
-}
 
 export function loadOf(rooms: LocalRooms, media: { load(): { forwardedTracks: number } }): HealthView['load'] {
   let connectedPeers = 0;

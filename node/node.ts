@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { nodeMetrics } from '../api/metrics.ts';
 import { peerSocketPath } from '../api/peer.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { CpuMeter } from './cluster/cpu-meter.ts';
@@ -21,12 +22,15 @@ import { WebhookStore } from './events/webhooks/store.ts';
 import { webhookAdmin } from './events/webhooks/webhook-admin.ts';
 import { Webhooks } from './events/webhooks/webhooks.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
+import { workerProcessReadings, workerReadings } from './media/worker/worker-metrics.ts';
 import { type MediaWorkerPool, startMediaWorkerPool } from './media/worker/worker-pool.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
+import { RoomSeries } from './metrics/room-series.ts';
 import { diskProblem, statusOf } from './node-status.ts';
-import { countRooms, drainViewOf, healthOf, loadOf, nodeConfigOf } from './node-views.ts';
+import { drainViewOf, healthOf, loadOf, nodeConfigOf } from './node-views.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
+import { roomReadings } from './rooms/room-metrics.ts';
 import { ApiTokens } from './rooms/tokens/api-tokens.ts';
 import { PeerTokens } from './rooms/tokens/peer-tokens.ts';
 import { SignedCalls } from './rooms/tokens/signed-calls.ts';
@@ -235,17 +239,18 @@ export class MediaNode {
       onNodes: (from, names) => distribution?.addKnownNodes(from, names),
       traffic,
     });
-    const metrics = new Metrics({
-      rooms: () => countRooms(rooms),
-      forwardedTracks: () => media.load().forwardedTracks,
-      workers: () => media.workers(),
-      clusterNodes: () => distribution?.status.nodesInCluster || 1,
-      mediaTraffic: () => media.traffic(),
-      httpTraffic: () => http?.traffic ?? { received: 0, sent: 0 },
-      webhooks: () => webhooks.counters(),
-      uploads: () => uploads.figures(),
-    });
-    events.subscribe(({ event }) => metrics.roomEvent(event));
+    const roomSeries = new RoomSeries();
+    events.subscribe(({ event }) => roomSeries.take(event));
+    const metrics = new Metrics();
+    metrics.collect(nodeMetrics.rooms, () => roomReadings(rooms));
+    metrics.collect(nodeMetrics.workers, () => workerReadings(media.workers()));
+    metrics.collectSlow(nodeMetrics.workerProcesses, () => workerProcessReadings(media.workers()));
+    metrics.collect(nodeMetrics.cluster, () => ({ nodes: distribution?.status.nodesInCluster || 1 }));
+    metrics.collect(nodeMetrics.roomSeries, () => roomSeries.readings());
+    metrics.collectSlow(nodeMetrics.mediaTraffic, () => media.traffic());
+    metrics.collect(nodeMetrics.httpTraffic, () => http?.traffic ?? { received: 0, sent: 0 });
+    metrics.collect(nodeMetrics.webhooks, () => webhooks.counters());
+    metrics.collect(nodeMetrics.uploads, () => uploads.figures());
     traffic.events.subscribe(({ event: { type, node, roomId, reason = '' } }) => {
       if (type === 'RoomCrashed' && node !== name) media.roomCrashedElsewhere(roomId, reason);
     });
@@ -300,7 +305,8 @@ export class MediaNode {
         },
         documents: { asyncapi: () => asyncApiDocument({ version, address: host }) },
         rateLimit: () => hot.current.limits.rateLimitApi ?? undefined,
-        observe: (observation) => metrics.httpRequest(observation),
+        observe: ({ duration, status, ...labels }) =>
+          metrics.observe(nodeMetrics.requests.duration, { ...labels, status: String(status) }, duration / 1000),
       });
       host = withActualPort(host, http.port);
       internalAddress = withActualPort(internalAddress, http.port);

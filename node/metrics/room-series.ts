@@ -1,5 +1,6 @@
 // Room series: per-room stats computed from room events, exact at any time.
 import type { RoomEvent } from '../../api/events.ts';
+import type { nodeMetrics, Readings } from '../../api/metrics.ts';
 
 /** Time for which an ended room is still reported, with zeros, in milliseconds. */
 const removedLifetime = 10 * 60_000;
@@ -40,11 +41,6 @@ export class RoomSeries {
   /** `now`: monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
-  }
-
-  /** Number of crashed rooms. */
-  get crashed(): number {
-    return this.#crashed;
   }
 
   /** Events of local rooms, each once and in order. */
@@ -93,6 +89,21 @@ export class RoomSeries {
       yield [roomId, { peers, peerTime, duration: now - room.openedAt, connects, disconnects, crashes }];
     }
     for (const roomId of this.#removed.keys()) yield [roomId, nothing];
+  }
+
+  readings(): Readings<typeof nodeMetrics.roomSeries> {
+    const rooms = [...this.read()];
+    const byRoom = (value: (stats: RoomSeriesStats) => number) =>
+      rooms.map(([roomId, stats]) => [{ room_id: roomId }, value(stats)] as const);
+    return {
+      crashed: this.#crashed,
+      peers: byRoom(({ peers }) => peers),
+      peerTime: byRoom(({ peerTime }) => peerTime / 1000),
+      duration: byRoom(({ duration }) => duration / 1000),
+      connects: byRoom(({ connects }) => connects),
+      disconnects: byRoom(({ disconnects }) => disconnects),
+      crashes: byRoom(({ crashes }) => crashes),
+    };
   }
 
   #prune(now: number): void {

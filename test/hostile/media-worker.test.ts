@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { processUsage } from '../../node/metrics/process-usage.ts';
+import { processUsage } from '../../node/common/process-usage.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
 import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode } from '../kit/hostile/hostile-node.ts';

@@ -42,7 +42,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'docs/reference/errors.md': errorsPage(),
     'docs/reference/events.md': eventsPage(),
     'docs/reference/media-objects.md': mediaObjectsPage(),
-    'docs/reference/metrics.md': await metricsPage(),
+    'docs/reference/metrics.md': metricsPage(),
     'docs/reference/websockets.md': websocketsPage(),
   };
 }

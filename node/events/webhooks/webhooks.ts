@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../../api/errors.ts';
 import type { RoomEvent } from '../../../api/events.ts';
+import type { nodeMetrics, Readings } from '../../../api/metrics.ts';
 import type { Log } from '../../common/log.ts';
 import type { DeadLetter, DeadLetterFilter } from './dead-letters.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
@@ -34,21 +35,6 @@ export type WebhooksOptions = {
   store?: WebhookStore | undefined;
   poster?: Partial<Pick<WebhookClientOptions, 'deadline' | 'lookup' | 'ca'>>;
   dispatcher?: Pick<DispatcherOptions, 'delay' | 'now'>;
-};
-
-/** Counters since the start of the node, and current values, for metrics. */
-export type WebhookCounters = {
-  /** Delivered to their receivers. */
-  delivered: number;
-  /** Failed attempts that are retried. */
-  retries: number;
-  /** Failed permanently. */
-  dead: number;
-  pending: number;
-  pendingBytes: number;
-  /** Failed writes of the spool, and its bytes on disk. */
-  spoolErrors: number;
-  spoolBytes: number;
 };
 
 export class Webhooks {
@@ -104,7 +90,8 @@ export class Webhooks {
     if (isLast) this.#dispatcher.forget410(roomId, incarnation);
   }
 
-  counters(): WebhookCounters {
+  /** Since the start of the node; `pending`, `pendingBytes` and `spoolBytes` are current values. */
+  counters(): Readings<typeof nodeMetrics.webhooks> {
     const { store } = this.#options;
     return {
       ...this.#counters,

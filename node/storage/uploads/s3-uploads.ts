@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { S3Target } from '../../../api/component/s3-target.ts';
 import type { RoomEvent } from '../../../api/events.ts';
+import type { nodeMetrics, Readings } from '../../../api/metrics.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer, waitWhile } from '../../common/timer.ts';
 import { readReportFile, writeUploadState } from '../report-file.ts';
@@ -29,9 +30,6 @@ export type S3UploadsOptions = {
   onEvent: (event: RoomEvent, webhookUrl: string | null) => void;
   settings?: Partial<UploadSettings>;
 };
-
-/** `failures`: failed attempts that are retried. */
-export type UploadCounters = { pending: number; bytes: number; done: number; failures: number; givenUp: number };
 
 type Begun = Pick<UploadPlan, 'onProblem'> & { webhookUrl: () => string | null };
 type Entry = { job: Job; upload: FolderUpload; store: S3Store | undefined; saving: Promise<void> };
@@ -69,7 +67,8 @@ export class S3Uploads implements Uploads {
     this.#shared = new NodeS3Store(options.place, { onSent: (bytes) => (this.#figures.bytes += bytes) });
   }
 
-  figures(): UploadCounters {
+  /** Since the start of the node; `pending` is a current value. */
+  figures(): Readings<typeof nodeMetrics.uploads> {
     return { pending: this.#entries.size, ...this.#figures };
   }
 

@@ -1,10 +1,4 @@
-// Metrics helpers: an empty registry for names and help texts, and a parser for scrapes.
-import { Metrics, type MetricsSource } from '../../../node/metrics/metrics.ts';
-import { emptySource } from '../../../tools/reference/metrics-page.ts';
-
-export function emptyMetrics(source: Partial<MetricsSource> = {}): Metrics {
-  return new Metrics({ ...emptySource, ...source });
-}
+// Metrics helpers: a parser for scrapes.
 
 /** The samples of a scrape: `name{labels}` verbatim, with its value. */
 export function samplesOf(text: string): Map<string, number> {

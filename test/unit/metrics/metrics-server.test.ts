@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { nodeMetrics } from '../../../api/metrics.ts';
 import { silentLog } from '../../../node/common/log.ts';
+import { Metrics } from '../../../node/metrics/metrics.ts';
 import { MetricsServer } from '../../../node/metrics/metrics-server.ts';
-import { emptyMetrics } from '../../kit/fakes/metrics.ts';
 
-async function start(t: TestContext, metrics = emptyMetrics()): Promise<MetricsServer> {
+async function start(t: TestContext, metrics = new Metrics()): Promise<MetricsServer> {
   const server = await MetricsServer.start({ ip: '127.0.0.1', port: 0, metrics, log: silentLog() });
   t.after(() => server.close());
   return server;
@@ -37,10 +38,9 @@ test('invalid addresses are answered like unknown ones', async (t) => {
 });
 
 test('metrics that cannot be collected cause a response with status 500', async (t) => {
-  const failing = emptyMetrics({
-    rooms: () => {
-      throw new Error('no');
-    },
+  const failing = new Metrics();
+  failing.collect(nodeMetrics.cluster, () => {
+    throw new Error('no');
   });
   const server = await start(t, failing);
   assert.match(await ask(server, 'GET /metrics HTTP/1.1'), /^HTTP\/1\.1 500 [\s\S]*Could not collect metrics\n/);
@@ -49,7 +49,7 @@ test('metrics that cannot be collected cause a response with status 500', async 
 test('a port in use fails the start with an error message', async (t) => {
   const { port } = await start(t);
   await assert.rejects(
-    MetricsServer.start({ ip: '127.0.0.1', port, metrics: emptyMetrics(), log: silentLog() }),
+    MetricsServer.start({ ip: '127.0.0.1', port, metrics: new Metrics(), log: silentLog() }),
     new Error(`Metrics cannot listen at 127.0.0.1 port ${port} (SVC_METRICS_IP, SVC_METRICS_PORT): EADDRINUSE`),
   );
 });

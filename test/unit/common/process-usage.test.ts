@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { cpuSeconds, processUsage } from '../../../node/metrics/process-usage.ts';
+import { cpuSeconds, processUsage } from '../../../node/common/process-usage.ts';
 
 test('CPU time is parsed after any process name', () => {
   const stat = '42 (a) R 1 (b) S 1 2 3 4 5 6 7 8 9 10 150 50 0 0 20 0 1 0 1 1 1\n';

@@ -1,6 +1,6 @@
 // Process usage: CPU and memory of a child process from Linux (proc(5)).
 import { readFile } from 'node:fs/promises';
-import { residentBytes } from '../common/resident-memory.ts';
+import { residentBytes } from './resident-memory.ts';
 
 /** Unit of times in /proc/<pid>/stat: always 100 per second (USER_HZ), independent of the kernel clock. */
 const ticksPerSecond = 100;

@@ -1,0 +1,26 @@
+// Worker metrics: load, restarts and processes of the media workers.
+import type { nodeMetrics, Readings } from '../../../api/metrics.ts';
+import { processUsage } from '../../common/process-usage.ts';
+import type { SlotView } from './worker-slot.ts';
+
+/** `workers`: in a stable order, because the index is the label. */
+export function workerReadings(workers: readonly SlotView[]): Readings<typeof nodeMetrics.workers> {
+  const byWorker = (value: (worker: SlotView) => number) =>
+    workers.map((worker, index) => [{ worker: String(index) }, value(worker)] as const);
+  return {
+    forwardedTracks: workers.reduce((sum, { forwardedTracks }) => sum + forwardedTracks, 0),
+    running: workers.filter(({ pid }) => pid !== undefined).length,
+    workerRooms: byWorker(({ rooms }) => rooms),
+    workerForwardedTracks: byWorker(({ forwardedTracks }) => forwardedTracks),
+    restarts: byWorker(({ restarts }) => restarts),
+    hangs: byWorker(({ hangs }) => hangs),
+  };
+}
+
+/** Skips workers that are not running. */
+export async function workerProcessReadings(workers: readonly SlotView[]): Promise<Readings<typeof nodeMetrics.workerProcesses>> {
+  const usages = await Promise.all(workers.map(({ pid }) => (pid === undefined ? undefined : processUsage(pid))));
+  const byWorker = (name: 'cpu' | 'memory') =>
+    usages.flatMap((usage, index) => (usage ? [[{ worker: String(index) }, usage[name]] as const] : []));
+  return { cpu: byWorker('cpu'), memory: byWorker('memory') };
+}
