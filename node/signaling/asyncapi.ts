@@ -22,6 +22,7 @@ type SocketDescription = {
 };
 
 const peerOnly: readonly CloseCodeName[] = ['peerRemoved', 'roomStopped', 'left', 'takenOver'];
+const endingCodes = `${closeCodes.left.code}, ${closeCodes.internalError.code} and ${closeCodes.takenOver.code}`;
 const allCloses = Object.keys(closeCodes) as CloseCodeName[];
 
 const sockets: readonly SocketDescription[] = [
@@ -31,10 +32,11 @@ const sockets: readonly SocketDescription[] = [
     description: [
       `Text frames of JSON. The first request authenticates, within ${defaultLimits.authenticationTimeout / 1000} s and ${defaultLimits.firstMessageBytes} bytes;`,
       `later messages may have ${defaultLimits.messageBytes} bytes. Requests may be sent without waiting for responses; they are processed in order,`,
-      'only ping is answered immediately. Request ids increase within a session. A failed authenticate gets an error response and closes with 4401.',
+      `only ping is answered immediately. Request ids increase within a session. A failed authenticate gets an error response and closes with ${closeCodes.unauthenticated.code}.`,
       'Frames that the server sends after the response to authenticate are counted from 1 across all sockets of the session: ping {received}',
       'acknowledges them; authenticate {token, resume, received} on a new socket within the resume window returns the following ones. The client repeats',
-      'its requests above lastRequest (-1: none was processed). Any lost socket may be resumed, except after leave, the codes 1000, 1011 and 4409, and 1001 that asks to join again.',
+      'its requests above lastRequest (-1: none was processed). Any lost socket may be resumed, except after leave, the codes',
+      `${endingCodes}, and ${closeCodes.roomMoved.code} that asks to join again.`,
       'Frames that violate RFC 6455 close with its codes: 1002, 1008, 1009 above 1 MiB.',
     ].join(' '),
     requests: requestSchemas,

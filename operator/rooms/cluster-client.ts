@@ -1,5 +1,6 @@
 // Client of the nodes of one MediaCluster: selects nodes, receives events, caches recent ends and lists all rooms periodically.
 import { createHash } from 'node:crypto';
+import type { EventType } from '../../api/events.ts';
 import { sleep } from '../kube/http/deadline.ts';
 import type { Log } from '../log.ts';
 import type { NodeClient, NodeClientOptions } from '../nodes/node-client.ts';
@@ -9,9 +10,16 @@ import { BoundedMap } from './bounded-map.ts';
 import type { ClusterNode } from './cluster-access.ts';
 import type { ComponentEnd } from './observed.ts';
 
-const eventTypes = [
-  ...['RoomDeleted', 'RoomCrashed', 'PeerAdded', 'PeerConnected', 'PeerDisconnected', 'PeerDeleted', 'PeerCrashed'],
-  ...['ComponentRemoved', 'ComponentCrashed'],
+const eventTypes: readonly EventType[] = [
+  'RoomDeleted',
+  'RoomCrashed',
+  'PeerAdded',
+  'PeerConnected',
+  'PeerDisconnected',
+  'PeerDeleted',
+  'PeerCrashed',
+  'ComponentRemoved',
+  'ComponentCrashed',
 ];
 const maxEnds = 50_000;
 /** Interval of full lists, in case of missed events. */

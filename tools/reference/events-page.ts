@@ -1,4 +1,5 @@
 // Page docs/reference/events.md: every event type with its fields, and the messages of the notification socket.
+import { closeCodes } from '../../api/close-codes.ts';
 import { JsonSchemas } from '../../api/derive/json-schemas.ts';
 import { events, eventTypes, roomEventSchema } from '../../api/events.ts';
 import { type ServerMethod, serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../../api/socket/server.ts';
@@ -49,7 +50,7 @@ ${parts.join('\n')}
 
 Authenticate on \`/socket/server/websocket\` with an API token, then \`subscribe {"events": "all"}\`: the socket of every node has the events of the whole cluster. \`{"events": ["RoomCrashed"], "rooms": ["standup"]}\` selects event types and rooms.
 
-Each event has a \`source\` (one process of one node) and an \`index\` within that source, and the response to \`subscribe\` has a \`cursor\`. Keep that cursor, set \`cursor[source] = index\` with each event, and pass it to \`subscribe\` of any node after the socket was lost or closed: missed events are sent first, and no event is sent twice. Each node keeps its last 10,000 events; \`incomplete\` lists the sources with lost events; request \`GET /room\` then. The socket of a client that reads too slowly is closed with 4410; the client continues at its cursor in the same way. The response to \`ping\` has a cursor too, which also counts events that you did not subscribe to.
+Each event has a \`source\` (one process of one node) and an \`index\` within that source, and the response to \`subscribe\` has a \`cursor\`. Keep that cursor, set \`cursor[source] = index\` with each event, and pass it to \`subscribe\` of any node after the socket was lost or closed: missed events are sent first, and no event is sent twice. Each node keeps its last 10,000 events; \`incomplete\` lists the sources with lost events; request \`GET /room\` then. The socket of a client that reads too slowly is closed with ${closeCodes.tooSlow.code}; the client continues at its cursor in the same way. The response to \`ping\` has a cursor too, which also counts events that you did not subscribe to.
 
 Every other node reports a room that was lost with its node: \`PeerDisconnected\` for each peer that was connected, then \`RoomCrashed\` with reason \`node_lost\`. These events have no \`seq\`, and the ids \`<incarnation>-lost-<peerId>\` and \`<incarnation>-lost\` on every node.
 
