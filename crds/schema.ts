@@ -35,17 +35,6 @@ export function limitedText(max: number, pattern: RegExp, message: string) {
   );
 }
 
-/** Adds a constraint to a string, in CEL and in zod. */
-export function refineText<T extends z.ZodType<string>>(schema: T, rule: Rule, test: (value: string) => boolean): T {
-  return withRules(schema.refine(test, rule.message), rule);
-}
-
-/** Rejects `..`, which leads out of the folder of the path. */
-export function relativePath<T extends z.ZodType<string>>(schema: T, message: string): T {
-  const rule = { rule: "!self.split('/').exists(part, part == '..')", message };
-  return refineText(schema, rule, (value) => !value.split('/').includes('..'));
-}
-
 export const name = limitedText(
   253,
   /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
@@ -62,44 +51,9 @@ export const clusterName = limitedText(
 
 export const id = limitedText(128, /^[A-Za-z0-9_-]+$/, 'may contain only alphanumeric characters, hyphens and underscores (1 to 128)');
 
-export const httpUrl = limitedText(
-  2048,
-  /^https?:\/\/[^\s/?#]+[^\s#]*$/,
-  'must be an http or https URL with a host and without a fragment',
-);
-
-export const endpointUrl = limitedText(
-  2048,
-  /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
-  'must be an http or https URL without a user, a query and a fragment',
-);
-
-export const bucket = limitedText(
-  255,
-  /^[A-Za-z0-9][A-Za-z0-9._-]+$/,
-  'must be a bucket name: letters, digits, dots, hyphens, underscores',
-);
-
-export const region = limitedText(64, /^[A-Za-z0-9-]+$/, 'must be a region name: letters, digits and hyphens');
-
-export const objectPrefix = relativePath(
-  limitedText(
-    512,
-    /^[^/\p{Cc}][^\p{Cc}]*$/u,
-    "must be a prefix of object keys: not empty, without control characters, not beginning with '/'",
-  ),
-  "must not contain '..'",
-);
-
 export function integer(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);
 }
-
-/** Ten years: the maximum of a timeout on a node. */
-export const maxSeconds = 315_360_000;
-
-/** Seconds; 0 = never. */
-export const secondsOrZero = integer(0, maxSeconds);
 
 /** A Kubernetes quantity, e.g. 500m or 2Gi, or a number. */
 export const quantity = withRules(z.union([z.int(), z.string()]).meta({ 'x-kubernetes-int-or-string': true }), {

@@ -74,7 +74,9 @@ export const reloadableSettings = {
     'Roots of all keys, separated by spaces, the same on every node: the first signs, all verify.',
     { derived: 'random: tokens are valid only on this node, until it ends', secret: true, fromSecret: true },
   ),
-  componentsUsed: setting('COMPONENTS_USED', componentTypes, `Component types that may be added: \`${componentTypeNames.join(' ')}\`.`),
+  componentsUsed: setting('COMPONENTS_USED', componentTypes, `Component types that may be added: \`${componentTypeNames.join(' ')}\`.`, {
+    derived: 'none',
+  }),
   logLevel: setting('LOG_LEVEL', value.oneOf(['error', 'warning', 'info', 'debug']), '`error`, `warning`, `info` or `debug`.', {
     default: 'info',
   }),
@@ -159,7 +161,10 @@ export const reloadableSettings = {
       'RAW_RECORDING_TTL',
       recordingTtl,
       'Seconds after which local recordings are deleted; never before a pending upload is done.',
-      { derived: '86400 for uploaded recordings; else never' },
+      {
+        derived: '86400 for uploaded recordings; else never',
+        cluster: { doc: 'Seconds after which local recordings are deleted; a day after their upload if omitted.' },
+      },
     ),
   }),
   roomDefaults: group('Default timeouts of rooms.', {

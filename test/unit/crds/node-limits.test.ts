@@ -1,19 +1,20 @@
 // The resources and the nodes know the same names and the same limits: what kubectl lets pass, a node takes.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { hlsDefaults } from '../../../api/component/hls.ts';
 import { recordingOptionsSchema } from '../../../api/component/recording.ts';
-import { type Rule, staysBelow } from '../../../api/core/kube.ts';
+import { kube, type Rule, staysBelow } from '../../../api/core/kube.ts';
 import { peerOptionsSchema } from '../../../api/peer.ts';
 import { maxTimeout, roomOptionsSchema, roomPatchSchema } from '../../../api/room.ts';
 import { staticSettings } from '../../../api/settings/static.ts';
+import { corsOrigin } from '../../../api/settings/values.ts';
 import { reloadableVariables } from '../../../api/settings/variables.ts';
 import { clusterConfigSchema } from '../../../crds/cluster-config.ts';
 import { allowedExtraEnv } from '../../../crds/cluster-pods.ts';
 import { specAndStatus } from '../../../crds/crd-manifests.ts';
 import { crdFieldRows } from '../../../crds/reference.ts';
-import { type Json, structural } from '../../../crds/structural.ts';
+import type { Json } from '../../../crds/structural.ts';
 import { mediaClusterSchema, roomSchema } from '../../../crds/types.ts';
 import { parseOptions } from '../../../node/components/hls/options.ts';
 import { Admission } from '../../../node/components/process/admission.ts';
@@ -21,53 +22,40 @@ import { createSipSpec } from '../../../node/components/sip/sip-component.ts';
 import { SipUserAgents } from '../../../node/components/sip/sip-user-agents.ts';
 import { fileSchema } from '../../../node/config/settings.ts';
 
-/** Field by path of what a schema takes. */
-function fieldsOf(schema: z.ZodType): Map<string, Json> {
-  // Schemas with an id would come by reference.
-  const json = z.toJSONSchema(z.object({ whole: schema }), { io: 'input', unrepresentable: 'any' }) as Json;
-  const named = (json.$defs ?? {}) as Record<string, Json>;
-  const open = JSON.parse(JSON.stringify(json), (_, value: Json | null) => {
-    if (isOpenUnion(value)) return {};
-    return typeof value?.$ref === 'string' ? named[value.$ref.replace('#/$defs/', '')] : value;
-  }) as Json;
-  const whole = (structural(open).properties as Record<string, Json>).whole ?? {};
-  return new Map(crdFieldRows(whole, '').map(({ path, schema: field }) => [path, field]));
-}
+type Fields = ReadonlyMap<string, Json>;
+const fieldsOf = (schema: z.ZodType): Fields =>
+  new Map(crdFieldRows(specAndStatus(schema).spec, '').map(({ path, schema: field }) => [path, field]));
 
-/** A union of other things than something and null, e.g. one URL or several. */
-function isOpenUnion(value: Json | null): boolean {
-  const options = value?.anyOf as Json[] | undefined;
-  return options !== undefined && options.filter(({ type }) => type !== 'null').length !== 1;
-}
+/** What rules without a pattern accept. */
+const otherRules: Record<string, (text: string) => boolean> = {
+  [staysBelow('').rule]: (text) => !text.split('/').includes('..'),
+  [kube.get(corsOrigin)?.rules?.[1]?.rule ?? '']: (text) => !/^(https:.*:443|http:.*:80)$/.test(text),
+};
 
-const limitsOf = ({ type, minimum, maximum, maxItems, nullable = false, enum: values }: Json) => ({
-  ...{ type, minimum, maximum, maxItems, nullable },
-  values: values && [...(values as string[])].sort(),
-});
+/** Whether the API server accepts a text in a field, or in an item of a list. */
+function crdAccepts(fields: Fields, path: string, text: string): boolean {
+  const found = fields.get(path) ?? assert.fail(path);
+  const field = (found.items ?? found) as Json;
+  if (text.length > Number(field.maxLength ?? Number.POSITIVE_INFINITY)) return false;
+  return (field['x-kubernetes-validations'] as Rule[]).every(({ rule }) => {
+    const pattern = /^self\.matches\(r'(.*)'\)$/.exec(rule)?.[1];
+    return pattern === undefined ? (otherRules[rule] ?? assert.fail(rule))(text) : new RegExp(pattern, 'u').test(text);
+  });
+}
 
 /** Names that are secrets in a node's file: a MediaCluster holds them in Secrets. */
 const secretNames = ['apiTokens', 'apiReadTokens', 'secretKeys', 'webhooks.secret', 's3.accessKeyId', 's3.secretAccessKey'];
 
 describe('config of a MediaCluster and the file of a node', () => {
-  const ours = fieldsOf(clusterConfigSchema);
-  const theirs = fieldsOf(fileSchema);
-  const outer = (path: string) => !path.includes('[]') && !path.startsWith('iceServers.') && !/^api(Read)?Tokens\./.test(path);
+  const fields = fieldsOf(mediaClusterSchema);
 
   it('have the same names, but for secrets', () => {
-    const names = (fields: Map<string, Json>) => [...fields.keys()].filter(outer).sort();
+    const inCluster = reloadableVariables.filter(({ path }) => fields.has(`config.${path}`)).map(({ path }) => path);
     assert.deepEqual(
-      names(ours),
-      names(theirs).filter((name) => !secretNames.includes(name)),
+      inCluster,
+      reloadableVariables.map(({ path }) => path).filter((path) => !secretNames.includes(path)),
     );
-    assert.ok(names(ours).length > 25);
-  });
-
-  it('have the same types, bounds and values', () => {
-    for (const [path, field] of ours) {
-      const other = theirs.get(path);
-      if (!outer(path) || !other) continue;
-      assert.deepEqual(limitsOf(field), limitsOf(other), path);
-    }
+    assert.ok(inCluster.length > 20);
   });
 
   /** Texts of each form; both take each, or both refuse it. */
@@ -108,20 +96,15 @@ describe('config of a MediaCluster and the file of a node', () => {
       path: (text) => ({ s3: { bucket: 'abc', pathPrefix: text } }),
       texts: ['a', 'a/b/', 'a..b', '/a', 'a/../b', '..', '', 'a\nb', 'é', 'a'.repeat(512), 'a'.repeat(513)],
     },
-    'iceServers.urls': {
+    'iceServers[].urls': {
       path: (text) => ({ iceServers: [{ urls: [text], username: 'u', credential: 'c' }] }),
       texts: ['stun:a', 'turns:a:443?transport=tcp', 'turn:a?transport=sctp', 'http://a', 'stun:', 'stun:a b', ''],
     },
   };
   for (const [name, { path, texts }] of Object.entries(samples)) {
-    it(`take the same texts as ${name}`, () => {
-      const own = (text: string) => {
-        const value = path(text) as { iceServers?: { credential: unknown }[] };
-        for (const server of value.iceServers ?? []) server.credential = { secretRef: { name: 'a', key: 'b' } };
-        return clusterConfigSchema.safeParse(value).success;
-      };
+    it(`take the same texts as ${name.replace('[]', '')}`, () => {
       assert.deepEqual(
-        texts.map((text) => [text, own(text)]),
+        texts.map((text) => [text, crdAccepts(fields, `config.${name}`, text)]),
         texts.map((text) => [text, fileSchema.safeParse(path(text)).success]),
       );
     });
@@ -183,17 +166,7 @@ describe('A Room and the REST API of a node', () => {
 });
 
 describe('Options of a component in a Room and in the REST API', () => {
-  const fields = new Map(crdFieldRows(specAndStatus(roomSchema).spec, '').map(({ path, schema }) => [path, schema]));
-  const crdAccepts = (option: string, text: string) => {
-    const found = fields.get(`components[].options.${option}`) ?? assert.fail(option);
-    const field = (found.items ?? found) as Json;
-    if (text.length > Number(field.maxLength ?? Number.POSITIVE_INFINITY)) return false;
-    return (field['x-kubernetes-validations'] as Rule[]).every(({ rule }) => {
-      const pattern = /^self\.matches\(r'(.*)'\)$/.exec(rule)?.[1];
-      if (pattern === undefined && rule === staysBelow('').rule) return !text.split('/').includes('..');
-      return new RegExp(pattern ?? assert.fail(rule), 'u').test(text);
-    });
-  };
+  const fields = fieldsOf(roomSchema);
   const place = {
     announcedIp: '192.0.2.1',
     ports: { min: 5060, max: 5060 },
@@ -245,7 +218,7 @@ describe('Options of a component in a Room and in the REST API', () => {
   for (const [option, { node, texts }] of Object.entries(samples)) {
     it(`accept the same texts as ${option}`, () => {
       assert.deepEqual(
-        texts.map((text) => [text, crdAccepts(option, text)]),
+        texts.map((text) => [text, crdAccepts(fields, `components[].options.${option}`, text)]),
         texts.map((text) => [text, node(text)]),
       );
     });

@@ -90,7 +90,7 @@ test('the ConfigMap contains no secret', () => {
 });
 
 test('the hash of a file is computed from the bytes of the object', () => {
-  const files = filesOf(testCluster({ config: { corsOrigins: ['https://bücher.example'] } }));
+  const files = filesOf(testCluster({ config: { webhooks: { urls: ['https://a.example/bücher'] } } }));
   const [map, secret] = configObjects(rich, files);
   const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
   assert.equal(files.config.sha256, sha256(Buffer.from(map.data['config.yaml'] ?? '', 'utf8')));
