@@ -1,6 +1,7 @@
 // Ingress of a MediaCluster, and the public URLs that follow from an Ingress or a Gateway.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
-import type { Ingress, IngressPath } from '../manifests.ts';
+import type { IngressPath } from '../../kube/kinds.ts';
+import type { Ingress } from '../manifests.ts';
 import { indexCount, namesOf } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 

@@ -1,6 +1,8 @@
 // NetworkPolicy of a MediaCluster, from the traffic table. Only ingress is limited: nodes connect to DNS, S3, webhooks and clients.
+
+import type { NetworkPolicyPeer } from '../../kube/kinds.ts';
 import type { ClusterContext } from '../cluster-context.ts';
-import type { NetworkPolicy, PolicyPort, RawObject } from '../manifests.ts';
+import type { NetworkPolicy, PolicyPort } from '../manifests.ts';
 import { namesOf, podSelector } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 import { type NetworkRule, networkRules, type TrafficSource } from './network-rules.ts';
@@ -13,7 +15,7 @@ export function networkPolicy(
   const wanted = cluster.spec.networkPolicy;
   if (wanted?.enabled === false) return undefined;
   const { name } = cluster.metadata;
-  const senders: Record<TrafficSource, RawObject[] | undefined> = {
+  const senders: Record<TrafficSource, NetworkPolicyPeer[] | undefined> = {
     anyone: undefined,
     cluster: everywhere,
     nodes: [{ podSelector: { matchLabels: podSelector(name) } }],
@@ -36,7 +38,7 @@ export function networkPolicy(
 }
 
 /** All pods of the Kubernetes cluster. */
-const everywhere: RawObject[] = [{ namespaceSelector: {} }];
+const everywhere: NetworkPolicyPeer[] = [{ namespaceSelector: {} }];
 
 function portsOf({ protocols, ports: { from, to } }: NetworkRule): PolicyPort[] {
   return protocols.map((protocol) => ({ protocol, port: from, ...(to > from ? { endPort: to } : {}) }));

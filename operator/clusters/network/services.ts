@@ -1,6 +1,8 @@
 // Services of a MediaCluster: headless for discovery, one for the API, and per pod one for HTTP and one for media.
+
+import type { ServicePort } from '../../kube/kinds.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
-import type { Selector, Service, ServicePort } from '../manifests.ts';
+import type { Service } from '../manifests.ts';
 import { label, namesOf, nodePorts, podSelector } from '../names.ts';
 import { namespaceOf, ownedMeta, type StoredCluster } from '../owned.ts';
 import { exposureOf, portsOf } from './ports.ts';
@@ -83,7 +85,7 @@ type ServiceOptions = {
 };
 
 function service(cluster: StoredCluster, { name, role, index, annotations, spec }: ServiceOptions): Service {
-  const selector: Selector = podSelector(cluster.metadata.name);
+  const selector: Record<string, string> = podSelector(cluster.metadata.name);
   if (index !== undefined) selector[label.index] = String(index);
   const more = { labels: { [label.service]: role }, annotations, ...(index === undefined ? {} : { index }) };
   return { apiVersion: 'v1', kind: 'Service', metadata: ownedMeta(cluster, name, more), spec: { ...spec, selector } };

@@ -1,7 +1,7 @@
 // Environment of a media node: static settings. Reloadable settings are in the files of config-files.ts.
 import type { MediaClusterSpec } from '../../../crds/types.ts';
+import type { EnvVariable } from '../../kube/kinds.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
-import type { EnvVariable } from '../manifests.ts';
 import { nodePorts, paths } from '../names.ts';
 import { isBehindProxy, nodeHost } from '../network/ingress.ts';
 import { exposureOf, sipPorts, turnPort, turnTlsPort } from '../network/ports.ts';

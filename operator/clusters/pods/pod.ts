@@ -1,8 +1,9 @@
 // Pod of a media node. Almost no field of a running pod can change, so differences require a new pod, detected by the template hash.
 import { createHash } from 'node:crypto';
 import type { MediaClusterSpec } from '../../../crds/types.ts';
+import type { Container, ContainerPort, PodSpec, Probe, TopologySpreadConstraint, Volume, VolumeMount } from '../../kube/kinds.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
-import type { Container, ContainerPort, Pod, PodSpec, Probe, RawObject, Volume, VolumeMount } from '../manifests.ts';
+import type { NodeContainer, Pod } from '../manifests.ts';
 import { annotation, certificateKeys, container, mounts, namesOf, nodePorts, nodeUser, podSelector } from '../names.ts';
 import { exposureOf, portsOf } from '../network/ports.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
@@ -49,7 +50,7 @@ function podWithoutHash(cluster: StoredCluster, facts: ClusterContext, podSlot: 
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: podSpec(cluster, facts, podSlot) };
 }
 
-function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): PodSpec {
+function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Pod['spec'] {
   const { spec } = cluster;
   const { name } = cluster.metadata;
   const { affinity, imagePullSecrets, nodeSelector, priorityClassName, runtimeClassName, tolerations, topologySpreadConstraints } = {
@@ -67,13 +68,13 @@ function podSpec(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot
     ...(exposureOf(spec) === 'hostNetwork' ? { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' } : {}),
     securityContext: podSecurity,
     ...defined({ imagePullSecrets, nodeSelector, affinity, tolerations, priorityClassName, runtimeClassName }),
-    topologySpreadConstraints: topologySpreadConstraints ?? [spread(name)],
+    topologySpreadConstraints: (topologySpreadConstraints as TopologySpreadConstraint[] | undefined) ?? [spread(name)],
     containers: [nodeContainer(cluster, facts, podSlot)],
     volumes: volumes(cluster, podSlot),
   };
 }
 
-const podSecurity: RawObject = {
+const podSecurity: NonNullable<PodSpec['securityContext']> = {
   runAsNonRoot: true,
   runAsUser: nodeUser,
   runAsGroup: nodeUser,
@@ -83,13 +84,13 @@ const podSecurity: RawObject = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-const containerSecurity: RawObject = {
+const containerSecurity: NonNullable<Container['securityContext']> = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 };
 
-function spread(name: string): RawObject {
+function spread(name: string): TopologySpreadConstraint {
   return {
     maxSkew: 1,
     topologyKey: 'kubernetes.io/hostname',
@@ -98,8 +99,9 @@ function spread(name: string): RawObject {
   };
 }
 
-function nodeContainer(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): Container {
+function nodeContainer(cluster: StoredCluster, facts: ClusterContext, podSlot: PodSlot): NodeContainer {
   const { spec } = cluster;
+  // A quantity may be a number in JSON.
   const resources = defined(spec.resources ?? {});
   return {
     name: container,
@@ -107,7 +109,7 @@ function nodeContainer(cluster: StoredCluster, facts: ClusterContext, podSlot: P
     ...defined({ imagePullPolicy: spec.imagePullPolicy }),
     env: nodeEnv(cluster, facts, podSlot),
     ports: containerPorts(spec, podSlot),
-    ...(Object.keys(resources).length > 0 ? { resources } : {}),
+    ...(Object.keys(resources).length > 0 ? { resources: resources as NonNullable<Container['resources']> } : {}),
     volumeMounts: [...ownMounts, ...turnMounts(spec), ...distMounts(cluster), ...((spec.podTemplate?.volumeMounts ?? []) as VolumeMount[])],
     securityContext: containerSecurity,
     startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 60 }),
@@ -166,9 +168,9 @@ function distVolume(cluster: StoredCluster): Volume[] {
 function volumes(cluster: StoredCluster, podSlot: PodSlot): Volume[] {
   const { config, claim } = namesOf(cluster.metadata.name);
   const { storage, podTemplate, turn } = cluster.spec;
-  const resources: RawObject =
+  const resources: Omit<Volume, 'name'> =
     storage?.persistentVolumeClaim === undefined
-      ? { emptyDir: defined({ sizeLimit: storage?.emptyDir?.sizeLimit }) }
+      ? { emptyDir: defined({ sizeLimit: storage?.emptyDir?.sizeLimit }) as NonNullable<Volume['emptyDir']> }
       : { persistentVolumeClaim: { claimName: claim(podSlot.index) } };
   const address = { path: 'address', fieldRef: { fieldPath: `metadata.annotations['${annotation.mediaAddress}']` } };
   return [

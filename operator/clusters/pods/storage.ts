@@ -15,7 +15,7 @@ export function persistentVolumeClaim(cluster: StoredCluster, index: number): Pe
     spec: {
       accessModes: accessModes ?? ['ReadWriteOnce'],
       ...(storageClassName === undefined ? {} : { storageClassName }),
-      resources: { requests: { storage: size } },
+      resources: { requests: { storage: size as string } },
     },
   };
 }

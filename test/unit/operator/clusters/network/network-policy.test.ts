@@ -67,7 +67,9 @@ for (const exposure of exposures)
     const rows = networkRules(cluster.spec, testFacts());
     for (const { containerPort, protocol } of pod(cluster, testFacts(), { index: 3, basePort }).spec.containers[0].ports)
       assert.ok(
-        rows.some(({ ports, protocols }) => containerPort >= ports.from && containerPort <= ports.to && protocols.includes(protocol)),
+        rows.some(
+          ({ ports, protocols }) => containerPort >= ports.from && containerPort <= ports.to && protocols.some((each) => each === protocol),
+        ),
         `${protocol} ${containerPort}`,
       );
   });

@@ -97,7 +97,7 @@ test('the Ingress has a path for each possible index and one for the API', () =>
   const made = ingress(testCluster(richSpec));
   const [rule] = made?.spec.rules ?? [];
   assert.deepEqual(
-    rule?.http.paths.map(({ path, pathType, backend }) => [path, pathType, backend.service.name]),
+    rule?.http?.paths.map(({ path, pathType, backend }) => [path, pathType, backend.service?.name]),
     [
       ['/n/0', 'Prefix', 'media-0'],
       ['/n/1', 'Prefix', 'media-1'],
