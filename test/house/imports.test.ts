@@ -23,6 +23,7 @@ const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] 
   ['prom-client', [/^(node|operator)\/metrics\//]],
   ['@aws-sdk/client-s3', [/^node\/storage\//]],
   ['@kubernetes/client-node', [/^operator\/kube\//]],
+  ['diff', [/^operator\/dry-run\//]],
   ['@peculiar/x509', [/^operator\/clusters\//]],
   ['node-av', [/^node\/components\/ffmpeg\//]],
   ['sip.js', [/^node\/components\/sip\//]],
