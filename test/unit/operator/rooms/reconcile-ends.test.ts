@@ -12,42 +12,30 @@ describe('A Room whose room has ended', () => {
   const crashes = (...minutes: number[]) => minutes.map((each) => new Date(now.getTime() - each * 60_000).toISOString());
   const gone = (reason: string, given: Given = {}): Given => ({ ...live, fate: { kind: 'ended', reason }, ...given });
   check([
-    ['because it was deleted over REST is Finished', gone('deleted'), { action: 'writeStatus', phase: 'Finished', ready: 'False Deleted' }],
-    ['because no peer joined is Finished', gone('peerless'), { action: 'writeStatus', phase: 'Finished', ready: 'False Purged' }],
-    [
-      'because its node was drained is recreated',
-      gone('draining'),
-      { action: 'writeStatus', phase: 'Recovering', ready: 'False RoomLost' },
-    ],
-    ['because its node was stopped is recreated', gone('shutdown'), { action: 'writeStatus', phase: 'Recovering' }],
-    ['because an older duplicate was found is located again', gone('duplicate'), { action: 'writeStatus', phase: 'Recovering' }],
-    ['because it crashed is recreated', gone('crashed'), { action: 'writeStatus', phase: 'Recovering', ready: 'False RoomCrashed' }],
+    ['because it was deleted over REST is Finished', gone('deleted'), 'writeStatus Finished Ready=False/Deleted'],
+    ['because no peer joined is Finished', gone('peerless'), 'writeStatus Finished Ready=False/Purged'],
+    ['because its node was drained is recreated', gone('draining'), 'writeStatus Recovering Ready=False/RoomLost'],
+    ['because its node was stopped is recreated', gone('shutdown'), 'writeStatus Recovering'],
+    ['because an older duplicate was found is located again', gone('duplicate'), 'writeStatus Recovering'],
+    ['because it crashed is recreated', gone('crashed'), 'writeStatus Recovering Ready=False/RoomCrashed'],
     [
       'because of a third crash within ten minutes is recreated later',
       gone('crashed', { status: { ...live.status, crashes: crashes(9, 4) } }),
-      { action: 'writeStatus', phase: 'Recovering', ready: 'False CrashedTooOften' },
+      'writeStatus Recovering Ready=False/CrashedTooOften',
     ],
     [
       'because of a third crash, the first long ago, is recreated',
       gone('crashed', { status: { ...live.status, crashes: crashes(11, 4) } }),
-      { action: 'writeStatus', phase: 'Recovering' },
+      'writeStatus Recovering',
     ],
     [
       'for an unknown reason counts as crashed',
       gone('whatever', { status: { ...live.status, crashes: crashes(9, 4) } }),
-      { action: 'writeStatus', phase: 'Recovering', ready: 'False CrashedTooOften' },
+      'writeStatus Recovering Ready=False/CrashedTooOften',
     ],
-    ['without a reported reason is recreated', { ...live }, { action: 'writeStatus', phase: 'Recovering', ready: 'False RoomLost' }],
-    [
-      'with recreate Never is Failed',
-      { ...live, spec: { recreate: 'Never' } },
-      { action: 'writeStatus', phase: 'Failed', ready: 'False RoomLost' },
-    ],
-    [
-      'is Finished also with recreate Never',
-      gone('deleted', { spec: { recreate: 'Never' } }),
-      { action: 'writeStatus', phase: 'Finished' },
-    ],
+    ['without a reported reason is recreated', { ...live }, 'writeStatus Recovering Ready=False/RoomLost'],
+    ['with recreate Never is Failed', { ...live, spec: { recreate: 'Never' } }, 'writeStatus Failed Ready=False/RoomLost'],
+    ['is Finished also with recreate Never', gone('deleted', { spec: { recreate: 'Never' } }), 'writeStatus Finished'],
   ]);
 
   test('is recreated with its spec after the status was written', () => {
@@ -74,14 +62,14 @@ describe('A Room whose room has ended', () => {
   const finished = { status: { ...live.status, phase: 'Finished' as const } };
   const failed = { status: { ...live.status, phase: 'Failed' as const } };
   check([
-    ['and is Finished is not recreated', finished, { action: 'wait', phase: 'Finished' }],
+    ['and is Finished is not recreated', finished, 'wait Finished'],
     [
       'and is Finished is not recreated when its spec changes',
       { ...finished, metadata: { generation: 2 }, spec: { maxPeers: 3 } },
-      { action: 'wait', phase: 'Finished' },
+      'wait Finished',
     ],
-    ['and is Failed stays Failed', { ...failed, spec: { recreate: 'Never' } }, { action: 'wait', phase: 'Failed' }],
-    ['and is Failed is recreated once recreate is Always', failed, { action: 'writeStatus', phase: 'Recovering' }],
+    ['and is Failed stays Failed', { ...failed, spec: { recreate: 'Never' } }, 'wait Failed'],
+    ['and is Failed is recreated once recreate is Always', failed, 'writeStatus Recovering'],
   ]);
 
   test('and is Finished updates observedGeneration for a later spec', () => {
@@ -91,16 +79,16 @@ describe('A Room whose room has ended', () => {
 
 describe('A Room whose node is unreachable', () => {
   check([
-    ['stays Ready for a moment', { ...live, fate: unknown }, { action: 'wait', phase: 'Ready', ready: 'True Ready' }],
+    ['stays Ready for a moment', { ...live, fate: unknown }, 'wait Ready Ready=True/Ready'],
     [
       'has an unknown Ready condition after a while',
       { ...live, fate: unknown, waitingForMs: 15_000 },
-      { action: 'wait', phase: 'Recovering', ready: 'Unknown NodeUnreachable' },
+      'wait Recovering Ready=Unknown/NodeUnreachable',
     ],
     [
       'reports it immediately if its spec changed',
       { ...live, metadata: { generation: 2 }, fate: unknown },
-      { action: 'wait', ready: 'Unknown NodeUnreachable' },
+      'wait Ready=Unknown/NodeUnreachable',
     ],
   ]);
 });
@@ -115,28 +103,20 @@ test('a waiting Room is requeued with bounded backoff', () => {
 
 describe('A Room that is being deleted', () => {
   check([
-    ['deletes its room', { metadata: deleting, fate: present() }, { action: 'delete' }],
-    ['is released when its room has ended', { metadata: deleting }, { action: 'removeFinalizer' }],
-    ['waits for a request that may still create its room', { metadata: deleting, createPendingMs: 7_000 }, { action: 'wait' }],
-    [
-      'is released if its room is known to have ended',
-      { ...live, metadata: deleting, createPendingMs: 7_000 },
-      { action: 'removeFinalizer' },
-    ],
-    ['does not delete a foreign room', { metadata: deleting, fate: { kind: 'foreign' } }, { action: 'removeFinalizer' }],
+    ['deletes its room', { metadata: deleting, fate: present() }, 'delete'],
+    ['is released when its room has ended', { metadata: deleting }, 'removeFinalizer'],
+    ['waits for a request that may still create its room', { metadata: deleting, createPendingMs: 7_000 }, 'wait'],
+    ['is released if its room is known to have ended', { ...live, metadata: deleting, createPendingMs: 7_000 }, 'removeFinalizer'],
+    ['does not delete a foreign room', { metadata: deleting, fate: { kind: 'foreign' } }, 'removeFinalizer'],
     [
       'is released without its MediaCluster',
       { metadata: deleting, cluster: { reason: 'ClusterNotFound', message: 'None.' } },
-      { action: 'removeFinalizer' },
+      'removeFinalizer',
     ],
-    ['is released with an invalid spec', { metadata: deleting, sentence: 'It is wrong.' }, { action: 'removeFinalizer' }],
-    ['waits for an unreachable node and reports it', { metadata: deleting, fate: unknown }, { action: 'wait', ready: 'False Deleting' }],
-    ['does not wait forever', { metadata: deleting, fate: unknown, deletingForMs: 30_000 }, { action: 'removeFinalizer' }],
-    ['has nothing left to do without its finalizer', { metadata: deleting, finalized: false, fate: present() }, { action: 'wait' }],
-    [
-      'deletes its room even if it is Finished',
-      { metadata: deleting, status: { phase: 'Finished' }, fate: present() },
-      { action: 'delete' },
-    ],
+    ['is released with an invalid spec', { metadata: deleting, sentence: 'It is wrong.' }, 'removeFinalizer'],
+    ['waits for an unreachable node and reports it', { metadata: deleting, fate: unknown }, 'wait Ready=False/Deleting'],
+    ['does not wait forever', { metadata: deleting, fate: unknown, deletingForMs: 30_000 }, 'removeFinalizer'],
+    ['has nothing left to do without its finalizer', { metadata: deleting, finalized: false, fate: present() }, 'wait'],
+    ['deletes its room even if it is Finished', { metadata: deleting, status: { phase: 'Finished' }, fate: present() }, 'delete'],
   ]);
 });

@@ -21,37 +21,33 @@ const live = { status: readyStatus() };
 
 describe('A Room without a room', () => {
   check([
-    ['gets its finalizer first', { finalized: false }, { action: 'finalize' }],
-    ['then gets its room', {}, { action: 'create' }],
+    ['gets its finalizer first', { finalized: false }, 'finalize'],
+    ['then gets its room', {}, 'create'],
     [
       'gets no room if its spec is invalid',
       { sentence: 'It is wrong.' },
-      { action: 'wait', phase: 'Pending', accepted: 'False InvalidSpec', ready: 'False InvalidSpec' },
+      'wait Pending Accepted=False/InvalidSpec Ready=False/InvalidSpec',
     ],
-    ['gets no finalizer if its spec is invalid', { sentence: 'It is wrong.', finalized: false }, { action: 'wait' }],
+    ['gets no finalizer if its spec is invalid', { sentence: 'It is wrong.', finalized: false }, 'wait'],
     [
       'waits for its MediaCluster',
       { cluster: { reason: 'ClusterNotFound', message: 'It does not exist.' } },
-      { action: 'wait', phase: 'Pending', accepted: 'False ClusterNotFound' },
+      'wait Pending Accepted=False/ClusterNotFound',
     ],
-    ['waits if another Room has its id', { conflictsWith: 'older' }, { action: 'wait', accepted: 'False RoomIdTaken' }],
-    [
-      'waits if a foreign room has its id',
-      { fate: { kind: 'foreign' } },
-      { action: 'wait', phase: 'Pending', accepted: 'False RoomIdTaken' },
-    ],
+    ['waits if another Room has its id', { conflictsWith: 'older' }, 'wait Accepted=False/RoomIdTaken'],
+    ['waits if a foreign room has its id', { fate: { kind: 'foreign' } }, 'wait Pending Accepted=False/RoomIdTaken'],
     [
       'waits if no node accepts rooms',
       { fate: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } },
-      { action: 'wait', accepted: 'True Accepted', ready: 'False NoReadyNode' },
+      'wait Accepted=True/Accepted Ready=False/NoReadyNode',
     ],
     [
       'reports the rejection of a node',
       { fate: { kind: 'rejected', reason: 'RefusedByNode', message: 'No.' } },
-      { action: 'wait', accepted: 'False RefusedByNode' },
+      'wait Accepted=False/RefusedByNode',
     ],
-    ['reports unreachable nodes', { fate: unknown }, { action: 'wait', phase: 'Pending', ready: 'False NodeUnreachable' }],
-    ['gets its room even if its node reports an ended one', { fate: { kind: 'ended', reason: 'deleted' } }, { action: 'create' }],
+    ['reports unreachable nodes', { fate: unknown }, 'wait Pending Ready=False/NodeUnreachable'],
+    ['gets its room even if its node reports an ended one', { fate: { kind: 'ended', reason: 'deleted' } }, 'create'],
   ]);
 
   test('requests its declared options, with default timeouts of the cluster and null for 0', () => {
@@ -73,29 +69,21 @@ describe('A Room without a room', () => {
 
 describe('A Room whose room exists', () => {
   check([
-    ['is Ready', { fate: present() }, { action: 'wait', phase: 'Ready', ready: 'True Ready', degraded: 'False AsDeclared' }],
-    ['is patched if its configuration differs', { fate: present(), spec: { maxPeers: 2 } }, { action: 'patch' }],
+    ['is Ready', { fate: present() }, 'wait Ready Ready=True/Ready Degraded=False/AsDeclared'],
+    ['is patched if its configuration differs', { fate: present(), spec: { maxPeers: 2 } }, 'patch'],
     [
       'reports a rejected configuration, and does not retry it',
       { fate: present(), spec: { maxPeers: 2 }, refusedConfig: { reason: 'ConfigRefused', message: 'No.' } },
-      { action: 'wait', ready: 'False ConfigRefused' },
+      'wait Ready=False/ConfigRefused',
     ],
-    ['gets a missing component', { fate: present(), desiredComponents: [wish('a')] }, { action: 'addComponents' }],
-    [
-      'loses a component that is not declared',
-      { fate: present({ components: [nodeComponent('a', 'v1')] }) },
-      { action: 'removeComponents' },
-    ],
+    ['gets a missing component', { fate: present(), desiredComponents: [wish('a')] }, 'addComponents'],
+    ['loses a component that is not declared', { fate: present({ components: [nodeComponent('a', 'v1')] }) }, 'removeComponents'],
     [
       'loses a component whose options changed',
       { fate: present({ components: [nodeComponent('a', 'v0')] }), desiredComponents: [wish('a')] },
-      { action: 'removeComponents' },
+      'removeComponents',
     ],
-    [
-      'keeps foreign components',
-      { fate: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) },
-      { action: 'wait', phase: 'Ready' },
-    ],
+    ['keeps foreign components', { fate: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) }, 'wait Ready'],
     [
       'is Degraded by a rejected component',
       {
@@ -103,7 +91,7 @@ describe('A Room whose room exists', () => {
         desiredComponents: [wish('a')],
         refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
       },
-      { action: 'wait', phase: 'Pending', ready: 'False ComponentRefused', degraded: 'True ComponentRefused' },
+      'wait Pending Ready=False/ComponentRefused Degraded=True/ComponentRefused',
     ],
     [
       'is Ready and Degraded by a component whose uploads fail',
@@ -111,7 +99,7 @@ describe('A Room whose room exists', () => {
         fate: present({ components: [nodeComponent('a', 'v1', { properties: { uploadProblem: 'S3 says no' } })] }),
         desiredComponents: [wish('a')],
       },
-      { action: 'wait', phase: 'Ready', ready: 'True Ready', degraded: 'True UploadsFail' },
+      'wait Ready Ready=True/Ready Degraded=True/UploadsFail',
     ],
     [
       'retries a component that changed since its rejection',
@@ -120,7 +108,7 @@ describe('A Room whose room exists', () => {
         desiredComponents: [wish('a', 'v2')],
         refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
       },
-      { action: 'addComponents' },
+      'addComponents',
     ],
     [
       'keeps a component running with a Secret that was deleted',
@@ -128,11 +116,11 @@ describe('A Room whose room exists', () => {
         fate: present({ components: [nodeComponent('a', 'v1')] }),
         desiredComponents: [{ name: 'a', type: 'sip', problem: { reason: 'SecretMissing', message: 'Secret s does not exist.' } }],
       },
-      { action: 'wait', degraded: 'True SecretMissing' },
+      'wait Degraded=True/SecretMissing',
     ],
-    ['gets a missing peer', { fate: present(), spec: { peers: [{ name: 'ann' }] } }, { action: 'addPeers' }],
-    ['loses a peer that is not declared', { fate: present({ peers: [nodePeer('ann')] }) }, { action: 'removePeers' }],
-    ['keeps foreign peers', { fate: present({ peers: [nodePeer('ann', { externalId: null })] }) }, { action: 'wait', phase: 'Ready' }],
+    ['gets a missing peer', { fate: present(), spec: { peers: [{ name: 'ann' }] } }, 'addPeers'],
+    ['loses a peer that is not declared', { fate: present({ peers: [nodePeer('ann')] }) }, 'removePeers'],
+    ['keeps foreign peers', { fate: present({ peers: [nodePeer('ann', { externalId: null })] }) }, 'wait Ready'],
     [
       'is Degraded by a conflicting peer id',
       {
@@ -140,18 +128,14 @@ describe('A Room whose room exists', () => {
         spec: { peers: [{ name: 'ann' }] },
         secret: { foreign: false, peers: new Map(), keyGeneration: 0 },
       },
-      { action: 'wait', degraded: 'True PeerIdTaken' },
+      'wait Degraded=True/PeerIdTaken',
     ],
     [
       'changes the permissions of a peer if they differ',
       { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
-      { action: 'patchPeers' },
+      'patchPeers',
     ],
-    [
-      'requests missing tokens of peers',
-      { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] } },
-      { action: 'tokens' },
-    ],
+    ['requests missing tokens of peers', { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] } }, 'tokens'],
     [
       'writes received tokens',
       {
@@ -159,24 +143,24 @@ describe('A Room whose room exists', () => {
         spec: { peers: [{ name: 'ann' }] },
         newTokens: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]),
       },
-      { action: 'writeSecret' },
+      'writeSecret',
     ],
     [
       'does not change a foreign Secret',
       { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true } },
-      { action: 'wait', degraded: 'True SecretNotOurs' },
+      'wait Degraded=True/SecretNotOurs',
     ],
     [
       'deletes a Secret of a previous Room of its name',
       { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true, left: true } },
-      { action: 'deleteSecret' },
+      'deleteSecret',
     ],
     [
       'deletes the Secret if it has no peers any more',
       { fate: present(), secret: { foreign: false, peers: new Map(), keyGeneration: 0 } },
-      { action: 'deleteSecret' },
+      'deleteSecret',
     ],
-    ['keeps a foreign Secret if it has no peers', { fate: present(), secret: { foreign: true } }, { action: 'wait', phase: 'Ready' }],
+    ['keeps a foreign Secret if it has no peers', { fate: present(), secret: { foreign: true } }, 'wait Ready'],
   ]);
 
   const withToken = (issued: number, expires: number, given: Given = {}): Given => ({
@@ -190,20 +174,12 @@ describe('A Room whose room exists', () => {
     ...given,
   });
   check([
-    ['keeps a token in the first half of its lifetime', withToken(-11, 13), { action: 'wait', phase: 'Ready' }],
-    ['renews a token in the second half of its lifetime', withToken(-13, 11), { action: 'tokens' }],
-    ['renews an expired token', withToken(-30, -6), { action: 'tokens' }],
-    ['renews a token from the future once', withToken(5, 29), { action: 'tokens' }],
-    [
-      'keeps a token from the future if the clock of the node is known to be ahead',
-      withToken(5, 29, { skewMs: 5 * 3_600_000 }),
-      { action: 'wait' },
-    ],
-    [
-      'keeps a token that seems old if the clock of the node is known to lag',
-      withToken(-30, -6, { skewMs: -30 * 3_600_000 }),
-      { action: 'wait' },
-    ],
+    ['keeps a token in the first half of its lifetime', withToken(-11, 13), 'wait Ready'],
+    ['renews a token in the second half of its lifetime', withToken(-13, 11), 'tokens'],
+    ['renews an expired token', withToken(-30, -6), 'tokens'],
+    ['renews a token from the future once', withToken(5, 29), 'tokens'],
+    ['keeps a token from the future if the clock of the node is known to be ahead', withToken(5, 29, { skewMs: 5 * 3_600_000 }), 'wait'],
+    ['keeps a token that seems old if the clock of the node is known to lag', withToken(-30, -6, { skewMs: -30 * 3_600_000 }), 'wait'],
     [
       'renews all tokens after a key rotation',
       withToken(-1, 23, {
@@ -214,7 +190,7 @@ describe('A Room whose room exists', () => {
           keyGeneration: 1,
         },
       }),
-      { action: 'tokens' },
+      'tokens',
     ],
     [
       'writes another URL if all nodes have one address',
@@ -226,7 +202,7 @@ describe('A Room whose room exists', () => {
           keyGeneration: 0,
         },
       }),
-      { action: 'writeSecret' },
+      'writeSecret',
     ],
   ]);
 
@@ -276,30 +252,22 @@ describe('A file component', () => {
   };
 
   check([
-    [
-      'that finished is not played again',
-      { ...played(), componentEnds: new Map([['id-of-song', 'finished']]) },
-      { action: 'wait', phase: 'Ready' },
-    ],
-    ['whose end was not reported is not played again', played(), { action: 'wait', phase: 'Ready' }],
-    ['that crashed is added again', { ...played(), componentEnds: new Map([['id-of-song', 'crashed']]) }, { action: 'addComponents' }],
-    ['that was removed is added again', { ...played(), componentEnds: new Map([['id-of-song', 'removed']]) }, { action: 'addComponents' }],
+    ['that finished is not played again', { ...played(), componentEnds: new Map([['id-of-song', 'finished']]) }, 'wait Ready'],
+    ['whose end was not reported is not played again', played(), 'wait Ready'],
+    ['that crashed is added again', { ...played(), componentEnds: new Map([['id-of-song', 'crashed']]) }, 'addComponents'],
+    ['that was removed is added again', { ...played(), componentEnds: new Map([['id-of-song', 'removed']]) }, 'addComponents'],
     [
       'that counted as finished is added again after a late report of its removal',
       { ...played(), status: reconcile(observed(played())).status, componentEnds: new Map([['id-of-song', 'removed']]) },
-      { action: 'addComponents' },
+      'addComponents',
     ],
     [
       'that finished before a restart of the operator is not played again',
       { ...played(), status: reconcile(observed(played())).status },
-      { action: 'wait', phase: 'Ready' },
+      'wait Ready',
     ],
-    ['whose options changed is played', { ...played(), desiredComponents: [wish('song', 'v2')] }, { action: 'addComponents' }],
-    [
-      'in a recreated room is played again',
-      { ...played(), fate: present({ incarnation: '01JD7Z0000000000000000000B' }) },
-      { action: 'addComponents' },
-    ],
+    ['whose options changed is played', { ...played(), desiredComponents: [wish('song', 'v2')] }, 'addComponents'],
+    ['in a recreated room is played again', { ...played(), fate: present({ incarnation: '01JD7Z0000000000000000000B' }) }, 'addComponents'],
   ]);
 });
 
