@@ -15,9 +15,6 @@ const maxFiles = 20;
 const longFunctions: readonly string[] = [
   'node/components/render/render-queue.ts: run',
   'node/node.ts: start',
-  'test/kit/kube/cluster-operator.ts: start',
-  'test/kit/kube/cluster/addons.ts: addons',
-  'test/kit/kube/room-fixture.ts: startOperator',
   'test/kit/media/composed-stream.ts: startComposer',
   'test/kit/sip/kamailio.ts: configuration',
   'test/unit/signaling/socket-server.ts: startSocketServer',

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, test } from 'node:test';
-import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
 import { applyDefinitions, type ClusterPod, MediaClusterUser } from '../kit/kube/media-clusters.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 

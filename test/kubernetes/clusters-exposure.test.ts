@@ -1,8 +1,8 @@
 // Exposure: packets arrive at the candidate that a client gets, for every exposure of media.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
 import { applyDefinitions, basePort, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { sendBytes } from '../kit/network/stun.ts';

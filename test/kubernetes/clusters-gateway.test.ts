@@ -1,8 +1,8 @@
 // Gateway: HTTPRoutes of a MediaCluster in a real API server, the resulting addresses, and their removal.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
 import { applyDefinitions, MediaClusterUser } from '../kit/kube/media-clusters.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { routeDefinition } from '../kit/kube/third-party-crds.ts';

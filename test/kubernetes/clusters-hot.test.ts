@@ -1,8 +1,8 @@
 // Reloadable settings: configuration and keys reach running nodes, and no peer is disconnected.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
 import { Informer } from '../kit/kube/informer.ts';
 import { applyDefinitions, type ClusterPod, MediaClusterUser } from '../kit/kube/media-clusters.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClusterOperator } from '../kit/kube/cluster-operator.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
 import { applyDefinitions, basePort, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 import { seededRandom } from '../kit/seeded-random.ts';

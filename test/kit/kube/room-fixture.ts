@@ -1,10 +1,7 @@
 // Room fixture: the Room controller in the process of a test, with a real API server, real media nodes, and pods defined by the test.
-import { KubeClient } from '../../../operator/kube/client.ts';
-import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
 import { resources, type Stored } from '../../../operator/kube/objects.ts';
 import type { CallObservation } from '../../../operator/kube/observer.ts';
 import { Reflector } from '../../../operator/kube/reflector.ts';
-import { createLog, silentLog } from '../../../operator/log.ts';
 import type { MediaCluster, Room } from '../../../operator/objects.ts';
 import type { ClusterAccess, ClusterNode } from '../../../operator/rooms/cluster-access.ts';
 import { RoomController } from '../../../operator/rooms/controller.ts';
@@ -13,6 +10,7 @@ import { roomIndexes } from '../../../operator/rooms/room-conflicts.ts';
 import { eventually } from '../eventually.ts';
 import { apiToken } from '../processes/start-node.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
+import { connectController } from './controllers/controller-client.ts';
 import type { Scope } from './scope.ts';
 
 export type RoomOperatorOptions = { now?: () => number; pollMs?: number; workers?: number };
@@ -86,19 +84,7 @@ export class RoomFixture {
 
   /** Running when it returns. */
   async startOperator(options: RoomOperatorOptions = {}): Promise<RoomOperator> {
-    const log = process.env.OPERATOR_LOG ? createLog({ level: 'debug', structured: false }) : silentLog();
-    const calls: CallObservation[] = [];
-    const client = await KubeClient.connect({
-      kubeconfig: this.server.kubeconfig,
-      log,
-      userAgent: 'mediarooms-test',
-      timeoutMs: 30_000,
-      fieldManager: 'mediarooms-operator',
-      observe: (call) => {
-        if (call.verb !== 'watch') calls.push(call);
-      },
-    });
-    const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'test', log });
+    const { client, recorder, log, calls, close } = await connectController(this.server.kubeconfig);
     const stop = new AbortController();
     const common = { client, namespaces: [], log };
     const rooms = new Reflector<Room>({
@@ -120,15 +106,8 @@ export class RoomFixture {
       onChange: (cluster, old) => controller.clusterChanged(cluster, old),
       onDelete: (cluster) => controller.clusterChanged(cluster),
     });
-    const controller: RoomController = new RoomController({
-      client,
-      rooms,
-      secrets,
-      access: this.#accessTo(clusters),
-      recorder,
-      log,
-      ...options,
-    });
+    const access = this.#accessTo(clusters);
+    const controller: RoomController = new RoomController({ client, rooms, secrets, access, recorder, log, ...options });
     const reflectors = [rooms, secrets, clusters];
     const reflecting = reflectors.map((reflector) => reflector.run(stop.signal));
     await Promise.all(reflectors.map((reflector) => reflector.whenSynced(stop.signal)));
@@ -142,8 +121,7 @@ export class RoomFixture {
           this.#operators.delete(operator);
           stop.abort();
           await Promise.all([running, ...reflecting]);
-          await recorder.close();
-          await client.close();
+          await close();
         })();
         return ending;
       },

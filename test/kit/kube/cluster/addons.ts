@@ -27,6 +27,10 @@ export type AddonOptions = {
 
 export function addons({ host, gateway }: AddonOptions): object[] {
   const nodeSelector = { 'kubernetes.io/hostname': host };
+  return [...dns(nodeSelector), ...ingressController(nodeSelector, gateway)];
+}
+
+function dns(nodeSelector: object): object[] {
   return [
     ...account('coredns', [
       { apiGroups: [''], resources: ['endpoints', 'services', 'pods', 'namespaces'], verbs: ['list', 'watch'] },
@@ -61,6 +65,11 @@ export function addons({ host, gateway }: AddonOptions): object[] {
         ],
       },
     },
+  ];
+}
+
+function ingressController(nodeSelector: object, gateway: boolean): object[] {
+  return [
     ...account('traefik', [
       {
         apiGroups: [''],

@@ -1,14 +1,13 @@
 // The MediaCluster controller in the process of a test, with separate reflectors; a test can replace its clocks and clients.
-import { ClusterController, type ClusterControllerOptions } from '../../../operator/clusters/controller.ts';
-import type { ClusterStores } from '../../../operator/clusters/observed-objects.ts';
-import { KubeClient } from '../../../operator/kube/client.ts';
-import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
-import { type KubeObject, type Resource, resources, type Stored } from '../../../operator/kube/objects.ts';
-import type { CallObservation } from '../../../operator/kube/observer.ts';
-import { Reflector } from '../../../operator/kube/reflector.ts';
-import { createLog, type Log, silentLog } from '../../../operator/log.ts';
-import { NodeClient } from '../../../operator/nodes/node-client.ts';
-import type { ApiServer } from './api-server.ts';
+import { ClusterController, type ClusterControllerOptions } from '../../../../operator/clusters/controller.ts';
+import type { ClusterStores } from '../../../../operator/clusters/observed-objects.ts';
+import { type KubeObject, type Resource, resources, type Stored } from '../../../../operator/kube/objects.ts';
+import type { CallObservation } from '../../../../operator/kube/observer.ts';
+import { Reflector } from '../../../../operator/kube/reflector.ts';
+import type { Log } from '../../../../operator/log.ts';
+import { NodeClient } from '../../../../operator/nodes/node-client.ts';
+import type { ApiServer } from '../api-server.ts';
+import { connectController } from './controller-client.ts';
 
 export type ClusterOperatorOptions = Partial<Pick<ClusterControllerOptions, 'clock' | 'tokenLifetimeMs' | 'image'>> & {
   /** Watched namespaces; all if omitted. */
@@ -48,19 +47,12 @@ export class ClusterOperator {
 
   /** Running when it returns; ends before the API server. */
   static async start(server: ApiServer, options: ClusterOperatorOptions = {}): Promise<ClusterOperator> {
-    const log = options.log ?? (process.env.OPERATOR_LOG ? createLog({ level: 'debug', structured: false }) : silentLog());
-    const calls: CallObservation[] = [];
+    const { client, recorder, log, calls, close } = await connectController(options.kubeconfig ?? server.kubeconfig, options.log);
     const called = new Map<string, boolean>();
-    const observe = (call: CallObservation) => {
-      if (call.verb !== 'watch') calls.push(call);
-    };
-    const common = { log, userAgent: 'mediarooms-test', timeoutMs: 30_000, fieldManager: 'mediarooms-operator', observe };
-    const client = await KubeClient.connect({ kubeconfig: options.kubeconfig ?? server.kubeconfig, ...common });
-    const recorder = new EventRecorder({ client, controller: 'mediarooms.dev/operator', instance: 'test', log });
     const stop = new AbortController();
     const reflectors: Reflector<KubeObject>[] = [];
     let controller: ClusterController | undefined;
-    const reflect = <T extends KubeObject>(resource: Resource, labelSelector?: string): Reflector<T> => {
+    const stores = storesOf(options, <T extends KubeObject>(resource: Resource, labelSelector?: string): Reflector<T> => {
       const reflector = new Reflector<T>({
         client,
         resource,
@@ -72,22 +64,7 @@ export class ClusterOperator {
       });
       reflectors.push(reflector as unknown as Reflector<KubeObject>);
       return reflector;
-    };
-    const stores: ClusterStores = {
-      mediaClusters: reflect(resources.mediaClusters),
-      pods: reflect(resources.pods, ours),
-      secrets: reflect(resources.secrets),
-      services: reflect(resources.services, ours),
-      configMaps: reflect(resources.configMaps, ours),
-      serviceAccounts: reflect(resources.serviceAccounts, ours),
-      persistentVolumeClaims: reflect(resources.persistentVolumeClaims, ours),
-      podDisruptionBudgets: reflect(resources.podDisruptionBudgets, ours),
-      networkPolicies: reflect(resources.networkPolicies, ours),
-      ingresses: reflect(resources.ingresses, ours),
-      httpRoutes: options.httpRoutes ? reflect(resources.httpRoutes, ours) : undefined,
-      serviceMonitors: options.serviceMonitors ? reflect(resources.serviceMonitors, ours) : undefined,
-      nodes: options.nodes === false ? undefined : reflect(resources.nodes),
-    };
+    });
     controller = new ClusterController({
       client: client.scoped({ signal: stop.signal }),
       stores,
@@ -107,8 +84,7 @@ export class ClusterOperator {
     const end = async () => {
       stop.abort();
       await Promise.allSettled(running);
-      await recorder.close();
-      await client.close();
+      await close();
     };
     const operator = new ClusterOperator(controller, { calls, called }, end);
     server.beforeEnd(() => operator.stop());
@@ -120,4 +96,24 @@ export class ClusterOperator {
     this.#ending ??= this.#end();
     return this.#ending;
   }
+}
+
+type Reflect = <T extends KubeObject>(resource: Resource, labelSelector?: string) => Reflector<T>;
+
+function storesOf(options: ClusterOperatorOptions, reflect: Reflect): ClusterStores {
+  return {
+    mediaClusters: reflect(resources.mediaClusters),
+    pods: reflect(resources.pods, ours),
+    secrets: reflect(resources.secrets),
+    services: reflect(resources.services, ours),
+    configMaps: reflect(resources.configMaps, ours),
+    serviceAccounts: reflect(resources.serviceAccounts, ours),
+    persistentVolumeClaims: reflect(resources.persistentVolumeClaims, ours),
+    podDisruptionBudgets: reflect(resources.podDisruptionBudgets, ours),
+    networkPolicies: reflect(resources.networkPolicies, ours),
+    ingresses: reflect(resources.ingresses, ours),
+    httpRoutes: options.httpRoutes ? reflect(resources.httpRoutes, ours) : undefined,
+    serviceMonitors: options.serviceMonitors ? reflect(resources.serviceMonitors, ours) : undefined,
+    nodes: options.nodes === false ? undefined : reflect(resources.nodes),
+  };
 }
