@@ -1,5 +1,16 @@
 // Closing reasons: maps close codes and rejections of the server to reasons, and decides which are final.
-import { internalError, left, malformed, peerRemoved, roomStopped, takenOver, tooLarge, unauthenticated } from './generated/close-codes.ts';
+import {
+  internalErrorCode,
+  leftCode,
+  malformedCode,
+  peerRemovedCode,
+  peerRemovedReason,
+  roomStoppedCode,
+  roomStoppedReason,
+  takenOverCode,
+  tooLargeCode,
+  unauthenticatedCode,
+} from './generated/close-codes.ts';
 
 export type ClosedReason =
   /** leave() was called. */
@@ -67,11 +78,11 @@ export function closing(reason: ClosedReason, code: number | null = null, messag
 
 /** The closing for a close code; undefined if the session may be resumed. */
 export function closingForCode(code: number, reason: string): Closing | undefined {
-  if (code === peerRemoved.code && reason === peerRemoved.reason) return closing('peerRemoved', code);
-  if (code === roomStopped.code && reason === roomStopped.reason) return closing('roomStopped', code);
-  if (code === left.code) return closing('left', code);
-  if (code === unauthenticated.code) return closing('unauthorized', code);
-  if (code === takenOver.code) return closing('takenOver', code);
+  if (code === peerRemovedCode && reason === peerRemovedReason) return closing('peerRemoved', code);
+  if (code === roomStoppedCode && reason === roomStoppedReason) return closing('roomStopped', code);
+  if (code === leftCode) return closing('left', code);
+  if (code === unauthenticatedCode) return closing('unauthorized', code);
+  if (code === takenOverCode) return closing('takenOver', code);
   return undefined;
 }
 
@@ -80,8 +91,8 @@ export function closingForError(rejectedError: RejectedError, serverFailed: bool
   const reason = refusals[rejectedError.code];
   if (!reason) return undefined;
   // The failure that closed the last socket also removed the peer.
-  if (reason === 'notFound' && serverFailed) return closing('serverError', internalError.code);
-  return closing(reason, unauthenticated.code, rejectedError.message);
+  if (reason === 'notFound' && serverFailed) return closing('serverError', internalErrorCode);
+  return closing(reason, unauthenticatedCode, rejectedError.message);
 }
 
 /** True if a lost room may be recreated: it was not deleted, but is not available now. */
@@ -91,5 +102,5 @@ export function isRecoverable(rejectedError: RejectedError): boolean {
 
 /** True if the session can be resumed after this code: a frame that the server could not read would be sent again. */
 export function isResumable(code: number): boolean {
-  return code !== malformed.code && code !== tooLarge.code;
+  return code !== malformedCode && code !== tooLargeCode;
 }

@@ -1,7 +1,7 @@
 // Connection: one session with the server over successive WebSockets, in which every frame and request is processed exactly once.
 import { type Closing, closing, closingForCode, closingForError, isRecoverable, isResumable, type RejectedError } from './closing.ts';
 import { RoomClosedError } from './errors.ts';
-import { internalError, tooFast, unauthenticated } from './generated/close-codes.ts';
+import { internalErrorCode, tooFastCode, unauthenticatedCode } from './generated/close-codes.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { AdaptiveOpenTimeout } from './open-timeout.ts';
 import { type Logger, retryDelay, type Timing, type WebSocketConstructor, type WebSocketLike } from './options.ts';
@@ -284,12 +284,12 @@ export class Connection {
     this.#openingSince = undefined;
     this.#drop();
     const ending = refusal ? this.#endingOfRefusal(refusal) : closingForCode(code, reason);
-    if (ending && (!refusal || code === unauthenticated.code)) {
+    if (ending && (!refusal || code === unauthenticatedCode)) {
       this.close(ending);
       return;
     }
     this.#options.logger.debug?.('websocket lost', { code, reason, refusal });
-    if (code === internalError.code) this.#serverFailed = true;
+    if (code === internalErrorCode) this.#serverFailed = true;
     if (this.#session === undefined || !isResumable(code)) {
       this.#session = undefined;
       this.#pending.sessionLost();
@@ -298,7 +298,7 @@ export class Connection {
       this.#startedAt = performance.now();
       // Reconnects at once after the first loss, but not after repeated losses of a session.
       this.#unstable = this.#startedAt < this.#stableAt ? this.#unstable + 1 : 0;
-      this.#attempt = code === tooFast.code ? 3 : Math.max(0, this.#unstable - 1);
+      this.#attempt = code === tooFastCode ? 3 : Math.max(0, this.#unstable - 1);
       this.#listener.lost();
       const kept = this.#session === undefined ? null : new Date(Date.now() + this.#resumeWindow);
       this.#tellOutage({ since: new Date(), attempts: 0, keptUntil: kept });
@@ -311,7 +311,7 @@ export class Connection {
     if (!lost) return closingForError(rejectedError, this.#serverFailed);
     this.#roomLost = true;
     const waited = performance.now() - this.#startedAt;
-    return waited < this.#options.timing.lostRoom ? undefined : closing('notFound', unauthenticated.code, rejectedError.message);
+    return waited < this.#options.timing.lostRoom ? undefined : closing('notFound', unauthenticatedCode, rejectedError.message);
   }
 
   /**
