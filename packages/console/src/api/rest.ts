@@ -131,12 +131,14 @@ async function ask(url: URL, { signal, ...init }: RequestInit): Promise<Response
   }
 }
 
+/** @throws ApiError if the response ends early */
 async function readJson(response: Response): Promise<Body> {
   try {
     const body: unknown = await response.json();
     return typeof body === 'object' && body !== null ? (body as Body) : {};
-  } catch {
-    return {};
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return {};
+    throw new ApiError(0, 'unreachable', 'The server closed the connection before the end of the response', { cause });
   }
 }
 
