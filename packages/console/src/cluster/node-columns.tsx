@@ -48,7 +48,7 @@ export function nodeColumns({ mixed, onDrain, onCancel }: NodeColumnsOptions): C
     {
       id: 'tracks',
       title: 'Forwarded tracks',
-      width: '122px',
+      width: '136px',
       numeric: true,
       cell: ({ load }) => (load ? formatNumber(load.forwardedTracks) : notKnown),
     },
