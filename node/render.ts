@@ -8,7 +8,7 @@ import { validationMessage } from '../api/derive/validation-messages.ts';
 import { ServiceError } from '../api/errors.ts';
 import { fileNameSchema, recordingIdSchema } from '../api/recording.ts';
 import { createLog } from './common/log.ts';
-import { render } from './components/render/render.ts';
+import { render } from './components/render/render-runner.ts';
 import { ConfigReader } from './config/reader.ts';
 import { processEnvironment } from './env.ts';
 import { reportName } from './storage/report-file.ts';

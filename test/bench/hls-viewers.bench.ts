@@ -106,7 +106,7 @@ async function startStream(t: TestContext) {
   await add('file', { filePath: 'picture.h264', framerate: picture.framerate });
   await add('file', { filePath: 'tone.ogg' });
   await add('hls', picture);
-  moveToOtherCore(childRunning(node.pid, 'composer-main'));
+  moveToOtherCore(childRunning(node.pid, 'main.ts\0compose'));
   const makeToken = async (): Promise<string> => (await api.post('/hls/watched/token')).body.data.token;
   // The response arrives when the first segment exists.
   await fetch(`${node.url}/hls/watched/stream.m3u8?token=${await makeToken()}`);

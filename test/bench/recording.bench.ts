@@ -67,7 +67,7 @@ async function record(t: TestContext, resources: string): Promise<Recorded> {
   }
   await sleep(warmUp);
   const [id = ''] = (await api.get('/recording')).body.data as string[];
-  const used = await watch(childRunning(node.pid, 'recorder-main'), join(resources, 'recordings', id));
+  const used = await watch(childRunning(node.pid, 'main.ts\0record'), join(resources, 'recordings', id));
   await api.delete(`/room/recorded/component/${recorder}`);
   const { tracks } = reportSchema.parse((await api.get(`/recording/${id}`)).body);
   await node.stop();

@@ -127,7 +127,7 @@ attack(attacks.curiousProcess, async (t) => {
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'room' });
   assert.equal((await api.post('/room/room/component', { type: 'recording' })).status, 201);
-  const recorder = childrenOf(node.pid).find(({ command }) => command.includes('recorder-main'));
+  const recorder = childrenOf(node.pid).find(({ command }) => command.includes('main.ts record'));
   assert.ok(recorder);
   assert.match(recorder.command, / --permission .*--allow-fs-read=/s);
   assert.doesNotMatch(recorder.command, /allow-fs-(read|write)=(\*|\/ )|allow-child-process|allow-worker|allow-wasi/);
@@ -270,8 +270,8 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
 
 async function flawedComposer(folder: string, fault: string): Promise<string> {
   const path = join(folder, 'composer.mjs');
-  const [child, track] = ['composer-main', 'video-track'].map((name) =>
-    JSON.stringify(new URL(`../../node/components/hls/composer/${name}.ts`, import.meta.url)),
+  const [main, track] = ['process/main', 'hls/composer/video-track'].map((name) =>
+    JSON.stringify(new URL(`../../node/components/${name}.ts`, import.meta.url)),
   );
   await writeFile(
     path,
@@ -281,7 +281,7 @@ async function flawedComposer(folder: string, fault: string): Promise<string> {
       if (packet.payload.includes(${JSON.stringify(flaw.toString())})) ${fault};
       push.call(this, packet, now);
     };
-    await import(${child});`,
+    await import(${main});`,
   );
   return path;
 }
@@ -290,6 +290,7 @@ function avChild(t: TestContext) {
   let heard = Promise.withResolvers<string>();
   const child = new ComponentProcess<AvChildCommand, { text: string }>({
     log: silentLog(),
+    role: 'compose',
     module: join(import.meta.dirname, '../kit/media/component-process-main.ts'),
     reportSchema: z.strictObject({ text: z.string() }),
     onReport: ({ text }) => heard.resolve(text),

@@ -25,12 +25,9 @@ async function losingItsThreads(folder: string): Promise<string> {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const path = join(folder, 'composer.mjs');
-  const composer = new URL('../../node/components/hls/composer/composer-main.ts', import.meta.url);
+  const main = new URL('../../node/components/process/main.ts', import.meta.url);
   const hang = `for (let count = 0; count < ${threads}; count += 1) open(${JSON.stringify(pipe)}, () => {});`;
-  await writeFile(
-    path,
-    `import { open } from 'node:fs';\nimport ${JSON.stringify(composer)};\nprocess.on('SIGUSR2', () => { ${hang} });\n`,
-  );
+  await writeFile(path, `import { open } from 'node:fs';\nimport ${JSON.stringify(main)};\nprocess.on('SIGUSR2', () => { ${hang} });\n`);
   return path;
 }
 

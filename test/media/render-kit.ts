@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import type { Report, ReportTrack } from '../../api/recording-report.ts';
 import type { RenderView } from '../../api/render.ts';
 import { silentLog } from '../../node/common/log.ts';
-import { render } from '../../node/components/render/render.ts';
+import { render } from '../../node/components/render/render-runner.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { framesAt, packetTimes, probeStreams, samples } from '../kit/media/composed-stream.ts';

@@ -31,7 +31,7 @@ async function runs(api: ApiClient, recording = id): Promise<void> {
 async function renderers(pid: number): Promise<number[]> {
   const children = await childrenOf(pid);
   const lines = await Promise.all(children.map((child) => readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '')));
-  return children.filter((_, index) => lines[index]?.includes('render-main'));
+  return children.filter((_, index) => lines[index]?.includes('main.ts\0render'));
 }
 
 /** A recording that takes long to render, in a resources folder. */

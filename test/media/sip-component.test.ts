@@ -79,7 +79,7 @@ async function sipProcess(): Promise<number> {
     // proc_pid_stat(5): parent and start time; process ids are reused, so their order is not enough.
     const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
     const [parent, start] = [Number(fields[1]), Number(fields[19])];
-    if (command?.includes('sip-main.ts') && parent === process.pid && start > youngest.start) youngest = { pid: Number(entry), start };
+    if (command?.includes('main.ts\0sip') && parent === process.pid && start > youngest.start) youngest = { pid: Number(entry), start };
   }
   if (youngest.pid === 0) throw new Error('no user agent runs');
   return youngest.pid;

@@ -1,7 +1,7 @@
 // SIP user agent with Kamailio as registrar and SIPp as remote party: registration and calls over UDP, TCP and TLS, and their end.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { UserAgentSettings } from '../../node/components/sip/sip-messages.ts';
+import type { UserAgentSettings } from '../../node/components/sip/agent/agent-messages.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
 import { stopwatch } from '../kit/promised-time.ts';

@@ -1,9 +1,11 @@
 // Runner of an hls component: supervises its composer process, and ends the stream if the process crashes too often.
-import { extname, join } from 'node:path';
-import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
+import { Timer } from '../../common/timer.ts';
+import type { ComponentHost, ComponentRunner, EgressTrack, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { memoryLimit } from '../process/memory-watch.ts';
 import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
-import { ComposerProcess } from './composer/composer-process.ts';
+import { TrackProcess } from '../process/track-process.ts';
+import { type ComposedEncoding, type ComposerReport, type ComposerStart, composedEncodings } from './composer/composer-messages.ts';
+import { type ComposerCommand, composerReportSchema } from './hls-process.ts';
 import type { HlsStreams, RunningStream } from './hls-streams.ts';
 import { bitratesOf, type HlsOptions, segmentTimings } from './options.ts';
 
@@ -11,12 +13,9 @@ export type HlsRunnerOptions = {
   host: ComponentHost;
   streams: Pick<HlsStreams, 'begin'>;
   options: HlsOptions;
-  /** Path of the composer module. */
+  /** Path of an entry that replaces that of component processes, for tests. */
   module?: string;
 };
-
-/** Has the extension of this file: compiled or not. */
-const ownModule = join(import.meta.dirname, `composer/composer-main${extname(import.meta.filename)}`);
 
 /** Maximum of tracks that are composed at once. */
 const limits = { audio: 256, video: 64 } as const;
@@ -25,6 +24,10 @@ const maxMemory = 1024 * 1024 * 1024;
 const memoryWithoutInput = 256 * 1024 * 1024;
 /** Bytes of memory for each incoming pixel: about ten reference frames of the decoder. */
 const bytesPerPixel = 18;
+/** Maximum of characters of a drawn name. */
+const maxNameLength = 64;
+/** Milliseconds between two log lines about dropped frames. */
+const tellInterval = 10_000;
 
 /** Maximum of pixels of one frame of each track, summed over all tracks. */
 function maxPixels(memory: number): number {
@@ -32,21 +35,19 @@ function maxPixels(memory: number): number {
 }
 
 export class HlsRunner implements ComponentRunner {
-  readonly #options: HlsRunnerOptions;
   readonly #kept: ProcessSupervisor<ComposerProcess, RunningStream>;
   /** Tracks whose refusal has been reported. */
   readonly #refused = new Set<string>();
   #closed: Promise<void> | undefined;
 
   constructor(options: HlsRunnerOptions) {
-    this.#options = options;
     const { host, streams } = options;
     this.#kept = new ProcessSupervisor({
       host,
       name: 'composer',
       facts: ({ id: recording }) => ({ recording }),
       begin: () => streams.begin({ host, options: options.options }),
-      make: (running, callbacks, careful) => this.#make(running, callbacks, careful),
+      make: (running, callbacks, careful) => new ComposerProcess(options, running, callbacks, { careful, refused: this.#refused }),
       onCrashed: ({ stream }) => stream.interrupted(),
       limits,
     });
@@ -65,44 +66,119 @@ export class HlsRunner implements ComponentRunner {
     return this.#closed;
   }
 
-  #make({ id, stream }: RunningStream, { onCrashed, onTrackBroken, onFailed }: ProcessCallbacks, careful: boolean): ComposerProcess {
-    const { host, options, module = ownModule } = this.#options;
-    const { width, height, framerate, layout, names } = options;
-    const { video: videoBitrate, audio } = bitratesOf(options);
-    const { times, partDuration } = segmentTimings(options);
-    const { init, firstSegment } = stream.next();
-    return new ComposerProcess({
-      host,
-      module,
-      maxMemory,
-      start: {
-        folder: stream.folder,
-        init,
-        firstSegment,
-        ...{ width, height, framerate, layout, names, videoBitrate, partDuration },
-        audioBitrate: audio,
-        segmentDuration: times.target,
-        maxPixels: maxPixels(memoryLimit(maxMemory)),
-        careful,
-      },
-      onReady: (codecs) => stream.begin(init, codecs),
-      onPart: (part) => stream.add(part),
-      onCrashed,
-      onTrackBroken,
-      onTrackRefused: (trackId) => {
-        if (this.#refused.has(trackId)) return;
-        this.#refused.add(trackId);
-        host.trackDropped(trackId, 'The frames of all tracks exceed the memory of the composer; the track is temporarily not shown');
-      },
-      onFailed: (reason) => {
-        host.log.error({ recording: id, reason }, 'could not create HLS stream');
-        onFailed(`Could not create the stream: ${reason}`);
-      },
-    });
-  }
-
   async #close(): Promise<void> {
     await this.#kept.close();
     await this.#kept.work?.finish();
   }
+}
+
+type ComposedTrack = SubscribableTrack & { encoding: ComposedEncoding };
+type ComposerContext = { careful: boolean; refused: Set<string> };
+
+/** A composer process and the stream that it writes. */
+class ComposerProcess extends TrackProcess<ComposerCommand, ComposerReport, ComposedTrack> {
+  readonly #host: ComponentHost;
+  readonly #running: RunningStream;
+  readonly #init: string;
+  readonly #callbacks: ProcessCallbacks;
+  readonly #refused: Set<string>;
+  #entries = 0;
+  #skipped = 0;
+  #telling: Timer | undefined;
+
+  constructor({ host, options, module }: HlsRunnerOptions, running: RunningStream, callbacks: ProcessCallbacks, context: ComposerContext) {
+    const { stream } = running;
+    const next = stream.next();
+    super({
+      host,
+      name: 'composer',
+      process: { role: 'compose', module, writes: [stream.folder], maxMemory, reportSchema: composerReportSchema },
+      begin: { type: 'start', folder: stream.folder, ...next, ...startOf(options), careful: context.careful },
+      takes: (track): track is ComposedTrack => this.#takes(track),
+      add: (track, rtp) => this.#add(track, rtp),
+      onReport: (report) => this.#hear(report),
+      onEnded: () => this.#telling?.stop(),
+      onCrashed: callbacks.onCrashed,
+    });
+    this.#host = host;
+    this.#running = running;
+    this.#init = next.init;
+    this.#callbacks = callbacks;
+    this.#refused = context.refused;
+  }
+
+  #takes({ id: trackId, encoding }: SubscribableTrack): boolean {
+    if (isComposed(encoding)) return true;
+    this.#host.log.warn({ track: trackId, encoding }, 'could not compose track');
+    return false;
+  }
+
+  /** @returns the number that identifies the track */
+  #add(track: ComposedTrack, { ssrc, clockRate, channels }: EgressTrack): number {
+    const { encoding, origin } = track;
+    this.#entries += 1;
+    const entry = this.#entries;
+    const source = 'peerId' in origin ? origin.peerId : origin.componentId;
+    this.send({ type: 'add', entry, ssrc, encoding, clockRate, channels, source, name: this.#nameOf(track) });
+    return entry;
+  }
+
+  #nameOf({ origin }: SubscribableTrack): string | null {
+    const name = 'peerId' in origin ? this.#host.nameOf(origin.peerId) : null;
+    return name === null ? null : name.slice(0, maxNameLength);
+  }
+
+  #hear(report: ComposerReport): void {
+    const { stream } = this.#running;
+    if (report.type === 'part') stream.add(report);
+    else if (report.type === 'ready') stream.begin(this.#init, report.codecs);
+    else if (report.type === 'failed') this.#failed(report.reason);
+    else if (report.type === 'overloaded') this.#tellSkipped(report.skipped);
+    else {
+      for (const trackId of this.named([report.entry])) {
+        if (report.type === 'refused') this.#refuse(trackId);
+        else this.#callbacks.onTrackBroken(trackId, `Could not compose track: ${report.reason}`);
+      }
+    }
+  }
+
+  #failed(reason: string): void {
+    const problem = `Could not create the stream: ${reason}`;
+    this.fail(problem);
+    this.#host.log.error({ recording: this.#running.id, reason }, 'could not create HLS stream');
+    this.#callbacks.onFailed(problem);
+  }
+
+  /** The track is temporarily not shown. */
+  #refuse(trackId: string): void {
+    if (this.#refused.has(trackId)) return;
+    this.#refused.add(trackId);
+    this.#host.trackDropped(trackId, 'The frames of all tracks exceed the memory of the composer; the track is temporarily not shown');
+  }
+
+  #tellSkipped(skipped: number): void {
+    this.#skipped += skipped;
+    this.#telling ??= new Timer(tellInterval, () => {
+      this.#host.log.warn({ skipped: this.#skipped }, 'composer dropped frames');
+      this.#skipped = 0;
+      this.#telling = undefined;
+    });
+  }
+}
+
+function startOf(options: HlsOptions): Omit<ComposerStart, 'type' | 'folder' | 'init' | 'firstSegment' | 'careful'> {
+  const { width, height, framerate, layout, names } = options;
+  const { video, audio } = bitratesOf(options);
+  const { times, partDuration } = segmentTimings(options);
+  return {
+    ...{ width, height, framerate, layout, names, partDuration },
+    videoBitrate: video,
+    audioBitrate: audio,
+    segmentDuration: times.target,
+    maxPixels: maxPixels(memoryLimit(maxMemory)),
+  };
+}
+
+function isComposed(encoding: string): encoding is ComposedEncoding {
+  return (composedEncodings as readonly string[]).includes(encoding);
 }

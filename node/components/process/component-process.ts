@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
 import { setPriority } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import type { Log } from '../../common/log.ts';
@@ -13,10 +13,14 @@ import { memoryLimit, watchMemory } from './memory-watch.ts';
 import { TrackGrowth } from './track-growth.ts';
 import { MarksReader } from './track-marks.ts';
 
+/** What a component process does. */
+export type Role = 'compose' | 'record' | 'render' | 'sip';
+
 export type ComponentProcessOptions<Report> = {
   log: Log;
-  /** Path of the module that calls connectToParent(). */
-  module: string;
+  role: Role;
+  /** Path of an entry that replaces main.ts, for tests. */
+  module?: string | undefined;
   reportSchema: z.ZodType<Report>;
   onReport: (report: Report) => void;
   /**
@@ -35,6 +39,8 @@ export type ComponentProcessOptions<Report> = {
   silence?: number;
 };
 
+/** Has the extension of this file: compiled or not. */
+const main = join(import.meta.dirname, `main${extname(import.meta.filename)}`);
 const defaultMaxMemory = 1024 * 1024 * 1024;
 /** Forwarding media has priority. */
 const defaultNiceness = 5;
@@ -76,7 +82,7 @@ export class ComponentProcess<Command extends object, Report> {
     const compiled = running === undefined ? [] : [join(dirname(running), compiledFolder)];
     const own = [`--max-old-space-size=${maxHeap}`, '--disable-warning=ExperimentalWarning', ...permissionsOf(options, compiled)];
     const [execPath = process.execPath, ...execArgv] = [...parentDeathSignalCommand, process.execPath, ...own];
-    this.#child = fork(options.module, {
+    this.#child = fork(options.module ?? main, [options.role], {
       execPath,
       execArgv,
       // The environment of the node contains secrets, so it is not inherited.
@@ -186,7 +192,7 @@ export class ComponentProcess<Command extends object, Report> {
 
 /** Permission model of Node.js: denies everything else, such as threads, child processes and environments of other processes in /proc. */
 function permissionsOf(
-  { module, reads = [], writes = [] }: Pick<ComponentProcessOptions<never>, 'module' | 'reads' | 'writes'>,
+  { module = main, reads = [], writes = [] }: Pick<ComponentProcessOptions<never>, 'module' | 'reads' | 'writes'>,
   compiled: string[],
 ): string[] {
   const written = [...writes, ...compiled];

@@ -170,8 +170,13 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
       await this.#launch(work);
     } catch (error) {
       const problem = error instanceof ServiceError ? error.message : `Could not start the ${name}`;
-      if (persistent && !this.#closing) this.#crashed(work, problem, []);
-      else this.#giveUp(problem);
+      if (!persistent || this.#closing) {
+        this.#giveUp(problem);
+        return;
+      }
+      // The process may still run, and use a port that the next one needs.
+      await this.#process?.close();
+      this.#crashed(work, problem, []);
     }
   }
 

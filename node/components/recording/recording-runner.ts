@@ -1,15 +1,21 @@
 // Runner of a recording component: supervises its recorder process until the disk fails or the process crashes too often.
 import { ServiceError } from '../../../api/errors.ts';
-import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
-import { ProcessSupervisor } from '../process/process-supervisor.ts';
-import { RecorderProcess } from './recorder-process.ts';
+import type { ComponentHost, ComponentRunner, EgressTrack, SubscribableTrack } from '../../rooms/interfaces.ts';
+import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
+import type { TrackReport } from '../process/track-messages.ts';
+import { type ProcessCrash, TrackProcess } from '../process/track-process.ts';
+import { extensionOf, isRecorded, type RecordedEncoding } from './codecs.ts';
 import type { Recording } from './recording.ts';
+import { type RecorderCommand, type RecorderReport, recorderReportSchema } from './recording-process.ts';
 
 export type RecordingRunnerOptions = {
   host: ComponentHost;
   /** Creates the recording. @throws Error if the disk write fails */
   begin: () => Promise<Recording>;
 };
+
+type RecordedTrack = SubscribableTrack & { encoding: RecordedEncoding };
+type Report = Exclude<RecorderReport, TrackReport>;
 
 /** Maximum of tracks that are recorded at once. */
 const limits = { audio: 1000, video: 500 } as const;
@@ -30,17 +36,7 @@ export class RecordingRunner implements ComponentRunner {
           host.log.error({ err: error }, 'could not start recording');
           throw new ServiceError('unavailable', 'Could not write the recording to disk', { cause: error });
         }),
-      make: (recording, { onCrashed, onTrackBroken, onFailed }) =>
-        new RecorderProcess({
-          host,
-          recording,
-          onCrashed,
-          onTrackBroken,
-          onFailed: (reason) => {
-            host.log.error({ recording: recording.id, reason }, 'could not write recording');
-            onFailed(`Could not write the recording: ${reason}`);
-          },
-        }),
+      make: (recording, callbacks) => new RecorderProcess(host, recording, callbacks),
       onCrashed: () => this.#lost(),
       limits,
     });
@@ -71,5 +67,75 @@ export class RecordingRunner implements ComponentRunner {
     await this.#kept.close();
     await Promise.all(this.#former);
     await this.#kept.work?.finish();
+  }
+}
+
+/** A recorder process and the files that it writes. */
+class RecorderProcess extends TrackProcess<RecorderCommand, Report, RecordedTrack> {
+  readonly #recording: Recording;
+  readonly #callbacks: ProcessCallbacks;
+  readonly #log: ComponentHost['log'];
+  readonly #unfinished = new Set<number>();
+
+  constructor(host: Pick<ComponentHost, 'log' | 'openOutput'>, recording: Recording, callbacks: ProcessCallbacks) {
+    super({
+      host,
+      name: 'recorder',
+      process: { role: 'record', writes: [recording.folder], reportSchema: recorderReportSchema },
+      takes: (track): track is RecordedTrack => this.#takes(track),
+      add: (track, rtp) => this.#add(track, rtp),
+      onReport: (report) => this.#hear(report),
+      onEnded: (crash) => this.#recoverFiles(crash),
+      onCrashed: callbacks.onCrashed,
+    });
+    this.#recording = recording;
+    this.#callbacks = callbacks;
+    this.#log = host.log;
+  }
+
+  #takes(track: SubscribableTrack): boolean {
+    const { id: trackId, kind: type, encoding, origin, metadata } = track;
+    if (isRecorded(encoding)) return true;
+    this.#log.warn({ track: trackId, encoding }, 'could not record track');
+    const problem = `Tracks with codec ${encoding} cannot be recorded`;
+    this.#recording.addProblem({ trackId, type, encoding, origin, metadata, problem });
+    return false;
+  }
+
+  /** @returns the number of its file */
+  #add({ id: trackId, kind: type, encoding, origin, metadata }: RecordedTrack, { ssrc, clockRate, channels }: EgressTrack): number {
+    const facts = { trackId, type, encoding, clockRate, ...(type === 'audio' && { channels }), origin, metadata };
+    const { entry, path } = this.#recording.add(facts, extensionOf(encoding));
+    this.#unfinished.add(entry);
+    this.send({ type: 'add', entry, ssrc, encoding, clockRate, channels, path });
+    return entry;
+  }
+
+  #hear(report: Report): void {
+    if (report.type === 'failed') this.#failed(report.reason);
+    else if (report.type === 'broken') this.#broken(report.entry, report.reason);
+    else {
+      const { type, entry, ...facts } = report;
+      this.#recording.update(entry, facts);
+      if (type === 'ended') this.#unfinished.delete(entry);
+    }
+  }
+
+  #failed(reason: string): void {
+    this.#log.error({ recording: this.#recording.id, reason }, 'could not write recording');
+    this.#callbacks.onFailed(`Could not write the recording: ${reason}`);
+  }
+
+  #broken(entry: number, reason: string): void {
+    const problem = `Could not record track: ${reason}`;
+    this.#recording.update(entry, { problem });
+    for (const trackId of this.named([entry])) this.#callbacks.onTrackBroken(trackId, problem);
+  }
+
+  async #recoverFiles(crash: ProcessCrash | undefined): Promise<void> {
+    if (crash?.tracks.length === 1)
+      for (const entry of crash.entries) this.#recording.update(entry, { problem: `Track crashed the recorder: ${crash.reason}` });
+    for (const entry of this.#unfinished) await this.#recording.recover(entry);
+    this.#unfinished.clear();
   }
 }

@@ -1,5 +1,6 @@
 // Render job: composes all clips of a recording at their times, like a stream of the room but as fast as possible.
 
+import type { RenderOptions } from '../../../api/render.ts';
 import { AudioMixer } from '../compose/audio-mixer.ts';
 import { DominantSpeakerSelector } from '../compose/dominant-speaker.ts';
 import { layoutCells } from '../compose/layout.ts';
@@ -11,10 +12,12 @@ import { bitratesOf } from '../hls/options.ts';
 import { AudioClip } from './audio-clip.ts';
 import { OutputFile } from './output-file.ts';
 import type { Clip, RenderPlan } from './plan.ts';
-import type { RenderCommand } from './render-messages.ts';
 import { VideoClip } from './video-clip.ts';
 
-export type RenderJobOptions = Omit<RenderCommand, 'type'> & {
+export type RenderJobOptions = RenderOptions & {
+  /** Absolute paths of the folder of the recording, and of the output file. */
+  folder: string;
+  output: string;
   plan: RenderPlan;
   /** Milliseconds that are rendered. */
   onProgress: (time: number) => void;

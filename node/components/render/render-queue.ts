@@ -8,14 +8,13 @@ import { type RenderOptions, type RenderView, renderedName } from '../../../api/
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { LocalRenderService, RenderSource } from '../../rooms/services/renders.ts';
-import { markUploadPending, readReportFile, updateReportFile } from '../../storage/report-file.ts';
+import { readReportFile } from '../../storage/report-file.ts';
 import { resolveWithoutLinks } from '../../storage/safe-paths.ts';
 import type { Uploads } from '../../storage/upload.ts';
 import type { Admission } from '../process/admission.ts';
 import { diskErrorMessage } from '../process/disk-error.ts';
 import { isFfmpegAvailable } from '../process/installed.ts';
 import { RecordingDownloader } from './recording-download.ts';
-import { render } from './render.ts';
 import {
   heartbeatInterval,
   heartbeatTimeoutMs,
@@ -26,6 +25,7 @@ import {
   writeHeartbeat,
   writeState,
 } from './render-state.ts';
+import { type Job, maxReasonLength, workOn } from './render-work.ts';
 
 /** Maximum of queued recordings. */
 const maxQueued = 20;
@@ -35,9 +35,6 @@ const lookInterval = 5_000;
 /** Minimum of free cores to start; a rendering uses all that are idle. */
 const minCores = 0.5;
 const what = 'rendering a recording';
-/** Maximum of stored problem messages. */
-const maxProblems = 100;
-const maxReasonLength = 500;
 
 const ended = 'The node shut down before rendering finished';
 const cancelled = new Error('Rendering was cancelled');
@@ -56,22 +53,6 @@ export type RenderQueueOptions = {
   admission: Pick<Admission, 'taken' | 'requireBudget' | 'requireIdleCpu'>;
   /** Milliseconds. */
   deadline?: number;
-};
-
-type Job = {
-  id: string;
-  folder: string;
-  /** True if it exists only in S3. */
-  archived: boolean;
-  /** True if it is being uploaded to S3, so that the next one may start. */
-  leaves: boolean;
-  options: RenderOptions;
-  state: 'queued' | 'running';
-  progress: number;
-  waitsFor: string | undefined;
-  problems: string[];
-  ending: AbortController;
-  over: PromiseWithResolvers<void>;
 };
 
 /** `report`: report of a recording that exists only in S3, if it was read. */
@@ -232,8 +213,7 @@ export class RenderQueue implements LocalRenderService {
   }
 
   async #run(job: Job): Promise<void> {
-    const { log } = this.#options;
-    const { id, folder, ending } = job;
+    const { id, ending } = job;
     job.state = 'running';
     const expired = new Timer(this.#options.deadline ?? deadline, () =>
       ending.abort(new ServiceError('unavailable', 'Rendering timed out')),
@@ -241,48 +221,12 @@ export class RenderQueue implements LocalRenderService {
     const alive = setInterval(() => {
       for (const each of this.#jobs.values()) void writeHeartbeat(each.folder);
     }, heartbeatInterval);
-    const began = performance.now();
+    const { log, uploads } = this.#options;
     let outcome: RenderState | undefined;
     try {
       await this.#tell(job);
-      const going = {
-        signal: ending.signal,
-        onWait: (sentence: string) => {
-          job.waitsFor = sentence;
-        },
-      };
-      if (job.archived) {
-        job.waitsFor = 'Downloading from S3';
-        await this.#archived.fetch(id, going);
-        job.waitsFor = undefined;
-      }
-      const length = await render({
-        ...job.options,
-        folder,
-        output: join(folder, renderedName),
-        lowPriority: true,
-        log: log.child({ recording: id }),
-        signal: ending.signal,
-        onProgress: (time, whole) => {
-          job.progress = whole === null || whole === 0 ? 0 : Math.min(1, time / whole);
-        },
-        onProblem: (sentence) => {
-          if (job.problems.length < maxProblems) job.problems.push(sentence.slice(0, maxReasonLength));
-        },
-      });
+      await workOn(job, { log, uploads, archived: this.#archived, onLeaves: () => this.#next() });
       outcome = { state: 'done', problems: job.problems };
-      const rendered = await factsOf(job, length);
-      if (job.archived) {
-        job.leaves = true;
-        job.waitsFor = 'Uploading to S3';
-        this.#next();
-        await this.#archived.keep(id, rendered, going);
-      } else {
-        // The report lists the additional file.
-        await updateReportFile(folder, (report) => ({ ...markUploadPending(report), rendered }));
-        await this.#options.uploads.reopen(id);
-      }
-      log.info({ recording: id, length, took: performance.now() - began }, 'recording rendered');
     } catch (error) {
       const reason = error instanceof ServiceError ? error.message : diskErrorMessage(error);
       outcome = error === cancelled ? undefined : { state: 'failed', reason: reason.slice(0, maxReasonLength) };
@@ -377,11 +321,6 @@ export class RenderQueue implements LocalRenderService {
 function assertTracks(id: string, { type }: { type?: unknown }): void {
   if (type === 'hls')
     throw new ServiceError('bad_request', `Recording ${id} is a persistent stream, not a recording of tracks; it is already composed`);
-}
-
-async function factsOf({ folder, options, problems }: Job, duration: number): Promise<NonNullable<Report['rendered']>> {
-  const { size } = await stat(join(folder, renderedName));
-  return { file: renderedName, time: new Date().toISOString(), duration, bytes: size, ...options, problems };
 }
 
 function viewOfKept(rendered: { problems: string[] } | undefined): RenderView {

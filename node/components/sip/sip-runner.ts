@@ -2,15 +2,18 @@
 
 import type { CallView } from '../../../api/call.ts';
 import { ServiceError } from '../../../api/errors.ts';
+import { Timer } from '../../common/timer.ts';
 import { newId } from '../../rooms/ids.ts';
 import type { ComponentHost, ComponentRunner, RtpAddress, SubscribableTrack } from '../../rooms/interfaces.ts';
 import type { PhoneCallRunner } from '../../rooms/phone-calls.ts';
 import type { Admission, ReleaseBudget } from '../process/admission.ts';
 import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-supervisor.ts';
+import type { TrackReport } from '../process/track-messages.ts';
+import { TrackProcess, type TrackProcessOptions } from '../process/track-process.ts';
+import type { CallEnd, UserAgentReport, UserAgentSettings } from './agent/agent-messages.ts';
 import type { Dialog } from './agent/dialogs.ts';
 import { roomAudioCodec } from './room-audio-codec.ts';
-import type { CallEnd, UserAgentSettings } from './sip-messages.ts';
-import { type SipNotification, SipProcess } from './sip-process.ts';
+import { type SipCommand, type SipReport, sipReportSchema } from './sip-process.ts';
 
 export type SipRunnerOptions = {
   host: ComponentHost;
@@ -93,7 +96,7 @@ export class SipRunner implements ComponentRunner {
         orphanedDialogs: this.#orphanedDialogs.slice(0, maxOrphanedDialogs),
         ...(this.#room && { roomPort: this.#room.port }),
       },
-      roomAddress: (port) => this.#connectRoom(port),
+      connect: (port) => this.#connectRoom(port),
       onNews: (news) => this.#hear(news),
       mayAnswer: (callId) => this.#mayAnswer(callId),
       onCrashed,
@@ -255,6 +258,94 @@ export class SipRunner implements ComponentRunner {
 
   #show(change: Parameters<ComponentHost['showProperties']>[0]): void {
     this.#options.host.showProperties(change);
+  }
+}
+
+/** Reports that need no response. */
+type SipNotification = Exclude<UserAgentReport, { type: 'asked' }>;
+
+type SipProcessOptions = {
+  host: Pick<ComponentHost, 'log' | 'openOutput'>;
+  settings: UserAgentSettings;
+  /** @returns the address at which the room receives audio from this port of loopback */
+  connect: (port: number) => Promise<RtpAddress>;
+  onNews: (news: SipNotification) => void;
+  /** True if an incoming call may be answered; it is reported as `ended` in either case. */
+  mayAnswer: (callId: string) => boolean;
+  onCrashed: TrackProcessOptions<SipCommand, Report, SubscribableTrack>['onCrashed'];
+};
+
+type Report = Exclude<SipReport, TrackReport>;
+type RequestType = 'call' | 'hangUp' | 'digits';
+type Request = { [Type in RequestType]: Omit<Extract<SipCommand, { type: Type }>, 'request'> }[RequestType];
+
+/** Timeout of requests: shorter than that of requests between nodes. */
+const responseTimeoutMs = 4000;
+/** Milliseconds to hang up and unregister, and then to exit. */
+const finishTimeoutMs = 6000;
+const endTimeoutMs = 1000;
+const maxWaiting = 200;
+
+const codes = { bad_request: 'bad_request', not_found: 'call_not_found', conflict: 'conflict', unavailable: 'unavailable' } as const;
+
+/** The process of a user agent; it registers automatically. */
+class SipProcess extends TrackProcess<SipCommand, Report, SubscribableTrack> {
+  readonly #options: SipProcessOptions;
+  readonly #waiting = new Map<number, PromiseWithResolvers<void>>();
+  #requests = 0;
+
+  constructor(options: SipProcessOptions) {
+    const { host, settings, connect, onCrashed } = options;
+    super({
+      host,
+      name: 'SIP user agent',
+      process: { role: 'sip', reportSchema: sipReportSchema },
+      begin: { type: 'start', settings },
+      takes: (track): track is SubscribableTrack => track.kind === 'audio' && track.encoding === 'opus',
+      add: (_, { ssrc }) => {
+        this.send({ type: 'add', entry: ssrc });
+        return ssrc;
+      },
+      connect,
+      onReport: (report) => this.#hear(report),
+      onEnded: () => this.#ended(),
+      onCrashed,
+      finishTimeoutMs,
+      endTimeoutMs,
+    });
+    this.#options = options;
+  }
+
+  /** @throws ServiceError if the request is rejected or times out */
+  async ask(request: Request): Promise<void> {
+    if (this.closing || this.#waiting.size >= maxWaiting) throw new ServiceError('unavailable', 'The SIP user agent is busy');
+    this.#requests += 1;
+    const number = this.#requests;
+    const answer = Promise.withResolvers<void>();
+    this.#waiting.set(number, answer);
+    const timer = new Timer(responseTimeoutMs, () => answer.reject(new ServiceError('unavailable', 'The SIP user agent does not respond')));
+    try {
+      this.send({ ...request, request: number });
+      await answer.promise;
+    } finally {
+      timer.stop();
+      this.#waiting.delete(number);
+    }
+  }
+
+  #hear(report: Report): void {
+    if (report.type === 'asked') {
+      const { callId } = report;
+      this.send({ type: 'admit', callId, admitted: !this.closing && this.#options.mayAnswer(callId) });
+    } else if (report.type === 'done') {
+      const answer = this.#waiting.get(report.request);
+      if (report.problem) answer?.reject(new ServiceError(codes[report.problem.code], report.problem.message));
+      else answer?.resolve();
+    } else if (!this.closing) this.#options.onNews(report);
+  }
+
+  #ended(): void {
+    for (const { reject } of this.#waiting.values()) reject(new ServiceError('unavailable', 'The SIP user agent ended'));
   }
 }
 

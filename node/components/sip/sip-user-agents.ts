@@ -1,7 +1,7 @@
 // SIP user agents of a node: creates them, and waits for them at shutdown because they end with its process.
 import { settleWithin } from '../../common/timer.ts';
 import type { Admission } from '../process/admission.ts';
-import type { UserAgentSettings } from './sip-messages.ts';
+import type { UserAgentSettings } from './agent/agent-messages.ts';
 import { SipRunner, type SipRunnerOptions, userAgentCores } from './sip-runner.ts';
 
 /** Settings that all user agents of a node share. */

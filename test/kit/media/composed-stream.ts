@@ -2,17 +2,18 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import type { z } from 'zod';
 import { silentLog } from '../../../node/common/log.ts';
 import {
+  type ComposedTrack as Announced,
   type ComposedEncoding,
-  type ComposerCommand,
-  type ComposerReport,
-  composerReportSchema,
+  type ComposerStart,
   segmentName,
 } from '../../../node/components/hls/composer/composer-messages.ts';
+import { type ComposerCommand, composerReportSchema } from '../../../node/components/hls/hls-process.ts';
 import { ComponentProcess } from '../../../node/components/process/component-process.ts';
 import type { RoomMedia } from '../../../node/rooms/interfaces.ts';
 import { makeResources } from '../processes/resources-folder.ts';
@@ -22,25 +23,24 @@ import { ofMost } from './tones.ts';
 const run = promisify(execFile);
 const limits = { timeout: 60_000, maxBuffer: 1024 * 1024 * 1024 } as const;
 
-type Start = Extract<ComposerCommand, { type: 'start' }>;
-export type PartReport = Extract<ComposerReport, { type: 'part' }>;
+type Report = z.infer<typeof composerReportSchema>;
+type Start = ComposerStart;
+export type PartReport = Extract<Report, { type: 'part' }>;
 /** A composed track; `name` is that of its source. */
 export type ComposedTrack = { id: string; encoding: ComposedEncoding; source: string; name?: string };
-
-const module = join(import.meta.dirname, '../../../node/components/hls/composer', `composer-main${extname(import.meta.filename)}`);
 
 /** A composer of 640x360 at 24 frames per second by default. Closed by the test or by close(). */
 export async function startComposer(t: TestContext, options: Partial<Start> = {}, room?: RoomMedia) {
   const folder = options.folder ?? (await makeResources(t));
-  const reports: ComposerReport[] = [];
+  const reports: Report[] = [];
   const waiting: (() => void)[] = [];
   const exits: string[] = [];
   const tell = () => {
     for (const check of [...waiting]) check();
   };
-  const process = new ComponentProcess<ComposerCommand, ComposerReport>({
+  const process = new ComponentProcess<ComposerCommand, Report>({
     log: silentLog(),
-    module,
+    role: 'compose',
     writes: [folder],
     reportSchema: composerReportSchema,
     onReport: (report) => {
@@ -53,16 +53,11 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
     },
   });
   t.after(() => process.end(5000));
-  const heard = async <Type extends ComposerReport['type']>(
-    type: Type,
-    holds: (report: Extract<ComposerReport, { type: Type }>) => boolean,
-  ) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Extract<ComposerReport, { type: Type }>>();
+  const heard = async <Type extends Report['type']>(type: Type, holds: (report: Extract<Report, { type: Type }>) => boolean) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Extract<Report, { type: Type }>>();
     const timer = setTimeout(() => reject(new Error(`No report ${type} arrived: ${JSON.stringify(reports.slice(-3))}`)), 60_000);
     const check = () => {
-      const found = reports.find(
-        (report): report is Extract<ComposerReport, { type: Type }> => report.type === type && holds(report as never),
-      );
+      const found = reports.find((report): report is Extract<Report, { type: Type }> => report.type === type && holds(report as never));
       if (found) resolve(found);
       else if (exits.length > 0) reject(new Error(`It ended: ${exits[0]}`));
     };
@@ -96,7 +91,7 @@ export async function startComposer(t: TestContext, options: Partial<Start> = {}
   if (output) process.send({ type: 'connect', ...(await output.connect({ ip: '127.0.0.1', port })) });
   let entries = 0;
   /** Announces RTP of an external source. */
-  const announce = async (track: Omit<Extract<ComposerCommand, { type: 'add' }>, 'type' | 'entry'>) => {
+  const announce = async (track: Omit<Announced, 'type' | 'entry'>) => {
     entries += 1;
     const entry = entries;
     process.send({ type: 'add', entry, ...track });

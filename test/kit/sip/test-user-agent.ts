@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { SipUserAgent, type SipUserAgentOptions } from '../../../node/components/sip/agent/agent.ts';
+import type { UserAgentReport, UserAgentSettings } from '../../../node/components/sip/agent/agent-messages.ts';
 import type { CallAudio } from '../../../node/components/sip/audio/session.ts';
-import type { SipReport, UserAgentSettings } from '../../../node/components/sip/sip-messages.ts';
 import { FakeCallAudio } from './fake-call-audio.ts';
 import { account } from './kamailio.ts';
 
@@ -12,7 +12,7 @@ const timeoutMs = 40_000;
 export class TestUserAgent {
   readonly agent: SipUserAgent;
   readonly audio: FakeCallAudio;
-  readonly reports: SipReport[] = [];
+  readonly reports: UserAgentReport[] = [];
   readonly faults: unknown[] = [];
   /** True if incoming calls may be answered; undefined leaves the admission pending. */
   admits: boolean | undefined = true;
@@ -57,19 +57,20 @@ export class TestUserAgent {
   }
 
   /** The first report of this type after the first `after` reports, current or future. */
-  async report<T extends SipReport['type']>(
+  async report<T extends UserAgentReport['type']>(
     type: T,
-    { after = 0, when = () => true }: { after?: number; when?: (report: Extract<SipReport, { type: T }>) => boolean } = {},
-  ): Promise<Extract<SipReport, { type: T }>> {
+    { after = 0, when = () => true }: { after?: number; when?: (report: Extract<UserAgentReport, { type: T }>) => boolean } = {},
+  ): Promise<Extract<UserAgentReport, { type: T }>> {
     const find = () =>
       this.reports
         .slice(after)
         .find(
-          (report): report is Extract<SipReport, { type: T }> => report.type === type && when(report as Extract<SipReport, { type: T }>),
+          (report): report is Extract<UserAgentReport, { type: T }> =>
+            report.type === type && when(report as Extract<UserAgentReport, { type: T }>),
         );
     const here = find();
     if (here) return here;
-    const { promise, resolve, reject } = Promise.withResolvers<Extract<SipReport, { type: T }>>();
+    const { promise, resolve, reject } = Promise.withResolvers<Extract<UserAgentReport, { type: T }>>();
     const look = () => {
       const found = find();
       if (found) resolve(found);

@@ -12,13 +12,13 @@ import { type EncodedPart, PartSegmenter } from '../playlist/part-segmenter.ts';
 import { SegmentFiles } from '../playlist/segment-files.ts';
 import { PlayoutDelay, playoutDelay } from '../playout.ts';
 import { AudioTrack } from './audio-track.ts';
-import type { ComposerCommand, ComposerReport } from './composer-messages.ts';
+import type { ComposedTrack, ComposerReport, ComposerStart } from './composer-messages.ts';
 import { FrameWatchdog, type GopTiming, gopTiming, isKeyFrame, nextFrame } from './frame-schedule.ts';
 import { PixelBudget } from './pixel-budget.ts';
 import { VideoTrack } from './video-track.ts';
 
 export type ComposerOptions = {
-  start: Extract<ComposerCommand, { type: 'start' }>;
+  start: ComposerStart;
   /** Font of drawn names. */
   font: string | undefined;
   onKeyNeeded: (ssrc: number) => void;
@@ -32,7 +32,6 @@ export type ComposerOptions = {
 };
 
 type Track = VideoTrack | AudioTrack;
-type Added = Extract<ComposerCommand, { type: 'add' }>;
 type Source = { name: string; delay: PlayoutDelay; entries: Set<number> };
 type Encoders = { video: VideoEncoder; audio: AudioEncoder; muxer: FragmentMuxer };
 
@@ -111,7 +110,7 @@ export class Composer {
   }
 
   /** @throws AvError if this FFmpeg cannot decode it */
-  add({ entry, ssrc, encoding, clockRate, source, name }: Added): void {
+  add({ entry, ssrc, encoding, clockRate, source, name }: ComposedTrack): void {
     this.remove(entry);
     const known = this.#sources.get(source) ?? { name: '', delay: new PlayoutDelay(), entries: new Set() };
     const { delay } = known;

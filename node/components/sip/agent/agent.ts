@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { Core, type Invitation, type Session, URI, UserAgent } from 'sip.js';
 import { settleWithin, Timer } from '../../../common/timer.ts';
 import type { CallAudio } from '../audio/session.ts';
-import type { CallEnd, SipReport, UserAgentSettings } from '../sip-messages.ts';
 import { Credentials } from '../wire/digest-auth.ts';
 import { type NodeTransportOptions, SipTransportAdapter } from '../wire/node-transport.ts';
 import { hostInUri } from '../wire/registrar.ts';
+import type { CallEnd, UserAgentReport, UserAgentSettings } from './agent-messages.ts';
 import { Call } from './call.ts';
 import { CallDescription } from './call-description.ts';
 import { type Dialog, terminateOrphanedDialog } from './dialogs.ts';
@@ -15,7 +15,7 @@ import { Registration } from './registration.ts';
 export type SipUserAgentOptions = {
   settings: UserAgentSettings;
   audio: CallAudio;
-  report: (report: SipReport) => void;
+  report: (report: UserAgentReport) => void;
   /** A received message could not be processed; for logs. */
   onFault?: (error: unknown) => void;
 } & Pick<NodeTransportOptions, 'find' | 'requestRate'>;

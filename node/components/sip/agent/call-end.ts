@@ -1,5 +1,5 @@
 // Maps SIP response codes to the reason of the end of a call (RFC 3261, section 21).
-import type { CallEnd } from '../sip-messages.ts';
+import type { CallEnd } from './agent-messages.ts';
 
 const reasons: Record<number, string> = {
   401: 'forbidden',

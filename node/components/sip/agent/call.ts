@@ -13,7 +13,7 @@ import {
 import { Timer } from '../../../common/timer.ts';
 import type { CallSession } from '../audio/session.ts';
 import { SdpNegotiationError } from '../sdp/offer-answer.ts';
-import type { CallEnd } from '../sip-messages.ts';
+import type { CallEnd } from './agent-messages.ts';
 import type { CallDescription } from './call-description.ts';
 import { callEndForStatus } from './call-end.ts';
 import { type Dialog, dialogOf } from './dialogs.ts';

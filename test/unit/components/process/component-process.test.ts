@@ -30,6 +30,7 @@ function startChild(t: TestContext, options: Partial<ComponentProcessOptions<Rep
   let heard = Promise.withResolvers<string>();
   const child = new ComponentProcess<AvChildCommand, Report>({
     log: silentLog(),
+    role: 'compose',
     module,
     reportSchema,
     onReport: ({ text }) => heard.resolve(text),
@@ -179,7 +180,7 @@ test('a process ends with its parent, even if the parent is killed while the pro
     import { ComponentProcess } from ${JSON.stringify(join(import.meta.dirname, '../../../../node/components/process/component-process.ts'))};
     import { z } from 'zod';
     import { pino } from 'pino';
-    const child = new ComponentProcess({ log: pino({ level: 'silent' }), module: ${JSON.stringify(module)}, reportSchema: z.any(), onExit() {},
+    const child = new ComponentProcess({ log: pino({ level: 'silent' }), role: 'compose', module: ${JSON.stringify(module)}, reportSchema: z.any(), onExit() {},
       onReport() { child.send({ type: 'hang' }); console.log(child.pid); setInterval(() => {}, 1000); } });
     child.send({ type: 'echo', text: 'up' });`;
   const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {

@@ -2,29 +2,51 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { validationMessage } from '../../../api/derive/validation-messages.ts';
 import { maxReport, type Report, reportSchema } from '../../../api/recording-report.ts';
+import { renderOptionsSchema } from '../../../api/render.ts';
 import { reportName } from '../../storage/report-file.ts';
 import { connectToParent } from '../process/child-ipc.ts';
 import { diskErrorMessage } from '../process/disk-error.ts';
 import { renderPlan } from './plan.ts';
-import { RenderJob } from './render-job.ts';
-import { type RenderCommand, type RenderReport, renderCommandSchema } from './render-messages.ts';
+
+const sentence = z.string().max(1000);
+
+/** Absolute paths of the folder of the recording, and of the output file. */
+const commandSchema = renderOptionsSchema.extend({ type: z.literal('start'), folder: z.string().max(4096), output: z.string().max(4096) });
+export type RenderCommand = z.infer<typeof commandSchema>;
+
+/** Times are milliseconds of the recording. */
+export const renderReportSchema = z.discriminatedUnion('type', [
+  /** `time` of about `length` milliseconds is rendered; `length` is null while unknown. */
+  z.strictObject({ type: z.literal('progress'), time: z.number().min(0), length: z.number().min(0).nullable() }),
+  /** A part of the recording is missing in the output. */
+  z.strictObject({ type: z.literal('problem'), sentence }),
+  z.strictObject({ type: z.literal('done'), duration: z.number().min(0) }),
+  z.strictObject({ type: z.literal('failed'), sentence }),
+]);
+export type RenderReport = z.infer<typeof renderReportSchema>;
 
 /** Milliseconds between two progress reports. */
 const progressInterval = 500;
 /** Maximum of problem messages. */
 const maxProblems = 100;
 
-const { send } = connectToParent<typeof renderCommandSchema, RenderReport>(renderCommandSchema, (command) => void render(command));
-let problems = 0;
-
-async function render(command: RenderCommand): Promise<void> {
-  try {
+/** Runs the process. */
+export async function render(): Promise<void> {
+  // The node reads the schemas above without the codec library.
+  const { RenderJob } = await import('./render-job.ts');
+  let problems = 0;
+  const tell = (text: string) => {
+    problems += 1;
+    if (problems <= maxProblems) send({ type: 'problem', sentence: text.slice(0, 1000) });
+  };
+  const run = async (command: RenderCommand) => {
     const report = await readReport(command.folder);
     if (report.type === 'hls') throw new Error('This is a persistent stream, not a recording of tracks; it is already composed');
     const plan = renderPlan(report);
-    for (const sentence of plan.skipped) tell(sentence);
+    for (const skipped of plan.skipped) tell(skipped);
     let told = 0;
     const onProgress = (time: number) => {
       if (performance.now() - told < progressInterval) return;
@@ -32,14 +54,10 @@ async function render(command: RenderCommand): Promise<void> {
       send({ type: 'progress', time, length: plan.length ?? null });
     };
     send({ type: 'done', duration: await RenderJob.run({ ...command, plan, onProgress, onProblem: tell }) });
-  } catch (error) {
-    send({ type: 'failed', sentence: diskErrorMessage(error) });
-  }
-}
-
-function tell(sentence: string): void {
-  problems += 1;
-  if (problems <= maxProblems) send({ type: 'problem', sentence: sentence.slice(0, 1000) });
+  };
+  const { send } = connectToParent<typeof commandSchema, RenderReport>(commandSchema, (command) => {
+    run(command).catch((error: unknown) => send({ type: 'failed', sentence: diskErrorMessage(error) }));
+  });
 }
 
 /** @throws Error if the report is missing or invalid */

@@ -1,12 +1,12 @@
 // Renders a recording to one MP4 in a separate process. The file appears only when it is complete.
 import { rename, rm } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { ComponentProcess } from '../process/component-process.ts';
 import { isFfmpegAvailable } from '../process/installed.ts';
-import { type RenderCommand, type RenderReport, renderReportSchema } from './render-messages.ts';
+import { type RenderCommand, type RenderReport, renderReportSchema } from './render-process.ts';
 
 export type RenderOptions = Omit<RenderCommand, 'type'> & {
   /** True if all other processes have priority. */
@@ -20,8 +20,6 @@ export type RenderOptions = Omit<RenderCommand, 'type'> & {
   signal: AbortSignal;
 };
 
-/** Has the extension of this file: compiled or not. */
-const module = join(import.meta.dirname, `render-main${extname(import.meta.filename)}`);
 const endTimeoutMs = 3000;
 /** Bytes: frames of many participants, and the lookahead of the encoder. */
 const maxMemory = 2 * 1024 * 1024 * 1024;
@@ -42,7 +40,7 @@ export async function render({ log, onProgress, onProblem, signal, lowPriority =
   };
   const child = new ComponentProcess<RenderCommand, RenderReport>({
     log,
-    module,
+    role: 'render',
     reportSchema: renderReportSchema,
     onReport: hear,
     onExit: (reason) => result.reject(new ServiceError('unavailable', `The render process crashed: ${reason}`)),
