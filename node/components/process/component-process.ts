@@ -46,7 +46,7 @@ const defaultMaxMemory = 1024 * 1024 * 1024;
 const defaultNiceness = 5;
 /** A component process can only read programs and the font, nothing else of the checkout or image. */
 const root = join(import.meta.dirname, '../../..');
-const programs = [join(root, 'node'), join(root, 'node_modules'), join(root, 'package.json'), '/usr/share/fonts'];
+const programs = [join(root, 'api'), join(root, 'node'), join(root, 'node_modules'), join(root, 'package.json'), '/usr/share/fonts'];
 /** Compile cache of component processes: separate from that of the node, which they could otherwise modify. */
 const compiledFolder = 'components';
 /** Maximum JavaScript heap in megabytes. */
