@@ -3,11 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { nodeMetrics } from '../api/metrics.ts';
+import { operations } from '../api/operations/table.ts';
 import { peerSocketPath } from '../api/peer.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { CpuMeter } from './cluster/cpu-meter.ts';
 import { ErlangTransport } from './cluster/erlang-transport.ts';
 import { InterNodeServices } from './cluster/inter-node-services.ts';
+import { Dispatcher } from './cluster/rpc/dispatcher.ts';
 import { type Log, setLogLevel } from './common/log.ts';
 import { withoutRequestContext } from './common/request-id.ts';
 import { ComponentRegistry } from './components/component-registry.ts';
@@ -30,6 +32,7 @@ import { RoomSeries } from './metrics/room-series.ts';
 import { diskProblem, statusOf } from './node-status.ts';
 import { drainViewOf, healthOf, loadOf, nodeConfigOf } from './node-views.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
+import { roomHandlers } from './rooms/room-handlers.ts';
 import { roomReadings } from './rooms/room-metrics.ts';
 import { ApiTokens } from './rooms/tokens/api-tokens.ts';
 import { PeerTokens } from './rooms/tokens/peer-tokens.ts';
@@ -95,6 +98,12 @@ export class MediaNode {
     const startedAt = Date.now();
     const name = await distributionName(config.dist);
     const links = new ErlangTransport(name, log);
+    const dispatcher = new Dispatcher({
+      links,
+      log,
+      locate: (roomId) => cluster.rooms.locate(roomId),
+      member: (node) => cluster.membership.members.get(node),
+    });
     const events = new EventLog(log, { node: name });
     const keys = new PeerTokens(hot.current.secretKeys);
     const viewerTokens = new ViewerTokens(hot.current.secretKeys);
@@ -164,8 +173,10 @@ export class MediaNode {
         });
       },
     });
+    dispatcher.serve(operations, roomHandlers(rooms));
     const traffic: InterNodeServices = new InterNodeServices({
       links,
+      dispatcher,
       log,
       events,
       content: new NodeContent({
@@ -228,6 +239,7 @@ export class MediaNode {
     });
     const cluster: Cluster = new Cluster({
       links,
+      dispatcher,
       local: rooms,
       log,
       load: () => ({ ...media.load(), rooms: rooms.size, cpu: cpu.read(), accepting: rooms.accepting && announced.ready }),
@@ -270,11 +282,8 @@ export class MediaNode {
       });
       http = await HttpServer.start({
         log,
-        rooms: cluster.rooms,
-        cluster: cluster.control,
-        webhooks: traffic.webhooks,
+        operations: dispatcher,
         content: traffic.content,
-        renders: traffic.renders,
         viewerTokens,
         forwardedBy: traffic.forwardedBy,
         otherAddresses: () => [...cluster.membership.members.values()].map(({ address }) => address),

@@ -1,9 +1,8 @@
 // Name arbiter: reserves room names at one node of the cluster, so that exactly one of two concurrent requests for a name wins.
 import { ServiceError } from '../../api/errors.ts';
+import type { ReservedName } from '../../api/operations/node-rpcs.ts';
 import type { NodeName } from './cluster-transport.ts';
 
-/** A name in one of two spaces: the id of a room, or the external id that the caller chose. */
-export type ReservedName = { space: 'id' | 'externalId'; name: string };
 /** `expiresAt` in monotonic milliseconds. */
 export type Reservation = { holder: NodeName; ticket: string; expiresAt: number };
 

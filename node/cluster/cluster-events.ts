@@ -1,27 +1,19 @@
 // Cluster event stream: sends local events to the other nodes and delivers remote events to local listeners, in order and without gaps.
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ServiceError } from '../../api/errors.ts';
 import { type RoomEvent, roomEventSchema } from '../../api/events.ts';
+import { eventBatchSchema, eventPositionSchema, nodeRpcs, type RawEventPage } from '../../api/operations/node-rpcs.ts';
 import type { Log } from '../common/log.ts';
 import { Timer } from '../common/timer.ts';
 import type { EventCursor, EventFeed, EventPage, SourcedEvent, SourcedEventListener } from '../rooms/event-feed.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LostEntry } from './connected-peers.ts';
+import type { Dispatcher } from './rpc/dispatcher.ts';
 
-/** Timeout for one page of events, and delay before a failed node is asked again. Milliseconds. */
-const pageTimeoutMs = 2_000;
+/** Delay before a failed node is requested again, in milliseconds. */
 const retryDelay = 1_000;
 /** Maximum number of sources whose position is kept. The oldest disconnected sources are dropped first. */
 const maxSources = 1_000;
-
-const place = z.int().min(0);
-const source = z.string().max(600);
-/** Parsed one by one: an event type that only a newer node has must not block the other events. */
-const events = z.array(z.unknown()).max(1_000);
-const batchSchema = z.object({ source, from: place, events });
-const standSchema = z.object({ source, index: place, uptime: z.number().min(0) });
-const askSchema = z.object({ source, index: place, limit: z.int().positive().optional() });
-const pageSchema = batchSchema.extend({ last: place, missing: z.boolean() });
 
 /** Event feed of this node. */
 export interface LocalEventFeed extends EventFeed {
@@ -35,6 +27,7 @@ type Source = { id: string; last: number; target: number; catchingUp: boolean; r
 
 export type ClusterEventsOptions = {
   links: ClusterTransport;
+  dispatcher: Dispatcher;
   own: LocalEventFeed;
   log: Log;
   /** Milliseconds since the start of this node. */
@@ -59,6 +52,10 @@ export class ClusterEvents implements EventFeed {
     this.#options = options;
     this.#uptime = options.uptime ?? (() => performance.now());
     this.#told = options.own.last;
+    const { dispatcher } = options;
+    dispatcher.serve(nodeRpcs, { eventsSince: (asked) => this.#localPage(asked) });
+    dispatcher.receive('events', eventBatchSchema, (from, batch) => this.#take(from, batch));
+    dispatcher.receive('eventsAt', eventPositionSchema, (from, position) => this.#meet(from, position));
     this.#stopOwn = options.own.subscribe((sourced) => {
       this.#publish(sourced);
       this.#schedule();
@@ -117,19 +114,6 @@ export class ClusterEvents implements EventFeed {
     return events;
   }
 
-  /** Handles a request of another node. @returns undefined if the method is not handled here. */
-  answer(_from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
-    return method === 'eventsSince' ? this.#answerPage(data) : undefined;
-  }
-
-  /** @returns true if the message was handled here. */
-  receive(from: NodeName, method: string, data: unknown): boolean {
-    if (method === 'events') this.#take(from, batchSchema.parse(data));
-    else if (method === 'eventsAt') this.#meet(from, standSchema.parse(data));
-    else return false;
-    return true;
-  }
-
   /** Sends pending events, then stops. Idempotent. */
   close(): void {
     if (!this.#closed) this.#tell();
@@ -139,9 +123,8 @@ export class ClusterEvents implements EventFeed {
     for (const { retry } of this.#sources.values()) retry?.stop();
   }
 
-  async #answerPage(data: unknown): Promise<z.input<typeof pageSchema>> {
+  #localPage(asked: { source: string; index: number; limit?: number | undefined }): RawEventPage {
     const { own } = this.#options;
-    const asked = askSchema.parse(data);
     if (asked.source !== own.source) throw new ServiceError('not_found', `Node ${this.#options.links.self} has restarted since`);
     const page = own.after(asked.index, asked.limit);
     return { source: own.source, from: page.from, events: page.events.map(({ event }) => event), last: page.last, missing: page.missing };
@@ -170,14 +153,14 @@ export class ClusterEvents implements EventFeed {
    * If this node is older than the remote one, it needs all events of that node; otherwise only those from now on. After a lost connection
    * both continue at their last position.
    */
-  #meet(from: NodeName, stand: z.infer<typeof standSchema>): void {
+  #meet(from: NodeName, stand: z.infer<typeof eventPositionSchema>): void {
     const since = stand.uptime <= this.#uptime() ? 0 : stand.index;
     const known = this.#sourceOf(from, stand.source, since);
     known.target = Math.max(known.target, stand.index);
     void this.#catchUp(from, known);
   }
 
-  #take(from: NodeName, batch: z.infer<typeof batchSchema>): void {
+  #take(from: NodeName, batch: z.infer<typeof eventBatchSchema>): void {
     const known = this.#sourceOf(from, batch.source, batch.from);
     known.target = Math.max(known.target, batch.from + batch.events.length);
     if (known.catchingUp || batch.from > known.last) void this.#catchUp(from, known);
@@ -261,10 +244,10 @@ export class ClusterEvents implements EventFeed {
     return { from: page.from, upTo: page.from + page.events.length, events: read, last: page.last, missing: page.missing };
   }
 
-  async #askRaw(node: NodeName, id: string, index: number, limit?: number): Promise<z.infer<typeof pageSchema>> {
+  async #askRaw(node: NodeName, id: string, index: number, limit?: number): Promise<RawEventPage> {
     const asked = { source: id, index, ...(limit !== undefined && { limit }) };
-    const page = pageSchema.safeParse(await this.#options.links.call(node, 'eventsSince', asked, pageTimeoutMs));
-    if (page.success && page.data.source === id) return page.data;
+    const page = await this.#options.dispatcher.at(node, nodeRpcs.eventsSince, asked);
+    if (page.source === id) return page;
     throw new ServiceError('node_unreachable', `Invalid response from node ${node}`);
   }
 }

@@ -1,15 +1,16 @@
 // Cluster facade: combines membership, room directory and RPC as seen by one node.
 import { z } from 'zod';
-import { ServiceError } from '../../api/errors.ts';
 import type { RoomEvent } from '../../api/events.ts';
 import type { Log } from '../common/log.ts';
-import { ClusterAdmin, type ControlOptions } from './cluster-admin.ts';
-import { ClusterRooms, type LocalRoomService } from './cluster-rooms.ts';
+import type { LocalRooms } from '../rooms/local-rooms.ts';
+import { type AdminOptions, serveAdmin } from './cluster-admin.ts';
+import { ClusterRooms } from './cluster-rooms.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { LostEntry } from './connected-peers.ts';
 import type { DirectoryEntry } from './directory.ts';
 import { type LocalNodeDescription, Membership } from './membership.ts';
 import type { NodeLoad } from './placement.ts';
+import type { Dispatcher } from './rpc/dispatcher.ts';
 
 /**
  * Timeout for RPCs to the owner of an older room with the same id, in milliseconds. Longer than the failure detector needs for a lost node.
@@ -18,44 +19,38 @@ const duplicateTimeoutMs = 20_000;
 
 const namesSchema = z.array(z.string().max(512)).max(1_000);
 
-export type ClusterOptions = {
+export type ClusterOptions = Pick<AdminOptions, 'drain' | 'drainView' | 'config' | 'drainTimeout'> & {
   links: ClusterTransport;
-  local: LocalRoomService;
+  dispatcher: Dispatcher;
+  local: LocalRooms;
   log: Log;
   load: () => NodeLoad;
   describe: () => LocalNodeDescription;
-  drain: ControlOptions['drain'];
-  drainView: ControlOptions['drainView'];
-  config: ControlOptions['config'];
-  /** Default drain timeout in milliseconds. */
-  drainTimeout: () => number;
   /** Another node sent the names of the nodes it is connected to. */
   onNodes: (from: NodeName, names: readonly string[]) => void;
-  traffic: NodeRequests;
+  traffic: NodeListener;
 };
 
-/** RPC between nodes for everything except rooms (inter-node-services.ts). */
-export interface NodeRequests {
+/** Services between nodes other than rooms, which are notified of connections (inter-node-services.ts). */
+export interface NodeListener {
   nodeUp(node: NodeName): void;
   nodeDown(node: NodeName): void;
   roomsLost(node: NodeName, entries: readonly LostEntry[]): void;
-  answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined;
-  receive(from: NodeName, method: string, data: unknown): boolean;
 }
 
 export class Cluster {
   readonly rooms: ClusterRooms;
   readonly membership: Membership;
-  readonly control: ClusterAdmin;
   readonly links: ClusterTransport;
-  readonly #local: LocalRoomService;
+  readonly #local: LocalRooms;
 
   constructor(options: ClusterOptions) {
-    const { links, log, traffic } = options;
+    const { links, dispatcher, log, traffic } = options;
     this.links = links;
     this.#local = options.local;
     this.membership = new Membership({
       links,
+      dispatcher,
       log,
       describe: options.describe,
       onDuplicate: (entry, older) => void this.#endDuplicate(entry, older.owner),
@@ -65,37 +60,15 @@ export class Cluster {
     });
     this.rooms = new ClusterRooms({
       links,
+      dispatcher,
       log,
       membership: this.membership,
       local: options.local,
       load: options.load,
       address: () => options.describe().address,
     });
-    this.control = new ClusterAdmin({
-      links,
-      membership: this.membership,
-      describe: options.describe,
-      load: options.load,
-      drain: options.drain,
-      drainView: options.drainView,
-      config: options.config,
-      defaultTimeout: options.drainTimeout,
-    });
-    links.handle({
-      call: async (from, method, data) => {
-        const answer = this.rooms.answer(from, method, data) ?? this.control.answer(method, data) ?? traffic.answer(from, method, data);
-        if (!answer) throw new ServiceError('bad_request', `Node ${links.self} does not support the method ${method.slice(0, 64)}`);
-        return answer;
-      },
-      cast: (from, method, data) => {
-        try {
-          if (method === 'nodes') options.onNodes(from, namesSchema.parse(data));
-          else if (!this.membership.receive(from, method, data) && !this.rooms.receive(method, data)) traffic.receive(from, method, data);
-        } catch (error) {
-          log.warn({ node: from, method: method.slice(0, 64), err: error }, 'invalid message from remote node');
-        }
-      },
-    });
+    serveAdmin({ ...options, membership: this.membership });
+    dispatcher.receive('nodes', namesSchema, options.onNodes);
     links.listen({
       up: (node) => {
         this.membership.nodeUp(node);

@@ -7,7 +7,7 @@ import type { RecordingArchive } from '../rooms/services/content.ts';
 import type { LocalRenderService } from '../rooms/services/renders.ts';
 import type { LocalWebhookService } from '../rooms/services/webhook-admin.ts';
 import { ClusterEvents, type LocalEventFeed } from './cluster-events.ts';
-import { ClusterRenders } from './cluster-renders.ts';
+import { serveRenders } from './cluster-renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { ClusterWebhooks } from './cluster-webhooks.ts';
 import type { LostEntry } from './connected-peers.ts';
@@ -17,9 +17,11 @@ import { ClusterContent, type LocalContentService } from './proxy/cluster-conten
 import { NodeHttpClient } from './proxy/node-http-client.ts';
 import { type NodeClaims, NodeTokens, proxiedHeader } from './proxy/node-tokens.ts';
 import { PeerSocketProxy } from './proxy/peer-socket-proxy.ts';
+import type { Dispatcher } from './rpc/dispatcher.ts';
 
 export type InterNodeServicesOptions = {
   links: ClusterTransport;
+  dispatcher: Dispatcher;
   log: Log;
   events: LocalEventFeed;
   content: LocalContentService;
@@ -47,20 +49,20 @@ export class InterNodeServices {
   readonly events: ClusterEvents;
   readonly content: ClusterContent;
   readonly webhooks: ClusterWebhooks;
-  readonly renders: ClusterRenders;
   readonly #lostRoomNotifier: LostRoomNotifier;
   readonly #tokens: NodeTokens;
   readonly #sockets: PeerSocketProxy;
   readonly #http: NodeHttpClient;
 
   constructor(options: InterNodeServicesOptions) {
-    const { links, log, secrets, cookie, ownCertificate, member, ownerOf } = options;
+    const { links, dispatcher, log, secrets, cookie, ownCertificate, member, ownerOf } = options;
     this.#lostRoomNotifier = new LostRoomNotifier({ links, tell: ({ event, webhookUrl }) => options.onRoomLost?.(event, webhookUrl) });
-    this.events = new ClusterEvents({ links, own: options.events, log });
-    this.#tokens = new NodeTokens({ links, secrets, cookie });
+    this.events = new ClusterEvents({ links, dispatcher, own: options.events, log });
+    this.#tokens = new NodeTokens({ links, dispatcher, secrets, cookie });
     this.#http = new NodeHttpClient({ log, tokens: this.#tokens, ownCertificate });
     this.content = new ClusterContent({
       links,
+      dispatcher,
       local: options.content,
       archive: options.archive,
       http: this.#http,
@@ -68,8 +70,8 @@ export class InterNodeServices {
       ownerOf,
       target: member,
     });
-    this.renders = new ClusterRenders({ links, own: options.ownRenders, locate: (id) => this.content.locate('recording', id) });
-    this.webhooks = new ClusterWebhooks({ links, log, own: options.ownWebhooks, take: options.takeWebhooks, member });
+    serveRenders({ dispatcher, own: options.ownRenders, locate: (id) => this.content.locate('recording', id) });
+    this.webhooks = new ClusterWebhooks({ links, dispatcher, log, own: options.ownWebhooks, take: options.takeWebhooks, member });
     this.#sockets = new PeerSocketProxy({
       log,
       tokens: this.#tokens,
@@ -119,21 +121,6 @@ export class InterNodeServices {
   roomsLost(node: NodeName, entries: readonly LostEntry[]): void {
     const lost = entries.flatMap((entry) => this.events.roomLost(node, entry).map((event) => ({ event, webhookUrl: entry.webhookUrl })));
     this.#lostRoomNotifier.lost(lost);
-  }
-
-  /** Handles a request of another node. @returns undefined if the method is not handled here. */
-  answer(from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
-    return (
-      this.renders.answer(method, data) ??
-      this.webhooks.answer(method, data) ??
-      this.events.answer(from, method, data) ??
-      this.content.answer(from, method, data)
-    );
-  }
-
-  /** @returns true if the message was handled here. */
-  receive(from: NodeName, method: string, data: unknown): boolean {
-    return this.events.receive(from, method, data) || this.#tokens.receive(from, method, data);
   }
 
   /** Closes proxied websockets with code 1001. Resolves when all are closed. Idempotent. */

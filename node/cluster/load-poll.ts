@@ -1,29 +1,17 @@
 // Load poll: collects the load of all nodes for placement. Concurrent requests share one round, and rooms in transit count.
-import { z } from 'zod';
+import { type LoadResponse, nodeRpcs } from '../../api/operations/node-rpcs.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import type { Candidate, NodeLoad } from './placement.ts';
+import type { Dispatcher } from './rpc/dispatcher.ts';
 
-/** A node that does not respond within this time is not chosen and is not polled again for a while. Milliseconds. */
-const responseTimeoutMs = 1_000;
+/** A node that does not respond in time is not chosen and is not polled again for a while. Milliseconds. */
 const silencePause = 5_000;
 
-const counts = z.record(z.string().max(512), z.int().min(0));
-
-export const loadResponseSchema = z.object({
-  forwardedTracks: z.number().min(0),
-  rooms: z.number().min(0),
-  cpu: z.number().min(0),
-  accepting: z.boolean(),
-  /** Rooms that this node sent to other nodes, by target, since they connected. */
-  sent: counts,
-  /** Rooms that other nodes sent to this node, by sender. The difference to their `sent` is in transit and not part of `rooms`. */
-  received: counts,
-});
-export type LoadResponse = z.infer<typeof loadResponseSchema>;
 type Answered = { node: NodeName; answer: LoadResponse | undefined };
 
 export class LoadPoll {
   readonly #clusterTransport: ClusterTransport;
+  readonly #dispatcher: Pick<Dispatcher, 'at'>;
   readonly #own: () => NodeLoad;
   readonly #now: () => number;
   readonly #silentUntil = new Map<NodeName, number>();
@@ -31,8 +19,9 @@ export class LoadPoll {
   readonly #received = new Map<NodeName, number>();
   #round: Promise<Answered[]> | undefined;
 
-  constructor(options: { links: ClusterTransport; own: () => NodeLoad; now?: () => number }) {
+  constructor(options: { links: ClusterTransport; dispatcher: Pick<Dispatcher, 'at'>; own: () => NodeLoad; now?: () => number }) {
     this.#clusterTransport = options.links;
+    this.#dispatcher = options.dispatcher;
     this.#own = options.own;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -93,7 +82,7 @@ export class LoadPoll {
   async #askNode(node: NodeName): Promise<LoadResponse | undefined> {
     if ((this.#silentUntil.get(node) ?? 0) > this.#now()) return undefined;
     try {
-      const answer = loadResponseSchema.parse(await this.#clusterTransport.call(node, 'load', null, responseTimeoutMs));
+      const answer = await this.#dispatcher.at(node, nodeRpcs.load, null);
       this.#silentUntil.delete(node);
       return answer;
     } catch {

@@ -5,6 +5,8 @@ import type { Log } from '../common/log.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { ConnectedPeers, type LostEntry, type Presence } from './connected-peers.ts';
 import { Directory, type DirectoryEntry } from './directory.ts';
+import type { Dispatcher } from './rpc/dispatcher.ts';
+import { rpcVersion } from './rpc/legacy-rpcs.ts';
 
 const entrySchema = z.object({
   id: z.string().max(128),
@@ -22,6 +24,8 @@ const helloSchema = z.object({
   version: z.string().max(64),
   tls: z.boolean(),
   state: nodeStateSchema,
+  /** Nodes of 0.7 do not send it. */
+  rpc: z.int().min(1).default(1),
   /** `connected`: ids of connected peers. Nodes of 0.7.0 do not send it. */
   rooms: z.array(entrySchema.extend({ connected: z.array(z.string().max(128)).max(100_000).default([]) })).max(1_000_000),
 });
@@ -34,11 +38,21 @@ const changeSchema = z.object({
 const presenceSchema = z.object({ incarnation: z.string().max(64), peerId: z.string().max(128), connected: z.boolean() });
 
 /** A connected node with the data of its snapshot. */
-export type Member = { name: NodeName; internalAddress: string; address: string; version: string; tls: boolean; state: NodeState };
-export type LocalNodeDescription = Omit<Member, 'name'>;
+export type Member = {
+  name: NodeName;
+  internalAddress: string;
+  address: string;
+  version: string;
+  tls: boolean;
+  state: NodeState;
+  /** Version of its RPCs. */
+  rpc: number;
+};
+export type LocalNodeDescription = Omit<Member, 'name' | 'rpc'>;
 
 export type MembershipOptions = {
   links: ClusterTransport;
+  dispatcher: Dispatcher;
   log: Log;
   describe: () => LocalNodeDescription;
   /** A local room must end because `older`, with the same id, exists on another node. */
@@ -58,6 +72,11 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
+    const { dispatcher } = options;
+    dispatcher.receive('hello', helloSchema, (from, hello) => this.#meet(from, hello));
+    dispatcher.receive('rooms', changeSchema, (from, change) => this.#change(from, change));
+    dispatcher.receive('presence', presenceSchema, (from, presence) => this.#peers.set(from, presence));
+    dispatcher.receive('state', nodeStateSchema, (from, state) => this.#setState(from, state));
   }
 
   /** Nodes that sent their snapshot, by name. */
@@ -74,16 +93,6 @@ export class Membership {
     const lost = this.directory.drop(node).map((entry) => ({ ...entry, connected: this.#peers.of(node, entry.incarnation) }));
     this.#peers.nodeDown(node);
     this.#options.onLost(node, lost);
-  }
-
-  /** @returns true if the message was handled here. */
-  receive(from: NodeName, method: string, data: unknown): boolean {
-    if (method === 'hello') this.#meet(from, helloSchema.parse(data));
-    else if (method === 'rooms') this.#change(from, changeSchema.parse(data));
-    else if (method === 'presence') this.#peers.set(from, presenceSchema.parse(data));
-    else if (method === 'state') this.#setState(from, nodeStateSchema.parse(data));
-    else return false;
-    return true;
   }
 
   /** A local room was created or changed. */
@@ -114,7 +123,7 @@ export class Membership {
     const rooms = this.directory
       .ownedBy(self)
       .map(({ owner, ...entry }) => ({ ...entry, connected: this.#peers.of(owner, entry.incarnation) }));
-    return { ...this.#options.describe(), rooms };
+    return { ...this.#options.describe(), rpc: rpcVersion, rooms };
   }
 
   #meet(name: NodeName, { rooms, ...member }: z.infer<typeof helloSchema>): void {

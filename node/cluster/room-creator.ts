@@ -1,38 +1,25 @@
 // Room creation in the cluster: reserves names at the arbiter, chooses a node by load, and tries the next one if it rejects the room.
-import { z } from 'zod';
 import { ServiceError } from '../../api/errors.ts';
+import { type CreatedRoom, type NameReservation, nodeRpcs, type ReservedName } from '../../api/operations/node-rpcs.ts';
 import type { RoomOptions } from '../../api/room.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from '../rooms/ids.ts';
-import type { CreatedRoom } from '../rooms/services/room-service.ts';
-import { type Arbiter, arbiterOf, type ReservedName, type ReserveResult } from './arbiter.ts';
-import type { ClusterTransport, NodeName } from './cluster-transport.ts';
+import { type Arbiter, arbiterOf, type ReserveResult } from './arbiter.ts';
+import type { ClusterTransport } from './cluster-transport.ts';
 import type { LoadPoll } from './load-poll.ts';
 import { choosePlacement } from './placement.ts';
+import type { Dispatcher } from './rpc/dispatcher.ts';
 
-const reserveTimeoutMs = 3_000;
 /** Maximum time that a second request with the same externalId waits for the first one. Milliseconds. */
 const sameCallerTimeoutMs = 10_000;
 const sameCallerPause = 25;
 
-const reservedNameSchema = z.object({ space: z.enum(['id', 'externalId']), name: z.string().max(256) });
-
-const reserveAnswerSchema = z.union([z.object({ ok: z.literal(true) }), z.object({ ok: z.literal(false), taken: reservedNameSchema })]);
-
-/** Names reserved during a room creation, with the secret ticket of the reserving node. */
-export const nameReservationSchema = z.object({
-  names: z.array(reservedNameSchema).max(2),
-  ticket: z.string().max(64),
-});
-export type NameReservation = z.infer<typeof nameReservationSchema>;
-
 export type RoomCreatorOptions = {
   links: ClusterTransport;
+  dispatcher: Dispatcher;
   arbiter: Arbiter;
   loads: LoadPoll;
   log: Log;
-  /** Creates the room at a node (also this one). That node ends the reservation after it announced the room to all nodes. */
-  createAt: (node: NodeName, options: RoomOptions, reservation: NameReservation | null) => Promise<CreatedRoom>;
   /** The room with this externalId, if it exists. */
   findByExternalId: (externalId: string) => Promise<CreatedRoom | undefined>;
   sleep: (milliseconds: number) => Promise<void>;
@@ -90,14 +77,12 @@ export class RoomCreator {
   }
 
   async #ask({ names, ticket }: NameReservation): Promise<ReserveResult> {
-    const { links, arbiter } = this.#options;
-    const node = arbiterOf(links.self, links.nodes());
-    if (node === links.self) return arbiter.reserve(names, links.self, ticket);
-    return reserveAnswerSchema.parse(await links.call(node, 'reserve', { names, ticket }, reserveTimeoutMs));
+    const { links, dispatcher } = this.#options;
+    return dispatcher.at(arbiterOf(links.self, links.nodes()), nodeRpcs.reserve, { names, ticket });
   }
 
   async #place(options: RoomOptions, reservation: NameReservation | null): Promise<CreatedRoom> {
-    const { links, loads, log } = this.#options;
+    const { links, dispatcher, loads, log } = this.#options;
     const { order, reasons } = await loads.choose((candidates) => {
       const placementDecision = choosePlacement(candidates, links.self);
       const [best] = placementDecision.order;
@@ -107,7 +92,8 @@ export class RoomCreator {
     for (const [index, node] of order.entries()) {
       if (index > 0) loads.assign(node);
       try {
-        const created = await this.#options.createAt(node, options, reservation);
+        // That node ends the reservation after it announced the room to all nodes.
+        const created = await dispatcher.at(node, nodeRpcs.createLocalRoom, { options, reservation });
         log[order.length > 1 ? 'info' : 'debug']({ room: options.roomId, node, reasons }, 'room placed');
         return created;
       } catch (error) {

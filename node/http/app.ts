@@ -7,8 +7,10 @@ import { ServiceError } from '../../api/errors.ts';
 import type { Log } from '../common/log.ts';
 import { networkOf, RateLimit } from '../common/rate-limit.ts';
 import { isRequestId } from '../common/request-id.ts';
+import type { OperationRunner } from '../rooms/services/operations.ts';
 import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
 import type { SignedCalls } from '../rooms/tokens/signed-calls.ts';
+import type { ViewerTokens } from '../rooms/tokens/viewer-tokens.ts';
 import { consoleFiles } from './console-files.ts';
 import { logRequest, type RequestObservation } from './middleware/access-log.ts';
 import { Authenticator } from './middleware/auth.ts';
@@ -17,11 +19,12 @@ import { allowOrigin, handlePreflight } from './middleware/cors.ts';
 import { type ForwardedBy, proxiedHeader } from './middleware/forwarded.ts';
 import { runRoute, sendFailure, type TracedResponse } from './middleware/pipeline.ts';
 import { nothingHere, securityHeaders, toClientError } from './responses.ts';
-import { type RouteServices, routes, runnerOf } from './routes/routes.ts';
+import { routes } from './routes/routes.ts';
 
 export type AppOptions = {
   log: Log;
-  services: RouteServices;
+  operations: OperationRunner;
+  viewerTokens: Pick<ViewerTokens, 'verify'>;
   apiTokens: ApiTokens;
   signedCalls: SignedCalls;
   corsOrigins: () => readonly string[];
@@ -56,8 +59,8 @@ export function createApp(options: AppOptions): Express {
   app.use((request, response, next) => prepare({ ...options, clientLimit }, request, response as TracedResponse, next));
   const pipeline = {
     log,
-    operations: runnerOf(options.services),
-    viewerTokens: options.services.viewerTokens,
+    operations: options.operations,
+    viewerTokens: options.viewerTokens,
     authenticator: new Authenticator(options.apiTokens, options.signedCalls),
     tokenLimit: new RateLimit(options.rateLimit),
   };

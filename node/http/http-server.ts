@@ -6,12 +6,10 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConsoleSession } from '../../api/console-session.ts';
 import type { HealthView } from '../../api/health.ts';
+import { operations } from '../../api/operations/table.ts';
 import type { Log } from '../common/log.ts';
-import type { ClusterControl } from '../rooms/services/cluster-control.ts';
 import type { ContentService, RecordingList } from '../rooms/services/content.ts';
-import type { RenderControl } from '../rooms/services/renders.ts';
-import type { RoomService } from '../rooms/services/room-service.ts';
-import type { WebhookAdmin } from '../rooms/services/webhook-admin.ts';
+import type { OperationRegistry, OperationRunner } from '../rooms/services/operations.ts';
 import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
 import type { SignedCalls } from '../rooms/tokens/signed-calls.ts';
 import type { ViewerTokens } from '../rooms/tokens/viewer-tokens.ts';
@@ -22,6 +20,9 @@ import { clientBehind, type TrustedProxies } from './middleware/client-address.t
 import type { ForwardedBy } from './middleware/forwarded.ts';
 import { pathPrefixOfHost, stripPrefix } from './middleware/prefix.ts';
 import { rawError } from './responses.ts';
+import { hlsHandlers, recordingHandlers } from './routes/content-handlers.ts';
+import { nodeHandlers } from './routes/node-handlers.ts';
+import { routes } from './routes/routes.ts';
 import { SocketByteCounter, type SocketBytes } from './socket-traffic.ts';
 import { readTlsPair, type TlsFiles, watchTlsPair } from './tls-files.ts';
 
@@ -30,12 +31,10 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 
 export type HttpOptions = {
   log: Log;
-  rooms: RoomService;
+  /** Runs all operations; those of HTTP alone are registered at the start. */
+  operations: OperationRunner & OperationRegistry;
   content: ContentService & RecordingList;
-  renders: RenderControl;
-  cluster: ClusterControl;
   viewerTokens: ViewerTokens;
-  webhooks: WebhookAdmin;
   ip: string;
   /** 0: any free port. */
   port: number;
@@ -100,12 +99,12 @@ export class HttpServer {
     let self: HttpServer | undefined;
     const prefix = () => pathPrefixOfHost(options.host());
     const clientAddress = clientBehind(options.trustProxy);
+    serveHttpOperations(options, new ApiDocuments(prefix, options.documents?.asyncapi));
     const app = createApp({
       ...options,
       clientAddress,
       consoleDir: options.consoleDir,
       addresses: () => [options.host(), ...(options.otherAddresses?.() ?? [])],
-      services: { ...options, documents: new ApiDocuments(prefix, options.documents?.asyncapi) },
       rateLimit: options.rateLimit ?? (() => undefined),
       isSocket: (path) => options.upgrade(path) !== undefined,
       closing: () => self?.isClosing ?? false,
@@ -170,6 +169,17 @@ export class HttpServer {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
     clearTimeout(timer);
   }
+}
+
+/** Registers the operations that need the HTTP request. @throws Error if any other operation has no handler */
+function serveHttpOperations(options: HttpOptions, documents: ApiDocuments): void {
+  options.operations.serve(operations, {
+    ...nodeHandlers({ ...options, documents }),
+    ...recordingHandlers(options.content),
+    ...hlsHandlers(options.content, options.viewerTokens, options.host),
+  });
+  const missing = routes.filter((operation) => !options.operations.serves(operation));
+  if (missing.length > 0) throw new Error(`no handler of ${missing.map(({ id }) => id).join(', ')}`);
 }
 
 function createListener(options: HttpOptions, timeouts: HttpTimeouts, listener: RequestListener): Server {

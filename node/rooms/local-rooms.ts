@@ -1,10 +1,11 @@
-// Local rooms: the RoomService of a single node, without cluster routing.
+// Local rooms: the rooms of this node.
 
 import type { CallOptions, CallView } from '../../api/call.ts';
 import type { ComponentOptions, ComponentView } from '../../api/component/component.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { RoomEvent } from '../../api/events.ts';
-import type { PeerOptions, PeerPatch } from '../../api/peer.ts';
+import type { CreatedRoom, RoomList } from '../../api/operations/node-rpcs.ts';
+import type { PeerOptions, PeerPatch, PeerView } from '../../api/peer.ts';
 import {
   type DefaultedName,
   type RoomConfigView,
@@ -20,7 +21,6 @@ import { newId } from './ids.ts';
 import type { ComponentFactory, MediaEngine } from './interfaces.ts';
 import type { Peer } from './peer.ts';
 import { Room, type RoomLimits } from './room.ts';
-import type { CreatedComponent, CreatedPeer, CreatedRoom, FoundPeer, RoomPage, RoomService } from './services/room-service.ts';
 
 /** End reasons caused by the node, not by a client. */
 const endsOfNode = new Set(['draining', 'shutdown']);
@@ -47,7 +47,12 @@ export type LocalRoomsOptions = {
   onEvent: (event: RoomEvent, room: Pick<Room, 'config'>) => void;
 };
 
-export class LocalRooms implements RoomService {
+/** `created` is false if an `externalId` was repeated. `address` is the SVC_HOST of this node. */
+export type FoundPeer = { peer: PeerView; address: string };
+export type CreatedPeer = FoundPeer & { created: boolean; token: string };
+export type CreatedComponent = { created: boolean; component: ComponentView };
+
+export class LocalRooms {
   readonly #options: LocalRoomsOptions;
   readonly #rooms = new Map<string, Room>();
   readonly #byExternalId = new Map<string, Room>();
@@ -124,7 +129,7 @@ export class LocalRooms implements RoomService {
     return { created: true, room: room.view(), address: this.#options.address() };
   }
 
-  async listRooms(page: { limit?: number; cursor?: string }): Promise<RoomPage> {
+  async listRooms(page: { limit?: number | undefined; cursor?: string | undefined }): Promise<RoomList> {
     const after = page.cursor ?? '';
     // Incarnations and the map are both in order of creation.
     const rooms = [...this.#rooms.values()].filter((room) => room.incarnation > after);

@@ -1,42 +1,27 @@
 // Cluster content: serves HLS streams and recordings of all nodes. HLS is with the owning node, a recording is searched; clients may ask
 // any node.
-import { z } from 'zod';
 import { ServiceError } from '../../../api/errors.ts';
-import {
-  latestRecordingIds,
-  latestRecordings,
-  maxRecordingDetails,
-  type RecordingSummary,
-  recordingIdSchema,
-  recordingSummarySchema,
-} from '../../../api/recording.ts';
+import { nodeRpcs } from '../../../api/operations/node-rpcs.ts';
+import { latestRecordingIds, latestRecordings, maxRecordingDetails, type RecordingSummary } from '../../../api/recording.ts';
 import type { Log } from '../../common/log.ts';
-import {
-  type ContentKind,
-  type ContentRequest,
-  type ContentResponse,
-  type ContentService,
-  contentKinds,
-  type PlaylistRequest,
-  type RecordingArchive,
-  type RecordingList,
+import type {
+  ContentKind,
+  ContentRequest,
+  ContentResponse,
+  ContentService,
+  PlaylistRequest,
+  RecordingArchive,
+  RecordingList,
 } from '../../rooms/services/content.ts';
 import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
+import type { Dispatcher, Settled } from '../rpc/dispatcher.ts';
 import type { NodeHttpClient } from './node-http-client.ts';
 import type { ProxyTarget } from './peer-socket-proxy.ts';
 
-/** Timeout of searches in milliseconds. */
-const searchTimeoutMs = 1_000;
-const listTimeoutMs = 2_000;
-const deleteTimeoutMs = 5_000;
 /** Timeout in milliseconds for playlists that do not exist yet: three times the longest segment. */
 const streamTimeoutMs = 100_000;
 /** Maximum number of concurrent searches. Beyond it clients must retry. */
 const maxSearches = 200;
-
-const askSchema = z.object({ kind: z.enum(contentKinds), folder: recordingIdSchema });
-const summariesSchema = z.array(recordingSummarySchema).max(maxRecordingDetails);
-const idsSchema = z.array(recordingIdSchema).max(100_000);
 
 /** Content service of this node with the methods that the cluster needs. */
 export interface LocalContentService extends ContentService, RecordingList {
@@ -45,6 +30,7 @@ export interface LocalContentService extends ContentService, RecordingList {
 
 export type ClusterContentOptions = {
   links: ClusterTransport;
+  dispatcher: Dispatcher;
   local: LocalContentService;
   /** Archive of recordings that are on no node. Without it there are none. */
   archive?: RecordingArchive | undefined;
@@ -62,6 +48,13 @@ export class ClusterContent implements ContentService, RecordingList {
 
   constructor(options: ClusterContentOptions) {
     this.#options = options;
+    const { dispatcher, local } = options;
+    dispatcher.serve(nodeRpcs, {
+      hasContent: ({ kind, folder }) => local.has(kind, folder),
+      listRecordings: async () => (await local.listRecordings()).ids,
+      describeRecordings: async () => (await local.describeRecordings()).recordings,
+      deleteRecording: (id) => local.deleteRecording(id).then(() => null),
+    });
   }
 
   async open(request: ContentRequest): Promise<ContentResponse> {
@@ -102,37 +95,36 @@ export class ClusterContent implements ContentService, RecordingList {
   }
 
   async listRecordings(): Promise<{ ids: string[]; incomplete: string[] }> {
-    const { links, local, log } = this.#options;
-    const others = links.nodes().map(async (node) => {
-      try {
-        return { ids: idsSchema.parse(await links.call(node, 'listRecordings', null, listTimeoutMs)), incomplete: [] };
-      } catch (error) {
-        log.info({ node, err: error }, 'could not list recordings of remote node');
-        return { ids: [], incomplete: [node] };
-      }
-    });
-    const lists = await Promise.all([local.listRecordings(), this.#listArchive(), ...others]);
-    const ids = [...new Set(lists.flatMap((list) => list.ids))].sort();
-    return { ids, incomplete: lists.flatMap((list) => list.incomplete).sort() };
+    const { dispatcher, local } = this.#options;
+    const [own, archived, others] = await Promise.all([
+      local.listRecordings(),
+      this.#listArchive(),
+      dispatcher.others(nodeRpcs.listRecordings, null),
+    ]);
+    const { results, incomplete } = this.#sorted(others, 'could not list recordings of remote node');
+    const ids = [...new Set([...own.ids, ...archived.ids, ...results.flat()])].sort();
+    return { ids, incomplete: [...own.incomplete, ...archived.incomplete, ...incomplete].sort() };
   }
 
   async describeRecordings(): Promise<{ recordings: RecordingSummary[]; incomplete: string[] }> {
-    const { links, local, archive, log } = this.#options;
-    const others = links.nodes().map(async (node) => {
-      try {
-        return { found: summariesSchema.parse(await links.call(node, 'describeRecordings', null, listTimeoutMs)), incomplete: [] };
-      } catch (error) {
-        log.info({ node, err: error }, 'could not describe recordings of remote node');
-        return { found: [], incomplete: [node] };
-      }
-    });
-    const [own, stored, ...lists] = await Promise.all([local.describeRecordings(), this.#listArchive(), ...others]);
-    const here = [...own.recordings, ...lists.flatMap(({ found }) => found)];
+    const { dispatcher, local, archive } = this.#options;
+    const [own, stored, others] = await Promise.all([
+      local.describeRecordings(),
+      this.#listArchive(),
+      dispatcher.others(nodeRpcs.describeRecordings, null),
+    ]);
+    const { results, incomplete } = this.#sorted(others, 'could not describe recordings of remote node');
+    const here = [...own.recordings, ...results.flat()];
     const known = new Set(here.map(({ id }) => id));
     const gone = stored.ids.filter((id) => !known.has(id));
     const archived = gone.length === 0 || !archive ? [] : await archive.describe(latestRecordingIds(gone, maxRecordingDetails));
-    const incomplete = [...stored.incomplete, ...lists.flatMap((list) => list.incomplete)].sort();
-    return { recordings: latestRecordings([...archived, ...here]), incomplete };
+    return { recordings: latestRecordings([...archived, ...here]), incomplete: [...stored.incomplete, ...incomplete].sort() };
+  }
+
+  #sorted<Result>(settled: readonly Settled<Result>[], message: string): { results: Result[]; incomplete: NodeName[] } {
+    const failed = settled.flatMap((each) => ('error' in each ? [each] : []));
+    for (const { node, error } of failed) this.#options.log.info({ node, err: error }, message);
+    return { results: settled.flatMap((each) => ('result' in each ? [each.result] : [])), incomplete: failed.map(({ node }) => node) };
   }
 
   async #listArchive(): Promise<{ ids: string[]; incomplete: string[] }> {
@@ -146,36 +138,13 @@ export class ClusterContent implements ContentService, RecordingList {
 
   /** Deletes it on every node that stores it, then in S3. A recording in progress is rejected and stays complete. */
   async deleteRecording(id: string): Promise<void> {
-    const { links, local, archive } = this.#options;
-    const results = await Promise.allSettled([
-      local.deleteRecording(id),
-      ...links.nodes().map((node) => links.call(node, 'deleteRecording', id, deleteTimeoutMs)),
-    ]);
-    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    const results = await this.#options.dispatcher.everywhere(nodeRpcs.deleteRecording, id);
+    const failures = results.flatMap((each) => ('error' in each ? [each.error] : []));
     const serious = failures.find((error) => !(error instanceof ServiceError && error.code === 'not_found'));
     // A node that could not be asked may still store it.
     if (serious !== undefined) throw serious;
-    const archived = await archive?.remove(id);
+    const archived = await this.#options.archive?.remove(id);
     if (failures.length === results.length && !archived) throw new ServiceError('not_found', `Recording ${id} does not exist`);
-  }
-
-  /** Handles a request of another node. @returns undefined if the method is not handled here. */
-  answer(_from: NodeName, method: string, data: unknown): Promise<unknown> | undefined {
-    if (method === 'hasContent') return this.#has(data);
-    if (method === 'listRecordings') return this.#options.local.listRecordings().then(({ ids }) => ids);
-    if (method === 'describeRecordings') return this.#options.local.describeRecordings().then(({ recordings }) => recordings);
-    if (method === 'deleteRecording') return this.#delete(data);
-    return undefined;
-  }
-
-  async #has(data: unknown): Promise<boolean> {
-    const { kind, folder } = askSchema.parse(data);
-    return this.#options.local.has(kind, folder);
-  }
-
-  async #delete(data: unknown): Promise<null> {
-    await this.#options.local.deleteRecording(recordingIdSchema.parse(data));
-    return null;
   }
 
   /** The node that stores or writes it. @throws ServiceError `node_unreachable`, `unavailable` */
@@ -200,19 +169,9 @@ export class ClusterContent implements ContentService, RecordingList {
 
   /** @throws ServiceError `node_unreachable` if no node that responded has it, and a node did not respond. */
   async #askAll(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
-    const { links } = this.#options;
-    const asked = links.nodes().map(async (node) => {
-      const has = await links.call(node, 'hasContent', { kind, folder }, searchTimeoutMs);
-      if (has !== true) throw new NotHere();
-      return node;
-    });
-    try {
-      return await Promise.any(asked);
-    } catch (error) {
-      const silent = (error as AggregateError).errors.find((each) => !(each instanceof NotHere));
-      if (silent === undefined) return undefined;
-      throw new ServiceError('node_unreachable', 'A node that may store the content does not respond', { cause: silent, retryAfter: 1 });
-    }
+    const { node, failure } = await this.#options.dispatcher.search(nodeRpcs.hasContent, { kind, folder });
+    if (node !== undefined || failure === undefined) return node;
+    throw new ServiceError('node_unreachable', 'A node that may store the content does not respond', { cause: failure, retryAfter: 1 });
   }
 }
 
@@ -227,5 +186,3 @@ function queryOf(playlist: PlaylistRequest | undefined): string {
   if (token !== undefined) query.set('token', token);
   return query.size === 0 ? '' : `?${query}`;
 }
-
-class NotHere extends Error {}

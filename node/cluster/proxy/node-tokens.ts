@@ -3,6 +3,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { deriveKey } from '../../rooms/tokens/signing-keys.ts';
 import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
+import type { Dispatcher } from '../rpc/dispatcher.ts';
 
 /** `client`: IP address of the client on whose behalf the node sends the request. */
 export type NodeClaims = { node: NodeName; client: string };
@@ -30,6 +31,8 @@ const keySchema = z.string().min(32).max(128);
 
 export type NodeTokensOptions = {
   links: Pick<ClusterTransport, 'self' | 'cast'>;
+  /** Without it no keys of other nodes are received. */
+  dispatcher?: Pick<Dispatcher, 'receive'>;
   /** SVC_SECRET_KEY_BASE: the first secret signs, all verify. */
   secrets: readonly string[];
   /** Source of the keys if there is no secret. */
@@ -55,6 +58,7 @@ export class NodeTokens {
     this.#now = options.now ?? Date.now;
     if (options.secrets.length === 0 && options.cookie === publicCookie) this.#told = randomBytes(32).toString('base64url');
     this.replace(options.secrets);
+    options.dispatcher?.receive('nodeKey', keySchema, (from, key) => this.#learned.set(from, deriveKey(key, purpose).secret));
   }
 
   /** Replaces the secrets. Without any secret the current keys stay. */
@@ -105,13 +109,6 @@ export class NodeTokens {
 
   nodeDown(node: NodeName): void {
     this.#learned.delete(node);
-  }
-
-  /** @returns true if the message was handled here. */
-  receive(from: NodeName, method: string, data: unknown): boolean {
-    if (method !== 'nodeKey') return false;
-    this.#learned.set(from, deriveKey(keySchema.parse(data), purpose).secret);
-    return true;
   }
 }
 

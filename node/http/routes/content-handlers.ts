@@ -2,23 +2,16 @@
 import type { HttpResponse } from '../../../api/core/response.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { hlsOperations } from '../../../api/operations/hls.ts';
-import type { recordingOperations, renderOperations } from '../../../api/operations/recordings.ts';
+import type { recordingOperations } from '../../../api/operations/recordings.ts';
 import { maxReport, readReport } from '../../../api/recording-report.ts';
 import type { ContentName, ContentService, RecordingList } from '../../rooms/services/content.ts';
 import type { Caller, Handlers, RequestContext } from '../../rooms/services/operations.ts';
-import type { RenderControl } from '../../rooms/services/renders.ts';
 import type { ViewerTokens } from '../../rooms/tokens/viewer-tokens.ts';
 import { recordingCacheControl, rewritePlaylist, toResponse } from '../playlist-responses.ts';
 import { wholeOf } from '../whole-content.ts';
 
-export function recordingHandlers(
-  content: ContentService & RecordingList,
-  renders: RenderControl,
-): Handlers<typeof recordingOperations & typeof renderOperations> {
+export function recordingHandlers(content: ContentService & RecordingList): Handlers<typeof recordingOperations> {
   return {
-    renderRecording: ({ params, body }) => renders.render(params.recordingId, body),
-    getRender: ({ params }) => renders.getRender(params.recordingId),
-    cancelRender: ({ params }) => renders.cancelRender(params.recordingId),
     listRecordings: async ({ query: { details } }) => {
       const [{ ids, incomplete }, described] = await Promise.all([
         content.listRecordings(),

@@ -2,8 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { RecordingSummary } from '../../../api/recording.ts';
 
-export const contentKinds = ['hls', 'recording'] as const;
-export type ContentKind = (typeof contentKinds)[number];
+export type ContentKind = 'hls' | 'recording';
 
 /** `folder`: id of the room (hls) or of the recording. */
 export type ContentName = { kind: ContentKind; folder: string; file: string };

@@ -35,4 +35,5 @@ export interface OperationRunner {
 export interface OperationRegistry {
   /** @throws Error if a handler is already registered */
   serve<Table extends Record<string, Rpc>>(table: Table, handlers: Partial<Handlers<Table>>): void;
+  serves(rpc: Rpc): boolean;
 }

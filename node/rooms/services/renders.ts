@@ -1,10 +1,10 @@
-// Render control: with one interface for a single node and for a cluster.
+// Renders of one node, as the cluster uses them.
 import type { RenderOptions, RenderView } from '../../../api/render.ts';
 import type { RecordingArchive } from './content.ts';
 
-export interface RenderControl {
+export interface LocalRenderService {
   /**
-   * Queues rendering on the node that stores the recording, or on this node if only S3 has it. If it is queued or running, nothing changes.
+   * Queues rendering. If it is queued or running, nothing changes.
    * @throws ServiceError `not_found`, `bad_request` for a stream, `conflict` while the recording is running, `unavailable` if the queue is
    * full or the disk cannot be written
    */
@@ -13,6 +13,8 @@ export interface RenderControl {
   getRender(recordingId: string): Promise<RenderView>;
   /** Removes partial output; an earlier rendered file stays. @throws ServiceError `not_found` */
   cancelRender(recordingId: string): Promise<void>;
+  /** True if a recording that only S3 has is being rendered here, or failed here recently. Never fails. */
+  holds(recordingId: string): Promise<boolean>;
 }
 
 /**
@@ -27,10 +29,4 @@ export interface RenderSource extends Pick<RecordingArchive, 'open'> {
    * @throws ServiceError also `not_found` if the report does not exist; errors of the file system
    */
   add(id: string, path: string, changeReport: (report: object) => object, signal: AbortSignal): Promise<void>;
-}
-
-/** The renders of one node, as the cluster uses them. */
-export interface LocalRenderService extends RenderControl {
-  /** True if a recording that only S3 has is being rendered here, or failed here recently. Never fails. */
-  holds(recordingId: string): Promise<boolean>;
 }

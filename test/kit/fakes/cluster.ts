@@ -1,13 +1,17 @@
 // In-process cluster: several nodes with real rooms and real cluster code on a simulated network that a test cuts and heals.
 
 import type { RoomEvent } from '../../../api/events.ts';
+import { operations } from '../../../api/operations/table.ts';
 import { Cluster } from '../../../node/cluster/cluster.ts';
 import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
 import type { LostEntry } from '../../../node/cluster/connected-peers.ts';
+import { Dispatcher } from '../../../node/cluster/rpc/dispatcher.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
+import { roomHandlers } from '../../../node/rooms/room-handlers.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { turns } from '../turns.ts';
+import { callsOf, type OperationCalls } from './dispatcher.ts';
 import { FakeComponentRegistry } from './fake-components.ts';
 import { type FakeLinks, FakeNetwork } from './fake-links.ts';
 import { FakeMedia } from './fake-media.ts';
@@ -17,6 +21,8 @@ export type TestNode = {
   name: NodeName;
   links: FakeLinks;
   cluster: Cluster;
+  /** Runs operations as the HTTP server of this node does. */
+  run: OperationCalls;
   local: LocalRooms;
   media: FakeMedia;
   components: FakeComponentRegistry;
@@ -60,8 +66,16 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
       cluster.roomEvent(event);
     },
   });
+  const dispatcher = new Dispatcher({
+    links,
+    log,
+    locate: (roomId) => cluster.rooms.locate(roomId),
+    member: (node) => cluster.membership.members.get(node),
+  });
+  dispatcher.serve(operations, roomHandlers(local));
   const cluster: Cluster = new Cluster({
     links,
+    dispatcher,
     local,
     log,
     load: () => ({ ...load, rooms: local.size, accepting: load.accepting && local.accepting }),
@@ -75,11 +89,9 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
       nodeUp: () => {},
       nodeDown: () => {},
       roomsLost: (_node, entries) => lost.push(...entries),
-      answer: () => undefined,
-      receive: () => false,
     },
   });
-  return { name, links, cluster, local, media, components, events, lost, load };
+  return { name, links, cluster, run: callsOf(dispatcher), local, media, components, events, lost, load };
 }
 
 /** Resolves when all messages in transit between nodes have arrived. */

@@ -7,6 +7,7 @@ import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import type { SourcedEvent } from '../../../node/rooms/event-feed.ts';
 import { flushNetwork } from '../../kit/fakes/cluster.ts';
+import { makeDispatcher } from '../../kit/fakes/dispatcher.ts';
 import { type FakeLinks, FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
 import { turns } from '../../kit/turns.ts';
@@ -24,13 +25,15 @@ type TestNode = {
 function join(network: FakeNetwork, name: string, options: { capacity?: number; uptime?: number } = {}): TestNode {
   const links = network.join(name);
   const log = new EventLog(silentLog(), { node: name, capacity: options.capacity ?? 10_000 });
-  const events = new ClusterEvents({ links, own: log, log: silentLog(), uptime: () => options.uptime ?? 1_000 });
+  const events = new ClusterEvents({
+    links,
+    dispatcher: makeDispatcher({ links }),
+    own: log,
+    log: silentLog(),
+    uptime: () => options.uptime ?? 1_000,
+  });
   const heard: SourcedEvent[] = [];
   events.subscribe((sourced) => heard.push(sourced));
-  links.handle({
-    call: async (from, method, data) => events.answer(from, method, data),
-    cast: (from, method, data) => void events.receive(from, method, data),
-  });
   links.listen({ up: (node) => events.nodeUp(node), down: (node) => events.nodeDown(node) });
   const say = (type: RoomEvent['type'] = 'PeerAdded') => {
     const seq = log.last + 1;
@@ -170,25 +173,33 @@ test('each node reports rooms lost with a node to its local listeners, with the 
 });
 
 test('a node cannot send events of another source, and malformed messages are rejected', async () => {
-  const { b } = trio();
-  assert.throws(() => b.events.receive('svc@a', 'events', { source: 'svc@c#1', from: 0, events: [] }), /sent events of source/);
+  const { a, b } = trio();
+  const event = { id: 'g', type: 'PeerAdded', time: '2026-11-21T00:00:00.000Z', seq: 1, node: 'svc@c', incarnation: 'i', roomId: 'r' };
+  a.links.cast('svc@b', 'events', { source: 'svc@c#1', from: 0, events: [event] });
   for (const data of [
     null,
     {},
     { source: 1 },
-    { source: 'svc@a#1', from: -1, events: [] },
-    { source: 'svc@a#1', from: 0, events: Array(1_001).fill(0) },
+    { source: 'svc@a#1', from: -1, events: [event] },
+    { source: 'svc@a#1', from: 0, events: Array(1_001).fill(event) },
   ]) {
-    assert.throws(() => b.events.receive('svc@a', 'events', data));
+    a.links.cast('svc@b', 'events', data);
   }
-  assert.throws(() => b.events.receive('svc@a', 'eventsAt', { source: 'svc@a#1', index: 'x' }));
-  assert.equal(b.events.receive('svc@a', 'rooms', {}), false);
+  a.links.cast('svc@b', 'eventsAt', { source: 'svc@a#1', index: 'x' });
+  await flushNetwork();
+  assert.deepEqual(b.heard, []);
+  a.say();
+  await flushNetwork();
+  assert.deepEqual(ids(b), ['svc@a-1']);
 });
 
 test('an event of unknown type from a newer node does not block other events', async () => {
-  const { b } = trio();
+  const { network, b } = trio();
+  const newer = network.join('svc@new');
+  network.connect('svc@b', 'svc@new');
   const good = { id: 'g', type: 'PeerAdded', time: '2026-11-21T00:00:00.000Z', seq: 2, node: 'svc@new', incarnation: 'i', roomId: 'r' };
-  b.events.receive('svc@new', 'events', { source: 'svc@new#1', from: 0, events: [{ ...good, type: 'PeerPainted' }, good] });
+  newer.cast('svc@b', 'events', { source: 'svc@new#1', from: 0, events: [{ ...good, type: 'PeerPainted' }, good] });
+  await flushNetwork();
   assert.deepEqual(
     b.heard.map(({ event, index }) => [event.id, index]),
     [['g', 2]],

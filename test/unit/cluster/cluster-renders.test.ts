@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderOptionsSchema } from '../../../api/render.ts';
-import { ClusterRenders } from '../../../node/cluster/cluster-renders.ts';
+import { serveRenders } from '../../../node/cluster/cluster-renders.ts';
 import type { LocalRenderService } from '../../../node/rooms/services/renders.ts';
+import { callsOf, makeDispatcher } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 
 function stage() {
@@ -21,10 +22,9 @@ function stage() {
       getRender: async (id) => ({ state: works.has(id) ? 'running' : 'none', progress: 0 }),
       cancelRender: async (id) => void works.delete(id),
     };
-    const links = network.join(name);
-    const renders = new ClusterRenders({ links, own, locate: async (id) => (id === 'on-c' ? 'svc@c' : undefined) });
-    links.handle({ call: async (_from, method, data) => renders.answer(method, data), cast: () => {} });
-    return { renders, works };
+    const dispatcher = makeDispatcher({ links: network.join(name) });
+    serveRenders({ dispatcher, own, locate: async (id) => (id === 'on-c' ? 'svc@c' : undefined) });
+    return { run: callsOf(dispatcher), works };
   });
   network.connectAll();
   const [a, b, c] = nodes;
@@ -33,23 +33,24 @@ function stage() {
 }
 
 const options = renderOptionsSchema.parse({});
+const inS3 = { recordingId: 'in-s3' };
 
 test('the node with the recording renders it, and a recording in S3 is rendered by the asked node and found by the others', async () => {
   const { a, b, c, asked } = stage();
-  await a.renders.render('on-c', options);
-  await b.renders.render('in-s3', options);
-  await c.renders.render('in-s3', options);
+  await a.run.renderRecording({ recordingId: 'on-c' }, options);
+  await b.run.renderRecording(inS3, options);
+  await c.run.renderRecording(inS3, options);
   assert.deepEqual(asked, ['svc@c render on-c', 'svc@b render in-s3', 'svc@b render in-s3']);
-  for (const { renders } of [a, b, c]) assert.equal((await renders.getRender('in-s3')).state, 'running');
-  await c.renders.cancelRender('in-s3');
+  for (const { run } of [a, b, c]) assert.equal((await run.getRender(inS3)).state, 'running');
+  await c.run.cancelRender(inS3);
   assert.equal(b.works.size, 0);
-  assert.equal((await a.renders.getRender('in-s3')).state, 'none');
+  assert.equal((await a.run.getRender(inS3)).state, 'none');
 });
 
 test('an unresponsive node does not prevent rendering', async () => {
   const { a, b, asked, network } = stage();
-  await b.renders.render('in-s3', options);
+  await b.run.renderRecording(inS3, options);
   network.kill('svc@b');
-  await a.renders.render('in-s3', options);
+  await a.run.renderRecording(inS3, options);
   assert.deepEqual(asked, ['svc@b render in-s3', 'svc@a render in-s3']);
 });

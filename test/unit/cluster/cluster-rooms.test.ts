@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ServiceError } from '../../../api/errors.ts';
+import { peerSocketPath } from '../../../api/peer.ts';
 import { flushNetwork, makeCluster, makeNode, type TestNode } from '../../kit/fakes/cluster.ts';
 import { joinPeer } from '../../kit/fakes/rooms.ts';
 
@@ -85,7 +86,7 @@ describe('names', () => {
     for (let round = 0; round < 10; round += 1) {
       const made = await a?.cluster.rooms.createRoom({ roomId: 'again', externalId: 'key' });
       assert.equal(made?.created, true);
-      await b?.cluster.rooms.deleteRoom('again');
+      await b?.run.deleteRoom({ roomId: 'again' });
       await flushNetwork();
       assert.equal(c?.cluster.membership.directory.size, 0);
     }
@@ -108,22 +109,23 @@ describe('routing', () => {
     await a?.cluster.rooms.createRoom({ roomId: 'first' });
     await a?.cluster.rooms.createRoom({ roomId: 'second' });
     const owner = nodes.find((node) => node.local.has('second'));
+    const second = { roomId: 'second' };
     assert.notEqual(owner, a);
     for (const node of [a, b, c]) {
-      const service = node?.cluster.rooms;
-      assert.equal((await service?.getRoom('second'))?.id, 'second');
-      const added = await service?.addPeer('second', { type: 'webrtc', externalId: 'one' });
-      assert.equal(added?.address, `${owner?.name.split('@')[1]}.test`);
-      assert.equal((await service?.patchRoom('second', { maxPeers: 3 }))?.config.maxPeers, 3);
-      await assert.rejects(service?.getPeer('second', 'nobody') ?? Promise.resolve(), code('peer_not_found'));
-      await assert.rejects(service?.removeTrack('second', 'nothing') ?? Promise.resolve(), code('track_not_found'));
+      const run = node?.run;
+      assert.equal((await run?.getRoom(second))?.id, 'second');
+      const added = await run?.addPeer(second, { type: 'webrtc', externalId: 'one' });
+      assert.equal(added?.data.peer_websocket_url, `${owner?.name.split('@')[1]}.test${peerSocketPath}`);
+      assert.equal((await run?.updateRoom(second, { maxPeers: 3 }))?.config.maxPeers, 3);
+      await assert.rejects(run?.getPeer({ ...second, peerId: 'nobody' }) ?? Promise.resolve(), code('peer_not_found'));
+      await assert.rejects(run?.deleteTrack({ ...second, trackId: 'nothing' }) ?? Promise.resolve(), code('track_not_found'));
     }
-    assert.equal((await c?.cluster.rooms.getRoom('second'))?.peers.length, 1, 'one externalId, one peer');
-    const peerId = (await c?.cluster.rooms.getRoom('second'))?.peers[0]?.id ?? '';
-    await b?.cluster.rooms.deletePeer('second', peerId);
-    await b?.cluster.rooms.deleteRoom('second');
+    assert.equal((await c?.run.getRoom(second))?.peers.length, 1, 'one externalId, one peer');
+    const peerId = (await c?.run.getRoom(second))?.peers[0]?.id ?? '';
+    await b?.run.deletePeer({ ...second, peerId });
+    await b?.run.deleteRoom(second);
     await flushNetwork();
-    await assert.rejects(a?.cluster.rooms.getRoom('second') ?? Promise.resolve(), ServiceError);
+    await assert.rejects(a?.run.getRoom(second) ?? Promise.resolve(), ServiceError);
   });
 
   test('the list of rooms covers the cluster, pages without gaps, and names unresponsive nodes', async () => {
@@ -154,7 +156,7 @@ describe('routing', () => {
     await b.local.createRoom({ roomId: 'r' });
     await flushNetwork();
     b.links.frozen = true;
-    const asked = a.cluster.rooms.getRoom('r');
+    const asked = a.run.getRoom({ roomId: 'r' });
     setTimeout(() => network.cut(a.name, b.name), 20);
     await assert.rejects(
       asked,
@@ -173,13 +175,13 @@ describe('components', () => {
     const slow = Promise.withResolvers<void>();
     b.components.gate = slow.promise;
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const added = a.cluster.rooms.addComponent('r', { type: 'file' });
+    const added = a.run.addComponent({ roomId: 'r' }, { type: 'file' });
     await flushNetwork();
     t.mock.timers.tick(16_000);
     slow.resolve();
-    assert.equal((await added).component.type, 'file');
+    assert.equal((await added).data.type, 'file');
     b.components.gate = new Promise(() => {});
-    const never = assert.rejects(a.cluster.rooms.addComponent('r', { type: 'file' }), code('node_unreachable'));
+    const never = assert.rejects(a.run.addComponent({ roomId: 'r' }, { type: 'file' }), code('node_unreachable'));
     await flushNetwork();
     t.mock.timers.tick(25_000);
     await never;
@@ -231,7 +233,7 @@ describe('node loss and partition', () => {
     await flushNetwork();
     for (const node of [a, b, c]) {
       assert.equal(node?.cluster.rooms.ownerOf('twice'), 'svc@c');
-      assert.equal((await node?.cluster.rooms.getRoom('twice'))?.incarnation, older.room.incarnation);
+      assert.equal((await node?.run.getRoom({ roomId: 'twice' }))?.incarnation, older.room.incarnation);
     }
     const ended = [...(a?.events ?? []), ...(b?.events ?? [])].filter((event) => event.type === 'RoomDeleted');
     assert.deepEqual(
@@ -254,7 +256,7 @@ describe('node loss and partition', () => {
     b.links.cast = (node, method, data) =>
       node === c.name ? void late.promise.then(() => cast(node, method, data)) : cast(node, method, data);
     c.links.call = async (node, ...rest) => (node === b.name ? late.promise.then(() => call(node, ...rest)) : call(node, ...rest));
-    await a.cluster.rooms.deleteRoom('again');
+    await a.run.deleteRoom({ roomId: 'again' });
     await flushNetwork();
     for (const { load } of [a, b]) load.accepting = false;
     const made = await a.cluster.rooms.createRoom({ roomId: 'again', externalId: 'new' });
@@ -266,7 +268,7 @@ describe('node loss and partition', () => {
       assert.equal(node.cluster.rooms.ownerOf('again'), c.name);
       assert.equal(node.cluster.membership.directory.findByExternalId('new')?.incarnation, made.room.incarnation);
     }
-    await a.cluster.rooms.deleteRoom('again');
+    await a.run.deleteRoom({ roomId: 'again' });
     await flushNetwork();
     assert.deepEqual(
       nodes.map(({ cluster }) => cluster.membership.directory.size),
@@ -326,17 +328,17 @@ test('every node reports why a room ended until its id is reused, and a lost roo
   await a.local.createRoom({ roomId: 'room' });
   await a.local.createRoom({ roomId: 'other' });
   await flushNetwork();
-  await b.cluster.rooms.deleteRoom('room');
+  await b.run.deleteRoom({ roomId: 'room' });
   a.media.room('other').crash('worker died');
   await flushNetwork();
   for (const node of [a, b, c]) {
-    await assert.rejects(node.cluster.rooms.getRoom('room'), { code: 'room_ended', reason: 'deleted' });
-    await assert.rejects(node.cluster.rooms.addPeer('other', { type: 'webrtc' }), { code: 'room_ended', reason: 'crashed' });
+    await assert.rejects(node.run.getRoom({ roomId: 'room' }), { code: 'room_ended', reason: 'deleted' });
+    await assert.rejects(node.run.addPeer({ roomId: 'other' }, { type: 'webrtc' }), { code: 'room_ended', reason: 'crashed' });
   }
   await b.local.createRoom({ roomId: 'room' });
   await flushNetwork();
-  assert.equal((await c.cluster.rooms.getRoom('room')).id, 'room');
+  assert.equal((await c.run.getRoom({ roomId: 'room' })).id, 'room');
   network.kill('svc@b');
   await flushNetwork();
-  await assert.rejects(c.cluster.rooms.getRoom('room'), { code: 'room_not_found' });
+  await assert.rejects(c.run.getRoom({ roomId: 'room' }), { code: 'room_not_found' });
 });

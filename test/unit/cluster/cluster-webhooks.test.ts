@@ -7,6 +7,7 @@ import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import type { LocalWebhookService } from '../../../node/rooms/services/webhook-admin.ts';
 import { eventually } from '../../kit/eventually.ts';
+import { callsOf, makeDispatcher, type OperationCalls } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { roomEvent } from '../../kit/fakes/webhooks.ts';
 import { turns } from '../../kit/turns.ts';
@@ -47,24 +48,24 @@ function makeNodes(...lists: DeadLetterView[][]) {
   const nodes = lists.map((letters, index) => {
     const links = network.join(`svc@${'abc'[index]}`);
     const webhooks = own(letters);
-    const cluster = new ClusterWebhooks({ links, log: silentLog(), own: webhooks, take: () => 0, member: () => undefined });
-    links.handle({ call: async (_from, method, data) => cluster.answer(method, data), cast: () => {} });
-    return { links, webhooks, cluster };
+    const dispatcher = makeDispatcher({ links });
+    new ClusterWebhooks({ links, dispatcher, log: silentLog(), own: webhooks, take: () => 0, member: () => undefined });
+    return { links, webhooks, run: callsOf(dispatcher) };
   });
   network.connectAll();
-  return { network, nodes, asked: nodes[0]?.cluster as ClusterWebhooks };
+  return { network, nodes, asked: nodes[0]?.run as OperationCalls };
 }
 
 test('status and dead letters cover all nodes, with node names, newest first', async () => {
   const { asked } = makeNodes([letter('one', 3), letter('one', 1)], [letter('two', 4), letter('two', 2)]);
-  assert.deepEqual(await asked.status(), {
-    nodes: [
+  assert.deepEqual(await asked.getWebhooks({}), {
+    data: [
       { node: 'svc@a', ...status },
       { node: 'svc@b', ...status },
     ],
     incomplete: [],
   });
-  const { letters, incomplete } = await asked.deadLetters({}, 3);
+  const { data: letters, incomplete } = await asked.listDeadLetters({}, undefined, { limit: 3 });
   assert.deepEqual(
     letters.map(({ node, event }) => [node, event.seq]),
     [
@@ -75,14 +76,14 @@ test('status and dead letters cover all nodes, with node names, newest first', a
   );
   assert.deepEqual(incomplete, []);
   assert.deepEqual(
-    (await asked.deadLetters({ roomId: 'one' }, 9)).letters.map(({ node }) => node),
+    (await asked.listDeadLetters({}, undefined, { roomId: 'one', limit: 9 })).data.map(({ node }) => node),
     ['svc@a', 'svc@a'],
   );
 });
 
 test('a replay reaches the node with the dead letters', async () => {
   const { asked, nodes } = makeNodes([], [letter('two', 4), letter('two', 2)]);
-  assert.deepEqual(await asked.replay({ roomId: 'two' }), { replayed: 2, incomplete: [] });
+  assert.deepEqual(await asked.replayDeadLetters({}, { roomId: 'two' }), { data: { replayed: 2 }, incomplete: [] });
   assert.deepEqual(nodes[1]?.webhooks.replays, [{ roomId: 'two' }]);
 });
 
@@ -91,12 +92,12 @@ test('nodes without a response within 2 s or with an invalid response are named'
   const { asked, nodes } = makeNodes([letter('one', 1)], [letter('two', 2)], [letter('three', 3)]);
   nodes[1]?.links.handle({ call: () => new Promise(() => {}), cast: () => {} });
   nodes[2]?.links.handle({ call: async () => 'nonsense', cast: () => {} });
-  const answers = Promise.all([asked.status(), asked.deadLetters({}, 9)]);
+  const answers = Promise.all([asked.getWebhooks({}), asked.listDeadLetters({}, undefined, { limit: 9 })]);
   await turns(20);
   t.mock.timers.tick(2_000);
-  const [states, { letters, incomplete }] = await answers;
+  const [states, { data: letters, incomplete }] = await answers;
   assert.deepEqual(
-    states.nodes.map(({ node }) => node),
+    states.data.map(({ node }) => node),
     ['svc@a'],
   );
   assert.deepEqual(
@@ -116,15 +117,16 @@ test('a node sends at most 4 MiB of dead letters to another node, the newest', a
   const long = 'x'.repeat(15_000);
   const many = Array.from({ length: 900 }, () => letter('two', 1, long));
   const { asked } = makeNodes([], many);
-  const { letters } = await asked.deadLetters({}, 999);
+  const { data: letters } = await asked.listDeadLetters({}, undefined, { limit: 999 });
   assert.ok(letters.length > 200 && letters.length < 300, `${letters.length}`);
 });
 
 test('invalid requests of another node are rejected', async () => {
-  const { asked } = makeNodes([]);
-  await assert.rejects(asked.answer('deadLetters', { filter: {}, limit: 0 }) ?? Promise.resolve());
-  await assert.rejects(asked.answer('replayDeadLetters', { roomId: '../x' }) ?? Promise.resolve());
-  assert.equal(asked.answer('another', null), undefined);
+  const { nodes } = makeNodes([], []);
+  const call = (method: string, data: unknown) => nodes[1]?.links.call('svc@a', method, data, 1_000) ?? Promise.resolve();
+  await assert.rejects(call('deadLetters', { filter: {}, limit: 0 }), { code: 'bad_request' });
+  await assert.rejects(call('replayDeadLetters', { roomId: '../x' }), { code: 'bad_request' });
+  await assert.rejects(call('another', null), { code: 'bad_request' });
 });
 
 test('a handover tries the next node if one rejects or does not respond, and does not ask that node again', async (t) => {
@@ -141,12 +143,14 @@ test('a handover tries the next node if one rejects or does not respond, and doe
   heir('svc@a', () => new Promise(() => {}));
   heir('svc@b', () => Promise.reject(new ServiceError('unavailable', 'This node is shutting down')));
   heir('svc@c', async () => 1);
+  const links = network.join('svc@d');
   const ending = new ClusterWebhooks({
-    links: network.join('svc@d'),
+    links,
+    dispatcher: makeDispatcher({ links }),
     log: silentLog(),
     own: own([]),
     take: () => 0,
-    member: (name) => ({ name, internalAddress: '', address: '', version: '', tls: false, state: 'accepting' }),
+    member: (name) => ({ name, internalAddress: '', address: '', version: '', tls: false, state: 'accepting', rpc: 2 }),
   });
   network.connectAll();
   t.mock.timers.enable({ apis: ['setTimeout'] });

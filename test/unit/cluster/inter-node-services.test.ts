@@ -15,6 +15,7 @@ import { SignedCalls } from '../../../node/rooms/tokens/signed-calls.ts';
 import { PeerSockets } from '../../../node/signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from '../../../node/signaling/server-sockets.ts';
 import { flushNetwork } from '../../kit/fakes/cluster.ts';
+import { makeDispatcher } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { makeRooms } from '../../kit/fakes/rooms.ts';
 import { makeContent, noRenders } from '../../kit/media/content.ts';
@@ -34,8 +35,10 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   const events = new EventLog(log, { node: name });
   const resources = await makeResources(t);
   const toldReceivers: RoomEvent[] = [];
+  const dispatcher = makeDispatcher({ links });
   const traffic = new InterNodeServices({
     links,
+    dispatcher,
     log,
     events,
     content: makeContent(resources),
@@ -48,10 +51,6 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     ownWebhooks: { status: () => assert.fail(), deadLetters: () => assert.fail(), replay: () => assert.fail() },
     takeWebhooks: () => assert.fail(),
     onRoomLost: (event) => toldReceivers.push(event),
-  });
-  links.handle({
-    call: async (from, method, data) => traffic.answer(from, method, data),
-    cast: (from, method, data) => void traffic.receive(from, method, data),
   });
   links.listen({ up: (node) => traffic.nodeUp(node), down: (node) => traffic.nodeDown(node) });
   const common = { log, rateLimit: () => null, checkOrigin: () => 'any' as const, address: () => 'node.test/eu' };
@@ -88,7 +87,15 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
       return door && ((request, socket, head) => door.handleUpgrade(request, socket, head));
     },
   });
-  members.set(name, { name, internalAddress: server.address, address: 'node.test/eu', version: '0', tls: false, state: 'accepting' });
+  members.set(name, {
+    name,
+    internalAddress: server.address,
+    address: 'node.test/eu',
+    version: '0',
+    tls: false,
+    state: 'accepting',
+    rpc: 2,
+  });
   return {
     name,
     url,

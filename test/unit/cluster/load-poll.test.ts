@@ -1,8 +1,10 @@
 // Load poll: rooms in transit are counted correctly for any order of responses.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { LoadResponse } from '../../../api/operations/node-rpcs.ts';
 import type { ClusterTransport } from '../../../node/cluster/cluster-transport.ts';
-import { LoadPoll, type LoadResponse } from '../../../node/cluster/load-poll.ts';
+import { LoadPoll } from '../../../node/cluster/load-poll.ts';
+import type { Dispatcher } from '../../../node/cluster/rpc/dispatcher.ts';
 
 type Asked = { node: string; answer: (load: Partial<LoadResponse>) => void };
 
@@ -18,7 +20,8 @@ function makePoll(): { poll: LoadPoll; asked: Asked[]; connected: Set<string>; o
     nodes: () => [...connected],
     call: (node) => new Promise((resolve) => asked.push({ node, answer: (load) => resolve({ ...idle, ...load }) })),
   };
-  return { poll: new LoadPoll({ links: links as ClusterTransport, own: () => ({ ...idle, ...own }) }), asked, connected, own };
+  const dispatcher = { at: links.call } as unknown as Dispatcher;
+  return { poll: new LoadPoll({ links: links as ClusterTransport, dispatcher, own: () => ({ ...idle, ...own }) }), asked, connected, own };
 }
 
 /** Rooms of each node plus those in transit to it. */

@@ -2,19 +2,23 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
+import { ServiceError } from '../../../api/errors.ts';
 import type { HealthView } from '../../../api/health.ts';
+import { operations } from '../../../api/operations/table.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { type HttpOptions, HttpServer } from '../../../node/http/http-server.ts';
-import type { ClusterControl } from '../../../node/rooms/services/cluster-control.ts';
-import type { WebhookAdmin } from '../../../node/rooms/services/webhook-admin.ts';
+import type { LocalRooms } from '../../../node/rooms/local-rooms.ts';
+import { roomHandlers } from '../../../node/rooms/room-handlers.ts';
+import type { Handlers } from '../../../node/rooms/services/operations.ts';
 import { type ApiToken, ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';
 import { SignedCalls } from '../../../node/rooms/tokens/signed-calls.ts';
 import { ViewerTokens } from '../../../node/rooms/tokens/viewer-tokens.ts';
 import { assertDocumented } from '../../kit/answers/answer-check.ts';
 import { type ApiClient, apiClient } from '../../kit/answers/api-client.ts';
 import { checkLast } from '../../kit/check-last.ts';
+import { makeDispatcher } from '../../kit/fakes/dispatcher.ts';
 import { makeRooms, type TestRooms } from '../../kit/fakes/rooms.ts';
-import { makeContent, noRenders } from '../../kit/media/content.ts';
+import { makeContent } from '../../kit/media/content.ts';
 
 export const token = 'the-token-of-the-test';
 export const readToken = 'a-token-that-may-read';
@@ -37,33 +41,45 @@ export const health: HealthView = {
   config: { files: [{ name: 'settings.yaml', sha256: '0'.repeat(64) }], shadowed: [], error: null },
 };
 
-const noWebhooks: WebhookAdmin = {
-  status: async () => ({ nodes: [], incomplete: [] }),
-  deadLetters: async () => ({ letters: [], incomplete: [] }),
-  replay: async () => ({ replayed: 0, incomplete: [] }),
-};
+const nothingToRender = () => Promise.reject(new ServiceError('not_found', 'There are no recordings here'));
 
-const noCluster: ClusterControl = {
-  nodes: async () => [],
-  drain: async () => {},
-  cancelDrain: async () => {},
-  drainView: async () => ({ state: 'accepting', deadline: null, defaultDeadline: 0, rooms: 0, roomsWithPeers: 0, connectedPeers: 0 }),
-  config: async () => ({ node: 'svc@test', values: [], config: health.config, warnings: [] }),
-};
+/** A cluster of one node, without webhooks and recordings. */
+function clusterHandlers(rooms: LocalRooms): Partial<Handlers<typeof operations>> {
+  return {
+    createRoom: async ({ body }) => {
+      const { created, room, address } = await rooms.createRoom(body);
+      return { created, data: { room, svc_address: address } };
+    },
+    listRooms: async ({ query }) => {
+      const { rooms: data, ...rest } = await rooms.listRooms(query);
+      return { data, ...rest };
+    },
+    listNodes: () => [],
+    getDrain: () => ({ state: 'accepting', deadline: null, defaultDeadline: 0, rooms: 0, roomsWithPeers: 0, connectedPeers: 0 }),
+    drainNode: () => {},
+    cancelDrain: () => {},
+    getConfig: () => ({ node: 'svc@test', data: [], config: health.config, warnings: [] }),
+    getWebhooks: () => ({ data: [], incomplete: [] }),
+    listDeadLetters: () => ({ data: [], incomplete: [] }),
+    replayDeadLetters: () => ({ data: { replayed: 0 }, incomplete: [] }),
+    renderRecording: nothingToRender,
+    getRender: nothingToRender,
+    cancelRender: nothingToRender,
+  };
+}
 
 export type TestServer = TestRooms & { server: HttpServer; url: string; api: ApiClient };
 
 export async function startServer(context: TestContext, options: Partial<HttpOptions> = {}): Promise<TestServer> {
   const rooms = makeRooms();
+  const dispatcher = makeDispatcher();
+  dispatcher.serve(operations, { ...roomHandlers(rooms.rooms), ...clusterHandlers(rooms.rooms) });
   // High limit, because tests use many invalid tokens.
   const apiTokens = new ApiTokens(() => tokens, 10_000);
   const server = await HttpServer.start({
     log: silentLog(),
-    rooms: rooms.rooms,
+    operations: dispatcher,
     content: makeContent('/nonexistent'),
-    renders: noRenders,
-    cluster: noCluster,
-    webhooks: noWebhooks,
     viewerTokens: new ViewerTokens(['the secret of the test']),
     ip: '127.0.0.1',
     port: 0,

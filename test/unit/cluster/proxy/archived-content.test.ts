@@ -8,6 +8,7 @@ import type { RecordingSummary } from '../../../../api/recording.ts';
 import { ClusterContent } from '../../../../node/cluster/proxy/cluster-content.ts';
 import { silentLog } from '../../../../node/common/log.ts';
 import type { ContentRequest, RecordingArchive } from '../../../../node/rooms/services/content.ts';
+import { makeDispatcher } from '../../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../../kit/fakes/fake-links.ts';
 import { makeContent } from '../../../kit/media/content.ts';
 import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
@@ -59,6 +60,7 @@ async function stage(t: TestContext) {
       const resources = await makeResources(t);
       const content = new ClusterContent({
         links,
+        dispatcher: makeDispatcher({ links }),
         local: makeContent(resources),
         archive,
         http: { fetch: () => Promise.reject(new ServiceError('node_unreachable', `Node of ${name} cannot be reached`)) },
@@ -66,7 +68,6 @@ async function stage(t: TestContext) {
         ownerOf: () => undefined,
         target: (node) => ({ name: node, internalAddress: '127.0.0.1:1', address: 'x', tls: false }),
       });
-      links.handle({ call: async (from, method, data) => content.answer(from, method, data), cast: () => {} });
       return { content, links, resources };
     }),
   );

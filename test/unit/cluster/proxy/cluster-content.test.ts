@@ -13,6 +13,7 @@ import type { ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-pro
 import { silentLog } from '../../../../node/common/log.ts';
 import type { RequestObservation } from '../../../../node/http/middleware/access-log.ts';
 import { eventually } from '../../../kit/eventually.ts';
+import { makeDispatcher } from '../../../kit/fakes/dispatcher.ts';
 import { type FakeLinks, FakeNetwork } from '../../../kit/fakes/fake-links.ts';
 import { makeContent } from '../../../kit/media/content.ts';
 import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
@@ -56,13 +57,13 @@ async function startNode(
   const local: LocalContentService = makeContent(resources);
   const content = new ClusterContent({
     links,
+    dispatcher: makeDispatcher({ links }),
     local,
     http,
     log: silentLog(),
     ownerOf: (roomId) => owners.get(roomId),
     target: (node) => targets.get(node),
   });
-  links.handle({ call: async (from, method, data) => content.answer(from, method, data), cast: () => {} });
   const observed: RequestObservation[] = [];
   const { url, server } = await startServer(t, {
     content,

@@ -1,24 +1,19 @@
-// Handlers of operations on rooms, peers, tracks, components and phone calls.
-import type { componentOperations } from '../../../api/operations/components.ts';
-import type { peerOperations } from '../../../api/operations/peers.ts';
-import type { roomOperations } from '../../../api/operations/rooms.ts';
-import type { sipOperations } from '../../../api/operations/sip.ts';
-import { peerSocketPath } from '../../../api/peer.ts';
-import type { Handlers } from '../../rooms/services/operations.ts';
-import type { FoundPeer, RoomService } from '../../rooms/services/room-service.ts';
+// Handlers of operations on rooms of this node: their peers, tracks, components and phone calls.
+import type { componentOperations } from '../../api/operations/components.ts';
+import type { peerOperations } from '../../api/operations/peers.ts';
+import type { roomOperations } from '../../api/operations/rooms.ts';
+import type { sipOperations } from '../../api/operations/sip.ts';
+import { peerSocketPath } from '../../api/peer.ts';
+import type { FoundPeer, LocalRooms } from './local-rooms.ts';
+import type { Handlers } from './services/operations.ts';
 
-type Operations = typeof roomOperations & typeof peerOperations & typeof componentOperations & typeof sipOperations;
+type Operations = Omit<typeof roomOperations, 'createRoom' | 'listRooms'> &
+  typeof peerOperations &
+  typeof componentOperations &
+  typeof sipOperations;
 
-export function roomHandlers(rooms: RoomService): Handlers<Operations> {
+export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
   return {
-    createRoom: async ({ body }) => {
-      const { created, room, address } = await rooms.createRoom(body);
-      return { created, data: { room, svc_address: address } };
-    },
-    listRooms: async ({ query }) => {
-      const { rooms: data, ...rest } = await rooms.listRooms(query);
-      return { data, ...rest };
-    },
     getRoom: ({ params }) => rooms.getRoom(params.roomId),
     getRoomStats: ({ params }) => rooms.getRoomStats(params.roomId),
     updateRoom: ({ params, body }) => rooms.patchRoom(params.roomId, body),
