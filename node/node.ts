@@ -1,6 +1,5 @@
-// Media node: composes all services from the configuration and starts them in order. shutdown.ts stops them in order.
+// Media node: composes all services from the configuration, starts them in order and ends them in reverse.
 import { existsSync, readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { nodeMetrics } from '../api/metrics.ts';
 import { operations } from '../api/operations/table.ts';
@@ -10,30 +9,30 @@ import { CpuMeter } from './cluster/cpu-meter.ts';
 import { ErlangTransport } from './cluster/erlang-transport.ts';
 import { InterNodeServices } from './cluster/inter-node-services.ts';
 import { Dispatcher } from './cluster/rpc/dispatcher.ts';
+import { Closers, Ending } from './common/closers.ts';
 import { type Log, setLogLevel } from './common/log.ts';
 import { withoutRequestContext } from './common/request-id.ts';
-import { ComponentRegistry } from './components/component-registry.ts';
+import { createComponents } from './components/start-components.ts';
 import { withActualPort } from './config/addresses.ts';
 import type { AnnouncedAddresses } from './config/announced.ts';
 import type { ReloadableConfig } from './config/reloadable-config.ts';
 import type { Config } from './config.ts';
 import { Distribution, distributionName } from './distribution.ts';
 import { Drain } from './drain.ts';
+import { addClosers, addDrain } from './end-of-node.ts';
 import { EventLog } from './events/event-log.ts';
 import { WebhookStore } from './events/webhooks/store.ts';
 import { webhookAdmin } from './events/webhooks/webhook-admin.ts';
 import { Webhooks } from './events/webhooks/webhooks.ts';
 import { HttpServer, type UpgradeHandler } from './http/http-server.ts';
-import { workerProcessReadings, workerReadings } from './media/worker/worker-metrics.ts';
-import { type MediaWorkerPool, startMediaWorkerPool } from './media/worker/worker-pool.ts';
-import { Metrics } from './metrics/metrics.ts';
+import { startMedia } from './media/worker/start-media.ts';
 import { MetricsServer } from './metrics/metrics-server.ts';
-import { RoomSeries } from './metrics/room-series.ts';
+import { collectMetrics } from './node-metrics.ts';
+import type { NodeServices, Servers } from './node-services.ts';
 import { diskProblem, statusOf } from './node-status.ts';
 import { drainViewOf, healthOf, loadOf, nodeConfigOf } from './node-views.ts';
 import { LocalRooms } from './rooms/local-rooms.ts';
 import { roomHandlers } from './rooms/room-handlers.ts';
-import { roomReadings } from './rooms/room-metrics.ts';
 import { ApiTokens } from './rooms/tokens/api-tokens.ts';
 import { PeerTokens } from './rooms/tokens/peer-tokens.ts';
 import { SignedCalls } from './rooms/tokens/signed-calls.ts';
@@ -41,13 +40,10 @@ import { ViewerTokens } from './rooms/tokens/viewer-tokens.ts';
 import { asyncApiDocument } from './signaling/asyncapi.ts';
 import { PeerSockets } from './signaling/peer-sockets.ts';
 import { ServerSockets, serverSocketPath } from './signaling/server-sockets.ts';
-import { startTurn, turnRelayAddress, withTurnAddress } from './start-turn.ts';
 import { LocalContent } from './storage/local-content.ts';
 import { NodeContent } from './storage/node-content.ts';
-import { s3TargetOf } from './storage/s3/s3-target.ts';
-import { S3Archive } from './storage/s3-archive.ts';
-import { S3Uploads } from './storage/uploads/s3-uploads.ts';
-import type { TurnServer } from './turn/turn-server.ts';
+import { createUploads } from './storage/uploads/start-uploads.ts';
+import { startTurn } from './turn/start-turn.ts';
 import { version } from './version.ts';
 
 const consoleDir = join(import.meta.dirname, '../packages/console/dist');
@@ -55,39 +51,21 @@ const consoleDir = join(import.meta.dirname, '../packages/console/dist');
 /** `warnings`: warnings of the configuration, for the REST API. */
 export type NodeOptions = { config: Config; hot: ReloadableConfig; announced: AnnouncedAddresses; log: Log; warnings?: readonly string[] };
 
-/** The services of a running node, in the order of their start. */
-export type NodeServices = {
-  log: Log;
-  hot: ReloadableConfig;
-  announced: AnnouncedAddresses;
-  media: MediaWorkerPool;
-  turn: TurnServer | undefined;
-  components: ComponentRegistry;
-  uploads: S3Uploads;
-  rooms: LocalRooms;
-  webhooks: Webhooks;
-  drain: Drain;
-  cluster: Cluster;
-  traffic: InterNodeServices;
-  peerSockets: PeerSockets;
-  serverSockets: ServerSockets;
-  http: HttpServer;
-  distribution: Distribution;
-  metrics: MetricsServer;
-};
-
 export class MediaNode {
   readonly parts: NodeServices;
   readonly host: string;
   /** `<nodename>@<host>`. */
   readonly name: string;
   readonly #config: Config;
+  readonly #closers: Closers;
+  #closed: Promise<void> | undefined;
 
-  private constructor(parts: NodeServices, options: { config: Config; host: string; name: string }) {
+  private constructor(parts: NodeServices, options: { config: Config; host: string; name: string; closers: Closers }) {
     this.parts = parts;
     this.host = options.host;
     this.name = options.name;
     this.#config = options.config;
+    this.#closers = options.closers;
   }
 
   /** Resolves when all servers listen. @throws Error with one sentence; everything is stopped then */
@@ -95,6 +73,7 @@ export class MediaNode {
     const { config, hot, announced, log } = options;
     let host = config.host;
     let internalAddress = config.internalAddress;
+    const servers: Servers = {};
     const startedAt = Date.now();
     const name = await distributionName(config.dist);
     const links = new ErlangTransport(name, log);
@@ -107,6 +86,11 @@ export class MediaNode {
     const events = new EventLog(log, { node: name });
     const keys = new PeerTokens(hot.current.secretKeys);
     const viewerTokens = new ViewerTokens(hot.current.secretKeys);
+    hot.onChange(({ logLevel, secretKeys }) => {
+      setLogLevel(log, logLevel);
+      keys.replace(secretKeys);
+      viewerTokens.replace(secretKeys);
+    });
     const apiTokens = new ApiTokens(() => hot.current.apiTokens);
     const signedCalls = new SignedCalls({ tokens: apiTokens, address: () => internalAddress });
     const webhooks = new Webhooks({
@@ -115,46 +99,24 @@ export class MediaNode {
       settings: () => ({ ...hot.current.webhooks, pendingMaxBytes: hot.current.limits.pendingMaxBytes }),
       userAgent: `Mediarooms/${version}`,
     });
-    const media = await startMediaWorkerPool({
+    const media = await startMedia({
+      webrtc: config.webrtc,
+      hot,
+      announced,
       log,
-      listenIp: config.webrtc.listenIp,
-      announced: () => (config.webrtc.turn.enabled ? withTurnAddress(announced.current, config.webrtc.turn.relayIp) : announced.current),
-      basePort: config.webrtc.basePort ?? undefined,
-      workers: config.webrtc.workers,
-      maxIncomingBitrate: () => hot.current.webrtc.maxIncomingBitrate ?? undefined,
-      relayIp: turnRelayAddress(config),
       elsewhere: () => [...cluster.membership.members.values()].some(({ state }) => state === 'accepting'),
     });
-    const uploads = new S3Uploads({
-      log,
-      resources: config.resourcesBasePath,
-      node: () => name,
-      place: () => s3TargetOf(hot.current.s3),
-      allowPrivate: () => hot.current.allowPrivateAddresses,
+    const local = { log, hot, resources: config.resourcesBasePath, node: () => name };
+    const { uploads, archive } = createUploads({
+      ...local,
       onEvent: (event, webhookUrl) => {
         webhooks.publish(event, webhookUrl);
         events.publish(event);
       },
     });
-    const archive = new S3Archive(() => s3TargetOf(hot.current.s3));
     const cpu = new CpuMeter();
-    const componentRegistry = new ComponentRegistry({
-      used: () => hot.current.componentsUsed,
-      resources: config.resourcesBasePath,
-      log,
-      node: () => name,
-      uploads,
-      archive,
-      recordingTimeToLive: () => hot.current.timeouts.rawRecordingTtl,
-      machine: () => ({ budget: hot.current.avMaxCpu, cores: availableParallelism(), busy: cpu.read() }),
-      sip: () => ({
-        announcedIp: config.sip.ip ?? announced.current[0],
-        ports: config.sip.ports,
-        rtpPorts: config.sip.rtpPorts,
-        userAgent: `Mediarooms/${version}`,
-        allowPrivate: hot.current.allowPrivateAddresses,
-      }),
-    });
+    const sip = { ...config.sip, userAgent: `Mediarooms/${version}` };
+    const componentRegistry = createComponents({ ...local, announced, uploads, archive, sip, busy: () => cpu.read() });
     const rooms: LocalRooms = new LocalRooms({
       node: name,
       log,
@@ -212,7 +174,7 @@ export class MediaNode {
           roomId,
           peerId,
           config.dist.enabled ? incarnation : undefined,
-          distribution?.discovering ?? config.dist.enabled,
+          servers.distribution?.discovering ?? config.dist.enabled,
         ),
       forward: traffic.forward,
       forwardedFor: traffic.forwardedFor,
@@ -221,7 +183,7 @@ export class MediaNode {
       iceServers: ({ roomId, id }) => [
         ...hot.current.iceServers.map((server) => ({ ...server })),
         // Peer ids are unique per room only, and peers must not share a TURN quota.
-        ...(turn?.iceServers(`${roomId}/${id}`) ?? []),
+        ...(servers.turn?.iceServers(`${roomId}/${id}`) ?? []),
       ],
       resumeWindow: () => hot.current.timeouts.peerResumeWindow / 1000,
     });
@@ -230,6 +192,11 @@ export class MediaNode {
       apiTokens,
       signedCalls,
       events: traffic.events,
+    });
+    hot.onChange(({ secretKeys }) => {
+      traffic.secretsChanged(secretKeys);
+      serverSockets.tokensChanged();
+      peerSockets.iceServersUpdated();
     });
     const drain = new Drain({
       rooms,
@@ -248,21 +215,10 @@ export class MediaNode {
       drainTimeout: () => config.drainTimeout,
       drainView: () => drainViewOf(drain, rooms, config),
       config: () => nodeConfigOf(name, { config, hot, warnings: options.warnings ?? [] }, { host, internalAddress }),
-      onNodes: (from, names) => distribution?.addKnownNodes(from, names),
+      onNodes: (from, names) => servers.distribution?.addKnownNodes(from, names),
       traffic,
     });
-    const roomSeries = new RoomSeries();
-    events.subscribe(({ event }) => roomSeries.take(event));
-    const metrics = new Metrics();
-    metrics.collect(nodeMetrics.rooms, () => roomReadings(rooms));
-    metrics.collect(nodeMetrics.workers, () => workerReadings(media.workers()));
-    metrics.collectSlow(nodeMetrics.workerProcesses, () => workerProcessReadings(media.workers()));
-    metrics.collect(nodeMetrics.cluster, () => ({ nodes: distribution?.status.nodesInCluster || 1 }));
-    metrics.collect(nodeMetrics.roomSeries, () => roomSeries.readings());
-    metrics.collectSlow(nodeMetrics.mediaTraffic, () => media.traffic());
-    metrics.collect(nodeMetrics.httpTraffic, () => http?.traffic ?? { received: 0, sent: 0 });
-    metrics.collect(nodeMetrics.webhooks, () => webhooks.counters());
-    metrics.collect(nodeMetrics.uploads, () => uploads.figures());
+    const metrics = collectMetrics({ rooms, media, webhooks, uploads, events, servers });
     traffic.events.subscribe(({ event: { type, node, roomId, reason = '' } }) => {
       if (type === 'RoomCrashed' && node !== name) media.roomCrashedElsewhere(roomId, reason);
     });
@@ -270,17 +226,33 @@ export class MediaNode {
       [peerSocketPath, peerSockets],
       [serverSocketPath, serverSockets],
     ]);
-    let http: HttpServer | undefined;
-    let distribution: Distribution | undefined;
-    let turn: TurnServer | undefined;
-    const ready = () => announced.ready && distribution?.synced === true;
+    const closers = new Closers();
+    const made = {
+      log,
+      hot,
+      announced,
+      media,
+      components: componentRegistry,
+      uploads,
+      rooms,
+      webhooks,
+      cluster,
+      traffic,
+      peerSockets,
+      serverSockets,
+    };
+    addClosers(closers, { ...made, servers, links, config });
+    const ready = () => announced.ready && servers.distribution?.synced === true;
     try {
-      turn = await startTurn(config, log, {
+      const turn = await startTurn({
+        webrtc: config.webrtc,
+        log,
         address: () => announced.current[0],
         onRenew: () => peerSockets.iceServersUpdated(),
         host: () => host,
       });
-      http = await HttpServer.start({
+      servers.turn = turn;
+      const http = await HttpServer.start({
         log,
         operations: dispatcher,
         content: traffic.content,
@@ -299,7 +271,15 @@ export class MediaNode {
           const disk = await diskProblem(config.resourcesBasePath);
           const { state } = drain;
           const status = statusOf({ state, ready: ready(), workers: media.workers(), disk });
-          return healthOf({ config, hot, startedAt, status, state, distribution: distribution?.status, load: loadOf(rooms, media) });
+          return healthOf({
+            config,
+            hot,
+            startedAt,
+            status,
+            state,
+            distribution: servers.distribution?.status,
+            load: loadOf(rooms, media),
+          });
         },
         ready,
         consoleDir: existsSync(consoleDir) ? consoleDir : undefined,
@@ -317,49 +297,28 @@ export class MediaNode {
         observe: ({ duration, status, ...labels }) =>
           metrics.observe(nodeMetrics.requests.duration, { ...labels, status: String(status) }, duration / 1000),
       });
+      servers.http = http;
       host = withActualPort(host, http.port);
       internalAddress = withActualPort(internalAddress, http.port);
       const metricsServer = await MetricsServer.start({ ...config.metrics, metrics, log });
-      hot.onChange((settings) => {
-        setLogLevel(log, settings.logLevel);
-        keys.replace(settings.secretKeys);
-        viewerTokens.replace(settings.secretKeys);
-        traffic.secretsChanged(settings.secretKeys);
-        serverSockets.tokensChanged();
-        peerSockets.iceServersUpdated();
-      });
-      distribution = await Distribution.start({ config: config.dist, name, links, log, handshakesPending: () => cluster.meets });
+      servers.metrics = metricsServer;
+      const distribution = await Distribution.start({ config: config.dist, name, links, log, handshakesPending: () => cluster.meets });
+      servers.distribution = distribution;
       void componentRegistry.start();
       void uploads.start();
-      const parts = {
-        log,
-        hot,
-        announced,
-        media,
-        turn,
-        components: componentRegistry,
-        uploads,
-        rooms,
-        webhooks,
-        drain,
-        cluster,
-        traffic,
-        peerSockets,
-        serverSockets,
-        http,
-        distribution,
-        metrics: metricsServer,
-      };
-      return new MediaNode(parts, { config, host, name });
+      addDrain(closers, { drain });
+      const parts = { ...made, turn, drain, http, distribution, metrics: metricsServer };
+      return new MediaNode(parts, { config, host, name, closers });
     } catch (error) {
-      await distribution?.close();
-      await uploads.close(0);
-      await http?.close(0);
-      await webhooks.close(0);
-      await turn?.close();
-      await media.close();
+      await closers.unwind(new Ending(0, true));
       throw error;
     }
+  }
+
+  /** Ends the node. Idempotent: all callers share one end. `drainTimeout`: milliseconds in which rooms may end. */
+  close(drainTimeout: number = this.#config.drainTimeout): Promise<void> {
+    this.#closed ??= this.#closers.unwind(new Ending(drainTimeout)).then(() => this.parts.log.info('node ended'));
+    return this.#closed;
   }
 
   /** URL of the node as seen from this host. */
@@ -368,12 +327,9 @@ export class MediaNode {
     return `${this.#config.tls ? 'https' : 'http'}://${wildcard ? this.host : this.parts.http.address}`;
   }
 
-  get drainTimeout(): number {
-    return this.#config.drainTimeout;
-  }
-
-  get shutdownDelay(): number {
-    return this.#config.shutdownDelay;
+  /** Maximum milliseconds that the end waits for rooms and load balancers. */
+  get maxWait(): number {
+    return Math.max(this.#config.drainTimeout, this.#config.shutdownDelay);
   }
 }
 

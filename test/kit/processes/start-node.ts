@@ -7,7 +7,6 @@ import { AnnouncedAddresses } from '../../../node/config/announced.ts';
 import { localSystem } from '../../../node/config/system.ts';
 import type { Environment } from '../../../node/env.ts';
 import { MediaNode } from '../../../node/node.ts';
-import { Shutdown } from '../../../node/shutdown.ts';
 import { assertDocumented } from '../answers/answer-check.ts';
 import { checkLast } from '../check-last.ts';
 import { testConfig } from '../fakes/config.ts';
@@ -51,8 +50,7 @@ export async function startNode(t: TestContext, env: Environment = {}, ownLog?: 
   const search = startSearch(whole);
   const node = await MediaNode.start({ config, hot, announced, warnings, log: ownLog ?? searchedLog(search) });
   const { port } = node.parts.http;
-  const shutdown = new Shutdown(node);
-  const close = () => shutdown.run(0);
+  const close = () => node.close(0);
   t.after(async () => {
     await close();
     await cleanUp();

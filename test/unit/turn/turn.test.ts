@@ -1,7 +1,7 @@
 // TURN: credentials and the configuration of coturn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { turnHost } from '../../../node/start-turn.ts';
+import { turnHost } from '../../../node/config/turn.ts';
 import { coturnConfig } from '../../../node/turn/coturn-config.ts';
 import { turnCredential } from '../../../node/turn/credentials.ts';
 
