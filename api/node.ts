@@ -1,6 +1,9 @@
 // Nodes of a cluster: state, load, effective configuration and the effect of a drain.
 import { z } from 'zod';
 
+/** Request header with a token that names the proxying node and the address of its client. */
+export const proxiedHeader = 'x-mediarooms-forwarded';
+
 export const nodeStateSchema = z.enum(['accepting', 'draining', 'terminating']).meta({
   id: 'NodeState',
   description: 'accepting: accepts rooms; draining: accepts none, can be cancelled; terminating: got its shutdown signal, is final.',

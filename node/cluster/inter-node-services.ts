@@ -1,6 +1,8 @@
 // Inter-node services: events, peer websockets, content, webhooks and node tokens, that is all traffic between nodes except rooms.
+
 import type { IncomingMessage } from 'node:http';
 import type { RoomEvent } from '../../api/events.ts';
+import { proxiedHeader } from '../../api/node.ts';
 import type { Log } from '../common/log.ts';
 import type { ProxySocket } from '../rooms/proxied-socket.ts';
 import type { RecordingArchive } from '../rooms/services/content.ts';
@@ -15,7 +17,7 @@ import { LostRoomNotifier } from './lost-room-notifier.ts';
 import type { Member } from './membership.ts';
 import { ClusterContent, type LocalContentService } from './proxy/cluster-content.ts';
 import { NodeHttpClient } from './proxy/node-http-client.ts';
-import { type NodeClaims, NodeTokens, proxiedHeader } from './proxy/node-tokens.ts';
+import { type NodeClaims, NodeTokens } from './proxy/node-tokens.ts';
 import { PeerSocketProxy } from './proxy/peer-socket-proxy.ts';
 import type { Dispatcher } from './rpc/dispatcher.ts';
 

@@ -1,9 +1,11 @@
 // Express application: common response headers, the route table, the console, and one shape for all errors.
+
 import { randomUUID } from 'node:crypto';
 import type { Express, NextFunction, Request } from 'express';
 import express from 'express';
 import type { Operation } from '../../api/core/operation.ts';
 import { ServiceError } from '../../api/errors.ts';
+import { proxiedHeader } from '../../api/node.ts';
 import type { Log } from '../common/log.ts';
 import { networkOf, RateLimit } from '../common/rate-limit.ts';
 import { isRequestId } from '../common/request-id.ts';
@@ -16,7 +18,7 @@ import { logRequest, type RequestObservation } from './middleware/access-log.ts'
 import { Authenticator } from './middleware/auth.ts';
 import type { ClientAddressOf } from './middleware/client-address.ts';
 import { allowOrigin, handlePreflight } from './middleware/cors.ts';
-import { type ForwardedBy, proxiedHeader } from './middleware/forwarded.ts';
+import type { ForwardedBy } from './middleware/forwarded.ts';
 import { runRoute, sendFailure, type TracedResponse } from './middleware/pipeline.ts';
 import { nothingHere, securityHeaders, toClientError } from './responses.ts';
 import { routes } from './routes/routes.ts';

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ApplyResult, KubeClient } from '../kube/client.ts';
 import { isUnavailable, KubeError } from '../kube/http/kube-error.ts';
 import { isControlledBy, type KubeObject, keyOf, resources, type Stored } from '../kube/objects.ts';
+import { cacheLagMs } from '../kube/store.ts';
 import type { ConditionProblem } from './cluster-context.ts';
 import type { ClusterObject } from './manifests.ts';
 import type { ClusterStores, Store } from './observed-objects.ts';
@@ -22,8 +23,6 @@ const kinds = {
   ServiceMonitor: 'serviceMonitors',
 } as const satisfies Record<ClusterObject['kind'], keyof ClusterStores & keyof typeof resources>;
 
-/** How long the response to a write takes precedence over a possibly stale cache, in milliseconds. */
-const cacheLagMs = 5_000;
 /** How long a rejected object is not retried unless it changes, in milliseconds. */
 const refusalPause = 30_000;
 

@@ -1,6 +1,9 @@
 // Store of objects of one kind, by key and by indexes.
 import { type KubeObject, keyOf, type Stored } from './objects.ts';
 
+/** How long the response to a write takes precedence over a possibly stale cache, in milliseconds. */
+export const cacheLagMs = 5_000;
+
 export type Indexes<T extends KubeObject> = Readonly<Record<string, (object: Stored<T>) => readonly string[]>>;
 
 export class Store<T extends KubeObject> {

@@ -9,6 +9,7 @@ import { type LocateRoomOptions, locateRoom, unreachableReason } from './locate-
 import type { Action, Observed, ObservedRoom, Rejection } from './observed.ts';
 import { tokenTimes } from './peer-secret.ts';
 import { createPendingMs } from './room-cache.ts';
+import { crashWindowMs, maxCrashes } from './room-end.ts';
 
 export type ActContext = {
   link: LocateRoomOptions['link'] & Pick<ClusterClient, 'componentEnds'>;
@@ -27,9 +28,6 @@ type Of<T extends NodeAction['type']> = Extract<NodeAction, { type: T }>;
 /** Concurrent requests for peers and tokens. */
 const width = 8;
 const maxProbes = 3;
-/** A component that crashed three times within this time is added again after the same time. */
-const crashWindowMs = 10 * 60_000;
-const maxCrashes = 3;
 
 /** The observation while an action runs: requests run concurrently, and those that succeeded count even if another fails. */
 class Draft {

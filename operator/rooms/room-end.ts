@@ -1,9 +1,9 @@
 // Maps the end of a room to its consequence: ended, crashed, or lost and to be recreated.
 import type { ConditionReason } from './observed.ts';
 
-/** Window in milliseconds in which crashes count; the third and later ones cause a pause. */
-const crashWindowMs = 10 * 60_000;
-const maxCrashes = 3;
+/** Window in milliseconds in which crashes of a Room or of one of its components count; the third and later ones cause a pause. */
+export const crashWindowMs = 10 * 60_000;
+export const maxCrashes = 3;
 /** Longer than the restart of workers and nodes, so that a Room that crashes immediately is recreated rarely. */
 export const crashPauseMs = 30_000;
 

@@ -1,13 +1,15 @@
 // HTTP client for requests to other nodes: adds the node token and client address, limits time to first byte and concurrency.
+
 import { Agent, type IncomingMessage, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startTlsRequest, Agent as TlsAgent } from 'node:https';
 import { ServiceError } from '../../../api/errors.ts';
+import { proxiedHeader } from '../../../api/node.ts';
 import type { Log } from '../../common/log.ts';
 import { currentRequestId } from '../../common/request-id.ts';
 import type { ContentResponse } from '../../rooms/services/content.ts';
 import type { NodeName } from '../cluster-transport.ts';
 import { nodeTls } from './node-tls.ts';
-import { type NodeTokens, proxiedHeader } from './node-tokens.ts';
+import type { NodeTokens } from './node-tokens.ts';
 import type { ProxyTarget } from './peer-socket-proxy.ts';
 
 /** Milliseconds. `stalled`: no data was transferred, also while the client does not read. */

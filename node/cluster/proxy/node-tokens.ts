@@ -8,9 +8,6 @@ import type { Dispatcher } from '../rpc/dispatcher.ts';
 /** `client`: IP address of the client on whose behalf the node sends the request. */
 export type NodeClaims = { node: NodeName; client: string };
 
-/** The request header that carries a token. */
-export const proxiedHeader = 'x-mediarooms-forwarded';
-
 /** Validity of a token in milliseconds, and maximum clock skew. */
 const lifetime = 30_000;
 const maxLength = 2_048;

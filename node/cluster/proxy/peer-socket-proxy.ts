@@ -1,12 +1,14 @@
 // Peer websocket proxy: passes websockets of peers frame by frame to the owning node of their room.
+
 import { WebSocket } from 'ws';
+import { proxiedHeader } from '../../../api/node.ts';
 import { peerSocketPath as path } from '../../../api/peer.ts';
 import type { Log } from '../../common/log.ts';
 import type { ProxiedSocket } from '../../rooms/proxied-socket.ts';
 import type { NodeName } from '../cluster-transport.ts';
 import type { Member } from '../membership.ts';
 import { nodeTls } from './node-tls.ts';
-import { type NodeTokens, proxiedHeader } from './node-tokens.ts';
+import type { NodeTokens } from './node-tokens.ts';
 import { SocketPipe } from './socket-pipe.ts';
 
 /** Timeout for opening a websocket to the owning node, in milliseconds. */

@@ -1,8 +1,5 @@
 // Proxied requests: requests that another node sends on behalf of its client.
 
-/** Header with the signed name of the node and the address of its client. */
-export const proxiedHeader = 'x-mediarooms-forwarded';
-
 /** `client`: IP address. */
 export type Forwarded = { node: string; client: string };
 /** `path`: with its query. */

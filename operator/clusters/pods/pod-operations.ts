@@ -4,6 +4,7 @@ import type { KubeClient } from '../../kube/client.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';
 import { isAlreadyExists, isUnavailable, KubeError } from '../../kube/http/kube-error.ts';
 import { isControlledBy, keyOf, resources, type Stored } from '../../kube/objects.ts';
+import { cacheLagMs } from '../../kube/store.ts';
 import type { Log } from '../../log.ts';
 import type { ClusterContext, ConditionProblem } from '../cluster-context.ts';
 import { annotation, indexOf, label, namesOf } from '../names.ts';
@@ -18,8 +19,6 @@ import { pod as podOf } from './pod.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import type { DrainReason, PodSnapshot } from './pod-snapshot.ts';
 
-/** How long the response to a write takes precedence over the caches, in milliseconds. */
-const cacheLagMs = 5_000;
 /** Delay before the kubelet is notified again of files that a node has not loaded, in milliseconds. Doubles: nodes may reject them. */
 const retouchAfter = 5_000;
 const maxRetouchMs = 60_000;

@@ -2,6 +2,7 @@
 import type { KubeClient } from '../../kube/client.ts';
 import { isAlreadyExists, isConflict } from '../../kube/http/kube-error.ts';
 import { isControlledBy, isOrphanOf, keyOf, resources, type Stored } from '../../kube/objects.ts';
+import { cacheLagMs } from '../../kube/store.ts';
 import type { ConditionProblem, SecretData } from '../cluster-context.ts';
 import type { Secret } from '../manifests.ts';
 import { annotation } from '../names.ts';
@@ -16,8 +17,6 @@ type Client = Pick<KubeClient, 'create' | 'find' | 'patch'>;
 
 /** Peer tokens are valid for 24 hours (REST API of the node); the rest is tolerance for clock skew. */
 export const tokenLifetime = 25 * 3_600_000;
-/** How long the response to a write takes precedence over the caches, in milliseconds. */
-const cacheLagMs = 5_000;
 
 export type ClusterSecretsOptions = {
   store: Store<ObservedSecret>;

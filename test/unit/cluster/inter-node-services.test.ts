@@ -1,12 +1,13 @@
 // Inter-node services of two nodes with only the public default cookie in common: sockets, files and events through both.
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
+import { proxiedHeader } from '../../../api/node.ts';
 import { peerSocketPath } from '../../../api/peer.ts';
 import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
 import { InterNodeServices } from '../../../node/cluster/inter-node-services.ts';
 import type { Member } from '../../../node/cluster/membership.ts';
-import { proxiedHeader } from '../../../node/cluster/proxy/node-tokens.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import { ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';

@@ -1,4 +1,5 @@
 // Cluster content: HLS and recordings of one node, requested at another, over real HTTP in one process.
+
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -6,9 +7,10 @@ import { createServer, request as httpRequest, type IncomingMessage, type Reques
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { proxiedHeader } from '../../../../api/node.ts';
 import { ClusterContent, type LocalContentService } from '../../../../node/cluster/proxy/cluster-content.ts';
 import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
-import { NodeTokens, proxiedHeader } from '../../../../node/cluster/proxy/node-tokens.ts';
+import { NodeTokens } from '../../../../node/cluster/proxy/node-tokens.ts';
 import type { ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
 import { silentLog } from '../../../../node/common/log.ts';
 import type { RequestObservation } from '../../../../node/http/middleware/access-log.ts';

@@ -1,12 +1,14 @@
 // Peer websocket proxy: a websocket at a node without its room, with real sockets of two nodes in one process.
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { proxiedHeader } from '../../../../api/node.ts';
 import { peerSocketPath } from '../../../../api/peer.ts';
-import { NodeTokens, proxiedHeader } from '../../../../node/cluster/proxy/node-tokens.ts';
+import { NodeTokens } from '../../../../node/cluster/proxy/node-tokens.ts';
 import { PeerSocketProxy, type ProxyTarget } from '../../../../node/cluster/proxy/peer-socket-proxy.ts';
 import { silentLog } from '../../../../node/common/log.ts';
 import type { ProxiedSocket } from '../../../../node/rooms/proxied-socket.ts';
