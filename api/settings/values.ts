@@ -99,7 +99,7 @@ export const secretText = stringMatching('to be text without spaces, at most 409
 
 const webhookSecretForm = 'to be whsec_ followed by the base64 of 24 to 64 bytes';
 /** A symmetric secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. */
-const webhookSecret = stringMatching(webhookSecretForm, (text) => {
+export const webhookSecret = stringMatching(webhookSecretForm, (text) => {
   const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
   if (base64 === undefined || base64.length % 4 !== 0) return false;
   const size = Buffer.from(base64, 'base64').length;

@@ -1,4 +1,6 @@
 // Values read from Secrets, validated with the rules of the nodes, so that the status reports an error and no node has to reject it.
+import type { z } from 'zod';
+import { bearerToken, secretText, webhookSecret } from '../../../api/settings/values.ts';
 import type { ClusterContext, ConditionProblem, SecretData } from '../cluster-context.ts';
 import { namesOf } from '../names.ts';
 import type { StoredCluster } from '../owned.ts';
@@ -43,14 +45,19 @@ export function operatorToken(cluster: StoredCluster, secrets: ClusterContext['s
 }
 
 type Rule = { test: (text: string) => boolean; expected: string };
+/** The rule of the node for a value. U+FFFD stands for bytes that are not UTF-8. */
+function ruleOf(schema: z.ZodType<string>): Rule {
+  const expected = schema.safeParse('').error?.issues[0]?.message.replace(/^to be /, '') ?? 'valid';
+  return { test: (text) => !text.includes('\ufffd') && schema.safeParse(text).success, expected };
+}
 const rules = {
-  token: { test: (text) => /^[\x21-\x7e]{1,1024}$/.test(text), expected: 'visible ASCII characters without spaces, at most 1024' },
-  secret: { test: (text) => /^[^\s\p{Cc}\ufffd]{1,4096}$/u.test(text), expected: 'text without spaces, at most 4096 characters' },
+  token: ruleOf(bearerToken),
+  secret: ruleOf(secretText),
   cookie: {
     test: (text) => /^[\x21-\x7e]{1,255}$/.test(text),
     expected: '1 to 255 visible ASCII characters without spaces and line breaks',
   },
-  webhook: { test: isWebhookKey, expected: 'whsec_ followed by the base64 of 24 to 64 bytes' },
+  webhook: ruleOf(webhookSecret),
   credential: { test: (text) => /^[^\p{Cc}\ufffd]{1,4096}$/u.test(text), expected: 'text of at most 4096 characters' },
 } as const satisfies Record<string, Rule>;
 
@@ -168,12 +175,4 @@ function tokensIn(data: SecretData): Token[] {
   return Object.keys(data)
     .sort()
     .map((name) => ({ name, token: (data[name] ?? '').trim(), scope: name.endsWith('.read') ? 'read' : 'admin' }));
-}
-
-/** Symmetric secret in the format of Standard Webhooks. */
-function isWebhookKey(text: string): boolean {
-  const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text)?.[1];
-  if (base64 === undefined || base64.length % 4 !== 0) return false;
-  const size = Buffer.from(base64, 'base64').length;
-  return size >= 24 && size <= 64;
 }
