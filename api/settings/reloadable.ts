@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { componentTypeNames } from '../component/types.ts';
 import { kube } from '../core/kube.ts';
-import { group, setting } from '../core/setting.ts';
+import { group, type SettingValues, setting } from '../core/setting.ts';
 import { maxTimeout, roomFields } from '../room.ts';
 import * as value from './values.ts';
 
@@ -207,3 +207,5 @@ export const reloadableSettings = {
   ),
 };
 export type ReloadableTree = typeof reloadableSettings;
+/** Effective values by their names in files. */
+export type ReloadableValues = SettingValues<ReloadableTree>;

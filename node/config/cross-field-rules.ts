@@ -1,10 +1,10 @@
 // Rules across reloadable settings, checked for all layers together.
-import type { SettingsTree } from './settings.ts';
+import type { ReloadableValues } from '../../api/settings/reloadable.ts';
 
 /** An error of all layers together, at a name or all names below it. */
 export type CrossFieldError = { path: string; sentence: string };
 
-export function crossFieldErrors({ apiTokens, apiReadTokens = [], s3 }: SettingsTree): CrossFieldError[] {
+export function crossFieldErrors({ apiTokens, apiReadTokens = [], s3 }: ReloadableValues): CrossFieldError[] {
   const { bucket, accessKeyId, secretAccessKey } = s3;
   const errors: CrossFieldError[] = [];
   if (!apiTokens) {

@@ -1,12 +1,12 @@
 // Layers of reloadable settings: defaults, files in order, environment; merged by name, validated, completed.
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { reloadableSettings } from '../../api/settings/reloadable.ts';
+import { type ReloadableValues, reloadableSettings } from '../../api/settings/reloadable.ts';
 import { reloadableVariables } from '../../api/settings/variables.ts';
 import type { EnvReader } from '../env.ts';
 import { type CrossFieldError, crossFieldErrors } from './cross-field-rules.ts';
 import { configErrorMessage, readText } from './reader.ts';
-import { type ApiToken, effectiveSettings, fileSchema, type ReloadableSettings, type SettingsTree } from './settings.ts';
+import { type ApiToken, effectiveSettings, fileSchema, type ReloadableSettings } from './settings.ts';
 
 /** Settings as in files. */
 export type Tree = { readonly [name: string]: unknown };
@@ -54,7 +54,7 @@ export function defaultLayer(derived: { apiTokens: ApiToken[] | undefined; avMax
 export function mergeLayers(layers: readonly Tree[]): { raw: Tree; settings: ReloadableSettings } | { errors: readonly CrossFieldError[] } {
   const merged = layers.reduce<Tree>((below, above) => mergeTrees(below, above) as Tree, {});
   const raw = withDependentDefaults(merged, layers[0]?.apiTokens);
-  const tree = fileSchema.parse(raw) as SettingsTree;
+  const tree = fileSchema.parse(raw) as ReloadableValues;
   const errors = crossFieldErrors(tree);
   return errors.length > 0 ? { errors } : { raw, settings: effectiveSettings(tree) };
 }

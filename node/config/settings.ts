@@ -1,15 +1,13 @@
 // Reloadable settings: the schema of configuration files, and the effective settings as the node uses them.
 import { z } from 'zod';
-import type { SettingTree, SettingValues } from '../../api/core/setting.ts';
-import { type ReloadableTree, reloadableSettings } from '../../api/settings/reloadable.ts';
+import type { SettingTree } from '../../api/core/setting.ts';
+import { type ReloadableValues, reloadableSettings } from '../../api/settings/reloadable.ts';
 import { deepFreeze } from './deep-freeze.ts';
 
-/** Parsed settings of all layers, by their names in files. */
-export type SettingsTree = SettingValues<ReloadableTree>;
 /** A client of the REST API. Scope `read` allows only GET. */
-export type ApiToken = NonNullable<SettingsTree['apiTokens']>[number];
+export type ApiToken = NonNullable<ReloadableValues['apiTokens']>[number];
 /** W3C RTCIceServer. */
-export type IceServer = NonNullable<SettingsTree['iceServers']>[number];
+export type IceServer = NonNullable<ReloadableValues['iceServers']>[number];
 export type S3Settings = NonNullable<ReloadableSettings['s3']>;
 
 /**
@@ -30,7 +28,7 @@ function strictTree(tree: SettingTree): z.ZodObject {
 }
 
 /** Joins tokens of both scopes and completes what depends on other settings. */
-export function effectiveSettings({ apiTokens = [], apiReadTokens = [], s3, webhooks, timeouts, ...tree }: SettingsTree) {
+export function effectiveSettings({ apiTokens = [], apiReadTokens = [], s3, webhooks, timeouts, ...tree }: ReloadableValues) {
   const { urls, secret, ...delivery } = webhooks;
   return deepFreeze({
     ...tree,
@@ -46,7 +44,7 @@ export function effectiveSettings({ apiTokens = [], apiReadTokens = [], s3, webh
   });
 }
 
-function effectiveS3({ bucket, accessKeyId, secretAccessKey, ...more }: SettingsTree['s3']) {
+function effectiveS3({ bucket, accessKeyId, secretAccessKey, ...more }: ReloadableValues['s3']) {
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) return null;
   const { region, endpoint, pathPrefix } = more;
   return { bucket, accessKeyId, secretAccessKey, region: region ?? null, endpoint: endpoint ?? null, pathPrefix: pathPrefix ?? null };

@@ -6,21 +6,14 @@ import { ServiceError } from '../../api/errors.ts';
 import type { RoomEvent } from '../../api/events.ts';
 import type { CreatedRoom, RoomList } from '../../api/operations/node-rpcs.ts';
 import type { PeerOptions, PeerPatch, PeerView } from '../../api/peer.ts';
-import {
-  type DefaultedName,
-  type RoomConfigView,
-  type RoomData,
-  type RoomOptions,
-  type RoomPatch,
-  type RoomView,
-  roomConfigOf,
-} from '../../api/room.ts';
+import { type RoomData, type RoomOptions, type RoomPatch, type RoomView, roomConfigOf } from '../../api/room.ts';
+import type { ReloadableValues } from '../../api/settings/reloadable.ts';
 import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import type { ComponentFactory, MediaEngine } from './interfaces.ts';
 import type { Peer } from './peer.ts';
-import { Room, type RoomLimits } from './room.ts';
+import { Room } from './room.ts';
 
 /** End reasons caused by the node, not by a client. */
 const endsOfNode = new Set(['draining', 'shutdown']);
@@ -30,7 +23,7 @@ const tombstoneLifetime = 10 * 60_000;
 const maxTombstones = 10_000;
 
 /** Defaults and limits of the node, times in seconds; read on every use. */
-export type LocalLimits = RoomLimits & Pick<RoomConfigView, DefaultedName> & { maxRooms: number | null };
+export type LocalLimits = ReloadableValues['limits'] & ReloadableValues['roomDefaults'];
 
 export type LocalRoomsOptions = {
   node: string;

@@ -19,6 +19,7 @@ import { ServiceError } from '../../api/errors.ts';
 import type { RoomEvent, RoomEventDetail, RoomEventListener } from '../../api/events.ts';
 import { type PeerOptions, type Permissions, permissionsSchema } from '../../api/peer.ts';
 import type { RoomConfigView, RoomData, RoomPatch, RoomView } from '../../api/room.ts';
+import type { ReloadableValues } from '../../api/settings/reloadable.ts';
 import type { PeerEvent, Target } from '../../api/socket/peer-events.ts';
 import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
@@ -32,9 +33,6 @@ import type { PublicationChange } from './publications.ts';
 import { RoomStatsCollector } from './room-stats-collector.ts';
 import type { DataTrack, Track } from './track.ts';
 
-/** Limits that the node sets for every room; read on every use, because they are reloadable. */
-export type RoomLimits = { maxPeersPerRoom: number; maxTracksPerPeer: number; dataMessageMaxBytes: number };
-
 export type RoomInit = {
   config: RoomConfigView;
   externalId: string | null;
@@ -42,7 +40,8 @@ export type RoomInit = {
   log: Log;
   engine: MediaEngine;
   components: ComponentFactory;
-  limits: () => RoomLimits;
+  /** Limits of the node; read on every use, because they are reloadable. */
+  limits: () => ReloadableValues['limits'];
   onEvent: RoomEventListener;
   /** The room ended; called once, before its last event. `reason` as in the event. */
   onEnded: (reason: string) => void;

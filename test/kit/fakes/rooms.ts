@@ -8,14 +8,12 @@ import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts
 import type { Peer } from '../../../node/rooms/peer.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { turns } from '../turns.ts';
+import { TestHot } from './config.ts';
 import { FakeComponentRegistry } from './fake-components.ts';
 import { FakeMedia } from './fake-media.ts';
 
 export const noLimits: LocalLimits = {
-  maxRooms: null,
-  maxPeersPerRoom: 500,
-  maxTracksPerPeer: 32,
-  dataMessageMaxBytes: 16_384,
+  ...new TestHot().current.limits,
   peerDisconnectedTimeout: null,
   peerlessPurgeTimeout: null,
 };

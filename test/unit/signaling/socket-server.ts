@@ -10,6 +10,7 @@ import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { PeerSockets, type PeerSocketsOptions } from '../../../node/signaling/peer-sockets.ts';
 import { FakeComponentRegistry } from '../../kit/fakes/fake-components.ts';
 import { FakeMedia } from '../../kit/fakes/fake-media.ts';
+import { noLimits } from '../../kit/fakes/rooms.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 
 export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
@@ -28,14 +29,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
     components: new FakeComponentRegistry(),
     clustered: true,
     address: () => 'media.example.com:5002/rooms',
-    limits: () => ({
-      maxRooms: null,
-      maxPeersPerRoom: 500,
-      maxTracksPerPeer: 32,
-      dataMessageMaxBytes: 16_384,
-      peerDisconnectedTimeout: null,
-      peerlessPurgeTimeout: null,
-    }),
+    limits: () => noLimits,
     signToken: (claims) => keys.sign(claims),
     onEvent: (event) => {
       events.push(event);
