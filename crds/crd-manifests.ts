@@ -4,20 +4,23 @@ import { componentTypeNames } from '../api/component/types.ts';
 import type { Rule } from '../api/core/kube.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { type Json, kubernetesJson, structural, withBoundsInDescription } from './structural.ts';
-import { apiGroup, mediaClusterSchema, roomSchema } from './types.ts';
+import { apiGroup, apiVersions, mediaClusterSchema, roomSchema, v1alpha1RoomSchema } from './types.ts';
 
 /** Version of the release. At startup an operator upgrades CRDs of older versions, never of newer ones. */
 export const crdVersion = manifest.version;
 export const versionAnnotation = `${apiGroup}/definitions-version`;
 
 type Column = { name: string; type: string; jsonPath: string; description?: string; priority?: number };
+type Spec = z.ZodObject<{ spec: z.ZodType; status: z.ZodType }>;
 type Definition = {
-  kind: string;
+  kind: keyof typeof apiVersions;
   plural: string;
   singular: string;
   shortNames: string[];
   description: string;
-  schema: z.ZodType;
+  schema: Spec;
+  /** An earlier version that is still served. The API server changes only apiVersion, so its schema has all fields of the current one. */
+  earlier?: { name: string; schema: Spec; warning: string };
   /**
    * Rules of the whole object, checked on creation only (`oldSelf.hasValue()`). They are not ratcheted: an object that breaks a newer rule
    * could have neither its status written nor its finalizer removed.
@@ -35,7 +38,9 @@ export function specAndStatus(schema: z.ZodType): { spec: Json; status: Json } {
 }
 
 function crdManifest(of: Definition): Json {
-  const { spec, status } = specAndStatus(of.schema);
+  const { earlier } = of;
+  const name = apiVersions[of.kind].replace(`${apiGroup}/`, '');
+  const current = { name, served: true, storage: true, ...versionFields(of, of.schema) };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -52,30 +57,45 @@ function crdManifest(of: Definition): Json {
         categories: ['media'],
       },
       versions: [
-        {
-          name: 'v1alpha1',
-          served: true,
-          storage: true,
-          schema: {
-            openAPIV3Schema: {
-              description: of.description,
-              type: 'object',
-              properties: {
-                apiVersion: { type: 'string' },
-                kind: { type: 'string' },
-                metadata: { type: 'object' },
-                spec: withBoundsInDescription(spec),
-                status,
+        current,
+        ...(earlier
+          ? [
+              {
+                ...{ name: earlier.name, served: true, storage: false, deprecated: true, deprecationWarning: earlier.warning },
+                ...versionFields({ ...of, ...apart(of) }, earlier.schema),
               },
-              ...(of.rules ? { 'x-kubernetes-validations': of.rules } : {}),
-            },
-          },
-          subresources: of.subresources,
-          additionalPrinterColumns: of.columns,
-          ...(of.selectableFields ? { selectableFields: of.selectableFields } : {}),
-        },
+            ]
+          : []),
       ],
     },
+  };
+}
+
+/** The API server rejects versions with equal selectable fields and different schemas; their order does not matter. */
+function apart({ selectableFields }: Definition): Pick<Definition, 'selectableFields'> {
+  return selectableFields ? { selectableFields: selectableFields.toReversed() } : {};
+}
+
+function versionFields(of: Definition, schema: Spec): Json {
+  const { spec, status } = specAndStatus(schema.extend({ spec: defaulted(schema.shape.spec) }));
+  return {
+    schema: {
+      openAPIV3Schema: {
+        description: of.description,
+        type: 'object',
+        properties: {
+          apiVersion: { type: 'string' },
+          kind: { type: 'string' },
+          metadata: { type: 'object' },
+          spec: withBoundsInDescription(spec),
+          status,
+        },
+        ...(of.rules ? { 'x-kubernetes-validations': of.rules } : {}),
+      },
+    },
+    subresources: of.subresources,
+    additionalPrinterColumns: of.columns,
+    ...(of.selectableFields ? { selectableFields: of.selectableFields } : {}),
   };
 }
 
@@ -92,7 +112,13 @@ export const roomDefinition = crdManifest({
   singular: 'room',
   shortNames: ['mroom'],
   description: `A real-time media room on a node of a MediaCluster: peers over WebRTC, and components (${componentTypeNames.join(', ')}).`,
-  schema: roomSchema.extend({ spec: defaulted(roomSchema.shape.spec) }),
+  schema: roomSchema,
+  earlier: {
+    name: 'v1alpha1',
+    schema: v1alpha1RoomSchema,
+    warning:
+      'mediarooms.dev/v1alpha1 Room is deprecated. In mediarooms.dev/v1alpha2 a component is written as {name: stream, hls: {layout: grid}} instead of {name: stream, type: hls, options: {layout: grid}}.',
+  },
   rules: [
     {
       rule: "oldSelf.hasValue() || has(self.spec.roomId) || !self.metadata.name.contains('.')",
@@ -135,7 +161,7 @@ export const mediaClusterDefinition = crdManifest({
   singular: 'mediacluster',
   shortNames: ['mcl'],
   description: 'A cluster of media nodes and the Kubernetes objects that they need.',
-  schema: mediaClusterSchema.extend({ spec: defaulted(mediaClusterSchema.shape.spec) }),
+  schema: mediaClusterSchema,
   rules: [
     {
       rule: "oldSelf.hasValue() || (size(self.metadata.name) <= 40 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",

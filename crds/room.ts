@@ -4,7 +4,7 @@ import { componentTypeNames, definitionOf } from '../api/component/types.ts';
 import { type Rule, rule } from '../api/core/kube.ts';
 import { resourceSchema } from '../api/derive/room-options.ts';
 import { fixedNames, mapNames, type RoomFieldName, roomFieldNames, roomFields } from '../api/room.ts';
-import { componentSchema } from './component.ts';
+import { componentSchema, isOfType, v1alpha1ComponentSchema } from './component.ts';
 import { clusterName, conditions, id, integer, listMap, observedGeneration, preservedJson, withRules } from './schema.ts';
 
 const peer = z
@@ -37,45 +37,50 @@ function immutable(field: string): Rule {
 
 const oncePerRoom = componentTypeNames
   .filter((type) => definitionOf(type).oncePerRoom)
-  .map((type) => rule(`self.filter(each, each.type == '${type}').size() <= 1`, `a room has at most one component of type ${type}`));
+  .map((type) => rule(`self.filter(each, ${isOfType(type)}).size() <= 1`, `a room has at most one component of type ${type}`));
 
 type SpecFields = { [K in RoomFieldName]: z.ZodOptional<z.ZodType<NonNullable<z.input<(typeof roomFields)[K]['schema']>>>> };
 const specField = (name: RoomFieldName) =>
   resourceSchema(roomFields[name].schema).meta({ description: roomFields[name].doc }).optional() as never;
 
-export const roomSpecSchema = withRules(
-  z
-    .object({
-      clusterRef: z
-        .object({ name: clusterName.meta({ description: 'Name of the MediaCluster.' }) })
-        .optional()
-        .meta({ description: 'The MediaCluster of the same namespace; may be omitted if the namespace has exactly one. Immutable.' }),
-      roomId: id.optional().meta({ description: 'Id of the room on the nodes; metadata.name if omitted. Immutable.' }),
-      ...mapNames<RoomFieldName, SpecFields>(roomFieldNames, specField),
-      recreate: z
-        .enum(['Always', 'Never'])
-        .default('Always')
-        .meta({ description: 'What happens if the room is lost with its node: Always recreates it, Never leaves the Room Failed.' }),
-      components: withRules(listMap('name', z.array(componentSchema).max(16)), ...oncePerRoom)
-        .optional()
-        .meta({ description: 'Desired components of the room.' }),
-      peers: listMap('name', z.array(peer).max(500)).optional().meta({
-        description: 'Desired peers of the room; their tokens and URLs are written into the Secret named in the status.',
-      }),
-    })
-    .meta({ description: 'Desired state of the room.' }),
-  {
-    rule: '!has(self.maxPeers) || !has(self.peers) || self.peers.size() <= self.maxPeers',
-    message: 'must not be more than maxPeers',
-    fieldPath: '.peers',
-  },
-  {
-    rule: "!has(self.videoCodec) || self.videoCodec == 'h264' || !has(self.components) || !self.components.exists(each, each.type == 'file' && has(each.options) && has(each.options.filePath) && each.options.filePath.endsWith('.h264'))",
-    message: 'an .h264 file can be played only if videoCodec is h264 or omitted',
-    fieldPath: '.components',
-  },
-  ...['clusterRef', 'roomId', ...fixedNames].map(immutable),
-);
+const h264Rule: Rule = {
+  rule: "!has(self.videoCodec) || self.videoCodec == 'h264' || !has(self.components) || !self.components.exists(each, has(each.file) && each.file.filePath.endsWith('.h264'))",
+  message: 'an .h264 file can be played only if videoCodec is h264 or omitted',
+  fieldPath: '.components',
+};
+
+const specOf = <Component extends z.ZodType>(component: Component) =>
+  withRules(
+    z
+      .object({
+        clusterRef: z
+          .object({ name: clusterName.meta({ description: 'Name of the MediaCluster.' }) })
+          .optional()
+          .meta({ description: 'The MediaCluster of the same namespace; may be omitted if the namespace has exactly one. Immutable.' }),
+        roomId: id.optional().meta({ description: 'Id of the room on the nodes; metadata.name if omitted. Immutable.' }),
+        ...mapNames<RoomFieldName, SpecFields>(roomFieldNames, specField),
+        recreate: z
+          .enum(['Always', 'Never'])
+          .default('Always')
+          .meta({ description: 'What happens if the room is lost with its node: Always recreates it, Never leaves the Room Failed.' }),
+        components: withRules(listMap('name', z.array(component).max(16)), ...oncePerRoom)
+          .optional()
+          .meta({ description: 'Desired components of the room.' }),
+        peers: listMap('name', z.array(peer).max(500)).optional().meta({
+          description: 'Desired peers of the room; their tokens and URLs are written into the Secret named in the status.',
+        }),
+      })
+      .meta({ description: 'Desired state of the room.' }),
+    {
+      rule: '!has(self.maxPeers) || !has(self.peers) || self.peers.size() <= self.maxPeers',
+      message: 'must not be more than maxPeers',
+      fieldPath: '.peers',
+    },
+    h264Rule,
+    ...['clusterRef', 'roomId', ...fixedNames].map(immutable),
+  );
+export const roomSpecSchema = specOf(componentSchema);
+export const v1alpha1RoomSpecSchema = specOf(v1alpha1ComponentSchema);
 export type RoomSpec = z.infer<typeof roomSpecSchema>;
 export type RoomPeerSpec = z.infer<typeof peer>;
 

@@ -24,7 +24,7 @@ function addFacts({ zodSchema, jsonSchema }: Override): void {
   delete jsonSchema.id;
   if (maxLength !== undefined) jsonSchema.maxLength = maxLength;
   if (set) jsonSchema['x-kubernetes-list-type'] = 'set';
-  if (!rules) return;
+  if (!rules || rules.length === 0) return;
   jsonSchema['x-kubernetes-validations'] = rules;
   // A rule has a readable message, these have none.
   for (const replaced of ['pattern', 'format', 'contentMediaType']) delete jsonSchema[replaced];

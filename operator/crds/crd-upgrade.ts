@@ -3,12 +3,15 @@ import { versionAnnotation } from '../../crds/crd-manifests.ts';
 import type { KubeObject, Stored } from '../kube/objects.ts';
 
 type DefinitionCondition = { type: string; status: string; reason?: string; message?: string };
-export type Definition = KubeObject & { spec?: unknown; status?: { conditions?: DefinitionCondition[] } };
+export type Definition = KubeObject & {
+  spec?: { versions?: readonly { name: string; served: boolean }[] };
+  status?: { conditions?: DefinitionCondition[] };
+};
 
 export type UpgradeDecision =
   /** It does not exist. */
   | 'create'
-  /** It is older, or has no version because no operator created it. */
+  /** It is older, has no version because no operator created it, or does not serve a version that this operator needs. */
   | 'replace'
   /** Same version. */
   | 'keep'
@@ -43,7 +46,12 @@ export function decideUpgrade(installed: Stored<Definition> | undefined, ours: D
   if (installed.metadata.deletionTimestamp !== undefined) return 'wait';
   const difference = compareVersions(versionOf(ours), versionOf(installed));
   if (difference > 0) return 'replace';
-  return difference === 0 ? 'keep' : 'newer';
+  if (difference < 0) return 'newer';
+  return servedBy(ours).every((name) => servedBy(installed).includes(name)) ? 'keep' : 'replace';
+}
+
+function servedBy({ spec }: Definition): string[] {
+  return (spec?.versions ?? []).filter(({ served }) => served).map(({ name }) => name);
 }
 
 /** Why a CRD is not established, as a message; undefined if it is. */

@@ -91,16 +91,25 @@ async function step({ resource, ours }: Kind, options: EnsureOptions): Promise<s
   if (upgradeDecision === 'replace' && options.apply) {
     const { resourceVersion } = installed?.metadata ?? {};
     await client.apply<Definition>(definitions, { ...ours, metadata: { ...ours.metadata, ...(resourceVersion && { resourceVersion }) } });
-    if (options.dryRun) return undefined;
+    if (options.dryRun) return dryRunUpgrade(resource, client);
     log.info(versions, 'CRD upgraded');
     return 'the API server has not established it yet';
   }
   const why = notEstablishedReason(installed ?? ours);
   if (why !== undefined) return why;
-  if (!(await client.serves(resource))) return 'the API server does not serve it yet';
+  if (!(await client.serves(resource))) {
+    if (upgradeDecision !== 'replace') return 'the API server does not serve it yet';
+    return `it does not serve ${resource.apiVersion}, and this operator has no permission to upgrade it: kubectl apply -f crds/`;
+  }
   if (upgradeDecision === 'replace') log.warn(versions, 'CRD outdated, operator lacks permission to upgrade it');
   if (upgradeDecision === 'newer') log.info(versions, 'installed CRD is newer, keeping it');
   return undefined;
+}
+
+/** @throws CrdError if the objects cannot be read without the upgrade */
+async function dryRunUpgrade(resource: Resource, client: EnsureOptions['client']): Promise<undefined> {
+  if (await client.serves(resource)) return undefined;
+  throw new CrdError(`A dry run cannot read ${resource.apiVersion}, which the API server does not serve yet: kubectl apply -f crds/`);
 }
 
 /** Whether the API server supports the kind; undefined if discovery is unavailable. */

@@ -1,4 +1,5 @@
 // Kubernetes objects as raw JSON, and the kinds that the operator uses.
+import { apiVersions } from '../../crds/types.ts';
 
 /** Metadata of an object; times are RFC 3339 texts. */
 export type ObjectMeta = {
@@ -39,8 +40,8 @@ function namespaced(apiVersion: string, kind: string, plural: string): Resource 
 }
 
 export const resources = {
-  rooms: namespaced('mediarooms.dev/v1alpha1', 'Room', 'rooms'),
-  mediaClusters: namespaced('mediarooms.dev/v1alpha1', 'MediaCluster', 'mediaclusters'),
+  rooms: namespaced(apiVersions.Room, 'Room', 'rooms'),
+  mediaClusters: namespaced(apiVersions.MediaCluster, 'MediaCluster', 'mediaclusters'),
   pods: namespaced('v1', 'Pod', 'pods'),
   services: namespaced('v1', 'Service', 'services'),
   configMaps: namespaced('v1', 'ConfigMap', 'configmaps'),

@@ -1,8 +1,9 @@
 // Desired components of a Room: declared options merged with the values of their Secrets.
 import { createHash, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type ComponentType, definitionOf, isComponentType } from '../../api/component/types.ts';
+import { type ComponentType, definitionOf } from '../../api/component/types.ts';
 import { type RoomOption, roomFields, roomOptions } from '../../api/derive/room-options.ts';
+import { type ComponentOptions, currentForm, memberOf } from '../../crds/component.ts';
 import type { RoomSpec } from '../../crds/types.ts';
 import type { KubeObject, Stored } from '../kube/objects.ts';
 import type { ComponentRequest } from '../nodes/schemas.ts';
@@ -16,8 +17,6 @@ export type DesiredComponent = { name: string; type: string } & (
   | { problem: { reason: string; message: string } }
 );
 
-type ComponentSpec = NonNullable<RoomSpec['components']>[number];
-type Options = Record<string, unknown>;
 type Read = { values: Record<string, string>; salt: string };
 
 const derive = promisify<string, string, number, { N: number }, Buffer>(scrypt);
@@ -44,9 +43,9 @@ export class SecretDigests {
 /** Names of the Secrets in the spec, which may be older than the schema. */
 export function secretNamesOf(spec: RoomSpec | undefined): string[] {
   if (!Array.isArray(spec?.components)) return [];
-  return spec.components.flatMap((component: ComponentSpec | null) => {
-    if (!isComponentType(component?.type)) return [];
-    return secretRefs(component.type, component.options ?? {}).map(({ name }) => name);
+  return spec.components.flatMap((component) => {
+    const member = memberOf(currentForm(component));
+    return member ? secretRefs(member.type, member.options).map(({ name }) => name) : [];
   });
 }
 
@@ -57,11 +56,15 @@ export function desiredComponents(
   secretOf: (name: string) => Stored<Secret> | undefined,
   digests: SecretDigests,
 ): Promise<DesiredComponent[]> {
-  return Promise.all((spec.components ?? []).map((component) => wishOf(component, uid, secretOf, digests)));
+  const components = (spec.components ?? []).flatMap((component) => {
+    const member = memberOf(component);
+    return member ? [{ name: component.name, ...member }] : [];
+  });
+  return Promise.all(components.map((component) => wishOf(component, uid, secretOf, digests)));
 }
 
 async function wishOf(
-  { name, type, options = {} }: ComponentSpec,
+  { name, type, options }: { name: string; type: ComponentType; options: ComponentOptions },
   uid: string,
   secretOf: (name: string) => Stored<Secret> | undefined,
   digests: SecretDigests,
@@ -82,7 +85,7 @@ async function wishOf(
 type SecretRef = { as: string; name: string; keys: readonly string[] };
 
 /** Secrets that the options refer to. The options may be older than the schema. */
-function secretRefs(type: ComponentType, options: Options): SecretRef[] {
+function secretRefs(type: ComponentType, options: ComponentOptions): SecretRef[] {
   return roomFields(definitionOf(type).options).flatMap(({ as, facts }) => {
     const { name, key, secretRef } = (options[as] ?? {}) as { name?: string; key?: string; secretRef?: { name?: string } };
     if (facts.key && name !== undefined && key !== undefined) return [{ as, name, keys: [key] }];
@@ -92,13 +95,17 @@ function secretRefs(type: ComponentType, options: Options): SecretRef[] {
 }
 
 /** Options as REST names them. @param values of the Secret of a field, by its name in the Room */
-function nodeOptions(fields: readonly RoomOption[], given: Options, values: ReadonlyMap<string, Record<string, string>>): Options {
+function nodeOptions(
+  fields: readonly RoomOption[],
+  given: ComponentOptions,
+  values: ReadonlyMap<string, Record<string, string>>,
+): ComponentOptions {
   const entries = fields.map(({ name, as, facts, inside }) => {
     if (inside) return [name, nodeOptions(inside, given, values)];
     const secret = values.get(as);
     if (facts.key) return [name, Object.values(secret ?? {})[0]];
     if (!facts.keys || !secret) return [name, given[as]];
-    const { secretRef: _, ...open } = given[as] as Options;
+    const { secretRef: _, ...open } = given[as] as ComponentOptions;
     return [name, { ...open, ...secret }];
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
@@ -120,7 +127,7 @@ function readSecret(
   return { values, salt: secret.metadata.uid };
 }
 
-function revisionOf(type: string, options: Options, secrets: readonly string[]): string {
+function revisionOf(type: string, options: ComponentOptions, secrets: readonly string[]): string {
   const text = JSON.stringify([type, sorted(options), secrets]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }

@@ -10,8 +10,9 @@ import {
   roomFieldNames,
   roomFields,
 } from '../../api/room.ts';
+import { currentForm, isOldForm } from '../../crds/component.ts';
 import { roomSpecSchema } from '../../crds/room.ts';
-import type { RoomSpec } from '../../crds/types.ts';
+import { apiVersions, type RoomSpec } from '../../crds/types.ts';
 import type { NodePermissions, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { MediaCluster, Room } from '../objects.ts';
 
@@ -30,9 +31,20 @@ export function roomIdOf({ spec, metadata }: Room): string {
 
 const idPattern = /^[A-Za-z0-9_-]{1,128}$/;
 
+function inCurrentForm(spec: RoomSpec): object {
+  return Array.isArray(spec.components) ? { ...spec, components: spec.components.map(currentForm) } : spec;
+}
+
+/** How components in the form of v1alpha1 are written now, as a message; undefined if there are none. */
+export function oldFormNotice({ spec }: Pick<Room, 'spec'>): string | undefined {
+  const [old] = (Array.isArray(spec?.components) ? (spec.components as unknown[]) : []).filter(isOldForm);
+  if (!old) return undefined;
+  return `Component ${old.name} has the form of v1alpha1; in ${apiVersions.Room} it is {name: ${old.name}, ${old.type}: {...}} instead of {name: ${old.name}, type: ${old.type}, options: {...}}.`;
+}
+
 /** Parses the spec of a Room, which may be older than the schema and its rules. */
 export function readSpec(room: Room): { spec: RoomSpec } | { sentence: string } {
-  const parsed = roomSpecSchema.safeParse(room.spec ?? {});
+  const parsed = roomSpecSchema.safeParse(inCurrentForm(room.spec ?? {}));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const where = ['spec', ...(issue?.path ?? [])].join('.');

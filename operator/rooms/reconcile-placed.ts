@@ -1,7 +1,7 @@
 // Decision for a Room whose room exists: the next difference between room and spec. Pure.
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
 import type { NodeComponent, NodeRoomConfig, PeerRequest } from '../nodes/schemas.ts';
-import { configChanges, configOf, declaredName, externalIdOf, peerRequest, samePermissions } from './desired.ts';
+import { configChanges, configOf, declaredName, externalIdOf, oldFormNotice, peerRequest, samePermissions } from './desired.ts';
 import type { DesiredComponent } from './desired-components.ts';
 import type { Action, ConditionReason, Decision, Observed, ObservedRoom } from './observed.ts';
 import { type PeerCredentials, peerSecretName, peerUrl, renewalIn } from './peer-secret.ts';
@@ -67,7 +67,7 @@ function placed(observed: Observed, cluster: Cluster, fate: Present, { component
     countPeers ? Number.POSITIVE_INFINITY : countsIntervalMs - countsAgeMs,
     unmet.length > 0 ? slowMs : Number.POSITIVE_INFINITY,
   );
-  const context = { generation: room.metadata.generation ?? 0, now };
+  const context = { generation: room.metadata.generation ?? 0, now, notice: oldFormNotice(room) };
   return {
     status: placedStatus(status, context, {
       cluster: cluster.name,

@@ -1,6 +1,6 @@
 // Decision for a Room: maps the observed state to the next status and at most one action. Pure.
 import type { RoomStatus } from '../../crds/types.ts';
-import { roomRequest } from './desired.ts';
+import { oldFormNotice, roomRequest } from './desired.ts';
 import type { Action, ConditionReason, Decision, Observed } from './observed.ts';
 import { reconcilePlaced } from './reconcile-placed.ts';
 import { crashPauseMs, pauseAfterCrashes, type RoomEnd, recordCrash, roomLostEnd, toRoomEnd } from './room-end.ts';
@@ -153,8 +153,8 @@ function retryDelayMs({ waitingForMs }: Observed): number {
   return Math.min(Math.max(waitingForMs / 2, soonMs), maxWaitMs);
 }
 
-export function contextOf({ room, now }: Pick<Observed, 'room' | 'now'>): { generation: number; now: Date } {
-  return { generation: room.metadata.generation ?? 0, now };
+export function contextOf({ room, now }: Pick<Observed, 'room' | 'now'>): { generation: number; now: Date; notice: string | undefined } {
+  return { generation: room.metadata.generation ?? 0, now, notice: oldFormNotice(room) };
 }
 
 function wait(requeueAfterMs: number): Action {

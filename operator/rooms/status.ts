@@ -5,7 +5,8 @@ import type { NodeRoom } from '../nodes/schemas.ts';
 import type { ConditionReason } from './observed.ts';
 
 export type ConditionValue = ConditionReason & { status: Condition['status'] };
-type Context = { generation: number; now: Date };
+/** `notice`: additional message about an accepted spec. */
+type Context = { generation: number; now: Date; notice?: string | undefined };
 type ComponentStatus = NonNullable<RoomStatus['components']>[number];
 
 /** Sets these conditions for this generation of the spec; others are kept. */
@@ -42,7 +43,7 @@ export function rejectedStatus(status: RoomStatus, context: Context, conditionRe
 /** Accepted, but not on a node. */
 export function pendingStatus(status: RoomStatus, context: Context, cluster: string, conditionReason: ConditionReason): RoomStatus {
   return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, {
-    Accepted: accepted(cluster),
+    Accepted: accepted(cluster, context),
     Placed: conditionValue('False', conditionReason),
     Ready: conditionValue('False', conditionReason),
     Degraded: conditionValue('False', conditionReason),
@@ -53,7 +54,7 @@ export function pendingStatus(status: RoomStatus, context: Context, cluster: str
 export function unknownStatus(status: RoomStatus, context: Context, cluster: string, conditionReason: ConditionReason): RoomStatus {
   const known = status.incarnation === undefined ? 'False' : 'Unknown';
   return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, {
-    Accepted: accepted(cluster),
+    Accepted: accepted(cluster, context),
     Placed: conditionValue(known, conditionReason),
     Ready: conditionValue(known, conditionReason),
   });
@@ -133,7 +134,7 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
     },
     context,
     {
-      Accepted: accepted(cluster),
+      Accepted: accepted(cluster, context),
       Placed: conditionValue('True', { reason: 'Placed', message: `${where}.` }),
       Ready: lack
         ? conditionValue('False', { reason: lack.reason, message: sentences(unmet) })
@@ -149,8 +150,9 @@ function sentences(why: readonly ConditionReason[]): string {
   return why.map(({ message }) => message).join(' ');
 }
 
-function accepted(cluster: string): ConditionValue {
-  return conditionValue('True', { reason: 'Accepted', message: `The room belongs to MediaCluster ${cluster}.` });
+function accepted(cluster: string, { notice }: Context): ConditionValue {
+  const message = `The room belongs to MediaCluster ${cluster}.`;
+  return conditionValue('True', { reason: 'Accepted', message: notice === undefined ? message : `${message} ${notice}` });
 }
 
 function waitingPhase(status: RoomStatus): 'Pending' | 'Recovering' {

@@ -110,7 +110,7 @@ class Bench {
     let applied = 0;
     const took = await timed(async () => {
       const began = performance.now();
-      await atOnce((index) => this.#client.apply(resources.rooms, named('mediarooms.dev/v1alpha1', 'Room', `room-${index}`, { spec: {} })));
+      await atOnce((index) => this.#client.apply(resources.rooms, named('mediarooms.dev/v1alpha2', 'Room', `room-${index}`, { spec: {} })));
       applied = performance.now() - began;
       await all;
     });

@@ -70,7 +70,7 @@ test('`helm test` passes: room, peer, websocket and media address', async () => 
 });
 
 test('pods on two Kubernetes nodes discover each other by DNS, also after scaling and a killed pod, without affecting live rooms', async (t) => {
-  await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'class' }, spec: people });
+  await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name: 'class' }, spec: people });
   const conversation = await Conversation.start(t, stage, 'lasting');
   const { node } = (await stage.get('room', 'lasting')).status;
   const scale = (replicas: number) => stage.kubectl('scale', `mediacluster/${release}`, `--replicas=${replicas}`);
@@ -177,7 +177,7 @@ test('a second installation in another namespace works with default values and P
   await stage.cluster.helm('-n', 'other', 'install', release, chart);
   await kubectl('wait', '--for=condition=Available', `mediacluster/${release}`, '--timeout=120s');
   tell('second install to MediaCluster Available', performance.now() - started);
-  await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'there', namespace: 'other' }, spec: {} });
+  await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name: 'there', namespace: 'other' }, spec: {} });
   await kubectl('wait', '--for=condition=Ready', 'room/there', '--timeout=60s');
   await stage.cluster.helm('-n', 'other', 'uninstall', release);
   await stage.until(

@@ -145,7 +145,7 @@ export class Installed {
 
   /** When it is Ready. */
   async room(name: string, spec: object = {}): Promise<Anything> {
-    await this.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name }, spec });
+    await this.apply({ apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name }, spec });
     await this.kubectl('wait', '--for=condition=Ready', `room/${name}`, '--timeout=60s');
     return this.get('room', name);
   }
@@ -157,7 +157,7 @@ export class Installed {
   }
 
   roomPath(name: string): string {
-    return `/apis/mediarooms.dev/v1alpha1/namespaces/${this.namespace}/rooms/${name}`;
+    return `/apis/mediarooms.dev/v1alpha2/namespaces/${this.namespace}/rooms/${name}`;
   }
 
   clusterPath(name: string): string {

@@ -79,7 +79,7 @@ test('outgoing and incoming calls of an external phone have audio in both direct
     passwordSecretRef: { name: 'phone', key: 'password' },
     answerIncoming: true,
   };
-  const spec = { peers: [{ name: 'anna' }], components: [{ name: 'phone', type: 'sip', options }] };
+  const spec = { peers: [{ name: 'anna' }], components: [{ name: 'phone', sip: options }] };
   const [browser, room] = await Promise.all([stage.browser(t), stage.room('calls', spec)]);
   assert.doesNotMatch(JSON.stringify(room), new RegExp(account.password));
   const component = await stage.until('the SIP component is registered', async () => {

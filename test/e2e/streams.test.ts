@@ -50,7 +50,7 @@ function isOfPeople(colour: readonly number[] | undefined): boolean {
 test('recordings without storage are reported, and a Room with S3 keys in a Secret uploads its recording while it is live', async (t) => {
   assert.deepEqual([(await degraded()).status, (await degraded()).reason], ['True', 'RecordingsNotKept']);
   const place = { bucket, endpoint, region: 'us-east-1', pathPrefix: 'own', secretRef: { name: 's3' } };
-  const wanted = { ...people, components: [{ name: 'all', type: 'recording', options: { s3: place } }] };
+  const wanted = { ...people, components: [{ name: 'all', recording: { s3: place } }] };
   const conversation = await Conversation.start(t, stage, 'recorded', {}, wanted);
   assert.doesNotMatch(JSON.stringify(await stage.get('room', 'recorded')), new RegExp(secretAccessKey));
   await stage.until('parts of the recording are in S3', async () => (await s3.names()).some((name) => name.startsWith('own/recorded-')));
@@ -82,7 +82,7 @@ test('a stream plays part by part through the Ingress at any pod, and completely
   await stage.settled(release);
   assert.equal((await degraded()).status, 'False');
   const options = { persistent: true, width: 320, height: 180, segmentDuration: 1, layout: 'single' };
-  const wanted = { ...people, components: [{ name: 'stream', type: 'hls', options }] };
+  const wanted = { ...people, components: [{ name: 'stream', hls: options }] };
   const conversation = await Conversation.start(t, stage, 'shown', {}, wanted);
   const { token } = (await stage.rest(release, 'POST', '/hls/shown/token', {})).body.data;
   const { status } = await stage.get('room', 'shown');

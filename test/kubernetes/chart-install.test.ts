@@ -32,7 +32,7 @@ const available = (cluster: string, namespace: string) =>
   kubectl('-n', namespace, 'wait', '--for=condition=Available', `mcl/${cluster}`, '--timeout=90s');
 
 async function makeRoom(name: string, namespace: string, spec: object = {}): Promise<void> {
-  await server.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name, namespace }, spec });
+  await server.apply({ apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name, namespace }, spec });
   await kubectl('-n', namespace, 'wait', '--for=condition=Ready', `mroom/${name}`, '--timeout=60s');
 }
 

@@ -12,7 +12,14 @@ const firstChart = join(import.meta.dirname, 'fixtures/chart-0.7.0');
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
 const helm = helmOf(server);
-const values = ['--set', 'mediaCluster.spec.replicas=1', '--set', 'mediaCluster.spec.drain.timeoutSeconds=2'];
+const values = [
+  '--set',
+  'mediaCluster.spec.replicas=1',
+  '--set',
+  'mediaCluster.spec.drain.timeoutSeconds=2',
+  '--set',
+  'mediaCluster.spec.config.componentsUsed={recording}',
+];
 /** Generous timeout in seconds, because this test is not about time. */
 const timeoutSeconds = 200;
 const slow = { timeout: 4_000 * timeoutSeconds };
@@ -30,9 +37,9 @@ async function kept() {
   await kubectl('wait', '--for=condition=Ready', 'mroom/kept', `--timeout=${timeoutSeconds}s`);
   const room = JSON.parse(await kubectl('get', 'mroom', 'kept', '-o', 'json'));
   const found = JSON.parse(await kubectl('get', 'secrets', ...secrets, '-o', 'json'));
-  const { incarnation, node, address } = room.status;
+  const { incarnation, node, address, components } = room.status;
   return {
-    room: { uid: room.metadata.uid, incarnation, node, address },
+    room: { uid: room.metadata.uid, incarnation, node, address, components },
     pid: runner.pidOf(node),
     secrets: found.items.map(({ metadata, data }: { metadata: { uid: string }; data: object }) => ({ uid: metadata.uid, data })),
   };
@@ -58,7 +65,9 @@ async function settled(): Promise<void> {
 test('an upgrade from the first chart replaces the operator and older CRDs, and keeps room, node and Secrets', slow, async () => {
   await mustRun(helm, ['install', 'rooms', firstChart, ...wait, ...values]);
   await settled();
-  await server.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'kept', namespace: 'default' } });
+  // A component in the form of v1alpha1, which the first chart has.
+  const spec = { components: [{ name: 'tape', type: 'recording', options: { subscribeMode: 'manual' } }] };
+  await server.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'kept', namespace: 'default' }, spec });
   const before = await kept();
   const operators = await operatorPods();
 
@@ -67,6 +76,10 @@ test('an upgrade from the first chart replaces the operator and older CRDs, and 
   await mustRun(helm, ['upgrade', 'rooms', chartFolder, ...wait, ...values, ...more]);
   await settled();
   assert.deepEqual(await kept(), before);
+  assert.match(
+    await kubectl('get', 'mroom', 'kept', '-o', 'jsonpath={.status.conditions[?(@.type=="Accepted")].message}'),
+    /in mediarooms\.dev\/v1alpha2 it is/,
+  );
   assert.equal(await maxRooms(), '7');
   assert.equal(await definitionVersion(), manifest.version);
   // Helm waits for the new pod; the old pod has its grace period.

@@ -88,7 +88,7 @@ describe('An operator at startup', () => {
 
   it('creates both CRDs, and Rooms can be created immediately', async (t) => {
     await ensure(t);
-    await kubectl(['create', '-f', '-'], { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'first' } });
+    await kubectl(['create', '-f', '-'], { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name: 'first' } });
     await kubectl(['create', '-f', '-'], { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'first' } });
   });
 

@@ -18,11 +18,11 @@ const finalizers = ['mediarooms.dev/room'];
 function lax(definition: object): KubeObject {
   const copy = structuredClone(definition) as KubeObject & { spec: { versions: { schema: unknown; selectableFields?: unknown }[] } };
   copy.metadata.annotations = { 'mediarooms.dev/definitions-version': '0.1.0' };
-  const [version] = copy.spec.versions;
-  assert.ok(version);
   const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  version.schema = { openAPIV3Schema: { type: 'object', properties: { spec: open, status: open } } };
-  delete version.selectableFields;
+  for (const version of copy.spec.versions) {
+    version.schema = { openAPIV3Schema: { type: 'object', properties: { spec: open, status: open } } };
+    delete version.selectableFields;
+  }
   return copy;
 }
 

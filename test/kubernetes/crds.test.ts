@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { definitions } from '../../crds/crd-manifests.ts';
-import { mediaClusterSchema, roomSchema } from '../../crds/types.ts';
+import { apiVersions, mediaClusterSchema, roomSchema } from '../../crds/types.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { examples, expectations, manifests, refusals } from './manifests.ts';
 
@@ -116,7 +116,7 @@ describe('The CRDs of Room and MediaCluster', () => {
   });
 
   it('apply defaults, also without a spec', async () => {
-    await run(['apply', '-f', '-'], stringify({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'bare' } }));
+    await run(['apply', '-f', '-'], stringify({ apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name: 'bare' } }));
     assert.deepEqual((await read('mroom/bare')).spec, { recreate: 'Always' });
     const bare = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'bare' } };
     await run(['apply', '-f', '-'], stringify(bare));
@@ -139,10 +139,9 @@ describe('The CRDs of Room and MediaCluster', () => {
     const metadata = { name: 'Ann', nested: [{ a: 'b', c: 1.5 }, 'x', true], '': {} };
     const affinity = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: {} }] } };
     const volume = { name: 'music', configMap: { name: 'music', items: [{ key: 'a', path: 'b' }] } };
-    const apiVersion = 'mediarooms.dev/v1alpha1';
     const objects = [
       {
-        apiVersion,
+        apiVersion: apiVersions.Room,
         kind: 'Room',
         metadata: { name: 'kept' },
         spec: {
@@ -152,7 +151,12 @@ describe('The CRDs of Room and MediaCluster', () => {
           ],
         },
       },
-      { apiVersion, kind: 'MediaCluster', metadata: { name: 'kept' }, spec: { podTemplate: { affinity, volumes: [volume] } } },
+      {
+        apiVersion: apiVersions.MediaCluster,
+        kind: 'MediaCluster',
+        metadata: { name: 'kept' },
+        spec: { podTemplate: { affinity, volumes: [volume] } },
+      },
     ];
     await run(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
     assert.deepEqual((await read('mroom/kept')).spec.peers, [
@@ -165,7 +169,7 @@ describe('The CRDs of Room and MediaCluster', () => {
   it('let two field managers own separate peers of one Room', async () => {
     const room = (...names: string[]) =>
       stringify({
-        apiVersion: 'mediarooms.dev/v1alpha1',
+        apiVersion: apiVersions.Room,
         kind: 'Room',
         metadata: { name: 'shared' },
         spec: { peers: names.map((name) => ({ name })) },
@@ -248,7 +252,7 @@ describe('The CRDs of Room and MediaCluster', () => {
   it('have short names, a category and selectable fields', async () => {
     const resources = (await run(['api-resources', '--api-group=mediarooms.dev', '-o', 'wide', '--no-headers'])).trim().split('\n');
     assert.match(resources.join('\n'), /mediaclusters +mcl +mediarooms.dev\/v1alpha1 +true +MediaCluster .* media$/m);
-    assert.match(resources.join('\n'), /rooms +mroom +mediarooms.dev\/v1alpha1 +true +Room .* media$/m);
+    assert.match(resources.join('\n'), /rooms +mroom +mediarooms.dev\/v1alpha2 +true +Room .* media$/m);
     const all = await run(['get', 'media', '-o', 'name']);
     assert.match(all, /^room.mediarooms.dev\/bare$/m);
     assert.match(all, /^mediacluster.mediarooms.dev\/bare$/m);
@@ -267,7 +271,7 @@ describe('The CRDs of Room and MediaCluster', () => {
       /maxPeers\s+<integer>\n\s+Maximum number of peers in the room; the limit of the cluster if omitted \(1\s+to\s+1000000\)\./,
     );
     assert.match(spec, /recreate\s+<string>\n\s*enum: Always, Never\n\s+What happens[\s\S]*Failed \(default Always\)\./);
-    const file = await run(['explain', 'mroom.spec.components.options.filePath']);
+    const file = await run(['explain', 'mroom.spec.components.file.filePath']);
     assert.match(file, /An .ogg \(Opus\) or .h264 file on the server, below\s+file_component_sources\./);
     for (const kind of ['mroom', 'mcl']) assert.doesNotMatch(await run(['explain', kind, '--recursive']), /<no description>/);
     assert.doesNotMatch(await run(['explain', 'mcl.spec']), /<no description>/);

@@ -23,7 +23,7 @@ const notAll =
 /** Message of the API server for each file that kubectl applied, by file name. */
 export function refusals(stderr: string): Map<string, string> {
   const said = stderr.matchAll(
-    /error when \w+ "[^"]*\/([^"/]+)": (?:\w+\.mediarooms\.dev "[^"]+" is invalid: |\w+ in version "v1alpha1" cannot be handled as a \w+: )(.*)$/gm,
+    /error when \w+ "[^"]*\/([^"/]+)": (?:\w+\.mediarooms\.dev "[^"]+" is invalid: |\w+ in version "v1alpha\d" cannot be handled as a \w+: )(.*)$/gm,
   );
   return new Map([...said].map(([, file = '', sentence = '']) => [file, sentence.replace(/^\[(.*)\]$/, '$1').replace(notAll, '')]));
 }

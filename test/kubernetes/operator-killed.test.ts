@@ -20,7 +20,7 @@ const stage = await startClusterFixture({ after }, { spec: { replicas: 2 }, oper
 let leaseMs = 1_000;
 const { client } = stage.server;
 const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mediarooms-operator';
-const rooms = '/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms';
+const rooms = '/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms';
 let operators: OperatorProcess[] = [stage.operator];
 
 type Spec = { maxPeers: number; peers: { name: string }[] };

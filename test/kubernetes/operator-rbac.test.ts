@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { definitions, versionAnnotation } from '../../crds/crd-manifests.ts';
+import { apiVersions } from '../../crds/types.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type AuditedCall, AuditLog } from '../kit/kube/audit-log.ts';
 import { type ChartObject, type ChartOptions, renderChart } from '../kit/kube/chart.ts';
@@ -122,7 +123,7 @@ test('the Role of the chart is sufficient for the operator, and all of it is nee
   const other = calls.filter(({ resource }) => resource === '').map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, '')}`);
   assert.deepEqual(
     new Set(other),
-    new Set(['get /apis/gateway.networking.k8s.io/v1', 'get /apis/mediarooms.dev/v1alpha1', 'get /apis/monitoring.coreos.com/v1']),
+    new Set(['gateway.networking.k8s.io/v1', ...Object.values(apiVersions), 'monitoring.coreos.com/v1'].map((each) => `get /apis/${each}`)),
   );
 });
 
@@ -180,7 +181,7 @@ test('with OwnerReferencesPermissionEnforcement, created objects need the permis
     return rules ? { ...object, rules: rules.filter(({ resources }) => !resources.includes('rooms/finalizers')) } : object;
   });
   const stage = new ClusterFixture(server, runner, undefined as unknown as OperatorProcess);
-  const room = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name: 'owner', namespace: 'default' }, spec: {} };
+  const room = { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name: 'owner', namespace: 'default' }, spec: {} };
   await server.apply([room, mediaCluster('owner', { replicas: 0 })]);
   for (const plural of ['rooms', 'mediaClusters'] as const) {
     const { apiVersion, kind, metadata } = await stage.get(plural, 'owner');

@@ -28,7 +28,7 @@ after(async () => {
 
 /** Names of Rooms and of rooms, each with its uid. */
 async function both(namespace: string, prefix: string): Promise<{ declared: string[]; there: string[] }> {
-  const { items } = await stage.object(`/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/rooms`);
+  const { items } = await stage.object(`/apis/mediarooms.dev/v1alpha2/namespaces/${namespace}/rooms`);
   const { body } = await api.get('/room');
   return {
     // A Room being deleted is neither declared nor deleted yet.
@@ -124,7 +124,7 @@ test('operators that end at any moment leave no orphaned rooms', async (t) => {
   }
   await stage.startOperator();
   await settles('default', 'churn-');
-  const { items } = await stage.object('/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms');
+  const { items } = await stage.object('/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms');
   assert.ok(items.length > 0);
   for (const { metadata, spec } of items) {
     await stage.waitUntilReady(metadata.name);

@@ -37,7 +37,7 @@ after(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-const file = (name: string, filePath: string) => ({ name, type: 'file', options: { filePath } });
+const file = (name: string, filePath: string) => ({ name, file: { filePath } });
 const componentsOf = async (roomId: string): Promise<KubeJson[]> => (await api.get(`/room/${roomId}`)).body.data.components;
 const peersOf = async (roomId: string): Promise<string[]> =>
   (await api.get(`/room/${roomId}`)).body.data.peers.map(({ id }: KubeJson) => id);
@@ -76,9 +76,7 @@ describe('Components of a Room', () => {
   });
 
   test('of a disabled type or with a missing file make it Degraded with a reason, and all others exist', async () => {
-    await stage.apply(
-      room('half', { components: [{ name: 'stream', type: 'hls' }, file('missing', 'none.ogg'), file('bass', 'long.ogg')] }),
-    );
+    await stage.apply(room('half', { components: [{ name: 'stream', hls: {} }, file('missing', 'none.ogg'), file('bass', 'long.ogg')] }));
     const half = await stage.waitFor('half', (each) => conditionOf(each, 'Degraded')?.reason === 'ComponentRefused');
     assert.match(conditionOf(half, 'Degraded').message, /Component stream: Components of type hls are disabled on this node\./);
     assert.match(conditionOf(half, 'Degraded').message, /Component missing: File not found\./);
@@ -92,7 +90,7 @@ describe('Components of a Room', () => {
 describe('Secrets of a Room', () => {
   test('created later are used, and so are their changes', async () => {
     const s3 = { bucket: 'bucket', secretRef: { name: 'keys' } };
-    await stage.apply(room('taped', { components: [{ name: 'tape', type: 'recording', options: { s3 } }] }));
+    await stage.apply(room('taped', { components: [{ name: 'tape', recording: { s3 } }] }));
     await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.message === 'Component tape: Secret keys does not exist.');
     const keys = (data: object) => ({
       apiVersion: 'v1',

@@ -20,7 +20,7 @@ test('rejected S3 keys make a Ready Room Degraded, reported once, until they are
   await stage.apply(keys(wrong));
   const { bucket, endpoint } = s3.place;
   const options = { s3: { bucket, endpoint, secretRef: { name: 'keys' } } };
-  await stage.apply(room('taped', { components: [{ name: 'tape', type: 'recording', options }] }));
+  await stage.apply(room('taped', { components: [{ name: 'tape', recording: options }] }));
   // The second rejection arrives within a second, so the Room may become Ready and Degraded at once.
   await stage.waitUntilReady('taped');
   const failing = await stage.waitFor('taped', (each) => conditionOf(each, 'Degraded')?.status === 'True');

@@ -1,13 +1,13 @@
 // MediaCluster fixtures: resources as the API server returns them, and the operator's context.
 import { mediaClusterSpecSchema } from '../../../crds/media-cluster.ts';
-import { apiVersion } from '../../../crds/types.ts';
+import { apiVersions } from '../../../crds/types.ts';
 import type { ClusterContext, SecretData } from '../../../operator/clusters/cluster-context.ts';
 import type { StoredCluster } from '../../../operator/clusters/owned.ts';
 
 /** `spec` as written by a user; defaults are added. */
 export function testCluster(spec: object = {}, metadata: Partial<StoredCluster['metadata']> = {}): StoredCluster {
   return {
-    apiVersion,
+    apiVersion: apiVersions.MediaCluster,
     kind: 'MediaCluster',
     metadata: { name: 'media', namespace: 'calls', uid: '11111111-2222-4333-8444-555555555555', resourceVersion: '1', ...metadata },
     spec: mediaClusterSpecSchema.parse(spec),

@@ -47,7 +47,7 @@ export class ClusterFixture {
   }
 
   room(name: string, spec: Record<string, unknown> = {}, namespace = 'default') {
-    return { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name, namespace }, spec };
+    return { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name, namespace }, spec };
   }
 
   /** Applies a Room and waits until it is Ready. */

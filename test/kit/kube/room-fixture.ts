@@ -136,7 +136,7 @@ export class RoomFixture {
   }
 
   async room(name: string, namespace = 'default'): Promise<KubeJson> {
-    return this.object(`/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/rooms/${name}`);
+    return this.object(`/apis/mediarooms.dev/v1alpha2/namespaces/${namespace}/rooms/${name}`);
   }
 
   /** undefined if it does not exist. */
@@ -195,7 +195,7 @@ export class RoomFixture {
 }
 
 export function room(name: string, spec: object = {}, namespace = 'default') {
-  return { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata: { name, namespace }, spec };
+  return { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name, namespace }, spec };
 }
 
 /** Whether its status belongs to its current spec. */

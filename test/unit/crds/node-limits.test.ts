@@ -188,37 +188,37 @@ describe('Options of a component in a Room and in the REST API', () => {
   const target = { bucket: 'abc', accessKeyId: 'i', secretAccessKey: 's' };
   const prefixes = ['a', 'a/b/', 'a..b', '/a', 'a/../b', '..', '../a', 'a\nb', 'é', 'a'.repeat(512), 'a'.repeat(513)];
   const samples: Record<string, { node: (text: string) => boolean; texts: string[] }> = {
-    pathPrefix: { node: (pathPrefix) => recordingAccepts({ pathPrefix, credentials: target }), texts: prefixes },
-    's3.pathPrefix': { node: (pathPrefix) => recordingAccepts({ credentials: { ...target, pathPrefix } }), texts: prefixes },
-    's3.bucket': {
+    'recording.pathPrefix': { node: (pathPrefix) => recordingAccepts({ pathPrefix, credentials: target }), texts: prefixes },
+    'recording.s3.pathPrefix': { node: (pathPrefix) => recordingAccepts({ credentials: { ...target, pathPrefix } }), texts: prefixes },
+    'recording.s3.bucket': {
       node: (bucket) => recordingAccepts({ credentials: { ...target, bucket } }),
       texts: ['abc', 'a.b-c_D', 'a', '', '-ab', 'a b', 'a'.repeat(255), 'a'.repeat(256)],
     },
-    's3.endpoint': {
+    'recording.s3.endpoint': {
       node: (endpoint) => recordingAccepts({ credentials: { ...target, endpoint } }),
       texts: ['http://minio:9000', 'https://s3.example/x', 'https://u:p@s3.example', 'minio:9000', ''],
     },
-    origins: {
+    'recording.origins': {
       node: (id) => recordingAccepts({ subscribeMode: 'manual', origins: [id] }),
       texts: ['a', 'B_c-1', 'a b', '', 'a'.repeat(128), 'a'.repeat(129)],
     },
-    registrarAddress: {
+    'sip.registrarAddress': {
       node: (address) => sipAccepts({ address }),
       texts: [
         ...['sip:a', 'SIPS:a.b:5061', '192.0.2.1:5060', '[2001:db8::1]:5060', 'a;transport=TLS', 'a;transport=ws'],
         ...['a b', 'a/b', 'u@a', ''],
       ],
     },
-    username: {
+    'sip.username': {
       node: (username) => sipAccepts({ username }),
       texts: ['u', "a-_.!~*'()&=+$,%9", 'a b', 'a@b', 'a:b', '', 'a'.repeat(128), 'a'.repeat(129)],
     },
-    caCertificate: { node: (caCertificate) => sipAccepts({}, { caCertificate }), texts: ['x'] },
+    'sip.caCertificate': { node: (caCertificate) => sipAccepts({}, { caCertificate }), texts: ['x'] },
   };
   for (const [option, { node, texts }] of Object.entries(samples)) {
     it(`accept the same texts as ${option}`, () => {
       assert.deepEqual(
-        texts.map((text) => [text, crdAccepts(fields, `components[].options.${option}`, text)]),
+        texts.map((text) => [text, crdAccepts(fields, `components[].${option}`, text)]),
         texts.map((text) => [text, node(text)]),
       );
     });

@@ -8,7 +8,7 @@ import { type UninstallOptions, uninstall } from '../../../operator/uninstall.ts
 
 test('removing the finalizer of a Room is retried after a concurrent write', async () => {
   const room = (name: string): Stored<KubeObject> => ({
-    apiVersion: 'mediarooms.dev/v1alpha1',
+    apiVersion: 'mediarooms.dev/v1alpha2',
     kind: 'Room',
     metadata: { name, namespace: 'media', uid: name, resourceVersion: '1', finalizers: ['mediarooms.dev/room'] },
   });

@@ -55,7 +55,7 @@ test('options of the operator are accepted and select the storage of the Room', 
   const resources = await makeResources(t);
   const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
   const asked = async (options: object) => {
-    const spec = roomSpecSchema.parse({ components: [{ name: 'c', type: 'recording', options }] });
+    const spec = roomSpecSchema.parse({ components: [{ name: 'c', recording: options }] });
     const [wish] = await desiredComponents(spec, 'uid', () => secret, new SecretDigests());
     assert.ok(wish && 'request' in wish);
     return wish.request.options;

@@ -27,6 +27,12 @@ describe('decideUpgrade()', () => {
     assert.equal(decideUpgrade(installed('0.9.9'), installed('0.10.0')), 'replace');
   });
 
+  it('replaces a CRD of its version that does not serve all its versions', () => {
+    const spec = { versions: [{ name: 'v1alpha1', served: true }] };
+    assert.equal(decideUpgrade({ ...installed(versionOf(ours)), spec }, ours), 'replace');
+    assert.equal(decideUpgrade({ ...installed('1000.0.0'), spec }, ours), 'newer');
+  });
+
   it('waits while a CRD is being deleted, whatever its version', () => {
     for (const version of [undefined, '0.1.0', '1000.0.0'])
       assert.equal(decideUpgrade(installed(version, { deletionTimestamp: 'now' }), ours), 'wait');

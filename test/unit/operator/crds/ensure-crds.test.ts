@@ -27,6 +27,12 @@ function store(server: FakeApiServer, name: string, version: string, more: Pick<
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata,
+    spec: {
+      versions: [
+        { name: 'v1alpha2', served: true },
+        { name: 'v1alpha1', served: true },
+      ],
+    },
     status: established,
     ...more,
   });
@@ -212,6 +218,13 @@ describe('ensureCrds()', () => {
     const none = fakeApiServer();
     await assert.rejects(run(none, { apply: false, timeoutMs: 0 }), /has no permission to install it: kubectl apply -f crds\//);
     assert.deepEqual(none.calls, [`get ${both[0]}`]);
+    const old = fakeApiServer({ served: false });
+    for (const name of both) store(old, name, '0.1.0');
+    await assert.rejects(run(old, { apply: false, timeoutMs: 0 }), /does not serve mediarooms\.dev\/v1alpha2, .* kubectl apply -f crds\//);
+    await assert.rejects(
+      run(old, { dryRun: true }),
+      /A dry run cannot read mediarooms\.dev\/v1alpha2, which the API server does not serve yet: kubectl apply -f crds\//,
+    );
   });
 
   it('aborts with the signal', async () => {

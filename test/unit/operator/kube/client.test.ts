@@ -27,7 +27,7 @@ describe('A Kubernetes client with a fake API server', () => {
     const client = await connect(t, api);
     assert.deepEqual(await client.get(resources.rooms, ref), stored);
     const { method, path, headers } = await api.until(1);
-    assert.equal(`${method} ${path}`, 'GET /apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a');
+    assert.equal(`${method} ${path}`, 'GET /apis/mediarooms.dev/v1alpha2/namespaces/default/rooms/a');
     assert.equal(headers['user-agent'], 'mediarooms-operator/test');
     assert.equal(headers.authorization, `Bearer ${token}`);
   });
@@ -44,7 +44,7 @@ describe('A Kubernetes client with a fake API server', () => {
     assert.deepEqual(first?.body, sent);
     assert.equal(first?.headers['content-type'], 'application/apply-patch+yaml');
     assert.equal(String(first?.query), 'fieldManager=mediarooms-operator&fieldValidation=Strict&force=true');
-    assert.equal(second?.path, '/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a/status');
+    assert.equal(second?.path, '/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms/a/status');
     assert.equal(String(second?.query), 'fieldManager=other&fieldValidation=Strict&force=true&dryRun=All');
   });
 
@@ -306,7 +306,7 @@ describe('A Kubernetes client with a fake API server', () => {
     const api = await startFakeApi(t, (_request, response) => json(response, room('a', '1')));
     const client = await connect(t, api);
     await client.get(resources.rooms, { ...ref, name: 'a/../../secrets?x' });
-    assert.equal(api.asked[0]?.path, '/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a%2F..%2F..%2Fsecrets%3Fx');
+    assert.equal(api.asked[0]?.path, '/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms/a%2F..%2F..%2Fsecrets%3Fx');
     await assert.rejects(client.get(resources.rooms, { ...ref, name: '..' }), TypeError);
     await assert.rejects(client.get(resources.rooms, { name: 'a' }), TypeError);
   });

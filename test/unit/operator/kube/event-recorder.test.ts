@@ -68,7 +68,7 @@ describe('An event recorder', () => {
         action: 'Create',
         note: 'The room is on node mr-0.',
         regarding: {
-          apiVersion: 'mediarooms.dev/v1alpha1',
+          apiVersion: 'mediarooms.dev/v1alpha2',
           kind: 'Room',
           name: 'standup',
           namespace: 'default',

@@ -123,5 +123,5 @@ export function status(code: number, reason: string, message: string, details?: 
 
 export function room(name: string, resourceVersion: string, more: object = {}): Stored<KubeObject> {
   const metadata = { name, namespace: 'default', uid: `uid-of-${name}`, resourceVersion, ...more };
-  return { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'Room', metadata };
+  return { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata };
 }

@@ -21,7 +21,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
   const status = given.status ?? {};
   return {
     room: {
-      apiVersion: 'mediarooms.dev/v1alpha1',
+      apiVersion: 'mediarooms.dev/v1alpha2',
       kind: 'Room',
       metadata: { name: 'r', namespace: 'n', uid, resourceVersion: '1', generation: 1, ...metadata },
       spec: roomSpecSchema.parse(spec),

@@ -5,7 +5,7 @@ import { roomSpecSchema } from '../../../../crds/room.ts';
 import { controllerReference, type Stored } from '../../../../operator/kube/objects.ts';
 import type { Room } from '../../../../operator/objects.ts';
 import { BoundedMap } from '../../../../operator/rooms/bounded-map.ts';
-import { defaultsOf, readSpec } from '../../../../operator/rooms/desired.ts';
+import { defaultsOf, oldFormNotice, readSpec } from '../../../../operator/rooms/desired.ts';
 import { desiredComponents, type Secret, SecretDigests, secretNamesOf } from '../../../../operator/rooms/desired-components.ts';
 import { peerSecret, peerSecretName, peerUrl, readPeerSecret, renewalIn } from '../../../../operator/rooms/peer-secret.ts';
 import { PendingSecretWrite, RejectionCache } from '../../../../operator/rooms/room-cache.ts';
@@ -24,7 +24,7 @@ function secret(name: string, data: Record<string, string>, metadata: object = {
 }
 
 describe('Desired components', () => {
-  const spec = (options: object, type = 'sip') => roomSpecSchema.parse({ components: [{ name: 'c', type, options }] });
+  const spec = (options: object, type = 'sip') => roomSpecSchema.parse({ components: [{ name: 'c', [type]: options }] });
   const sip = { registrarAddress: 'sip:r', username: 'u', passwordSecretRef: { name: 's', key: 'pw' } };
   const revisionOf = async (each: object, stored: Stored<Secret>, type = 'sip') => {
     const [wish] = await desiredComponents(spec(each, type), uid, () => stored, new SecretDigests());
@@ -44,6 +44,13 @@ describe('Desired components', () => {
     assert.equal((await revisionOf(sip, secret('s', { pw: 'one', more: 'x' }))).revision, first);
     assert.notEqual((await revisionOf(sip, secret('s', { pw: 'two' }))).revision, first);
     assert.notEqual((await revisionOf({ ...sip, username: 'v' }, secret('s', { pw: 'one' }))).revision, first);
+  });
+
+  test('keep their revision if a component changes from the form of v1alpha1 to the current one', async () => {
+    const read = readSpec({ ...observed().room, spec: { components: [{ name: 'c', type: 'sip', options: sip }] } } as never);
+    assert.ok('spec' in read);
+    const [desired] = await desiredComponents(read.spec, uid, () => secret('s', { pw: 'one' }), new SecretDigests());
+    assert.deepEqual(desired, await revisionOf(sip, secret('s', { pw: 'one' })));
   });
 
   test('contain S3 keys under the field of each component type', async () => {
@@ -75,6 +82,7 @@ describe('Desired components', () => {
 
   test('list the Secrets that they need, also in specs of older CRDs', () => {
     assert.deepEqual(secretNamesOf(spec(sip)), ['s']);
+    assert.deepEqual(secretNamesOf({ components: [{ name: 'c', type: 'sip', options: sip }] } as never), ['s']);
     assert.deepEqual(secretNamesOf({ components: 'none' } as never), []);
     assert.deepEqual(secretNamesOf({ components: [null, {}] } as never), []);
   });
@@ -175,6 +183,31 @@ describe('A spec', () => {
     assert.match((of({}, 'a.b') as { sentence: string }).sentence, /a\.b is not a valid room id/);
     assert.match((of({ peers: [{ name: 'a' }, { name: 'a' }] }) as { sentence: string }).sentence, /a is declared twice/);
     assert.ok('spec' in of(undefined as never));
+  });
+
+  test('in the form of v1alpha1 is read as the current form, with a notice', () => {
+    const old = {
+      components: [
+        { name: 'c', type: 'hls', options: { layout: 'grid' } },
+        { name: 'd', type: 'recording' },
+      ],
+    };
+    const read = of(old);
+    assert.deepEqual('spec' in read && read.spec.components, [
+      { name: 'c', hls: { layout: 'grid' } },
+      { name: 'd', recording: {} },
+    ]);
+    const notice =
+      'Component c has the form of v1alpha1; in mediarooms.dev/v1alpha2 it is {name: c, hls: {...}} instead of {name: c, type: hls, options: {...}}.';
+    assert.equal(oldFormNotice({ spec: old as never }), notice);
+    assert.equal(oldFormNotice({ spec: { components: [{ name: 'c', hls: {} }] } as never }), undefined);
+    assert.equal(oldFormNotice({ spec: { components: 'none' } as never }), undefined);
+    const mixed = of({ components: [{ name: 'c', hls: {}, sip: {} }] });
+    assert.match('sentence' in mixed ? mixed.sentence : '', /sip\.registrarAddress|must have exactly one of hls, recording, sip and file/);
+    assert.match(
+      (of({ components: [{ name: 'c', type: 'rtmp' }] }) as { sentence: string }).sentence,
+      /exactly one of|type does not match/,
+    );
   });
 
   test('gets the defaults of its MediaCluster, including null', () => {

@@ -90,7 +90,7 @@ describe('An API server connection', () => {
     const { path } = await kubeconfig(t, (config) => ({ ...config, clusters: [{ name: 'c', cluster }] }));
     const client = await connect(t, { kubeconfig: path });
     assert.equal((await client.get(resources.rooms, { namespace: 'default', name: 'a' }))?.metadata.name, 'a');
-    assert.deepEqual(seen, ['GET http://api.example:6443/apis/mediarooms.dev/v1alpha1/namespaces/default/rooms/a']);
+    assert.deepEqual(seen, ['GET http://api.example:6443/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms/a']);
   });
 
   it('reports the missing part of a configuration', async (t) => {
