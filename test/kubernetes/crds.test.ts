@@ -7,10 +7,11 @@ import { parse, stringify } from 'yaml';
 import { definitions } from '../../crds/crd-manifests.ts';
 import { apiVersions, mediaClusterSchema, roomSchema } from '../../crds/types.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
-import { examples, expectations, manifests, refusals } from './manifests.ts';
+import { examples, type Manifest, manifests, refusals, writeManifests } from './manifests.ts';
 
 const server = await startApiServer({ after });
 const crds = join(import.meta.dirname, '../../crds');
+const { folder, written } = writeManifests('refused', after);
 
 describe('The CRDs of Room and MediaCluster', () => {
   before(async () => {
@@ -74,41 +75,37 @@ describe('The CRDs of Room and MediaCluster', () => {
   });
 
   it('reject each invalid manifest with its message and create nothing', async () => {
-    const folder = join(manifests, 'refused');
-    const expected = expectations(folder, 'refused');
-    assert.ok(expected.size >= 70, `there are ${expected.size}`);
+    assert.ok(written.length >= 70, `there are ${written.length}`);
     const there = await namespace('refused');
     const { stdout, stderr, code } = await server.kubectl(['apply', ...there, '-f', folder]);
     assert.notEqual(code, 0);
     assert.equal(stdout, '');
-    assert.deepEqual(sorted(refusals(stderr)), sorted(expected));
+    assert.deepEqual(sorted(refusals(stderr)), sorted(messagesOf(written)));
     assert.deepEqual(JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])).items, []);
   });
 
   it('reject invalid manifests by server-side apply too', async () => {
-    const folder = join(manifests, 'refused');
     const there = ['--namespace', 'refused'];
     const { stdout, stderr } = await server.kubectl(['apply', '--server-side', ...there, '-f', folder]);
     assert.equal(stdout, '');
     // For unknown fields and similar errors the merge fails before the schema, with other messages.
-    assert.equal(stderr.match(/^Error from server/gm)?.length, expectations(folder, 'refused').size, stderr);
+    assert.equal(stderr.match(/^Error from server/gm)?.length, written.length, stderr);
     assert.deepEqual(JSON.parse(await run(['get', 'mroom,mcl', ...there, '-o', 'json'])).items, []);
   });
 
   it('reject each change of an immutable field and keep the stored object', async () => {
-    const folder = join(manifests, 'refused-changes');
-    const expected = expectations(folder, 'refused');
+    const changes = writeManifests('refused-changes', after);
     const there = await namespace('changes');
     await run(['apply', ...there, '-f', join(manifests, 'standing.yaml')]);
     const before = await run(['get', 'mroom,mcl', ...there, '-o', 'json']);
-    const { stdout, stderr } = await server.kubectl(['apply', ...there, '-f', folder]);
+    const { stdout, stderr } = await server.kubectl(['apply', ...there, '-f', changes.folder]);
     assert.equal(stdout, '');
-    assert.deepEqual(sorted(refusals(stderr)), sorted(expected));
+    assert.deepEqual(sorted(refusals(stderr)), sorted(messagesOf(changes.written)));
     assert.equal(await run(['get', 'mroom,mcl', ...there, '-o', 'json']), before);
   });
 
   it('report one error in one line for one manifest', async () => {
-    const { stderr } = await server.kubectl(['apply', '-f', join(manifests, 'refused/room-webhook-without-scheme.yaml')]);
+    const { stderr } = await server.kubectl(['apply', '-f', join(folder, 'room-webhook-without-scheme.yaml')]);
     assert.equal(
       stderr,
       'The Room "room-webhook-without-scheme" is invalid: spec.webhookUrl: Invalid value: "hooks.example.com/rooms": must be an http or https URL with a host and without a fragment\n',
@@ -285,6 +282,11 @@ describe('The CRDs of Room and MediaCluster', () => {
     assert.deepEqual(installed.spec.versions[0]?.schema, ours.spec.versions[0]?.schema);
   });
 });
+
+/** By file name. */
+function messagesOf(written: readonly Manifest[]): Map<string, string> {
+  return new Map(written.map(({ file, message }) => [file, message]));
+}
 
 function sorted(map: Map<string, string>): [string, string][] {
   return [...map].sort(([one], [other]) => (one < other ? -1 : 1));

@@ -1,19 +1,29 @@
-// Manifests of the tests: the expected result is in the first line of each; and the messages of kubectl.
-import { readdirSync, readFileSync } from 'node:fs';
+// Manifests of the tests, from tables with the expected message of each; and the messages of kubectl.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { resources } from '../../operator/kube/objects.ts';
 
 export const manifests = join(import.meta.dirname, 'manifests');
 export const examples = join(import.meta.dirname, '../../examples/kubernetes');
 
-/** The rest of the first line after `# <word>: ` of each file of a folder, by file name. */
-export function expectations(folder: string, word: string): Map<string, string> {
-  return new Map(
-    readdirSync(folder).map((file) => {
-      const [first = ''] = readFileSync(join(folder, file), 'utf8').split('\n', 1);
-      if (!first.startsWith(`# ${word}: `)) throw new Error(`${file} does not begin with "# ${word}: "`);
-      return [file, first.slice(`# ${word}: `.length)];
-    }),
-  );
+type Row = { message: string; name?: string; namespace?: string; spec?: unknown };
+export type Manifest = { file: string; kind: 'rooms' | 'mediaClusters'; name: string; namespace: string | undefined; message: string };
+
+/** Writes the manifests of a table into a folder, each into a separate file, because kubectl reports errors by file. */
+export function writeManifests(table: string, after: (remove: () => void) => void): { folder: string; written: Manifest[] } {
+  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-manifests-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const kinds = parse(readFileSync(join(manifests, `${table}.yaml`), 'utf8')) as Record<string, Record<string, Row>>;
+  const written = (['rooms', 'mediaClusters'] as const).flatMap((each) => {
+    const { kind, apiVersion } = resources[each];
+    return Object.entries(kinds[kind] ?? {}).map(([key, { message, name = key, namespace, spec }]) => {
+      writeFileSync(join(folder, `${key}.yaml`), stringify({ apiVersion, kind, metadata: { name, namespace }, spec }));
+      return { file: `${key}.yaml`, kind: each, name, namespace, message };
+    });
+  });
+  return { folder, written };
 }
 
 /** Appended by the API server if errors prevented the evaluation of rules. */
