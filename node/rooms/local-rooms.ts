@@ -1,14 +1,11 @@
 // Local rooms: the rooms of this node.
 
-import type { CallOptions, CallView } from '../../api/call.ts';
-import type { ComponentOptions, ComponentView } from '../../api/component/component.ts';
 import { ServiceError } from '../../api/errors.ts';
 import type { RoomEvent } from '../../api/events.ts';
 import type { CreatedRoom, RoomList } from '../../api/operations/node-rpcs.ts';
-import type { PeerOptions, PeerPatch, PeerView } from '../../api/peer.ts';
-import { type RoomData, type RoomOptions, type RoomPatch, type RoomView, roomConfigOf } from '../../api/room.ts';
+import type { PeerOptions } from '../../api/peer.ts';
+import { type RoomOptions, roomConfigOf } from '../../api/room.ts';
 import type { ReloadableValues } from '../../api/settings/reloadable.ts';
-import type { RoomStats } from '../../api/stats.ts';
 import type { Log } from '../common/log.ts';
 import { newId } from './ids.ts';
 import type { ComponentFactory, MediaEngine } from './interfaces.ts';
@@ -40,10 +37,8 @@ export type LocalRoomsOptions = {
   onEvent: (event: RoomEvent, room: Pick<Room, 'config'>) => void;
 };
 
-/** `created` is false if an `externalId` was repeated. `address` is the SVC_HOST of this node. */
-export type FoundPeer = { peer: PeerView; address: string };
-export type CreatedPeer = FoundPeer & { created: boolean; token: string };
-export type CreatedComponent = { created: boolean; component: ComponentView };
+/** `created` is false if the `externalId` was repeated. */
+export type CreatedPeer = { created: boolean; peer: Peer; token: string };
 
 export class LocalRooms {
   readonly #options: LocalRoomsOptions;
@@ -61,6 +56,11 @@ export class LocalRooms {
     return this.#accepting && this.#rooms.size < (this.#options.limits().maxRooms ?? Number.POSITIVE_INFINITY);
   }
 
+  /** SVC_HOST of this node. */
+  get address(): string {
+    return this.#options.address();
+  }
+
   get size(): number {
     return this.#rooms.size;
   }
@@ -75,6 +75,13 @@ export class LocalRooms {
 
   find(roomId: string): Room | undefined {
     return this.#rooms.get(roomId);
+  }
+
+  /** @throws ServiceError `room_not_found`, `room_ended` */
+  room(roomId: string): Room {
+    const room = this.#rooms.get(roomId);
+    if (room) return room;
+    throw this.#whyNone(roomId);
   }
 
   /** A room of another node ended: requests on this node get `room_ended` too. */
@@ -114,12 +121,12 @@ export class LocalRooms {
   async createRoom(options: RoomOptions): Promise<CreatedRoom> {
     const { externalId } = options;
     const known = externalId === undefined ? undefined : this.#byExternalId.get(externalId);
-    if (known) return { created: false, room: known.view(), address: this.#options.address() };
+    if (known) return { created: false, room: known.view(), address: this.address };
     const id = options.roomId ?? newId();
     if (this.#rooms.has(id)) throw new ServiceError('already_exists', `Cannot add room with id "${id}" - room already exists`);
     if (!this.accepting) throw new ServiceError('no_node_accepts_rooms', 'No node accepts rooms now', { retryAfter: 5 });
     const room = this.#open(id, options);
-    return { created: true, room: room.view(), address: this.#options.address() };
+    return { created: true, room: room.view(), address: this.address };
   }
 
   async listRooms(page: { limit?: number | undefined; cursor?: string | undefined }): Promise<RoomList> {
@@ -132,88 +139,14 @@ export class LocalRooms {
     return { rooms: shown.map((room) => room.view()), incomplete: [], ...(more ? { cursor: last.incarnation } : {}) };
   }
 
-  async getRoom(roomId: string): Promise<RoomView> {
-    return this.#room(roomId).view();
-  }
-
-  async getRoomStats(roomId: string): Promise<RoomStats> {
-    return this.#room(roomId).stats();
-  }
-
-  async patchRoom(roomId: string, patch: RoomPatch): Promise<RoomView> {
-    const room = this.#room(roomId);
-    room.patch(patch);
-    return room.view();
-  }
-
-  async deleteRoom(roomId: string): Promise<void> {
-    this.#room(roomId).close('deleted');
-  }
-
   async addPeer(roomId: string, options: PeerOptions): Promise<CreatedPeer> {
-    const { peer, created } = this.#room(roomId).addPeer(options);
-    const token = await this.#options.signToken({ roomId, peerId: peer.id });
-    return { created, peer: peer.view(), token, address: this.#options.address() };
+    const { peer, created } = this.room(roomId).addPeer(options);
+    return { created, peer, token: await this.signPeerToken(peer) };
   }
 
-  async getPeer(roomId: string, peerId: string): Promise<FoundPeer> {
-    return { peer: this.#room(roomId).peer(peerId).view(), address: this.#options.address() };
-  }
-
-  async patchPeer(roomId: string, peerId: string, patch: PeerPatch): Promise<FoundPeer> {
-    const peer = this.#room(roomId).setPermissions(peerId, patch.permissions);
-    return { peer: peer.view(), address: this.#options.address() };
-  }
-
-  async deletePeer(roomId: string, peerId: string): Promise<void> {
-    this.#room(roomId).peer(peerId).remove('removed');
-  }
-
-  async renewPeerToken(roomId: string, peerId: string): Promise<string> {
-    return this.#options.signToken({ roomId, peerId: this.#room(roomId).peer(peerId).id });
-  }
-
-  async removeTrack(roomId: string, trackId: string): Promise<void> {
-    this.#room(roomId).publisherOf(trackId).removeTrack(trackId);
-  }
-
-  async setTrackMuted(roomId: string, trackId: string, muted: boolean): Promise<void> {
-    await this.#room(roomId).setTrackMuted(trackId, muted);
-  }
-
-  async sendData(roomId: string, data: RoomData): Promise<void> {
-    this.#room(roomId).sendData(data);
-  }
-
-  async addComponent(roomId: string, options: ComponentOptions): Promise<CreatedComponent> {
-    const { component, created } = await this.#room(roomId).addComponent(options);
-    return { created, component: component.view() };
-  }
-
-  async getComponent(roomId: string, componentId: string): Promise<ComponentView> {
-    return this.#room(roomId).components.get(componentId).view();
-  }
-
-  async deleteComponent(roomId: string, componentId: string): Promise<void> {
-    await this.#room(roomId).components.get(componentId).remove('removed');
-  }
-
-  async subscribeComponent(roomId: string, componentId: string, origins: readonly string[]): Promise<void> {
-    this.#room(roomId).components.get(componentId).subscribe(origins);
-  }
-
-  async startCall(roomId: string, componentId: string, { phoneNumber }: CallOptions): Promise<CallView> {
-    return this.#room(roomId).components.get(componentId).calls.start(phoneNumber);
-  }
-
-  async endCalls(roomId: string, componentId: string, callId: string | null): Promise<void> {
-    await this.#room(roomId)
-      .components.get(componentId)
-      .calls.end(callId ?? undefined);
-  }
-
-  async sendDigits(roomId: string, componentId: string, callId: string, digits: string): Promise<void> {
-    await this.#room(roomId).components.get(componentId).calls.sendDigits(callId, digits);
+  /** A new token for the peer; older tokens stay valid until they expire. */
+  signPeerToken({ roomId, id }: Peer): Promise<string> {
+    return this.#options.signToken({ roomId, peerId: id });
   }
 
   /**
@@ -263,12 +196,6 @@ export class LocalRooms {
     this.#ended.delete(id);
     room.announce();
     return room;
-  }
-
-  #room(roomId: string): Room {
-    const room = this.#rooms.get(roomId);
-    if (room) return room;
-    throw this.#whyNone(roomId);
   }
 
   #whyNone(roomId: string): ServiceError {

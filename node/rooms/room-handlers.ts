@@ -4,7 +4,8 @@ import type { peerOperations } from '../../api/operations/peers.ts';
 import type { roomOperations } from '../../api/operations/rooms.ts';
 import type { sipOperations } from '../../api/operations/sip.ts';
 import { peerSocketPath } from '../../api/peer.ts';
-import type { FoundPeer, LocalRooms } from './local-rooms.ts';
+import type { LocalRooms } from './local-rooms.ts';
+import type { Peer } from './peer.ts';
 import type { Handlers } from './services/operations.ts';
 
 type Operations = Omit<typeof roomOperations, 'createRoom' | 'listRooms'> &
@@ -13,37 +14,40 @@ type Operations = Omit<typeof roomOperations, 'createRoom' | 'listRooms'> &
   typeof sipOperations;
 
 export function roomHandlers(rooms: LocalRooms): Handlers<Operations> {
+  const peerOf = ({ roomId, peerId }: { roomId: string; peerId: string }) => rooms.room(roomId).peer(peerId);
+  const componentOf = ({ roomId, componentId }: { roomId: string; componentId: string }) => rooms.room(roomId).components.get(componentId);
+  const viewOf = (peer: Peer) => ({ peer: peer.view(), peer_websocket_url: rooms.address + peerSocketPath });
   return {
-    getRoom: ({ params }) => rooms.getRoom(params.roomId),
-    getRoomStats: ({ params }) => rooms.getRoomStats(params.roomId),
-    updateRoom: ({ params, body }) => rooms.patchRoom(params.roomId, body),
-    deleteRoom: ({ params }) => rooms.deleteRoom(params.roomId),
-    sendData: ({ params, body }) => rooms.sendData(params.roomId, body),
+    getRoom: ({ params }) => rooms.room(params.roomId).view(),
+    getRoomStats: ({ params }) => rooms.room(params.roomId).stats(),
+    updateRoom: ({ params, body }) => {
+      const room = rooms.room(params.roomId);
+      room.patch(body);
+      return room.view();
+    },
+    deleteRoom: ({ params }) => rooms.room(params.roomId).close('deleted'),
+    sendData: ({ params, body }) => rooms.room(params.roomId).sendData(body),
     addPeer: async ({ params, body }) => {
-      const { created, token, ...found } = await rooms.addPeer(params.roomId, body);
-      return { created, data: { ...peerOf(found), token } };
+      const { created, peer, token } = await rooms.addPeer(params.roomId, body);
+      return { created, data: { ...viewOf(peer), token } };
     },
-    getPeer: async ({ params }) => peerOf(await rooms.getPeer(params.roomId, params.peerId)),
-    updatePeer: async ({ params, body }) => peerOf(await rooms.patchPeer(params.roomId, params.peerId, body)),
-    deletePeer: ({ params }) => rooms.deletePeer(params.roomId, params.peerId),
-    renewPeerToken: async ({ params }) => ({ token: await rooms.renewPeerToken(params.roomId, params.peerId) }),
-    deleteTrack: ({ params }) => rooms.removeTrack(params.roomId, params.trackId),
-    muteTrack: ({ params }) => rooms.setTrackMuted(params.roomId, params.trackId, true),
-    unmuteTrack: ({ params }) => rooms.setTrackMuted(params.roomId, params.trackId, false),
+    getPeer: ({ params }) => viewOf(peerOf(params)),
+    updatePeer: ({ params, body }) => viewOf(rooms.room(params.roomId).setPermissions(params.peerId, body.permissions)),
+    deletePeer: ({ params }) => peerOf(params).remove('removed'),
+    renewPeerToken: async ({ params }) => ({ token: await rooms.signPeerToken(peerOf(params)) }),
+    deleteTrack: ({ params }) => rooms.room(params.roomId).publisherOf(params.trackId).removeTrack(params.trackId),
+    muteTrack: ({ params }) => rooms.room(params.roomId).setTrackMuted(params.trackId, true),
+    unmuteTrack: ({ params }) => rooms.room(params.roomId).setTrackMuted(params.trackId, false),
     addComponent: async ({ params, body }) => {
-      const { created, component } = await rooms.addComponent(params.roomId, body);
-      return { created, data: component };
+      const { created, component } = await rooms.room(params.roomId).addComponent(body);
+      return { created, data: component.view() };
     },
-    getComponent: ({ params }) => rooms.getComponent(params.roomId, params.componentId),
-    deleteComponent: ({ params }) => rooms.deleteComponent(params.roomId, params.componentId),
-    subscribeComponent: ({ params, body }) => rooms.subscribeComponent(params.roomId, params.componentId, body.origins),
-    startCall: ({ params, body }) => rooms.startCall(params.roomId, params.componentId, body),
-    endCalls: ({ params }) => rooms.endCalls(params.roomId, params.componentId, null),
-    endCall: ({ params }) => rooms.endCalls(params.roomId, params.componentId, params.callId),
-    sendDigits: ({ params, body }) => rooms.sendDigits(params.roomId, params.componentId, params.callId, body.digits),
+    getComponent: ({ params }) => componentOf(params).view(),
+    deleteComponent: ({ params }) => componentOf(params).remove('removed'),
+    subscribeComponent: ({ params, body }) => componentOf(params).subscribe(body.origins),
+    startCall: ({ params, body }) => componentOf(params).calls.start(body.phoneNumber),
+    endCalls: ({ params }) => componentOf(params).calls.end(undefined),
+    endCall: ({ params }) => componentOf(params).calls.end(params.callId),
+    sendDigits: ({ params, body }) => componentOf(params).calls.sendDigits(params.callId, body.digits),
   };
-}
-
-function peerOf({ peer, address }: FoundPeer): { peer: FoundPeer['peer']; peer_websocket_url: string } {
-  return { peer, peer_websocket_url: address + peerSocketPath };
 }

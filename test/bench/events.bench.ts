@@ -70,7 +70,7 @@ async function benchSockets(): Promise<Row[]> {
     const start = performance.now();
     for (let index = 0; index < roomsMade; index += 1) {
       await rooms.createRoom({ roomId: `r${index}` });
-      await rooms.deleteRoom(`r${index}`);
+      rooms.room(`r${index}`).close('deleted');
     }
     const last = ({ type, roomId }: Record<string, unknown>) => type === 'RoomDeleted' && roomId === `r${roomsMade - 1}`;
     await Promise.all(clients.map((client) => client.waitFor('roomEvent', last)));

@@ -20,7 +20,6 @@ const longFunctions: readonly string[] = [
   'tools/test-runner/schedule.mjs: runJobs',
 ];
 const largeClasses: readonly string[] = [
-  'node/rooms/local-rooms.ts: LocalRooms',
   'node/rooms/peer.ts: Peer',
   'node/rooms/room.ts: Room',
   'packages/client/src/room-client.ts: RoomClient',

@@ -7,7 +7,7 @@ import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
 import type { LostEntry } from '../../../node/cluster/connected-peers.ts';
 import { Dispatcher } from '../../../node/cluster/rpc/dispatcher.ts';
 import { silentLog } from '../../../node/common/log.ts';
-import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
+import type { LocalLimits } from '../../../node/rooms/local-rooms.ts';
 import { roomHandlers } from '../../../node/rooms/room-handlers.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { turns } from '../turns.ts';
@@ -15,6 +15,7 @@ import { callsOf, type OperationCalls } from './dispatcher.ts';
 import { FakeComponentRegistry } from './fake-components.ts';
 import { type FakeLinks, FakeNetwork } from './fake-links.ts';
 import { FakeMedia } from './fake-media.ts';
+import { TestLocalRooms } from './local-rooms.ts';
 import { noLimits } from './rooms.ts';
 
 export type TestNode = {
@@ -23,7 +24,7 @@ export type TestNode = {
   cluster: Cluster;
   /** Runs operations as the HTTP server of this node does. */
   run: OperationCalls;
-  local: LocalRooms;
+  local: TestLocalRooms;
   media: FakeMedia;
   components: FakeComponentRegistry;
   events: RoomEvent[];
@@ -52,7 +53,7 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
   const keys = new PeerTokens(['the secret of all nodes']);
   const load = { forwardedTracks: 0, cpu: 0, accepting: true };
   const address = `${name.split('@')[1]}.test`;
-  const local: LocalRooms = new LocalRooms({
+  const local: TestLocalRooms = new TestLocalRooms({
     node: name,
     log,
     engine: media,

@@ -4,13 +4,14 @@ import type { RoomEvent } from '../../../api/events.ts';
 import type { PeerEvent } from '../../../api/socket/peer-events.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import type { CloseReason, PeerConnection } from '../../../node/rooms/interfaces.ts';
-import { type LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
+import type { LocalLimits, LocalRooms } from '../../../node/rooms/local-rooms.ts';
 import type { Peer } from '../../../node/rooms/peer.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { turns } from '../turns.ts';
 import { TestHot } from './config.ts';
 import { FakeComponentRegistry } from './fake-components.ts';
 import { FakeMedia } from './fake-media.ts';
+import { TestLocalRooms } from './local-rooms.ts';
 
 export const noLimits: LocalLimits = {
   ...new TestHot().current.limits,
@@ -19,7 +20,7 @@ export const noLimits: LocalLimits = {
 };
 
 export type TestRooms = {
-  rooms: LocalRooms;
+  rooms: TestLocalRooms;
   media: FakeMedia;
   components: FakeComponentRegistry;
   keys: PeerTokens;
@@ -33,7 +34,7 @@ export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false
   const media = new FakeMedia();
   const components = new FakeComponentRegistry();
   const keys = new PeerTokens(['a secret of the test']);
-  const rooms = new LocalRooms({
+  const rooms = new TestLocalRooms({
     node: 'svc@test',
     log: silentLog(),
     engine: media,

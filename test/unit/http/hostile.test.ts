@@ -157,7 +157,7 @@ test('an endless body is aborted with 413', async (context) => {
 
 test('an internal error is answered 500 without details', async (context) => {
   const { api, rooms } = await startServer(context);
-  context.mock.method(rooms, 'getRoom', async () => {
+  context.mock.method(rooms, 'room', () => {
     throw new Error('the secret is 42');
   });
   const { status, body } = await api.get('/room/r');

@@ -62,13 +62,15 @@ test('each request is one log line, with a level by status, and without token an
   const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
   const observed: RequestObservation[] = [];
   const { api, url, rooms } = await startServer(context, { log, observe: (each) => observed.push(each) });
-  context.mock.method(rooms, 'deleteRoom', async () => {
+  await rooms.createRoom({ roomId: 'r' });
+  const closing = context.mock.method(rooms.room('r'), 'close', () => {
     throw new Error('broken');
   });
   await api.request('GET', '/room?limit=7', { headers: { 'x-request-id': 'first' } });
   await api.get('/room/none');
   await apiClient(url, 'a-wrong-token').get('/health');
   await api.delete('/room/r');
+  closing.mock.restore();
   await api.get('/nothing?token=secret');
   const answers = lines.filter(({ msg }) => msg === 'request completed');
   const shown = answers.map(({ level, method, path, status, code, caller }) => [level, method, path, status, code, caller]);

@@ -166,7 +166,7 @@ describe('disconnecting', () => {
     alice.peer.disconnect();
     assert.deepEqual(kinds().slice(-2), ['TrackRemoved:alice', 'PeerDisconnected:alice']);
     assert.deepEqual(bob.connection.names().slice(-3), ['trackUnsubscribed', 'trackRemoved', 'peerLeft']);
-    const { peer } = await rooms.getPeer('r', 'alice');
+    const peer = rooms.room('r').peer('alice').view();
     assert.deepEqual([peer.status, peer.tracks, peer.metadata], ['disconnected', [], { name: 'Alice' }]);
     const again = await connectPeer(rooms, 'r', 'alice');
     assert.equal(kinds().at(-1), 'PeerConnected:alice');

@@ -5,11 +5,11 @@ import type { TestContext } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
 import { peerSocketPath } from '../../../api/peer.ts';
 import { silentLog } from '../../../node/common/log.ts';
-import { LocalRooms } from '../../../node/rooms/local-rooms.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { PeerSockets, type PeerSocketsOptions } from '../../../node/signaling/peer-sockets.ts';
 import { FakeComponentRegistry } from '../../kit/fakes/fake-components.ts';
 import { FakeMedia } from '../../kit/fakes/fake-media.ts';
+import { TestLocalRooms } from '../../kit/fakes/local-rooms.ts';
 import { noLimits } from '../../kit/fakes/rooms.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 
@@ -22,7 +22,7 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
   const media = new FakeMedia();
   const events: RoomEvent[] = [];
   const listeners = new Set<(event: RoomEvent) => void>();
-  const rooms = new LocalRooms({
+  const rooms = new TestLocalRooms({
     node: 'test',
     log,
     engine: media,
