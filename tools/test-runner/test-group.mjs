@@ -1,12 +1,11 @@
 // Linux control group of one test file: shares CPU evenly between files, measures their CPU time and finds orphaned processes.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
-const top = '/sys/fs/cgroup';
-/** Version 2 of control groups has one hierarchy; version 1 has one per controller, or for several. Folder names are the same. */
-const isUnified = existsSync(join(top, 'cgroup.controllers'));
-const [tree, ...others] = isUnified ? [top] : ['cpuacct', 'cpu'].map((controller) => join(top, controller));
+import { cgroups, cpuTimeOf, isUnified } from './cgroup-cpu.mjs';
+
+const [tree, ...others] = isUnified ? [cgroups] : ['cpuacct', 'cpu'].map((controller) => join(cgroups, controller));
 
 let count = 0;
 
@@ -30,7 +29,7 @@ export class TestGroup {
     count += 1;
     const name = `tests-of-mediarooms-${process.pid}-${count}`;
     try {
-      const folder = join(tree ?? top, name);
+      const folder = join(tree ?? cgroups, name);
       mkdirSync(folder);
       const shares = others.map((each) => join(each, name));
       for (const each of shares) mkdirSync(each, { recursive: true });
@@ -48,8 +47,7 @@ export class TestGroup {
 
   /** @returns {number} CPU time of all processes of the group, in milliseconds */
   get computed() {
-    if (!isUnified) return Number(this.#read('cpuacct.usage')) / 1e6;
-    return Number(/^usage_usec (\d+)$/m.exec(this.#read('cpu.stat'))?.[1]) / 1e3;
+    return cpuTimeOf(basename(this.#folder));
   }
 
   /**
@@ -58,7 +56,7 @@ export class TestGroup {
    */
   close() {
     if (!existsSync(this.#folder)) return [];
-    const left = this.#read('cgroup.procs').split('\n').filter(Boolean).map(Number);
+    const left = readFileSync(join(this.#folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
     const commands = left.map(commandOf).filter(Boolean);
     for (const pid of left) {
       try {
@@ -82,11 +80,6 @@ export class TestGroup {
       }
     }
     return true;
-  }
-
-  /** @param {string} file */
-  #read(file) {
-    return readFileSync(join(this.#folder, file), 'utf8').trim();
   }
 }
 

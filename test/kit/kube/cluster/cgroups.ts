@@ -1,10 +1,10 @@
 // cgroups (version 1 or 2) of the Kubernetes nodes of a cluster: created for kubelets, and deleted recursively, also those of killed runs.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cpuTimeOf, isUnified, cgroups as top } from '../../../../tools/test-runner/cgroup-cpu.mjs';
 import { eventually } from '../../eventually.ts';
 import { isRunning } from '../api-server.ts';
 
-const top = '/sys/fs/cgroup';
 const prefix = 'mediarooms-';
 const removalTimeoutMs = 10_000;
 
@@ -21,34 +21,27 @@ export function makeCgroup(name: string): void {
     for (const file of ['cpuset.cpus', 'cpuset.mems']) writeFileSync(join(cpus, name, file), readFileSync(join(cpus, file)));
 }
 
+/** @returns CPU time used in the cgroup, in milliseconds; 0 if it does not exist */
+export function computedIn(name: string): number {
+  return existsSync(join(isUnified ? top : join(top, 'cpuacct'), name)) ? cpuTimeOf(name) : 0;
+}
+
 /** Its processes must have ended. @throws after the timeout */
 export async function removeCgroup(name: string): Promise<void> {
   for (const hierarchy of hierarchies()) await removeTree(join(hierarchy, name));
-}
-
-/** @returns CPU time used in the cgroup, in milliseconds; 0 if it does not exist */
-export function computedIn(name: string): number {
-  const unified = existsSync(join(top, 'cgroup.controllers'));
-  const file = unified ? join(top, name, 'cpu.stat') : join(top, 'cpuacct', name, 'cpuacct.usage');
-  if (!existsSync(file)) return 0;
-  const text = readFileSync(file, 'utf8');
-  return unified ? Number(/^usage_usec (\d+)$/m.exec(text)?.[1]) / 1e3 : Number(text) / 1e6;
 }
 
 export type Usage = { memoryBytes: number; cpuMs: number };
 
 /** Memory (without page cache) and CPU time of a pod. @throws if it does not exist */
 export function podUsage(name: string, uid: string): Usage {
-  const read = (controller: string, file: string) => {
-    const root = join(existsSync(join(top, 'cgroup.controllers')) ? top : join(top, controller), name, 'kubepods');
-    const folder = ['', 'burstable', 'besteffort'].map((quality) => join(root, quality, `pod${uid}`)).find((path) => existsSync(path));
-    if (folder === undefined) throw new Error(`Pod ${uid} has no cgroup`);
-    return readFileSync(join(folder, file), 'utf8');
-  };
-  const field = (text: string, key: string) => Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1]);
-  if (existsSync(join(top, 'cgroup.controllers')))
-    return { memoryBytes: field(read('', 'memory.stat'), 'anon'), cpuMs: field(read('', 'cpu.stat'), 'usage_usec') / 1e3 };
-  return { memoryBytes: field(read('memory', 'memory.stat'), 'total_rss'), cpuMs: Number(read('cpuacct', 'cpuacct.usage')) / 1e6 };
+  const root = isUnified ? top : join(top, 'memory');
+  const paths = ['', 'burstable', 'besteffort'].map((quality) => join(name, 'kubepods', quality, `pod${uid}`));
+  const path = paths.find((each) => existsSync(join(root, each)));
+  if (path === undefined) throw new Error(`Pod ${uid} has no cgroup`);
+  const memory = readFileSync(join(root, path, 'memory.stat'), 'utf8');
+  const key = isUnified ? 'anon' : 'total_rss';
+  return { memoryBytes: Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(memory)?.[1]), cpuMs: cpuTimeOf(path) };
 }
 
 /** Deletes cgroups of ended runs, whose machines died with their process. */
@@ -58,7 +51,7 @@ export async function removeLeftCgroups(): Promise<void> {
 }
 
 function hierarchies(): string[] {
-  if (existsSync(join(top, 'cgroup.controllers'))) return [top];
+  if (isUnified) return [top];
   return folders(top).map((name) => join(top, name));
 }
 
