@@ -65,12 +65,12 @@ export const qualityLimits = [
   { quality: 'poor', loss: 0.1, roundTrip: 600, jitter: 120 },
 ] as const;
 
-const told = qualityLimits.map(
+const limits = qualityLimits.map(
   ({ quality, ...most }) => `${quality}: at most ${most.loss * 100} % loss, ${most.roundTrip} ms round trip and ${most.jitter} ms jitter`,
 );
 export const qualitySchema = z.enum(qualities).meta({
   id: 'Quality',
-  description: `Quality of the worse direction of a peer. ${told.join('; ')}; bad: worse than that; lost: media is interrupted; unknown: no stats yet.`,
+  description: `Quality of the worse direction of a peer. ${limits.join('; ')}; bad: worse than that; lost: media is interrupted; unknown: no stats yet.`,
 });
 
 /** Quality rating of a peer. */

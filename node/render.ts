@@ -52,10 +52,10 @@ function read(args: readonly string[]) {
   if (!parsed.success) throw new UsageError(validationMessage(parsed.error, values, 'the options'));
   const [recording, ...rest] = positionals;
   if (recording === undefined || rest.length > 0) throw new UsageError('Expected exactly one recording');
-  const { output, resources, ...picture } = parsed.data;
+  const { output, resources, ...video } = parsed.data;
   const folder = folderOf(recording, resources);
   const name = folder.split('/').findLast((part) => fileNameSchema.safeParse(part).success) ?? 'recording';
-  return { ...picture, folder, output: resolve(here, output ?? `${name}.mp4`) };
+  return { ...video, folder, output: resolve(here, output ?? `${name}.mp4`) };
 }
 
 function parse(args: readonly string[]) {
@@ -85,19 +85,19 @@ function seconds(milliseconds: number): string {
 /** Minimum interval between progress lines outside a terminal, in milliseconds. */
 const lineInterval = 10_000;
 /** Restarts the current line (ECMA-48, EL). */
-const anew = process.stderr.isTTY ? '\r\u001b[K' : '';
-let told = Number.NEGATIVE_INFINITY;
+const clearLine = process.stderr.isTTY ? '\r\u001b[K' : '';
+let printedAt = Number.NEGATIVE_INFINITY;
 
 function say(line: string): void {
-  process.stderr.write(`${anew}${line}\n`);
+  process.stderr.write(`${clearLine}${line}\n`);
 }
 
 /** Progress: one updated line on a terminal, else a line per interval. */
 function sayProgress(time: number, length: number | null): void {
   const text = `${seconds(time)}${length === null ? '' : ` of ${seconds(length)}`}`;
-  if (anew) process.stderr.write(`${anew}${text}`);
-  else if (performance.now() - told >= lineInterval) {
-    told = performance.now();
+  if (clearLine) process.stderr.write(`${clearLine}${text}`);
+  else if (performance.now() - printedAt >= lineInterval) {
+    printedAt = performance.now();
     say(text);
   }
 }

@@ -29,15 +29,15 @@ export async function withLock(path, work, times = {}) {
   const { refresh, stale, poll, deadline } = { ...usual, ...times };
   makeParent(path);
   const giveUp = Date.now() + deadline;
-  let told = false;
+  let reported = false;
   while (!take(path)) {
     if (age(path) > stale) {
       rmSync(path, { recursive: true, force: true });
       continue;
     }
     if (Date.now() > giveUp) throw new SetupError('Timed out waiting for another setup of Mediarooms.', `stop it, or: rm -r ${path}`);
-    if (!told) console.error('[setup] waiting for another setup process');
-    told = true;
+    if (!reported) console.error('[setup] waiting for another setup process');
+    reported = true;
     await sleep(poll);
   }
   const timer = setInterval(() => touch(path), refresh);

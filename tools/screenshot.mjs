@@ -1,4 +1,4 @@
-// `npm run picture`: recreates docs/console.png, the screenshot of the console in the README.
+// `npm run screenshot`: recreates docs/console.png, the screenshot of the console in the README.
 
 import { join } from 'node:path';
 
@@ -14,8 +14,8 @@ try {
   const worker = await ensureWorker();
   await ensurePackages(aptPackages.browser, 'the screenshot');
   await ensureBuilds();
-  const args = ['--test', '--test-reporter=spec', join(root, 'test', 'browser', 'console-picture.test.ts')];
-  const { code } = await runInForeground(pinnedNode, args, { ...childEnvironment(worker), MEDIAROOMS_MAKE_PICTURE: '1' }, root);
+  const args = ['--test', '--test-reporter=spec', join(root, 'test', 'browser', 'console-screenshot.test.ts')];
+  const { code } = await runInForeground(pinnedNode, args, { ...childEnvironment(worker), MEDIAROOMS_MAKE_SCREENSHOT: '1' }, root);
   process.exitCode = code ?? 1;
 } catch (error) {
   fail(error);

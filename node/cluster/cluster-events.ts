@@ -44,14 +44,14 @@ export class ClusterEvents implements EventFeed {
    */
   readonly #sources = new Map<NodeName, Source>();
   readonly #stopOwn: () => void;
-  #told: number;
+  #announced: number;
   #scheduled = false;
   #closed = false;
 
   constructor(options: ClusterEventsOptions) {
     this.#options = options;
     this.#uptime = options.uptime ?? (() => performance.now());
-    this.#told = options.own.last;
+    this.#announced = options.own.last;
     const { dispatcher } = options;
     dispatcher.serve(nodeRpcs, { eventsSince: (asked) => this.#localPage(asked) });
     dispatcher.receive('events', eventBatchSchema, (from, batch) => this.#take(from, batch));
@@ -85,7 +85,7 @@ export class ClusterEvents implements EventFeed {
 
   /** Sends the current position to the other node. Pending events follow in order. */
   nodeUp(node: NodeName): void {
-    const stand = { source: this.#options.own.source, index: this.#told, uptime: this.#uptime() };
+    const stand = { source: this.#options.own.source, index: this.#announced, uptime: this.#uptime() };
     this.#options.links.cast(node, 'eventsAt', stand);
     // The position of the remote node may have arrived before the connection was reported here.
     const known = this.#sources.get(node);
@@ -142,10 +142,10 @@ export class ClusterEvents implements EventFeed {
 
   #tell(): void {
     const { own, links } = this.#options;
-    for (let page = own.after(this.#told); page.events.length > 0; page = own.after(this.#told)) {
+    for (let page = own.after(this.#announced); page.events.length > 0; page = own.after(this.#announced)) {
       const batch = { source: own.source, from: page.from, events: page.events.map(({ event }) => event) };
       for (const node of links.nodes()) links.cast(node, 'events', batch);
-      this.#told = page.upTo;
+      this.#announced = page.upTo;
     }
   }
 

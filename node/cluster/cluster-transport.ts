@@ -32,7 +32,7 @@ export interface ClusterTransport {
    * Traffic for this node is about to use another connection: probes the node if it has been idle, and disconnects it if it does not
    * respond.
    */
-  doubt(node: NodeName): void;
+  suspect(node: NodeName): void;
   /** Sets the handlers, once for the lifetime of the transport. */
   handle(handlers: { call: NodeRequestHandler; cast: NodeMessageHandler }): void;
   listen(listener: TransportListener): void;

@@ -53,8 +53,8 @@ export class Directory {
 
   /** Replaces all rooms of a node by its snapshot. */
   replace(owner: NodeName, entries: readonly DirectoryEntry[]): Conflict[] {
-    const told = new Set(entries.map(({ incarnation }) => incarnation));
-    for (const known of [...this.#behindOf(owner), ...this.ownedBy(owner)]) if (!told.has(known.incarnation)) this.#over(known);
+    const announced = new Set(entries.map(({ incarnation }) => incarnation));
+    for (const known of [...this.#behindOf(owner), ...this.ownedBy(owner)]) if (!announced.has(known.incarnation)) this.#over(known);
     return entries.flatMap((entry) => this.add(entry) ?? []);
   }
 

@@ -18,7 +18,7 @@ const greetingTimeoutMs = 5_000;
 /** Maximum JSON size of a response, minus the envelope. A longer message would close the connection. */
 const maxAnswerBytes = connectionLimits.messageBytes - 65_536;
 /** Method that reports a suspect node to another node. */
-const doubting = 'doubt';
+const suspectRpc = 'doubt';
 const ok = new Atom('ok');
 const failed = new Atom('error');
 
@@ -42,7 +42,7 @@ export class ErlangTransport implements ClusterTransport {
       silence: (node) => this.#node?.idleTimeOf(node),
       ask: async (node, deadline) => this.#node?.call(node, service, request(greeting, null), deadline),
       tell: (node) => {
-        for (const other of this.#known) if (other !== node) this.cast(other, doubting, node);
+        for (const other of this.#known) if (other !== node) this.cast(other, suspectRpc, node);
       },
       lost: (node) => this.#node?.markDown(node),
       ...(times && { times }),
@@ -81,7 +81,7 @@ export class ErlangTransport implements ClusterTransport {
     this.#node?.cast(node, service, request(method, data));
   }
 
-  doubt(node: NodeName): void {
+  suspect(node: NodeName): void {
     this.#failureDetector.probe(node);
   }
 
@@ -95,7 +95,7 @@ export class ErlangTransport implements ClusterTransport {
 
   async #ask(node: NodeName, method: string, data: unknown, deadline: number): Promise<Term> {
     if (!this.#node) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
-    this.doubt(node);
+    this.suspect(node);
     try {
       return await this.#node.call(node, service, request(method, data, currentRequestId()), deadline);
     } catch (error) {
@@ -125,8 +125,8 @@ export class ErlangTransport implements ClusterTransport {
     try {
       const { method, data } = parseRequest(term);
       this.#meet(from);
-      if (method !== doubting) this.#handlers?.cast(from, method, data);
-      else if (typeof data === 'string') this.doubt(data);
+      if (method !== suspectRpc) this.#handlers?.cast(from, method, data);
+      else if (typeof data === 'string') this.suspect(data);
     } catch (error) {
       this.#log.warn({ node: from, err: error }, 'invalid message from remote node');
     }

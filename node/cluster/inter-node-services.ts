@@ -81,7 +81,7 @@ export class InterNodeServices {
       locate: async (roomId) => {
         const owner = await options.locate(roomId);
         if (owner === undefined || owner === links.self) return undefined;
-        links.doubt(owner);
+        links.suspect(owner);
         return member(owner);
       },
     });

@@ -139,9 +139,9 @@ export class ReloadableConfig implements ReloadableConfigView {
     const before = this.#state;
     this.#state = state;
     const touched = state.files.some((file, index) => file.sha256 !== before.files[index]?.sha256);
-    const mended = this.#error !== null && errors.length === 0;
+    const recovered = this.#error !== null && errors.length === 0;
     this.#refuse(errors);
-    if (touched || mended) this.#observer?.reloaded();
+    if (touched || recovered) this.#observer?.reloaded();
     if (!isDeepStrictEqual(before.settings, state.settings)) for (const listener of this.#listeners) listener(state.settings);
   }
 

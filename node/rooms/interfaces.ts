@@ -220,7 +220,7 @@ export type CloseReason = Extract<CloseCodeName, 'peerRemoved' | 'roomStopped' |
 /** A peer connection as the domain sees it: events are sent in order; close() is final. */
 export interface PeerConnection {
   send(event: PeerEvent): void;
-  /** The idle timeout of the socket (Peer.patience) changed. */
+  /** The idle timeout of the socket (`peerDisconnectedTimeout` or default) changed. */
   pongTimeoutChanged(): void;
   close(reason: CloseReason): void;
 }

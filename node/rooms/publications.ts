@@ -99,18 +99,18 @@ export class Publications {
     return { trackId, muted };
   }
 
-  /** `told`: the publisher requested it, so it is not notified; otherwise the server removed the track. */
-  remove(trackId: string, told: boolean): void {
+  /** `requested`: the publisher requested it, so it is not notified; otherwise the server removed the track. */
+  remove(trackId: string, requested: boolean): void {
     const track = this.#require(trackId);
     const { peerId } = this.#options;
     this.#tracks.delete(trackId);
     this.#shownMetadata.get(trackId)?.stop();
     this.#shownMetadata.delete(trackId);
-    this.#options.moderation.ended(track, !told);
+    this.#options.moderation.ended(track, !requested);
     this.#options.log.info({ track: trackId }, 'track removed');
     this.#options.emit({ type: 'TrackRemoved', peerId, track: track.view() });
     this.#options.publicationChanged({ added: false, trackId });
-    this.#options.broadcast({ event: 'trackRemoved', data: { peerId, trackId } }, told ? peerId : undefined);
+    this.#options.broadcast({ event: 'trackRemoved', data: { peerId, trackId } }, requested ? peerId : undefined);
     this.#options.media.unpublish(trackId);
   }
 

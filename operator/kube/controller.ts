@@ -122,10 +122,10 @@ export class Controller {
     const atLeastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
     const failures = queue.failures(key) + 1;
     const againInMs = Math.round(queue.addRateLimited(key, 'normal', atLeastMs));
-    const told = panicked ? { err: error } : { error: error.message };
+    const details = panicked ? { err: error } : { error: error.message };
     // Conflicts are normal.
     const level = panicked ? 'error' : isConflict(error) ? 'debug' : 'warn';
-    log[level]({ controller: name, key, failures, againInMs, ...told }, 'reconcile failed');
+    log[level]({ controller: name, key, failures, againInMs, ...details }, 'reconcile failed');
     return 'error';
   }
 

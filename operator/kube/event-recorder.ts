@@ -33,7 +33,7 @@ type KubeEvent = KubeObject & {
   series?: Series;
 };
 /** One recorded event and its repetitions. */
-type Told = { event: KubeEvent; count: number; lastAt: number; written: number; writtenAt: number; waiting: boolean };
+type RecordedEvent = { event: KubeEvent; count: number; lastAt: number; written: number; writtenAt: number; waiting: boolean };
 
 /** A repetition within this time belongs to the same event, as in client-go. */
 const seriesMs = 6 * 60_000;
@@ -55,9 +55,9 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #now: () => number;
   readonly #random: () => number;
-  readonly #known = new Map<string, Told>();
+  readonly #known = new Map<string, RecordedEvent>();
   readonly #end = new AbortController();
-  #waiting: Told[] = [];
+  #waiting: RecordedEvent[] = [];
   #later: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #tokens = burst;
@@ -93,9 +93,9 @@ export class EventRecorder {
       return;
     }
     const event = this.#event(regarding, { type, reason, action, note }, now);
-    const told = { event, count: 1, lastAt: now, written: 0, writtenAt: now, waiting: false };
-    if (!this.#enqueue(told)) return;
-    this.#known.set(key, told);
+    const recorded = { event, count: 1, lastAt: now, written: 0, writtenAt: now, waiting: false };
+    if (!this.#enqueue(recorded)) return;
+    this.#known.set(key, recorded);
     if (this.#known.size > maxTracked) this.#known.delete(this.#known.keys().next().value ?? '');
     this.#work();
   }
@@ -104,7 +104,7 @@ export class EventRecorder {
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#later);
-    for (const told of this.#known.values()) if (told.count > told.written) this.#enqueue(told);
+    for (const recorded of this.#known.values()) if (recorded.count > recorded.written) this.#enqueue(recorded);
     this.#work();
     const late = new AbortController();
     await Promise.race([this.#writing, sleep(closeMs, late.signal)]);
@@ -135,14 +135,14 @@ export class EventRecorder {
     return `${of.slice(0, 200).replace(/[-.]+$/, '')}.${now.toString(16)}${unique.toString(16).padStart(8, '0')}`;
   }
 
-  #enqueue(told: Told): boolean {
-    if (told.waiting) return true;
+  #enqueue(recorded: RecordedEvent): boolean {
+    if (recorded.waiting) return true;
     if (this.#waiting.length >= maxQueued) {
-      this.#drop('too many events are waiting', told.event);
+      this.#drop('too many events are waiting', recorded.event);
       return false;
     }
-    told.waiting = true;
-    this.#waiting.push(told);
+    recorded.waiting = true;
+    this.#waiting.push(recorded);
     return true;
   }
 
@@ -160,11 +160,11 @@ export class EventRecorder {
   #wake(): void {
     const now = this.#now();
     let next = Number.POSITIVE_INFINITY;
-    for (const [key, told] of this.#known) {
-      const due = told.writtenAt + betweenWritesMs;
-      if (told.count === told.written || told.waiting) {
-        if (now - told.lastAt >= seriesMs) this.#known.delete(key);
-      } else if (due <= now) this.#enqueue(told);
+    for (const [key, recorded] of this.#known) {
+      const due = recorded.writtenAt + betweenWritesMs;
+      if (recorded.count === recorded.written || recorded.waiting) {
+        if (now - recorded.lastAt >= seriesMs) this.#known.delete(key);
+      } else if (due <= now) this.#enqueue(recorded);
       else next = Math.min(next, due);
     }
     if (next < Number.POSITIVE_INFINITY) this.#wakeLater(next - now);
@@ -179,10 +179,10 @@ export class EventRecorder {
 
   async #writeAll(): Promise<void> {
     let failures = 0;
-    for (let told = this.#waiting[0]; told && !this.#end.signal.aborted; told = this.#waiting[0]) {
+    for (let recorded = this.#waiting[0]; recorded && !this.#end.signal.aborted; recorded = this.#waiting[0]) {
       await this.#token();
       try {
-        await this.#write(told);
+        await this.#write(recorded);
         failures = 0;
       } catch (error) {
         if (isUnavailable(error) && !this.#closing) {
@@ -191,28 +191,28 @@ export class EventRecorder {
           failures += 1;
           continue;
         }
-        this.#drop(error instanceof Error ? error.message : String(error), told.event);
+        this.#drop(error instanceof Error ? error.message : String(error), recorded.event);
       }
-      told.waiting = false;
+      recorded.waiting = false;
       this.#waiting.shift();
     }
   }
 
-  async #write(told: Told): Promise<void> {
+  async #write(recorded: RecordedEvent): Promise<void> {
     const { client } = this.#options;
-    const { count, event } = told;
-    const series = { count, lastObservedTime: microTime(told.lastAt) };
+    const { count, event } = recorded;
+    const series = { count, lastObservedTime: microTime(recorded.lastAt) };
     const { name, namespace } = event.metadata;
-    const patched = told.written > 0 && (await client.patch(resources.events, { namespace, name }, { series }));
+    const patched = recorded.written > 0 && (await client.patch(resources.events, { namespace, name }, { series }));
     if (!patched) {
       // It was written but has expired: events live for an hour.
-      if (told.written > 0)
-        event.metadata = { ...event.metadata, name: this.#name(event.regarding.name, told.lastAt) } satisfies ObjectMeta;
+      if (recorded.written > 0)
+        event.metadata = { ...event.metadata, name: this.#name(event.regarding.name, recorded.lastAt) } satisfies ObjectMeta;
       // The API rejects a series with one event.
       await client.create<KubeEvent>(resources.events, count > 1 ? { ...event, series } : event);
     }
-    told.written = count;
-    told.writtenAt = this.#now();
+    recorded.written = count;
+    recorded.writtenAt = this.#now();
   }
 
   #drop(why: string, event: KubeEvent): void {

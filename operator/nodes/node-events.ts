@@ -7,7 +7,7 @@ import type { NodeEvent } from './schemas.ts';
 const firstBackOffMs = 200;
 const maxBackoffMs = 10_000;
 /** Retry interval if no node is available. */
-const nobodyMs = 500;
+const noNodeRetryMs = 500;
 /** A connection of this duration resets the backoff. */
 const goodAfterMs = 30_000;
 
@@ -50,7 +50,7 @@ export class NodeEvents {
       const source = sources[failures % Math.max(1, sources.length)];
       const key = token();
       if (source === undefined || key === undefined) {
-        await sleep(nobodyMs, signal);
+        await sleep(noNodeRetryMs, signal);
         continue;
       }
       const started = performance.now();

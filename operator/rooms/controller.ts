@@ -95,7 +95,7 @@ export class RoomController {
 
   roomChanged(room: Stored<Room>, old?: Stored<Room>): void {
     if (old && old.status?.phase !== room.status?.phase) this.#addSiblings(room);
-    if (old && onlyToldOf(room, old)) return;
+    if (old && onlyOwnWrites(room, old)) return;
     this.#queue.add(keyOf(room), room.metadata.deletionTimestamp === undefined ? 'normal' : 'high');
   }
 
@@ -199,7 +199,7 @@ function roomKeyOf(secret: Stored<Secret>): string | undefined {
 }
 
 /** Whether only the controller's own writes changed: the status and the finalizer. */
-function onlyToldOf(room: Stored<Room>, old: Stored<Room>): boolean {
+function onlyOwnWrites(room: Stored<Room>, old: Stored<Room>): boolean {
   const [now, before] = [room.metadata, old.metadata];
   if (now.resourceVersion === before.resourceVersion || now.uid !== before.uid) return false;
   const others = (finalizers: string[] | undefined) => (finalizers ?? []).filter((name) => name !== roomFinalizer).join();

@@ -60,10 +60,10 @@ export function desiredComponents(
     const member = memberOf(component);
     return member ? [{ name: component.name, ...member }] : [];
   });
-  return Promise.all(components.map((component) => wishOf(component, uid, secretOf, digests)));
+  return Promise.all(components.map((component) => desiredComponentOf(component, uid, secretOf, digests)));
 }
 
-async function wishOf(
+async function desiredComponentOf(
   { name, type, options }: { name: string; type: ComponentType; options: ComponentOptions },
   uid: string,
   secretOf: (name: string) => Stored<Secret> | undefined,

@@ -62,8 +62,8 @@ async function ask(
   const { link, status, roomId, uid, signal } = options;
   try {
     // Suspicions: the pod is not ready; other nodes reported it as lost.
-    const doubts = [!candidate.node.ready, candidate.node.pod === status.node && link.isReportedLost(status.incarnation)];
-    const room = await candidate.client.room(roomId, signal, suspectTimeoutMs[doubts.filter(Boolean).length]);
+    const suspicions = [!candidate.node.ready, candidate.node.pod === status.node && link.isReportedLost(status.incarnation)];
+    const room = await candidate.client.room(roomId, signal, suspectTimeoutMs[suspicions.filter(Boolean).length]);
     return room.externalId === uid ? await presence(options, candidate, room) : { kind: 'foreign' };
   } catch (error) {
     if (hasCode(error, 'room_ended')) return remembers ? { kind: 'ended', reason: reasonOf(error) } : { kind: 'absent' };

@@ -12,7 +12,7 @@ export const countsIntervalMs = 10_000;
 const slowMs = 60_000;
 const minRequeueMs = 200;
 const maxRequeueMs = 24 * 60 * 60_000;
-const finishedMessage = 'It came to its end by itself.';
+const finishedMessage = 'The component finished.';
 
 type Cluster = { name: string; api: string | undefined; keyGeneration: number; defaults: Parameters<typeof configOf>[1] };
 type Present = Extract<ObservedRoom, { kind: 'present' }>;

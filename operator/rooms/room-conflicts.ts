@@ -15,8 +15,8 @@ const over = ['Finished', 'Failed'];
  * @param others Rooms with the same id on the same cluster
  */
 export function conflictingRoom(room: Stored<Room>, others: readonly Stored<Room>[]): string | undefined {
-  const rivals = others.filter(({ metadata, status }) => metadata.uid !== room.metadata.uid && !over.includes(status?.phase ?? ''));
-  const [first] = [room, ...rivals].sort(byClaim);
+  const candidates = others.filter(({ metadata, status }) => metadata.uid !== room.metadata.uid && !over.includes(status?.phase ?? ''));
+  const [first] = [room, ...candidates].sort(byClaim);
   return first === room ? undefined : first?.metadata.name;
 }
 

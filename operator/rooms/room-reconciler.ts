@@ -138,7 +138,7 @@ export class RoomReconciler {
       status,
       finalized: hasFinalizer(room, roomFinalizer),
       cluster: 'cluster' in found ? this.#clusterOf(found.cluster) : found,
-      conflictsWith: cluster && this.#rivalOf(room, cluster),
+      conflictsWith: cluster && this.#conflictIn(room, cluster),
       fate: { kind: 'absent' },
       desiredComponents: 'spec' in spec ? await desiredComponents(spec.spec, uid, secretOf, this.#digests) : [],
       componentEnds: link?.componentEnds ?? new Map(),
@@ -280,7 +280,7 @@ export class RoomReconciler {
     };
   }
 
-  #rivalOf(room: Stored<Room>, cluster: Stored<MediaCluster>): string | undefined {
+  #conflictIn(room: Stored<Room>, cluster: Stored<MediaCluster>): string | undefined {
     const { rooms, memories } = this.#options;
     const { namespace = '' } = room.metadata;
     const others = rooms.where('roomId', `${namespace}/${roomIdOf(room)}`).map((other) => {

@@ -22,8 +22,8 @@ const viewers = 1_000;
 const warmUp = 5_000;
 const window = 12_000;
 /** Smaller than the default, because the composer process shares a core with the load. */
-const picture = { width: 640, height: 360, framerate: 24 };
-const options = parseOptions(picture, false);
+const video = { width: 640, height: 360, framerate: 24 };
+const options = parseOptions(video, false);
 const { times, partDuration } = segmentTimings(options);
 const partsPerSegment = Math.round(times.target / partDuration);
 
@@ -97,15 +97,15 @@ async function startStream(t: TestContext) {
   const sources = join(resources, 'file_component_sources');
   mkdirSync(sources, { recursive: true });
   const seconds = 120;
-  await Promise.all([makePicture(join(sources, 'picture.h264'), seconds), makeTone(join(sources, 'tone.ogg'), 440, seconds)]);
+  await Promise.all([makeVideo(join(sources, 'video.h264'), seconds), makeTone(join(sources, 'tone.ogg'), 440, seconds)]);
   const node = await startPinnedNode({ SVC_RESOURCES_BASE_PATH: resources, SVC_COMPONENTS_USED: 'file hls' });
   t.after(node.stop);
   const api = apiClient(node.url, benchToken);
   await api.post('/room', { roomId: 'watched' });
   const add = (type: string, options: object) => api.post('/room/watched/component', { type, options });
-  await add('file', { filePath: 'picture.h264', framerate: picture.framerate });
+  await add('file', { filePath: 'video.h264', framerate: video.framerate });
   await add('file', { filePath: 'tone.ogg' });
-  await add('hls', picture);
+  await add('hls', video);
   moveToOtherCore(childRunning(node.pid, 'main.ts\0compose'));
   const makeToken = async (): Promise<string> => (await api.post('/hls/watched/token')).body.data.token;
   // The response arrives when the first segment exists.
@@ -118,8 +118,8 @@ async function startStream(t: TestContext) {
 }
 
 /** Moving video with camera noise. */
-async function makePicture(path: string, seconds: number): Promise<void> {
-  const source = `testsrc2=s=${picture.width}x${picture.height}:r=${picture.framerate},noise=alls=6:allf=t`;
+async function makeVideo(path: string, seconds: number): Promise<void> {
+  const source = `testsrc2=s=${video.width}x${video.height}:r=${video.framerate},noise=alls=6:allf=t`;
   const codec = ['-c:v', 'libx264', '-profile:v', 'baseline', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-b:v', '1M', '-g', '48'];
   await run('ffmpeg', ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, ...codec, '-t', String(seconds), '-f', 'h264', path], {
     timeout: 120_000,

@@ -107,13 +107,13 @@ async function compose(t: TestContext, count: number, content: Content): Promise
     size,
   ).get('p0') ?? { x: 0, y: 0, ...size };
   const file = await wholeStream(composer.folder);
-  const [pictures, shown] = [await framesAt(file), await packetTimes(file, 'v')];
+  const [frames, shown] = [await framesAt(file), await packetTimes(file, 'v')];
   let end = shown[0]?.time ?? 0;
   const ages = parts.flatMap(({ duration }, index) => {
     end += duration;
     // Frames may have been dropped.
-    const picture = pictures[shown.findLastIndex(({ time }) => time < end - 1)];
-    const [at, taken] = [known[index], picture && sent[numberIn(picture, cell)]];
+    const frame = frames[shown.findLastIndex(({ time }) => time < end - 1)];
+    const [at, taken] = [known[index], frame && sent[numberIn(frame, cell)]];
     return index < first || at === undefined || taken === undefined ? [] : [at - taken];
   });
   return { cores: cores[0] ?? Number.NaN, memory: memory[0] ?? Number.NaN, ages, skipped };
@@ -141,14 +141,14 @@ function noting(sent: number[]): (number: number, packet: Buffer) => boolean {
 }
 
 function numberIn(
-  picture: { at: (x: number, y: number) => number[] },
+  frame: { at: (x: number, y: number) => number[] },
   cell: { x: number; y: number; width: number; height: number },
 ): number {
   let number = 0;
   for (let bit = 0; bit < bits; bit += 1) {
     const x = (cell.x + (cell.width * (bit + 0.5)) / bits) / size.width;
     const y = (cell.y + cell.height / 16) / size.height;
-    const [red = 0] = picture.at(x, y);
+    const [red = 0] = frame.at(x, y);
     if (red > 127) number += 2 ** bit;
   }
   return number;

@@ -31,7 +31,7 @@ export async function benchRecording(): Promise<void> {
   try {
     const resources = await makeResources(t);
     const sources = join(resources, 'file_component_sources');
-    const [video, audio] = [join(sources, 'picture.h264'), join(sources, 'tone.ogg')];
+    const [video, audio] = [join(sources, 'video.h264'), join(sources, 'tone.ogg')];
     await Promise.all([makeVideo(video, '0x1EC81E', seconds), makeTone(audio, 440, seconds)]);
     ours = await record(t, resources);
     bare = await recordBare(t, video, audio);
@@ -62,7 +62,7 @@ async function record(t: TestContext, resources: string): Promise<Recorded> {
     (await api.post('/room/recorded/component', { type, options })).body.data.id;
   const recorder = await add('recording');
   for (let index = 0; index < pairs; index += 1) {
-    await add('file', { filePath: 'picture.h264', framerate });
+    await add('file', { filePath: 'video.h264', framerate });
     await add('file', { filePath: 'tone.ogg' });
   }
   await sleep(warmUp);

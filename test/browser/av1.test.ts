@@ -54,10 +54,10 @@ test('AV1 from Chromium is composed into the stream of its room and recorded', a
   const { codec, duration } = await probe(path);
   assert.equal(codec, 'av1');
   assertNear((duration ?? 0) * 1000, recorded.duration, 1, 'the duration in the report');
-  const pictures = await colors(path);
-  assert.equal(pictures.length, (await frameTimes(path)).length);
-  assert.ok(pictures.length > 60, `${pictures.length} frames`);
-  assertRed(pictures.at(-1));
+  const frames = await colors(path);
+  assert.equal(frames.length, (await frameTimes(path)).length);
+  assert.ok(frames.length > 60, `${frames.length} frames`);
+  assertRed(frames.at(-1));
 
   const stream = reports.find(({ type }) => type === 'hls');
   const shown = await framesAt(await download(t, `${node.url}/recording/${stream.id}/index.m3u8?token=${token}`));

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { RoomClientOptions } from '../../packages/client/src/index.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
-import { type BrowserOptions, comesToHold, type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
+import { type BrowserOptions, eventuallyIn, type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
@@ -68,7 +68,7 @@ export class PagePeer {
   }
 
   async waitForNote(name: string, after = 0, timeoutMs = 60_000): Promise<{ at: number; name: string; detail?: unknown }> {
-    await comesToHold(
+    await eventuallyIn(
       this.page,
       ([wanted, from]) => kit.rooms.main?.notes.some((note) => note.name === wanted && note.at > from),
       [name, after] as const,
@@ -85,10 +85,10 @@ export class PagePeer {
 
   /** Resolves when the video of the other peer has this color and moves. */
   async sees(other: { id: string }, colour: Colour): Promise<void> {
-    await comesToHold(
+    await eventuallyIn(
       this.page,
       async ([peerId, wanted]) => {
-        const seen = await kit.rooms.main?.pictureOf(peerId);
+        const seen = await kit.rooms.main?.frameOf(peerId);
         return seen && seen.change > 0.5 && seen.colour.every((value, index) => Math.abs(value - (wanted[index] ?? 0)) < 40);
       },
       [other.id, colour] as const,
@@ -97,7 +97,7 @@ export class PagePeer {
 
   /** Resolves when the loudest frequency of the other peer is this one; 0 is silence. */
   async hears(other: { id: string }, frequency: number): Promise<void> {
-    await comesToHold(
+    await eventuallyIn(
       this.page,
       async ([peerId, wanted]) => {
         const heard = await kit.rooms.main?.toneOf(peerId);

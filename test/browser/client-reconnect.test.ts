@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { apiClient } from '../kit/answers/api-client.ts';
-import { comesToHold } from '../kit/browser/browser.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
@@ -32,7 +32,7 @@ test('media continues while only the websockets are cut for five seconds', async
   await wait(5_000);
   assert.equal(await second.state(), 'reconnecting');
   await Promise.all([first.sees(second, blue), second.sees(first, red), second.hears(first, 440)]);
-  proxy.mend();
+  proxy.restore();
   await Promise.all([first.waitForNote('joined', cutAt[0]), second.waitForNote('joined', cutAt[1])]);
   await sent;
   assert.deepEqual((await second.waitForNote('data', cutAt[1])).detail, { from: 'first', label: 'chat', payload: 'sent while cut' });
@@ -57,11 +57,11 @@ test('both pages recover with media after a cut that is longer than the resume w
   const cutAt = await Promise.all([first.now(), second.now()]);
   proxy.cut();
   await sessionsEnd(stage);
-  proxy.mend();
+  proxy.restore();
   await Promise.all([first.waitForNote('joined', cutAt[0]), second.waitForNote('joined', cutAt[1])]);
   await Promise.all([first.sees(second, blue), second.sees(first, red), first.hears(second, 1000)]);
   // The paused track is published after the visible one.
-  await comesToHold(first.page, (old) => kit.rooms.main?.room.localTracks.every(({ id }) => !old.includes(id)), before);
+  await eventuallyIn(first.page, (old) => kit.rooms.main?.room.localTracks.every(({ id }) => !old.includes(id)), before);
   const paused = await first.page.evaluate(() => kit.rooms.main?.room.localTracks.map((track) => track.paused));
   assert.deepEqual(paused?.sort(), [false, true], 'a paused track is published paused');
   await first.page.evaluate(() => kit.rooms.main?.room.localTracks.find(({ kind }) => kind === 'audio')?.resume());
@@ -95,7 +95,7 @@ test('a failed media path gets new ICE parameters, and media continues', async (
     connection.dispatchEvent(new Event('connectionstatechange'));
     Reflect.deleteProperty(connection, 'connectionState');
   });
-  await comesToHold(
+  await eventuallyIn(
     second.page,
     (old) => {
       const [connection] = kit.connections;
@@ -122,7 +122,7 @@ test('a server mute during a websocket cut is reported, applies to the new sessi
   proxy.cut();
   await first.waitForNote('reconnecting', cutAt);
   assert.equal((await api.post(`/room/${stage.roomId}/track/${before?.id}/mute`)).status, 204);
-  proxy.mend();
+  proxy.restore();
   assert.equal((await first.waitForNote('localTrackMuted', cutAt)).detail, true);
   assert.deepEqual(await own(), [{ id: before?.id, muted: true }]);
   await second.hears(first, 0);
@@ -133,18 +133,18 @@ test('a server mute during a websocket cut is reported, applies to the new sessi
 
   const lostAt = await first.now();
   proxy.cut();
-  await comesToHold(second.page, (peerId) => !kit.rooms.main?.room.peers.get(peerId)?.tracks.length, 'first', 60_000);
-  proxy.mend();
-  await comesToHold(second.page, (peerId) => kit.rooms.main?.room.peers.get(peerId)?.tracks.length === 1, 'first', 60_000);
+  await eventuallyIn(second.page, (peerId) => !kit.rooms.main?.room.peers.get(peerId)?.tracks.length, 'first', 60_000);
+  proxy.restore();
+  await eventuallyIn(second.page, (peerId) => kit.rooms.main?.room.peers.get(peerId)?.tracks.length === 1, 'first', 60_000);
   const again = (await seen())[0]?.id ?? '';
   assert.notEqual(again, before?.id);
-  await comesToHold(first.page, (id) => kit.rooms.main?.room.localTracks[0]?.id === id, again, 60_000);
+  await eventuallyIn(first.page, (id) => kit.rooms.main?.room.localTracks[0]?.id === id, again, 60_000);
   const [after] = await own();
   assert.ok(after?.muted);
   const now = async () => (await seen()).map(({ id, muted }) => ({ id, muted }));
   assert.deepEqual(await now(), [after]);
-  const told = (await first.notes('localTrackMuted')).filter(({ at }) => at > lostAt);
-  assert.deepEqual(told, [], 'nothing changed');
+  const reported = (await first.notes('localTrackMuted')).filter(({ at }) => at > lostAt);
+  assert.deepEqual(reported, [], 'nothing changed');
   await second.hears(first, 0);
   assert.equal((await api.post(`/room/${stage.roomId}/track/${after.id}/unmute`)).status, 204);
   assert.equal((await first.waitForNote('localTrackMuted', lostAt)).detail, false);

@@ -1,7 +1,7 @@
 // The client library in plain pages of Chromium, with ICE, DTLS and SRTP through a real node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { comesToHold } from '../kit/browser/browser.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
 
 test('two pages see and hear each other, and an unpublished track is removed from both', async (t) => {
@@ -43,7 +43,7 @@ test('a small tile receives the small layer and a large tile the large one, afte
   await sender.publish({ colour: css(red), width: 1280, height: 720 });
   const comesTo = async (wanted: number) => {
     const from = performance.now();
-    await comesToHold(viewer.page, async (width) => (await kit.rooms.main?.pictureOf('sender'))?.width === width, wanted);
+    await eventuallyIn(viewer.page, async (width) => (await kit.rooms.main?.frameOf('sender'))?.width === width, wanted);
     // Two seconds on an idle machine.
     t.diagnostic(`width ${wanted} after ${Math.round(performance.now() - from)} ms`);
   };

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import {
   byId,
-  comesToHold,
   deadline,
   enter,
   heardFrequency,
@@ -17,7 +17,7 @@ import {
   logInByKeys,
   openConsole,
   overflow,
-  seesMovingPicture,
+  seesMovingVideo,
   seeText,
   tileOf,
 } from './console-kit.ts';
@@ -52,7 +52,7 @@ test('two users and a guest see and hear each other, and a participant who leave
     await logIntoRoom(page);
     await enter(page, name);
   }
-  await Promise.all([seesMovingPicture(ada.page, 'Bob'), seesMovingPicture(bob.page, 'Ada')]);
+  await Promise.all([seesMovingVideo(ada.page, 'Bob'), seesMovingVideo(bob.page, 'Ada')]);
   await hearsBeeps(ada.page, 'Ada');
   await hearsBeeps(bob.page, 'Bob');
   await bob.page.click(byId('toggle-mic'));
@@ -63,28 +63,28 @@ test('two users and a guest see and hear each other, and a participant who leave
   await hearsBeeps(ada.page, 'Ada');
 
   await ada.page.click(byId('invite'));
-  await comesToHold(ada.page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
+  await eventuallyIn(ada.page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
   const link = await ada.page.inputValue(byId('invite-link'));
   await ada.page.click(byId('invite-close'));
   const guest = await openConsole(browser, link);
   await enter(guest.page, 'Guest', true);
   assert.equal(await guest.page.evaluate(`JSON.stringify(sessionStorage).includes(${JSON.stringify(apiToken)})`), false);
   await Promise.all([
-    seesMovingPicture(ada.page, 'Guest'),
-    seesMovingPicture(bob.page, 'Guest'),
-    seesMovingPicture(guest.page, 'Ada'),
-    seesMovingPicture(guest.page, 'Bob'),
+    seesMovingVideo(ada.page, 'Guest'),
+    seesMovingVideo(bob.page, 'Guest'),
+    seesMovingVideo(guest.page, 'Ada'),
+    seesMovingVideo(guest.page, 'Bob'),
   ]);
 
   await bob.page.click(byId('toggle-camera'));
   await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
   await bob.page.click(byId('toggle-camera'));
-  await seesMovingPicture(ada.page, 'Bob');
+  await seesMovingVideo(ada.page, 'Bob');
 
   await bob.page.click(byId('leave'));
   await bob.page.waitForSelector(byId('left'));
   for (const { page } of [ada, guest]) await page.waitForSelector(tileOf('Bob'), { state: 'detached' });
-  await seesMovingPicture(ada.page, 'Guest');
+  await seesMovingVideo(ada.page, 'Guest');
   await ada.page.goto(`${node.url}/#/`);
   await guest.page.waitForSelector(tileOf('Ada'), { state: 'detached' });
   await seeText(ada.page, 'peer-count', '1');
@@ -104,10 +104,10 @@ test('a shared screen has a separate tile on every page, which disappears at its
   await enter(bob.page, 'Bob');
   await ada.page.click(byId('toggle-screen'));
   const screen = `${byId('tile')}[data-name="Ada"][data-screen="true"]`;
-  await comesToHold(bob.page, `document.querySelector('${screen} video')?.videoWidth > 0`);
+  await eventuallyIn(bob.page, `document.querySelector('${screen} video')?.videoWidth > 0`);
   await ada.page.click(byId('toggle-screen'));
   await bob.page.waitForSelector(screen, { state: 'detached' });
-  await seesMovingPicture(bob.page, 'Ada');
+  await seesMovingVideo(bob.page, 'Ada');
 });
 
 test('after SIGKILL and a restart the console reports the end of the room and recreates it, and guests need a new link', async (t) => {
@@ -124,7 +124,7 @@ test('after SIGKILL and a restart the console reports the end of the room and re
   await logIntoRoom(bob.page);
   await enter(bob.page, 'Bob');
   await enter(guest.page, 'Guest', true);
-  await seesMovingPicture(ada.page, 'Guest');
+  await seesMovingVideo(ada.page, 'Guest');
   first.kill('SIGKILL');
   await first.ended;
   await seeText(ada.page, 'status', 'Disconnected. Reconnecting…');
@@ -134,10 +134,10 @@ test('after SIGKILL and a restart the console reports the end of the room and re
   await seeText(bob.page, 'room-ended', 'This room has ended');
   await seeText(guest.page, 'guest-over', 'This room has ended');
   await seeText(guest.page, 'guest-over', 'new link');
-  await ada.page.click(byId('make-anew'));
+  await ada.page.click(byId('recreate'));
   await ada.page.waitForSelector(`${byId('status')}[data-state="joined"]`);
-  await bob.page.click(byId('make-anew'));
-  await Promise.all([seesMovingPicture(ada.page, 'Bob'), seesMovingPicture(bob.page, 'Ada')]);
+  await bob.page.click(byId('recreate'));
+  await Promise.all([seesMovingVideo(ada.page, 'Bob'), seesMovingVideo(bob.page, 'Ada')]);
 });
 
 test('a user who rejoins during a late leave request is in the room; a user who navigates away while joining is not', async (t) => {

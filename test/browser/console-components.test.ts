@@ -5,30 +5,19 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media/media-files.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import {
-  byId,
-  comesToHold,
-  deadline,
-  enter,
-  heardFrequency,
-  hearsNothing,
-  launch,
-  openConsole,
-  overflow,
-  seeText,
-  tileOf,
-} from './console-kit.ts';
+import { byId, deadline, enter, heardFrequency, hearsNothing, launch, openConsole, overflow, seeText, tileOf } from './console-kit.ts';
 import { holdQuestions } from './console-views.ts';
 
 /** Longer than all checks on a busy machine, because a file is played once and then removed. */
 const seconds = 240;
 const tone = 660;
 /** Folder for screenshots; none are taken without it. */
-const pictures = process.env.MEDIAROOMS_TEST_PICTURES;
+const screenshots = process.env.MEDIAROOMS_TEST_SCREENSHOTS;
 
 async function startWithFiles(t: TestContext) {
   const resources = await makeResources(t);
@@ -50,7 +39,7 @@ const row = (page: Page, name: string) => page.locator(byId('component-row')).fi
 
 /** Resolves when the video in the tile is mostly the green of the file. */
 async function seesGreen(page: Page, name: string): Promise<void> {
-  await comesToHold(
+  await eventuallyIn(
     page,
     `(() => {
       const video = document.querySelector(${JSON.stringify(`${tileOf(name)} video`)});
@@ -69,14 +58,14 @@ async function seesGreen(page: Page, name: string): Promise<void> {
   );
 }
 
-async function picture(page: Page, name: string, widths: readonly (readonly [number, number])[]): Promise<void> {
+async function takeScreenshot(page: Page, name: string, widths: readonly (readonly [number, number])[]): Promise<void> {
   for (const [width, height] of widths) {
     await page.setViewportSize({ width, height });
     assert.ok((await overflow(page)) <= 0, `${name} is wider than ${width} px`);
-    if (!pictures) continue;
-    mkdirSync(pictures, { recursive: true });
+    if (!screenshots) continue;
+    mkdirSync(screenshots, { recursive: true });
     await page.waitForTimeout(400);
-    await page.screenshot({ path: join(pictures, `${name}-${width}.png`) });
+    await page.screenshot({ path: join(screenshots, `${name}-${width}.png`) });
   }
 }
 
@@ -106,7 +95,7 @@ test('files are added, seen, heard and removed in a call', async (t) => {
   // A component is listed before it sends.
   const facts = JSON.stringify(['Sends video (h264) · framerate: 30', 'Sends audio (opus)']);
   const shown = `JSON.stringify([...document.querySelectorAll('${byId('component-facts')}')].map((each) => each.textContent))`;
-  await comesToHold(page, `${shown} === ${JSON.stringify(facts)}`);
+  await eventuallyIn(page, `${shown} === ${JSON.stringify(facts)}`);
   const { body } = await api.get('/room/stage');
   assert.deepEqual(
     body.data.components.map(({ type, properties }: { type: string; properties: { filePath: string } }) => [type, properties.filePath]),
@@ -115,7 +104,7 @@ test('files are added, seen, heard and removed in a call', async (t) => {
       ['file', 'tone.ogg'],
     ],
   );
-  await picture(page, 'dialog', sizes);
+  await takeScreenshot(page, 'dialog', sizes);
 
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.click(byId('panel-close'));
@@ -127,7 +116,7 @@ test('files are added, seen, heard and removed in a call', async (t) => {
     return Math.abs(heard - tone) < 15;
   };
   await eventually(() => `the loudest frequency is ${heard} Hz instead of ${tone} Hz`, isTone, { within: deadline });
-  await picture(page, 'call', sizes);
+  await takeScreenshot(page, 'call', sizes);
 
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.click(byId('panel-toggle'));
@@ -162,7 +151,7 @@ test('fields that are changed while a component is being added are kept for the 
   assert.equal(await page.inputValue(byId('option-framerate')), '', 'submitted fields are cleared');
   await page.click(byId('add-component'));
   await row(page, 'File: tone.ogg').filter({ hasNotText: 'framerate' }).waitFor();
-  await comesToHold(page, `document.querySelector('${byId('option-filePath')}').value === ''`);
+  await eventuallyIn(page, `document.querySelector('${byId('option-filePath')}').value === ''`);
   assert.deepEqual(complaints, []);
 });
 

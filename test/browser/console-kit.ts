@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { type BrowserOptions, startBrowser } from '../kit/browser/browser.ts';
+import { type BrowserOptions, eventuallyIn, startBrowser } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 
 export const deadline = 60_000;
@@ -33,8 +33,8 @@ const smallCameras = `(() => {
   const devices = navigator.mediaDevices;
   if (!devices) return;
   const open = devices.getUserMedia.bind(devices);
-  devices.getUserMedia = (wishes) =>
-    open(typeof wishes.video === 'object' ? { ...wishes, video: { ...wishes.video, width: { ideal: 640 }, height: { ideal: 360 } } } : wishes);
+  devices.getUserMedia = (constraints) =>
+    open(typeof constraints.video === 'object' ? { ...constraints, video: { ...constraints.video, width: { ideal: 640 }, height: { ideal: 360 } } } : constraints);
 })()`;
 
 /** Opens a page with separate storage. */
@@ -134,10 +134,10 @@ export async function overflow(page: Page): Promise<number> {
 }
 
 /** Resolves when the tile shows the fake camera of Chromium (green) and its decoded frames change. */
-export async function seesMovingPicture(page: Page, name: string): Promise<void> {
+export async function seesMovingVideo(page: Page, name: string): Promise<void> {
   // A frame of a previous check would differ from a frozen video.
   await page.evaluate(`delete window.__frames?.[${JSON.stringify(name)}]`);
-  await comesToHold(
+  await eventuallyIn(
     page,
     `(() => {
       const video = document.querySelector(${JSON.stringify(`${tileOf(name)} video`)});
@@ -160,24 +160,6 @@ export async function seesMovingPicture(page: Page, name: string): Promise<void>
       return before !== undefined && (green - red) / pixels > 60 && difference / pixels > 0.5;
     })()`,
   );
-}
-
-/** Resolves when the expression is true. Not waitForFunction(), which evaluates text in the page against the content security policy. */
-export async function comesToHold(page: Page, expression: string): Promise<void> {
-  const picture = async () => `${expression}\n${await whatIsThere(page)}`;
-  await eventually(picture, () => page.evaluate(expression), { within: deadline, every: 100 });
-}
-
-/** Diagnostics for a failure: text of the page, and size, state, time and tracks of its videos. */
-function whatIsThere(page: Page): Promise<string> {
-  return page.evaluate(`JSON.stringify({
-    text: document.body.innerText.slice(0, 2_000),
-    videos: [...document.querySelectorAll('video')].map((video) => [
-      video.closest('[data-name]')?.dataset.name,
-      video.videoWidth, video.videoHeight, video.readyState, video.paused, video.currentTime,
-      video.srcObject?.getTracks().map(({ kind, readyState, muted, enabled }) => [kind, readyState, muted, enabled]),
-    ]),
-  })`);
 }
 
 /** Resolves after a second of silence. Buffered and concealed audio fades out first. */

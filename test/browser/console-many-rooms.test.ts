@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { byId, comesToHold, launch, seeText, windows } from './console-kit.ts';
+import { byId, launch, seeText, windows } from './console-kit.ts';
 import { drawnRooms, lookAt, openPart } from './console-views.ts';
 
 const rooms = 300;
@@ -22,7 +23,7 @@ async function openList(t: TestContext, viewport: (typeof windows)[number]): Pro
   }
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash: '#/' }, { viewport });
   await seeText(page, 'facts', `${rooms} rooms`);
-  await comesToHold(page, fewRows);
+  await eventuallyIn(page, fewRows);
   return { page, api, complaints };
 }
 
@@ -49,24 +50,24 @@ for (const viewport of windows) {
     assert.equal(await page.locator('.data-table thead [role=row]').getAttribute('aria-rowindex'), '1');
     for (const share of [0, 0.5, 0.31, 0.9]) {
       await page.evaluate(`window.scrollTo(0, document.documentElement.scrollHeight * ${share})`);
-      await comesToHold(page, windowIsFull);
-      await comesToHold(page, fewRows);
+      await eventuallyIn(page, windowIsFull);
+      await eventuallyIn(page, fewRows);
       for (const { room, index } of await drawnRooms(page)) assert.equal(room, nameOf(index));
     }
     await page.keyboard.press('End');
-    await comesToHold(page, isInSight(nameOf(rooms - 1)));
-    await comesToHold(page, windowIsFull);
+    await eventuallyIn(page, isInSight(nameOf(rooms - 1)));
+    await eventuallyIn(page, windowIsFull);
     await lookAt(page, 'rooms-many');
     await page.keyboard.press('Home');
-    await comesToHold(page, isInSight(nameOf(0)));
-    await comesToHold(page, windowIsFull);
+    await eventuallyIn(page, isInSight(nameOf(0)));
+    await eventuallyIn(page, windowIsFull);
     await page.fill(byId('search'), nameOf(rooms - 1));
-    await comesToHold(page, `document.querySelectorAll('${byId('room-row')}').length === 1`);
+    await eventuallyIn(page, `document.querySelectorAll('${byId('room-row')}').length === 1`);
     await page.waitForSelector(`[data-room="${nameOf(rooms - 1)}"]`);
     assert.equal(await page.locator('.data-table').getAttribute('aria-rowcount'), '2');
     await page.fill(byId('search'), '');
-    await comesToHold(page, `document.querySelector('.data-table').getAttribute('aria-rowcount') === '${rooms + 1}'`);
-    await comesToHold(page, windowIsFull);
+    await eventuallyIn(page, `document.querySelector('.data-table').getAttribute('aria-rowcount') === '${rooms + 1}'`);
+    await eventuallyIn(page, windowIsFull);
     assert.deepEqual(complaints, []);
   });
 }
@@ -93,16 +94,16 @@ test('Tab moves through the rows of a long list in order, and a row that is scro
     seen,
     Array.from({ length: 50 * 4 }, (_, index) => nameOf(Math.floor(index / 4))),
   );
-  await comesToHold(page, isInSight(nameOf(50)));
+  await eventuallyIn(page, isInSight(nameOf(50)));
   const before = await focus(page);
   assert.equal(before[0], nameOf(50));
   await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
   await page.waitForSelector(`[data-room="${nameOf(rooms - 5)}"]`);
-  await comesToHold(page, fewRows);
+  await eventuallyIn(page, fewRows);
   assert.deepEqual(await focus(page), before, 'the focus does not move');
   for (let press = 0; press < 4; press += 1) await page.keyboard.press('Tab');
   assert.deepEqual(await focus(page), [nameOf(51), before[1]], 'Tab continues from the focused row');
-  await comesToHold(page, isInSight(nameOf(51)));
+  await eventuallyIn(page, isInSight(nameOf(51)));
   await page.keyboard.press('Shift+Tab');
   assert.equal((await focus(page))[0], nameOf(50));
   await page.locator(byId('create-room')).focus();
@@ -118,17 +119,17 @@ test('a long list keeps its scroll position while rooms above are added and remo
   const looked = `[data-room="${nameOf(rooms / 2)}"]`;
   await page.waitForSelector(looked);
   await page.locator(looked).evaluate((row) => row.scrollIntoView({ block: 'center' }));
-  await comesToHold(page, windowIsFull);
+  await eventuallyIn(page, windowIsFull);
   const top = `document.querySelector('${looked}').getBoundingClientRect().top`;
   const stays = `Math.abs(${top} - ${await page.evaluate<number>(top)}) <= 2`;
   for (let index = 0; index < 30; index += 1) await api.delete(`/room/${nameOf(index)}`);
-  await comesToHold(page, `document.querySelector('${looked}').getAttribute('aria-rowindex') === '${rooms / 2 + 2 - 30}'`);
-  await comesToHold(page, windowIsFull);
-  await comesToHold(page, stays);
+  await eventuallyIn(page, `document.querySelector('${looked}').getAttribute('aria-rowindex') === '${rooms / 2 + 2 - 30}'`);
+  await eventuallyIn(page, windowIsFull);
+  await eventuallyIn(page, stays);
   for (let index = 0; index < 30; index += 1) await api.post('/room', { roomId: `a-${index}` });
-  await comesToHold(page, `document.querySelector('${looked}').getAttribute('aria-rowindex') === '${rooms / 2 + 2}'`);
-  await comesToHold(page, windowIsFull);
-  await comesToHold(page, stays);
+  await eventuallyIn(page, `document.querySelector('${looked}').getAttribute('aria-rowindex') === '${rooms / 2 + 2}'`);
+  await eventuallyIn(page, windowIsFull);
+  await eventuallyIn(page, stays);
 });
 
 test('the row under the mouse is highlighted, but not rows that scroll past it', async (t) => {
@@ -139,7 +140,7 @@ test('the row under the mouse is highlighted, but not rows that scroll past it',
   const below = `document.elementFromPoint(720, 450)?.closest('tr')?.dataset.room`;
   const isMarked = `${below} !== undefined && ${marked} === ${below}`;
   await page.mouse.move(720, 450);
-  await comesToHold(page, isMarked);
+  await eventuallyIn(page, isMarked);
   const before = await page.evaluate(below);
   const passing = await page.evaluate(`new Promise((resolve) => {
     let [step, frames] = [20, 0];
@@ -154,7 +155,7 @@ test('the row under the mouse is highlighted, but not rows that scroll past it',
     requestAnimationFrame(draw);
   })`);
   assert.equal(passing, '');
-  await comesToHold(page, isMarked);
+  await eventuallyIn(page, isMarked);
   assert.notEqual(await page.evaluate(below), before);
   assert.deepEqual(complaints, []);
 });

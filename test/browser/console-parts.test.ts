@@ -17,7 +17,7 @@ async function join(t: TestContext, node: StartedNode, roomId: string, name: str
   t.after(() => socket.webSocket.terminate());
 }
 
-const strangers = {
+const hostileNames = {
   html: '<img src=x onerror="document.title=1"><b>bold</b>',
   rtl: '\u202Eevil\u202D \u05D0\u05D1\u05D2',
   emoji: '👩‍🚀🏳️‍🌈',
@@ -30,10 +30,10 @@ const cells = (page: Page, row: string) => page.locator(`${row} [role=cell]`).al
 test('the list of rooms fits every window and shows untrusted names as text', async (t) => {
   const node = await startNode(t);
   const api = apiClient(node.url, apiToken);
-  await api.post('/room', { roomId: 'plain', maxPeers: 20, videoCodec: 'h264', externalId: strangers.html });
+  await api.post('/room', { roomId: 'plain', maxPeers: 20, videoCodec: 'h264', externalId: hostileNames.html });
   await api.post('/room', { roomId: 'a_name_as_long_as_nobody_would_ever_choose_'.repeat(2) });
   await api.post('/room', { roomId: 'strange' });
-  for (const name of Object.values(strangers)) await join(t, node, 'strange', name);
+  for (const name of Object.values(hostileNames)) await join(t, node, 'strange', name);
   await api.post('/room/plain/peer', { type: 'webrtc' });
   const browser = await launch(t);
   const { page, complaints } = await openPart(browser, { url: node.url, token: apiToken, hash: '#/' });
@@ -42,9 +42,9 @@ test('the list of rooms fits every window and shows untrusted names as text', as
   await page.waitForSelector(strange);
   assert.equal(await page.locator(`${strange} ${byId('peer-count')}`).textContent(), '4');
   const names = page.locator(`${strange} ${byId('names')} bdi`);
-  assert.deepEqual(await names.allTextContents(), [`${strangers.html.slice(0, 40)}…`, 'evil \u05D0\u05D1\u05D2', strangers.emoji]);
+  assert.deepEqual(await names.allTextContents(), [`${hostileNames.html.slice(0, 40)}…`, 'evil \u05D0\u05D1\u05D2', hostileNames.emoji]);
   assert.match((await page.locator(`${strange} ${byId('names')}`).textContent()) ?? '', / and 1 more$/);
-  assert.equal(await page.locator('[data-room="plain"] bdi').first().textContent(), strangers.html);
+  assert.equal(await page.locator('[data-room="plain"] bdi').first().textContent(), hostileNames.html);
   assert.equal(await page.locator('table img, table b').count(), 0);
   assert.match((await cells(page, '[data-room="plain"]')).join('|'), /0 of 20.*1 invited.*H\.264/s);
   await lookAt(page, 'rooms');

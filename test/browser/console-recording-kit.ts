@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { addComponent, withSources } from '../kit/media/sources.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { byId, comesToHold } from './console-kit.ts';
+import { byId } from './console-kit.ts';
 
 /** A node with room `r`, in which a green video and a tone are recorded. */
 export async function startRecording(t: TestContext, env: Record<string, string> = {}) {
@@ -35,7 +36,7 @@ export async function waitForTracks(api: ApiClient, id: string, length: number):
 
 /** Resolves when the player advances and shows green. */
 export async function seesGreen(page: Page): Promise<void> {
-  await comesToHold(
+  await eventuallyIn(
     page,
     `(() => {
       const media = document.querySelector('${byId('media')}');
@@ -64,7 +65,7 @@ export async function hears(page: Page, frequency: number): Promise<void> {
     window.heard.connect(new GainNode(context, { gain: 0 })).connect(context.destination);
     void context.resume();
   })()`);
-  await comesToHold(
+  await eventuallyIn(
     page,
     `(() => {
       const levels = new Float32Array(window.heard.frequencyBinCount);

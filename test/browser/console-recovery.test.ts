@@ -28,7 +28,7 @@ test('every page reports a killed server and a cut network and recovers', async 
   proxy.cut();
   for (const { page } of pages) await seeText(page, 'status', lost);
   assert.equal(await pages[0]?.page.locator('[data-room="before"]').count(), 1, 'known rooms stay visible');
-  proxy.mend();
+  proxy.restore();
   for (const { page } of pages) await isLive(page);
   first.kill('SIGKILL');
   await first.ended;

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { byId, comesToHold, enter, launch, openConsole, seeText } from './console-kit.ts';
+import { byId, enter, launch, openConsole, seeText } from './console-kit.ts';
 import { tokenFile } from './console-views.ts';
 
 async function openRoom(t: TestContext, url: string, token = apiToken): Promise<{ page: Page; complaints: string[] }> {
@@ -37,12 +38,12 @@ test('a cut network is reported, and missed events are loaded when it recovers',
   await api.post('/room/trouble/peer', { type: 'webrtc', peerId: 'ada' });
   await api.delete('/room/trouble/peer/ada');
   await api.post('/room/trouble/peer', { type: 'webrtc', peerId: 'bob' });
-  proxy.mend();
+  proxy.restore();
   await page.waitForSelector(`${byId('event')}[data-type="PeerDeleted"]`);
   await page.waitForSelector(byId('log-lost'), { state: 'detached' });
   await page.waitForSelector(byId('panel-lost'), { state: 'detached' });
   // Missed events may appear in several updates.
-  await comesToHold(page, `document.querySelectorAll('${byId('event')}').length >= 4`);
+  await eventuallyIn(page, `document.querySelectorAll('${byId('event')}').length >= 4`);
   assert.deepEqual(await page.locator(byId('event')).evaluateAll((rows) => rows.map((row) => row.getAttribute('data-type'))), [
     'PeerAdded',
     'PeerDeleted',

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
@@ -14,12 +15,11 @@ import * as far from '../kit/sip/sipp.ts';
 import {
   byId,
   type ConsoleOptions,
-  comesToHold,
   enter,
   launch,
   logInByKeys,
   openConsole,
-  seesMovingPicture,
+  seesMovingVideo,
   seeText,
   tabTo,
   tileOf,
@@ -67,7 +67,7 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   await enter(ada.page, 'Ada');
   const bob = await openRoom(browser, node.url, 'stage', apiToken, withLayers);
   await enter(bob.page, 'Bob');
-  await seesMovingPicture(ada.page, 'Bob');
+  await seesMovingVideo(ada.page, 'Bob');
   // Both microphones beep: the active speaker is definite only if one is muted.
   await ada.page.click(byId('toggle-mic'));
   await ada.page.waitForSelector(`${tileOf('Bob')}.speaking`);
@@ -81,12 +81,12 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   const entry = peer(page, 'Bob');
   await eventually('three points in the chart', async () => Number(await entry.locator(byId('chart-up')).getAttribute('data-points')) >= 3);
   // Separate checks, because on a busy machine a measurement may be zero.
-  const comesToSay = (name: string, read: () => Promise<string | null>, pattern: RegExp) =>
+  const eventuallyMatches = (name: string, read: () => Promise<string | null>, pattern: RegExp) =>
     eventually(`${name}: ${pattern}`, async () => pattern.test((await read()) ?? ''));
   const chart = entry.locator(byId('chart-up')).locator('svg');
-  await comesToSay('the chart', () => chart.getAttribute('aria-label'), /^Sends: now [\d.]+ [kM]b\/s/);
-  await comesToSay('the facts', () => entry.locator(byId('peer-facts')).textContent(), /↑ [\d.]+ [kM]b\/s.*ms/);
-  await comesToSay('the quality', () => entry.locator(byId('quality')).getAttribute('data-quality'), /^(excellent|good|poor|bad)$/);
+  await eventuallyMatches('the chart', () => chart.getAttribute('aria-label'), /^Sends: now [\d.]+ [kM]b\/s/);
+  await eventuallyMatches('the facts', () => entry.locator(byId('peer-facts')).textContent(), /↑ [\d.]+ [kM]b\/s.*ms/);
+  await eventuallyMatches('the quality', () => entry.locator(byId('quality')).getAttribute('data-quality'), /^(excellent|good|poor|bad)$/);
   await lookAt(page, 'room-peers');
 
   const camera = entry.locator(`${byId('track')}[data-kind="video"]`);
@@ -95,21 +95,21 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   await camera.locator(byId('unmute')).waitFor();
   await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
   // The message about the microphone replaces the one about the camera, and disappears with the unmute.
-  const told = bob.page.getByText('was muted by the server.');
-  await told.waitFor();
+  const notice = bob.page.getByText('was muted by the server.');
+  await notice.waitFor();
   await microphone.locator(byId('mute')).click();
   await microphone.locator(byId('unmute')).click();
-  await told.waitFor({ state: 'detached' });
+  await notice.waitFor({ state: 'detached' });
   await bob.page.click(byId('toggle-camera'));
   await camera.waitFor({ state: 'detached' });
   await bob.page.click(byId('toggle-camera'));
   await camera.locator(byId('unmute')).waitFor();
-  await told.waitFor();
-  assert.equal(await told.textContent(), 'The camera was muted by the server.');
+  await notice.waitFor();
+  assert.equal(await notice.textContent(), 'The camera was muted by the server.');
   const unmute = await camera.locator(byId('copy-curl')).first().getAttribute('data-command');
   await runCopied(t, unmute ?? '');
   await camera.locator(byId('mute')).waitFor();
-  await seesMovingPicture(ada.page, 'Bob');
+  await seesMovingVideo(ada.page, 'Bob');
 
   await microphone.locator(byId('unpublish')).click();
   await microphone.waitFor({ state: 'detached' });
@@ -119,7 +119,7 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   );
 
   await entry.locator(byId('permit-video')).click();
-  await comesToHold(page, `document.querySelector('${byId('peer')}[data-name="Bob"] ${byId('permit-video')}').checked === false`);
+  await eventuallyIn(page, `document.querySelector('${byId('peer')}[data-name="Bob"] ${byId('permit-video')}').checked === false`);
   assert.deepEqual((await peerOf(api, 'stage', 'Bob')).permissions, { publish: ['audio'], subscribe: true, data: true });
   await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
 
@@ -157,7 +157,7 @@ test('components of each type are added by generated forms, with the error messa
   await fill('width', '641');
   await page.click(byId('add-component'));
   await seeText(page, 'component-problem', 'Expected width to be even, got: 641.');
-  await comesToHold(page, `document.activeElement?.dataset.testid === 'option-width' && document.activeElement.ariaInvalid === 'true'`);
+  await eventuallyIn(page, `document.activeElement?.dataset.testid === 'option-width' && document.activeElement.ariaInvalid === 'true'`);
   await lookAt(page, 'room-add-stream');
   await fill('width', '640');
   await fill('height', '360');
@@ -219,7 +219,7 @@ test('components of each type are added by generated forms, with the error messa
   await page.waitForSelector(`${byId('phone-call')}[data-state="active"]`);
   await page.fill(byId('digits'), '12#');
   await page.click(byId('digits-send'));
-  await comesToHold(page, `document.querySelector('${byId('digits')}')?.value === ''`);
+  await eventuallyIn(page, `document.querySelector('${byId('digits')}')?.value === ''`);
   assert.equal(await page.locator(byId('action-problem')).count(), 0);
   await lookAt(page, 'room-components');
   await page.click(byId('hang-up'));
@@ -273,10 +273,10 @@ test('events are shown from the start of the room, filtered, paused and resumed;
   await lookAt(page, 'room-events');
 
   await page.selectOption(byId('event-group'), 'Room');
-  await comesToHold(page, `document.querySelectorAll('${byId('event')}').length === 1`);
+  await eventuallyIn(page, `document.querySelectorAll('${byId('event')}').length === 1`);
   await page.selectOption(byId('event-group'), '');
   await page.fill(byId('event-filter'), 'early');
-  await comesToHold(page, `document.querySelectorAll('${byId('event')}').length === 1`);
+  await eventuallyIn(page, `document.querySelectorAll('${byId('event')}').length === 1`);
 
   await page.click(byId('peers'));
   const entry = page.locator(`${byId('peer')}[data-peer="late"]`);
@@ -348,6 +348,6 @@ test('the panel is opened, used and closed with the keyboard alone on a phone', 
   await page.waitForSelector(byId('no-peers'));
   await page.locator(byId('room-panel')).press('Escape');
   await page.waitForSelector(byId('room-panel'), { state: 'detached' });
-  await comesToHold(page, `document.activeElement?.dataset.testid === 'panel-toggle'`);
+  await eventuallyIn(page, `document.activeElement?.dataset.testid === 'panel-toggle'`);
   assert.deepEqual(complaints, []);
 });

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { byId, comesToHold, launch, logIn, logInByKeys, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
+import { byId, launch, logIn, logInByKeys, openConsole, overflow, seeText, tabTo } from './console-kit.ts';
 import { holdQuestions } from './console-views.ts';
 
 test('the console requires the API token, rejects an invalid one, and stores it for the tab only', async (t) => {
@@ -91,10 +92,10 @@ test('the form of a new room shows the defaults of the server and applies them',
   const { page, complaints } = await openConsole(browser, node.url);
   await logIn(page, apiToken);
   await page.click(byId('create-room'));
-  const told = (name: string) => page.locator(`select[name=${name}-choice] option`).first();
-  await told('maxPeers').filter({ hasText: 'Default: at most 40' }).waitFor({ state: 'attached' });
-  assert.equal(await told('peerlessPurgeTimeout').textContent(), 'Default: after 1 hour 30 minutes');
-  assert.equal(await told('peerDisconnectedTimeout').textContent(), 'Default: never');
+  const firstOption = (name: string) => page.locator(`select[name=${name}-choice] option`).first();
+  await firstOption('maxPeers').filter({ hasText: 'Default: at most 40' }).waitFor({ state: 'attached' });
+  assert.equal(await firstOption('peerlessPurgeTimeout').textContent(), 'Default: after 1 hour 30 minutes');
+  assert.equal(await firstOption('peerDisconnectedTimeout').textContent(), 'Default: never');
   await page.fill(byId('room-id'), 'as-it-says');
   await page.click(byId('create-submit'));
   await seeText(page, 'room-row', 'as-it-says');
@@ -132,7 +133,7 @@ test('a room that ends right after it is recreated can be recreated again', asyn
   const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/brief`);
   await page.fill(byId('login-token'), apiToken);
   await page.click(byId('login-submit'));
-  await page.waitForSelector(byId('make-anew'));
+  await page.waitForSelector(byId('recreate'));
   let made = 0;
   page.on('request', (request) => {
     if (request.method() === 'POST') made += 1;
@@ -141,7 +142,7 @@ test('a room that ends right after it is recreated can be recreated again', asyn
   await page.route(/\/room\/brief$/, (route) =>
     made > 1 ? route.continue() : route.fulfill({ status: 404, json: { code: 'room_not_found', errors: 'Room brief does not exist' } }),
   );
-  for (let time = 0; time < 2; time += 1) await page.click(byId('make-anew'));
+  for (let time = 0; time < 2; time += 1) await page.click(byId('recreate'));
   await page.waitForSelector(byId('tile-video'));
   assert.deepEqual(complaints, []);
 });
@@ -164,7 +165,7 @@ test('the rooms page is usable with the keyboard alone', async (t) => {
   assert.equal(await focused(), 'create-room');
   await tabTo(page, 'invite');
   await page.keyboard.press('Enter');
-  await comesToHold(page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
+  await eventuallyIn(page, `document.querySelector('${byId('invite-link')}')?.value.includes('#/join?')`);
   await page.keyboard.press('Escape');
   await page.waitForSelector('dialog', { state: 'detached' });
   assert.equal(await focused(), 'invite', 'the focus returns to the button');
@@ -199,8 +200,8 @@ test('every page fits a phone of 360 pixels without horizontal scrolling, in lig
     await page.click(byId('open-room'));
     await page.waitForSelector(byId('tile-video'));
     assert.equal(await overflow(page), 0, 'lobby');
-    await page.goto(`${node.url}/#/room/nobody-made-it`);
-    await page.waitForSelector(byId('make-anew'));
+    await page.goto(`${node.url}/#/room/not-created`);
+    await page.waitForSelector(byId('recreate'));
     assert.equal(await overflow(page), 0, 'ended');
   }
 });
@@ -232,6 +233,6 @@ test('the console works under a path', async (t) => {
   await page.click(byId('create-submit'));
   await seeText(page, 'room-row', 'under-a-path');
   await page.click(byId('invite'));
-  await comesToHold(page, `document.querySelector('${byId('invite-link')}')?.value.includes('/rooms/of/ours/#/join?')`);
+  await eventuallyIn(page, `document.querySelector('${byId('invite-link')}')?.value.includes('/rooms/of/ours/#/join?')`);
   assert.deepEqual(complaints, []);
 });

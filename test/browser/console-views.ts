@@ -10,7 +10,7 @@ import { assertAccessible, byId, type ConsolePage, openConsole, overflow, window
 import { waitUntil } from './guest-kit.ts';
 
 /** Folder for screenshots; none are taken without it. */
-const pictures = process.env.MEDIAROOMS_TEST_PICTURES;
+const screenshots = process.env.MEDIAROOMS_TEST_SCREENSHOTS;
 
 /** Checked only if screenshots are taken, because it is slow. */
 const widest = { width: 3840, height: 2160 };
@@ -30,14 +30,14 @@ export async function openPart(
 
 /** Checks overflow and accessibility of the current page on a phone and a screen, light and dark. Ends with a light screen. */
 export async function lookAt(page: Page, name: string): Promise<void> {
-  for (const size of pictures ? [widest, ...windows] : windows) {
+  for (const size of screenshots ? [widest, ...windows] : windows) {
     await page.setViewportSize(size);
     for (const colorScheme of ['dark', 'light'] as const) {
       // Without motion, because colors would be checked during their transition.
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      if (pictures) {
-        mkdirSync(pictures, { recursive: true });
-        await page.screenshot({ path: join(pictures, `${name}-${size.width}-${colorScheme}.png`), fullPage: size.width === 360 });
+      if (screenshots) {
+        mkdirSync(screenshots, { recursive: true });
+        await page.screenshot({ path: join(screenshots, `${name}-${size.width}-${colorScheme}.png`), fullPage: size.width === 360 });
       }
       if ((await overflow(page)) > 0) assert.fail(`${name} is wider than ${size.width} px: ${await tooWide(page)}`);
       await assertAccessible(page, `${name}, ${size.width} px, ${colorScheme}`);

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
-import { byId, type ConsolePage, comesToHold, tabTo, tileOf } from './console-kit.ts';
+import { byId, type ConsolePage, tabTo, tileOf } from './console-kit.ts';
 import { openPart } from './console-views.ts';
 import { type Guest, hostOn, joinAs, openGuest } from './guest-kit.ts';
 
@@ -73,7 +74,7 @@ export async function plays(page: Page): Promise<void> {
   await phase(page, 'playing');
   // Another stream starts at another time.
   await page.evaluate('delete window.__shown');
-  await comesToHold(
+  await eventuallyIn(
     page,
     `(() => {
       const video = document.querySelector('${byId('stream-video')}');

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { byId, comesToHold, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
+import { byId, launch, logInByKeys, openConsole, seeText, tabTo, tileOf } from './console-kit.ts';
 import { lookAt, tokenFile } from './console-views.ts';
 import { makeShow, phase, plays, seesAda, startByKeys, timeoutMs, watch } from './console-watch-kit.ts';
 
@@ -116,15 +117,15 @@ test('the Watch page is usable with the keyboard alone', async (t) => {
 
   await tabTo(page, 'stream-video');
   await page.keyboard.press('Space');
-  await comesToHold(page, `${video}.paused`);
+  await eventuallyIn(page, `${video}.paused`);
   const stoodAt = await page.evaluate<number>(`${video}.currentTime`);
   await page.evaluate(`${video}.addEventListener('seeked', () => { window.__sought = ${video}.currentTime; })`);
   await page.waitForSelector(byId('stream-now'));
-  await comesToHold(page, `Number(document.querySelector('${byId('latency')}').dataset.milliseconds) > ${wellBehind}`);
+  await eventuallyIn(page, `Number(document.querySelector('${byId('latency')}').dataset.milliseconds) > ${wellBehind}`);
   await tabTo(page, 'stream-now');
   await page.keyboard.press('Enter');
-  await comesToHold(page, `window.__sought > ${stoodAt} + 2`);
-  await comesToHold(page, `!${video}.paused`);
+  await eventuallyIn(page, `window.__sought > ${stoodAt} + 2`);
+  await eventuallyIn(page, `!${video}.paused`);
   assert.equal(await focused(page), 'stream-video', 'the focus moves to the video when the button disappears');
   await plays(page);
 

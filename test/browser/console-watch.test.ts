@@ -1,9 +1,10 @@
 // The Watch page: starts a stream, plays it with low latency next to the live room, and recovers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { byId, comesToHold, launch, seeText, tileOf } from './console-kit.ts';
+import { byId, launch, seeText, tileOf } from './console-kit.ts';
 import { lookAt } from './console-views.ts';
 import { makeShow, phase, plays, seesAda, startByKeys, watch } from './console-watch-kit.ts';
 
@@ -28,7 +29,7 @@ test('a stream is started, played next to the live room, and played again after 
   await plays(page);
   // In one expression: during a stall there is no value.
   const look = `(window.__latency = Number(document.querySelector('${byId('latency')}').dataset.milliseconds)) > 0`;
-  await comesToHold(page, look);
+  await eventuallyIn(page, look);
   const latency = await page.evaluate<number>('window.__latency');
   t.diagnostic(`latency ${latency} ms`);
   assert.ok(latency < latencyBound, `${latency} ms`);
@@ -65,7 +66,7 @@ test('playback with a read-only token resumes after a network cut', async (t) =>
   proxy.cut();
   await page.waitForSelector(`${byId('status')}[data-state="lost"]`);
   await phase(page, 'retrying');
-  proxy.mend();
+  proxy.restore();
   await plays(page);
   await page.waitForSelector(`${byId('status')}[data-state="live"]`);
   assert.deepEqual(complaints, []);

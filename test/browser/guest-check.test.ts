@@ -10,7 +10,7 @@ import { freePort, freePorts } from '../kit/network/free-ports.ts';
 import { makeNamespace, mayMakeNamespaces, type NetworkNamespace } from '../kit/network/network-namespace.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { byId, launch, openConsole, seesMovingPicture, seeText, tileOf } from './console-kit.ts';
+import { byId, launch, openConsole, seesMovingVideo, seeText, tileOf } from './console-kit.ts';
 import { lookAt } from './console-views.ts';
 import { hostOn, hostRoom, joinAs, openGuest, waitUntil } from './guest-kit.ts';
 
@@ -56,7 +56,7 @@ test('the connection test finds every open path, is invisible in the room, and a
   await waitUntil(async () => hosted.node.node.parts.peerSockets.checks === 0, 'the connection test is cleaned up');
   assert.equal(await ada.page.evaluate('window.most'), 1);
   await joinAs(bob.page, 'Bob');
-  await seesMovingPicture(ada.page, 'Bob');
+  await seesMovingVideo(ada.page, 'Bob');
   assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
 });
 
@@ -150,7 +150,7 @@ test('restricted networks are reported by the connection test and in the room', 
     await page.waitForSelector(byId('link-notice'), { state: 'detached', timeout: 60_000 });
     const bob = await openGuest(browser, hosted, { base });
     await joinAs(bob.page, 'Bob');
-    await seesMovingPicture(bob.page, 'Ada');
+    await seesMovingVideo(bob.page, 'Ada');
     await bob.page.click(byId('leave'));
     await page.waitForSelector(tileOf('Bob'), { state: 'detached' });
   });
@@ -163,7 +163,7 @@ test('an outage of the server or of media is shown with its duration and its eff
   const [ada, bob] = [await openGuest(browser, hosted, { base }), await openGuest(browser, hosted, { base })];
   await joinAs(ada.page, 'Ada');
   await joinAs(bob.page, 'Bob');
-  const bothSee = () => Promise.all([seesMovingPicture(ada.page, 'Bob'), seesMovingPicture(bob.page, 'Ada')]);
+  const bothSee = () => Promise.all([seesMovingVideo(ada.page, 'Bob'), seesMovingVideo(bob.page, 'Ada')]);
   await bothSee();
   assert.equal(await ada.page.locator(byId('link-notice')).count(), 0);
 
@@ -179,7 +179,7 @@ test('an outage of the server or of media is shown with its duration and its eff
     await ada.page.fill(byId('chat-input'), 'written while lost');
     await ada.page.press(byId('chat-input'), 'Enter');
     await ada.page.waitForSelector(`${byId('chat-message')}[data-state="sending"]`);
-    proxy.mend();
+    proxy.restore();
     await ada.page.waitForSelector(`${byId('chat-message')}[data-state="sent"]`, { timeout: 60_000 });
     await seeText(bob.page, 'unread', '1');
     for (const { page } of [ada, bob]) await page.waitForSelector(byId('link-notice'), { state: 'detached' });

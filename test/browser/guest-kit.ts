@@ -4,9 +4,10 @@ import type { TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Environment } from '../../node/env.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/processes/start-node.ts';
-import { byId, type ConsolePage, comesToHold, deadline, openConsole } from './console-kit.ts';
+import { byId, type ConsolePage, deadline, openConsole } from './console-kit.ts';
 
 export type Hosted<Node extends { url: string } = StartedNode> = {
   node: Node;
@@ -66,7 +67,7 @@ export async function joinAs(page: Page, name: string): Promise<void> {
 
 /** Resolves when the video has a color for which `fits` is true, an expression of `red`, `green` and `blue` from 0 to 255. */
 export async function seesColour(page: Page, selector: string, fits: string): Promise<void> {
-  await comesToHold(
+  await eventuallyIn(
     page,
     `(() => {
       const video = document.querySelector(${JSON.stringify(`${selector} video`)});
@@ -93,8 +94,8 @@ export async function paintCamera(page: Page, label: string): Promise<void> {
     content: `(() => {
       const devices = navigator.mediaDevices;
       const open = devices.getUserMedia.bind(devices);
-      devices.getUserMedia = async (wishes) => {
-        const stream = await open(wishes);
+      devices.getUserMedia = async (constraints) => {
+        const stream = await open(constraints);
         const [camera] = stream.getVideoTracks();
         if (camera?.label !== ${JSON.stringify(label)}) return stream;
         const canvas = document.createElement('canvas');

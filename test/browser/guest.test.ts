@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import {
   assertAccessible,
   byId,
-  comesToHold,
   heardFrequency,
   hearsNothing,
   launch,
   openConsole,
   overflow,
-  seesMovingPicture,
+  seesMovingVideo,
   seeText,
   tabTo,
   tileOf,
@@ -42,11 +42,11 @@ test('devices are tested in the lobby and switched in the room without a new tra
   await ada.page.waitForSelector(`${byId('level')}[data-heard="true"]`);
   await waitUntil(async () => (await loudest(ada.page, 2_000)) >= 20, 'the meter moves as the fake microphone beeps');
   await ada.page.click(byId('toggle-mic'));
-  await comesToHold(ada.page, `document.querySelector('${byId('level')}').getAttribute('aria-valuenow') === '0'`);
+  await eventuallyIn(ada.page, `document.querySelector('${byId('level')}').getAttribute('aria-valuenow') === '0'`);
   assert.equal(await loudest(ada.page, 1_500), 0, 'the meter moves although the microphone is off');
   // Another microphone that is selected while off stays off.
   await ada.page.selectOption(byId('choose-microphone'), { label: 'Fake Audio Input 2' });
-  await comesToHold(ada.page, `document.querySelector('${byId('choose-microphone')}').selectedOptions[0].label === 'Fake Audio Input 2'`);
+  await eventuallyIn(ada.page, `document.querySelector('${byId('choose-microphone')}').selectedOptions[0].label === 'Fake Audio Input 2'`);
   assert.equal(await loudest(ada.page, 1_500), 0, 'a microphone that was selected while off is on');
   await ada.page.click(byId('toggle-mic'));
   await ada.page.waitForSelector(`${byId('level')}[data-heard="true"]`);
@@ -58,9 +58,9 @@ test('devices are tested in the lobby and switched in the room without a new tra
   await joinAs(ada.page, 'Ada');
   await joinAs(bob.page, 'Bob');
   await seesColour(bob.page, tileOf('Ada'), isRed);
-  await seesMovingPicture(ada.page, 'Bob');
+  await seesMovingVideo(ada.page, 'Bob');
   // Remote audio uses the speaker that was selected in the lobby.
-  await comesToHold(
+  await eventuallyIn(
     ada.page,
     `(async () => {
       const wanted = (await navigator.mediaDevices.enumerateDevices()).find(({ label }) => label === 'Fake Audio Output 1')?.deviceId;
@@ -80,7 +80,7 @@ test('devices are tested in the lobby and switched in the room without a new tra
   await seesColour(bob.page, tileOf('Ada'), isGreen);
   assert.deepEqual(await sentByAda(), before, 'another camera keeps the track, so that recordings continue in the same file');
   await ada.page.click(byId('devices-close'));
-  await seesMovingPicture(bob.page, 'Ada');
+  await seesMovingVideo(bob.page, 'Ada');
   await ada.page.click(byId('toggle-mic'));
   await hearsNothing(bob.page);
   assert.deepEqual([ada.complaints, bob.complaints], [[], []]);
@@ -102,9 +102,9 @@ test('devices that are connected later appear, and a missing device is used imme
         const seen = { videoinput: 0, audioinput: 0 };
         return (await list()).filter(({ kind }) => !(kind in seen) || ++seen[kind] <= window.plugged[kind]);
       };
-      devices.getUserMedia = async (wishes) => {
-        if (wishes.video && window.plugged.videoinput === 0) throw new DOMException('Requested device not found', 'NotFoundError');
-        return open(wishes);
+      devices.getUserMedia = async (constraints) => {
+        if (constraints.video && window.plugged.videoinput === 0) throw new DOMException('Requested device not found', 'NotFoundError');
+        return open(constraints);
       };
     })()`,
   });

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { layoutCells } from '../../node/components/compose/layout.ts';
 import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
-import { comesToHold } from '../kit/browser/browser.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { download, follow } from '../kit/media/hls-viewer.ts';
@@ -70,7 +70,7 @@ async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: st
   await page.evaluate((url) => {
     viewing.viewer = new viewing.Viewer(url);
   }, address);
-  await comesToHold(page, () => (viewing.viewer?.watched().latencies.length ?? 0) > 48, undefined, 60_000);
+  await eventuallyIn(page, () => (viewing.viewer?.watched().latencies.length ?? 0) > 48, undefined, 60_000);
   const sees = async (sources: Readonly<Record<string, Colour>>) => {
     const cells = [...layoutCells('grid', Object.keys(sources), undefined, size)].map(([id, cell]) => ({
       // Outside of the moving white box, the time code and the name.
@@ -78,7 +78,7 @@ async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: st
       y: cell.y + cell.height * 0.4,
       colour: sources[id] ?? [0, 0, 0],
     }));
-    await comesToHold(
+    await eventuallyIn(
       page,
       (wanted) =>
         wanted.every(({ x, y, colour }) =>
@@ -94,7 +94,7 @@ async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: st
     const other = await enter(stage, name);
     await other.publish({ colour: css(blue), width: 320, height: 180, tone: 660 });
     await sees({ alice: green, [name]: blue });
-    await comesToHold(page, () => Math.abs((viewing.viewer?.loudest() ?? 0) - 660) < 15, undefined);
+    await eventuallyIn(page, () => Math.abs((viewing.viewer?.loudest() ?? 0) - 660) < 15, undefined);
     assert.equal((await api.delete(`/room/${stage.roomId}/peer/${name}`)).status, 204);
     await other.page.close();
     await sees({ alice: green });

@@ -4,14 +4,14 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/answers/api-client.ts';
-import { comesToHold } from '../kit/browser/browser.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { makeNamespace, mayMakeNamespaces } from '../kit/network/network-namespace.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { byId, comesToHold as consoleComesToHold, enter, launch, openConsole, seesMovingPicture, tileOf } from './console-kit.ts';
+import { byId, enter, launch, openConsole, seesMovingVideo, tileOf } from './console-kit.ts';
 
 const options = { timeout: 180_000, skip: mayMakeNamespaces ? false : 'network namespaces need root' };
 
@@ -55,10 +55,10 @@ test('two console users and a plain page recover from cut websockets and a cut n
   );
   const allSeeEachOther = () =>
     Promise.all([
-      seesMovingPicture(ada.page, 'Bob'),
-      seesMovingPicture(bob.page, 'Ada'),
-      ...[ada, bob].map(({ page }) => seesMovingPicture(page, 'Carol')),
-      picturesMove(carol, 2),
+      seesMovingVideo(ada.page, 'Bob'),
+      seesMovingVideo(bob.page, 'Ada'),
+      ...[ada, bob].map(({ page }) => seesMovingVideo(page, 'Carol')),
+      videosMove(carol, 2),
     ]);
   await allSeeEachOther();
 
@@ -67,7 +67,7 @@ test('two console users and a plain page recover from cut websockets and a cut n
     proxy.cut();
     await ada.page.waitForSelector(`${byId('status')}:not([data-state="joined"])`);
     await wait(5_000);
-    proxy.mend();
+    proxy.restore();
     for (const { page } of [ada, bob]) await page.waitForSelector(`${byId('status')}[data-state="joined"]`);
     const longest = await maxGap(ada.page);
     s.diagnostic(`the longest time between two frames was ${Math.round(longest)} ms`);
@@ -91,13 +91,13 @@ test('two console users and a plain page recover from cut websockets and a cut n
 });
 
 /** Resolves when this number of remote videos move in the plain page. */
-async function picturesMove(page: Page, count: number): Promise<void> {
-  await comesToHold(
+async function videosMove(page: Page, count: number): Promise<void> {
+  await eventuallyIn(
     page,
     async (wanted) => {
       const peers = [...(kit.rooms.main?.room.peers.keys() ?? [])];
-      const pictures = await Promise.all(peers.map((peerId) => kit.rooms.main?.pictureOf(peerId)));
-      return pictures.filter((picture) => picture && picture.change > 0.5).length === wanted;
+      const probes = await Promise.all(peers.map((peerId) => kit.rooms.main?.frameOf(peerId)));
+      return probes.filter((probe) => probe && probe.change > 0.5).length === wanted;
     },
     count,
   );
@@ -116,7 +116,7 @@ async function countGaps(page: Page, name: string): Promise<void> {
     };
     video.requestVideoFrameCallback(count);
   })()`);
-  await consoleComesToHold(page, 'globalThis.maxGapMs > 0');
+  await eventuallyIn(page, 'globalThis.maxGapMs > 0');
 }
 
 async function maxGap(page: Page): Promise<number> {

@@ -2,14 +2,14 @@
 
 import type { Page } from 'playwright-core';
 import type { ApiClient } from '../kit/answers/api-client.ts';
-import { comesToHold } from '../kit/browser/browser.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 
 const deadline = 60_000;
 
 /** Resolves when this number of remote videos advance. */
 export async function playing(page: Page, count: number): Promise<void> {
-  await comesToHold(
+  await eventuallyIn(
     page,
     async (wanted) => {
       const videos = [...document.querySelectorAll('section video')] as HTMLVideoElement[];
@@ -24,7 +24,7 @@ export async function playing(page: Page, count: number): Promise<void> {
 
 /** Resolves when an element of the page contains the text. */
 export async function shows(page: Page, selector: string, text: string): Promise<void> {
-  await comesToHold(
+  await eventuallyIn(
     page,
     ([which, wanted]) => [...document.querySelectorAll(which)].some((each) => each.textContent?.includes(wanted)),
     [selector, text] as const,

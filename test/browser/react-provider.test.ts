@@ -25,7 +25,7 @@ test('an invalid URL or option throws to the error boundary, the rest of the pag
   await show({ url: 'ftp://rooms.example.com/', token });
   await shows(page, '[role=alert]', 'TypeError: Expected a WebSocket URL, got: ftp://rooms.example.com/');
   assert.equal(await page.locator('[role=status]').count(), 0);
-  assert.equal(await page.locator('#beside').textContent(), 'The rest of the page');
+  assert.equal(await page.locator('#sibling').textContent(), 'The rest of the page');
   // A retry with the same props fails again.
   await again();
   await shows(page, '[role=alert]', 'TypeError: Expected a WebSocket URL');

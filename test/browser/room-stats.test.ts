@@ -52,8 +52,8 @@ test('room stats contain links, bitrates, round trips and layers of a call', asy
   await keepDoing(8_000, async () => bitrates.push(peerOf(await read(), sender).up?.bitrate ?? 0), 1_000);
   const after = await sentBy(sender);
   const own = ((after.bytes - before.bytes) * 8 * 1000) / (after.at - before.at);
-  const told = bitrates.reduce((sum, bitrate) => sum + bitrate, 0) / bitrates.length;
-  assert.ok(told > own * 0.5 && told < own * 1.6, `the browser sent ${Math.round(own)} bit/s, the node reported ${bitrates}`);
+  const reported = bitrates.reduce((sum, bitrate) => sum + bitrate, 0) / bitrates.length;
+  assert.ok(reported > own * 0.5 && reported < own * 1.6, `the browser sent ${Math.round(own)} bit/s, the node reported ${bitrates}`);
   await viewer.page.close();
   await eventually('the peer that left is disconnected', async () => peerOf(await read(), viewer).status === 'disconnected');
 });

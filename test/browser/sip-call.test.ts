@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { DigitReceiver, DigitSender, digitToEvent } from '../../node/components/sip/audio/telephone-event.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
-import { comesToHold } from '../kit/browser/browser.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { concat, decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
@@ -84,7 +84,7 @@ test('Chromium and a phone hear each other without echo and exchange DTMF, with 
   });
   await anna.hears(component, phoneTone);
   // For a second no other tone is audible, as far as the spectrum of a browser shows.
-  await comesToHold(
+  await eventuallyIn(
     anna.page,
     async ([peerId, phoneTone, peerTone]) => ((await kit.rooms.main?.louderOf(peerId, [phoneTone, peerTone])) ?? 0) > 30,
     [component.id, phoneTone, peerTone] as const,

@@ -52,7 +52,7 @@ test('two browsers see each other through a relay over TLS with the separate cer
   };
   const stage = await setStage(t, env, { args: ['--ignore-certificate-errors'] });
   assert.match(stage.node.url, /^http:/);
-  const [server] = stage.node.node.parts.turn?.iceServers('somebody') ?? [];
+  const [server] = stage.node.node.parts.turn?.iceServers('user') ?? [];
   const turns = `turns:127.0.0.1:${tlsPort}?transport=tcp`;
   assert.deepEqual(server?.urls, [`turn:127.0.0.1:${port}?transport=udp`, `turn:127.0.0.1:${port}?transport=tcp`, turns]);
   const tlsOnly = {
@@ -95,7 +95,7 @@ test('two browsers see each other through a relay over TLS with the separate cer
 
 test('the relay forwards packets to the media of its node and to no other address', async (t) => {
   const { node, port } = await setTurnStage(t);
-  const [server] = node.node.parts.turn?.iceServers('somebody') ?? [];
+  const [server] = node.node.parts.turn?.iceServers('user') ?? [];
   assert.ok(server);
   /** Output of the coturn client for a relay to this address. */
   const tryPeer = async (peer: string, password = server.credential) => {

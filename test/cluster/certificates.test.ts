@@ -39,9 +39,9 @@ test('a node without a certificate, and one of a foreign CA, can neither dial no
   const { node } = await startDistNode(t, 'one', epmdPort, { tls: await mounted(t, await stepAt(0)) });
   const plain = await startDistNode(t, 'plain', epmdPort);
   const foreign = await startDistNode(t, 'foreign', epmdPort, { tls: await mounted(t, await stepAt(0)) });
-  for (const stranger of [plain.node, foreign.node]) {
-    assert.equal(await stranger.connect(node.name), false);
-    assert.equal(await node.connect(stranger.name), false);
+  for (const untrusted of [plain.node, foreign.node]) {
+    assert.equal(await untrusted.connect(node.name), false);
+    assert.equal(await node.connect(untrusted.name), false);
   }
   assert.deepEqual(node.connections, []);
 });

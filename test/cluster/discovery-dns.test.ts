@@ -64,7 +64,7 @@ test('a failing server keeps the known addresses, with one log line per record t
       .sort(),
     ['A', 'AAAA'],
   );
-  server.mend();
+  server.restore();
   server.add(query, '10.0.0.4');
   await connector.connected('svc@10.0.0.4');
   assert.deepEqual(
@@ -80,7 +80,7 @@ test('a record type that is never answered does not affect the other', async (t)
   const connector = new FakeConnector('svc@10.0.0.1');
   discover(t, server, connector);
   await connector.connected('svc@10.0.0.2');
-  server.mend();
+  server.restore();
   await connector.connected('svc@fd00::3');
 });
 

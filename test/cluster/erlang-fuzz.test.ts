@@ -16,11 +16,11 @@ import { RawDistPeer } from '../kit/network/raw-dist-peer.ts';
 import { liveHeap } from '../kit/processes/resources.ts';
 import { turns } from '../kit/turns.ts';
 
-const stranger = 'zz@127.0.0.1';
-const pid = new Pid(stranger, 1, 0, 7);
-const reference = new Reference(stranger, 7, [1, 2, 3]);
-const call = tuple(atom('$gen_call'), tuple(pid, new ImproperList([atom('alias')], reference)), tuple(atom('is_auth'), atom(stranger)));
-const init = tuple(atom('init_connect'), tuple(8, 1), atom(stranger), tuple(atom('locker'), atom('x'), new Map(), pid));
+const attacker = 'zz@127.0.0.1';
+const pid = new Pid(attacker, 1, 0, 7);
+const reference = new Reference(attacker, 7, [1, 2, 3]);
+const call = tuple(atom('$gen_call'), tuple(pid, new ImproperList([atom('alias')], reference)), tuple(atom('is_auth'), atom(attacker)));
+const init = tuple(atom('init_connect'), tuple(8, 1), atom(attacker), tuple(atom('locker'), atom('x'), new Map(), pid));
 
 const messages: Buffer[] = [
   [tuple(operations.regSend, pid, atom(''), atom('svc')), call],
@@ -30,7 +30,7 @@ const messages: Buffer[] = [
     tuple(operations.regSend, pid, atom(''), atom('global_name_server')),
     tuple(atom('$gen_cast'), tuple(atom('resolved'), 1, [], [], 1, [], 1)),
   ],
-  [tuple(operations.monitor, pid, atom('nobody'), reference)],
+  [tuple(operations.monitor, pid, atom('unknown'), reference)],
   [tuple(operations.link, pid, new Pid('a@127.0.0.1', 99, 0, 1))],
   [tuple(operations.unlinkId, 1, pid, pid)],
 ].map(([control, message]) => {
@@ -61,7 +61,7 @@ test('a million mutated frames leave nodes, their calls and their memory unaffec
     namesRequest(),
   ];
   const hellos = [
-    namePacket({ flags: ownFlags, creation: 1, name: stranger }),
+    namePacket({ flags: ownFlags, creation: 1, name: attacker }),
     replyPacket({ challenge: 1, digest: Buffer.alloc(16) }),
   ].map(framed);
 
@@ -73,7 +73,7 @@ test('a million mutated frames leave nodes, their calls and their memory unaffec
     let left = frames;
     while (left > 0) {
       const socket = await RawDistPeer.dial(undefined, a.node.port);
-      await socket.shakeHands(stranger);
+      await socket.shakeHands(attacker);
       socket.socket.resume();
       const closed = closeOf(socket.socket);
       for (; left > 0 && !socket.socket.closed; left -= 1) {
@@ -85,7 +85,7 @@ test('a million mutated frames leave nodes, their calls and their memory unaffec
       }
       socket.socket.destroy();
       await closed;
-      await eventually('the hostile node is disconnected', () => !a.node.isConnected(stranger), { wakes: emits(a.node, 'nodeDown') });
+      await eventually('the hostile node is disconnected', () => !a.node.isConnected(attacker), { wakes: emits(a.node, 'nodeDown') });
     }
   };
 

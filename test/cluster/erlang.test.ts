@@ -30,7 +30,7 @@ async function startBoth(t: TestContext, options: Partial<ErlOptions> = {}): Pro
  * Resolves when Erlang returns this. Erlang lists a node that dialed it shortly after that node finished the handshake, and keeps a lost
  * one until it has read the close.
  */
-async function comesToGive(erl: Erl, expressions: string, expected: string): Promise<void> {
+async function eventuallyEvaluates(erl: Erl, expressions: string, expected: string): Promise<void> {
   let given = '';
   const isGiven = async () => {
     given = await erl.eval(expressions);
@@ -59,7 +59,7 @@ describe('an Erlang node', () => {
   test('is dialed by ours', async (t) => {
     const { ours, erl } = await startBoth(t);
     assert.ok(await ours.node.connect(erlName));
-    await comesToGive(erl, 'nodes()', "['svc@127.0.0.1']");
+    await eventuallyEvaluates(erl, 'nodes()', "['svc@127.0.0.1']");
   });
 
   test('connects to ours with short names too', async (t) => {
@@ -81,9 +81,9 @@ describe('an Erlang node', () => {
     assert.equal(await erl.eval('gen_server:call({svc, \'svc@127.0.0.1\'}, #{a => [1, 2.5, <<"x">>]})'), '{ok,#{a => [1,2.5,<<"x">>]}}');
     assert.match(await erl.eval('gen_server:call({svc, \'svc@127.0.0.1\'}, <<"throw">>)'), /^\{exit,\{error,\{gen_server,call,/);
     assert.match(await erl.eval('gen_server:call({svc, \'svc@127.0.0.1\'}, <<"never">>, 100)'), /^\{exit,\{timeout,/);
-    assert.match(await erl.eval("gen_server:call({nobody, 'svc@127.0.0.1'}, x)"), /^\{exit,\{noproc,/);
+    assert.match(await erl.eval("gen_server:call({unknown, 'svc@127.0.0.1'}, x)"), /^\{exit,\{noproc,/);
     assert.equal(
-      await erl.eval("{nobody, 'svc@127.0.0.1'} ! hello, gen_server:cast({nobody, 'svc@127.0.0.1'}, x), net_adm:ping('svc@127.0.0.1')"),
+      await erl.eval("{unknown, 'svc@127.0.0.1'} ! hello, gen_server:cast({unknown, 'svc@127.0.0.1'}, x), net_adm:ping('svc@127.0.0.1')"),
       'pong',
     );
     assert.equal(
@@ -102,7 +102,7 @@ describe('an Erlang node', () => {
       tuple(atom('echo'), tuple(1, Buffer.from('text'), new Float(0.5))),
     );
     await assert.rejects(ours.node.call(erlName, 'echo', tuple(atom('sleep'), 1), 100), reason('timeout'));
-    await assert.rejects(ours.node.call(erlName, 'nobody', 1, 30_000), reason('noproc'));
+    await assert.rejects(ours.node.call(erlName, 'unknown', 1, 30_000), reason('noproc'));
     await assert.rejects(ours.node.call(erlName, 'echo', atom('crash'), 30_000), reason('failed'));
     const lost = ours.node.call(erlName, 'net_kernel', tuple(atom('nonsense')), 20_000);
     const rejected = assert.rejects(lost, reason('noconnection'));
@@ -115,7 +115,9 @@ describe('an Erlang node', () => {
     const { ours, erl } = await startBoth(t);
     ours.node.register('svc', { call: (request) => request });
     assert.equal(
-      await erl.eval("R = monitor(process, {nobody, 'svc@127.0.0.1'}), receive {'DOWN', R, process, _, W1} -> W1 after 30000 -> alive end"),
+      await erl.eval(
+        "R = monitor(process, {unknown, 'svc@127.0.0.1'}), receive {'DOWN', R, process, _, W1} -> W1 after 30000 -> alive end",
+      ),
       'noproc',
     );
     assert.equal(
@@ -218,7 +220,7 @@ describe('connections', () => {
     const { ours, erl, epmdPort } = await startBoth(t);
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
     await ours.node.close();
-    await comesToGive(erl, 'nodes()', '[]');
+    await eventuallyEvaluates(erl, 'nodes()', '[]');
     const other = await startOurs(t, 'other', epmdPort);
     const again = await startOurs(t, 'svc', epmdPort);
     assert.ok(other.node.registered);
@@ -259,7 +261,7 @@ describe('an Erlang node connected to one of ours', () => {
     assert.equal(await erl.eval("net_adm:ping('svc1@127.0.0.1')"), 'pong');
     const others = (own: string) => [erlName, ...nodes.map(({ node }) => node.name)].filter((name) => name !== own);
     await Promise.all(nodes.map(({ node }) => connectedTo(node, others(node.name))));
-    await comesToGive(erl, 'lists:sort(nodes())', "['svc1@127.0.0.1','svc2@127.0.0.1','svc3@127.0.0.1']");
+    await eventuallyEvaluates(erl, 'lists:sort(nodes())', "['svc1@127.0.0.1','svc2@127.0.0.1','svc3@127.0.0.1']");
     assert.equal(await erl.eval('global:sync()'), 'ok');
     assert.equal(await erl.eval('global:register_name(something, self())'), 'yes');
   });
@@ -274,7 +276,7 @@ describe('an Erlang node connected to one of ours', () => {
     await connectedTo(a.node, ['b@127.0.0.1', erlName, erl2.name]);
     await connectedTo(b.node, ['a@127.0.0.1', erlName, erl2.name]);
     for (const each of [erl, erl2]) {
-      await comesToGive(each, 'length(nodes())', '3');
+      await eventuallyEvaluates(each, 'length(nodes())', '3');
       assert.equal(await each.eval('global:sync()'), 'ok');
     }
   });
@@ -291,7 +293,7 @@ describe('an Erlang node connected to one of ours', () => {
     await b.node.close();
     await connectedTo(a.node, [erlName]);
     assert.equal(await erl.eval("net_adm:ping('a@127.0.0.1')"), 'pong');
-    await comesToGive(erl, 'nodes()', "['a@127.0.0.1']");
+    await eventuallyEvaluates(erl, 'nodes()', "['a@127.0.0.1']");
   });
 
   test('as a hidden node can call, but is not listed', async (t) => {

@@ -93,7 +93,7 @@ describe('DNS discovery', onMachines, () => {
       return welcome.ok ? 'let in' : welcome.error?.code;
     };
     assert.equal(await enter(), 'unavailable');
-    dns.mend();
+    dns.restore();
     await connected([first, second]);
     // Connected nodes exchange their snapshots a moment later.
     await eventually('the peer is admitted', async () => (await enter()) === 'let in');

@@ -7,7 +7,7 @@ import { eventually } from '../kit/eventually.ts';
 import { ClusterNetwork, type NetworkHost } from '../kit/network/cluster-network.ts';
 import { runCommand, startErl } from '../kit/processes/erlang-node.ts';
 import { stopwatch } from '../kit/promised-time.ts';
-import { type ClusterNode, connected, healthOf, logged, makeRoom, nodeName, onMachines, startOn, toldOf } from './network-kit.ts';
+import { type ClusterNode, connected, healthOf, logged, makeRoom, nodeName, onMachines, startOn, staticDiscovery } from './network-kit.ts';
 
 const cookie = 'the_cookie_of_a_test';
 
@@ -29,7 +29,7 @@ describe('a real Erlang node on another host', onMachines, () => {
     const [a, b, c, d] = network.machines;
     assert.ok(a && b && c && d);
     const ours = [a, b, c];
-    const env = { ...toldOf(ours), SVC_DIST_COOKIE: cookie, SVC_DIST_ERLANG: 'true' };
+    const env = { ...staticDiscovery(ours), SVC_DIST_COOKIE: cookie, SVC_DIST_ERLANG: 'true' };
     const [nodes] = await Promise.all([Promise.all(ours.map((networkHost) => startOn(t, networkHost, env))), startEpmdOn(t, d)]);
     await connected(nodes);
     const [first] = nodes;
@@ -51,15 +51,15 @@ describe('a real Erlang node on another host', onMachines, () => {
     }
     await makeRoom(first);
 
-    const stranger = await startErl(t, { ...options, name: `stranger@${d.ip}`, cookie: 'another' });
-    assert.equal(await stranger.eval(`net_adm:ping('${nodeName(b)}')`), 'pang');
-    assert.equal(await stranger.eval('nodes()'), '[]');
+    const foreign = await startErl(t, { ...options, name: `foreign@${d.ip}`, cookie: 'another' });
+    assert.equal(await foreign.eval(`net_adm:ping('${nodeName(b)}')`), 'pang');
+    assert.equal(await foreign.eval('nodes()'), '[]');
     const second = nodes[1];
     assert.ok(second);
     await eventually('a log line of ours', () =>
-      logged(second, 'node rejected: wrong cookie').some(({ node }) => node === `stranger@${d.ip}`),
+      logged(second, 'node rejected: wrong cookie').some(({ node }) => node === `foreign@${d.ip}`),
     );
-    await stranger.printed(new RegExp(`[Ii]nvalid challenge reply|disallowed node|'${nodeName(b)}'`));
+    await foreign.printed(new RegExp(`[Ii]nvalid challenge reply|disallowed node|'${nodeName(b)}'`));
 
     erl.kill('SIGKILL');
     // After simultaneous dials one connection may have replaced another.

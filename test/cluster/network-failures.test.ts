@@ -21,7 +21,7 @@ import {
   roomIds,
   startCluster,
   startOn,
-  toldOf,
+  staticDiscovery,
 } from './network-kit.ts';
 
 const quickTick = { SVC_DIST_TICK: '4' };
@@ -61,7 +61,7 @@ describe('the other nodes, if a node', onMachines, () => {
     const [first, second, third] = nodes;
     const lost = [await makeRoomOn(third, first), await makeRoomOn(third, second)];
     const kept = await makeRoomOn(second, first);
-    const told = await notifications(t, first);
+    const reported = await notifications(t, first);
     third.process.kill('SIGKILL');
     const health = await counted([first, second], 2);
     const elapsed = stopwatch();
@@ -76,17 +76,17 @@ describe('the other nodes, if a node', onMachines, () => {
       for (const id of lost) assert.equal((await node.api.get(`/room/${id}`)).status, 404);
     }
     for (const id of lost) {
-      const crash = await told.waitFor('roomEvent', ({ type, roomId }) => type === 'RoomCrashed' && roomId === id);
+      const crash = await reported.waitFor('roomEvent', ({ type, roomId }) => type === 'RoomCrashed' && roomId === id);
       assert.equal(crash.reason, 'node_lost');
       assert.equal(crash.id, `${crash.incarnation}-lost`);
     }
     assert.equal((await second.api.post('/room', { roomId: lost[0] })).status, 201, 'its id is free');
 
-    const again = await startOn(t, network.machines[2] ?? third.machine, { ...toldOf(network.machines), ...quickTick });
+    const again = await startOn(t, network.machines[2] ?? third.machine, { ...staticDiscovery(network.machines), ...quickTick });
     t.diagnostic(`after its restart it is counted by all after ${await connected([first, second, again])} ms`);
     assert.ok((await roomIds(again)).includes(kept));
     // makeRoomOn may have left additional rooms there, which were lost too.
-    const crashes = told.events().flatMap(({ data }) => (data.type === 'RoomCrashed' ? String(data.roomId) : []));
+    const crashes = reported.events().flatMap(({ data }) => (data.type === 'RoomCrashed' ? String(data.roomId) : []));
     assert.deepEqual(crashes.toSorted(), [...new Set(crashes)].sort(), 'once for each room');
     assert.ok(!crashes.includes(kept), 'rooms of other nodes stay active');
     await twoConnections([first, second, again]);
@@ -156,7 +156,7 @@ describe('the other nodes, if a node', onMachines, () => {
       await third.process.ended;
     });
     assert.equal((await healthOf(first)).nodesInCluster, 3, 'the loss is not detected yet');
-    const again = await startOn(t, networkHost, toldOf(network.machines));
+    const again = await startOn(t, networkHost, staticDiscovery(network.machines));
     const time = await connected([first, second, again]);
     for (const node of [first, second]) {
       await eventually('the old connection was replaced', () => logged(node, 'lost connection to node').length === 1);

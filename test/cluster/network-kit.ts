@@ -45,12 +45,14 @@ const ownMachine: Environment = {
 
 /** A node on every host, configured with all others, and all connected. */
 export async function startCluster(t: TestContext, network: ClusterNetwork, env: Environment = {}): Promise<ClusterNode[]> {
-  const nodes = await Promise.all(network.machines.map((networkHost) => startOn(t, networkHost, { ...toldOf(network.machines), ...env })));
+  const nodes = await Promise.all(
+    network.machines.map((networkHost) => startOn(t, networkHost, { ...staticDiscovery(network.machines), ...env })),
+  );
   await connected(nodes);
   return nodes;
 }
 
-export function toldOf(machines: readonly NetworkHost[]): Environment {
+export function staticDiscovery(machines: readonly NetworkHost[]): Environment {
   return { SVC_DIST_NODES: machines.map(nodeName).join(' ') };
 }
 
@@ -67,8 +69,8 @@ export async function healthOf({ api }: ClusterNode): Promise<DistributionHealth
 export async function counted(nodes: readonly ClusterNode[], count: number, within = timeoutMs): Promise<number> {
   const elapsed = stopwatch();
   const counts = (node: ClusterNode) => async () => (await healthOf(node)).nodesInCluster === count;
-  const told = (node: ClusterNode) => () => `${node.name} counts ${count}\n${node.process.output()}`;
-  await Promise.all(nodes.map((node) => eventually(told(node), counts(node), { within })));
+  const state = (node: ClusterNode) => () => `${node.name} counts ${count}\n${node.process.output()}`;
+  await Promise.all(nodes.map((node) => eventually(state(node), counts(node), { within })));
   return Math.round(elapsed());
 }
 

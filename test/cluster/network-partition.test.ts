@@ -45,12 +45,12 @@ describe('a network partition', onMachines, () => {
       twins.push({ roomId, incarnation: body.data.room.incarnation, olderPeer, youngerPeer });
     }
 
-    const mended = performance.now();
-    for (const node of [first, second]) await network.mend(node.machine, third.machine);
+    const restoredAt = performance.now();
+    for (const node of [first, second]) await network.restore(node.machine, third.machine);
     await connected(nodes);
-    const healed = Math.round(performance.now() - mended);
+    const healed = Math.round(performance.now() - restoredAt);
     for (const { youngerPeer } of twins) assert.equal((await youngerPeer.closed).reason, 'Room stopped');
-    const closed = Math.round(performance.now() - mended);
+    const closed = Math.round(performance.now() - restoredAt);
     t.diagnostic(`healed: all three counted after ${healed} ms, the peers of the younger rooms were closed after ${closed} ms`);
     for (const { roomId, incarnation, olderPeer } of twins) {
       for (const node of nodes) {

@@ -17,7 +17,7 @@ import {
   roomIds,
   startCluster,
   startOn,
-  toldOf,
+  staticDiscovery,
 } from './network-kit.ts';
 
 /** Creates rooms concurrently, each request through the next node. @returns the number of rooms per node */
@@ -110,7 +110,9 @@ describe('a node that accepts no rooms', onMachines, () => {
   test('is skipped if it is full', async (t) => {
     const { machines } = await ClusterNetwork.make(t, 3);
     const nodes = await Promise.all(
-      machines.map((networkHost, index) => startOn(t, networkHost, { ...toldOf(machines), ...(index === 2 && { SVC_MAX_ROOMS: '5' }) })),
+      machines.map((networkHost, index) =>
+        startOn(t, networkHost, { ...staticDiscovery(machines), ...(index === 2 && { SVC_MAX_ROOMS: '5' }) }),
+      ),
     );
     await connected(nodes);
     const [first, second, full] = nodes;
@@ -159,9 +161,9 @@ describe('a node that accepts no rooms', onMachines, () => {
     const [started, asked] = [performance.now(), Date.now()];
     assert.equal((await first.api.post(`/cluster/nodes/${third.name}/drain`, { deadline: 2 })).status, 202);
     const { deadline } = await peer.waitFor('draining');
-    const told = Date.parse(String(deadline)) - 2_000;
+    const drainedAt = Date.parse(String(deadline)) - 2_000;
     const now = Date.now();
-    assert.ok(told >= asked && told <= now, String(deadline));
+    assert.ok(drainedAt >= asked && drainedAt <= now, String(deadline));
     assert.deepEqual(await peer.closed, { code: 1001, reason: 'Node going away: join again at another node' });
     const time = Math.round(performance.now() - started);
     t.diagnostic(`the peer was closed ${time} ms after a drain with a deadline of 2 s`);

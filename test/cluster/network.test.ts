@@ -18,14 +18,14 @@ import {
   onMachines,
   roomIds,
   startOn,
-  toldOf,
+  staticDiscovery,
 } from './network-kit.ts';
 
 describe('nodes on three hosts', onMachines, () => {
   test('form a cluster from a list of nodes, on the default ports, and share their rooms', async (t) => {
     const { machines } = await ClusterNetwork.make(t, 3);
     const started = performance.now();
-    const nodes = await Promise.all(machines.map((networkHost) => startOn(t, networkHost, toldOf(machines))));
+    const nodes = await Promise.all(machines.map((networkHost) => startOn(t, networkHost, staticDiscovery(machines))));
     const startTime = Math.round(performance.now() - started);
     t.diagnostic(`3 nodes started in ${startTime} ms, and each counted 3 after ${await connected(nodes)} ms`);
 
@@ -78,9 +78,9 @@ describe('nodes on three hosts', onMachines, () => {
     const { machines } = await ClusterNetwork.make(t, 2);
     const [a, b] = machines;
     assert.ok(a && b);
-    const first = await startOn(t, a, toldOf(machines));
+    const first = await startOn(t, a, staticDiscovery(machines));
     assert.equal((await healthOf(first)).nodesInCluster, 1);
-    const second = await startOn(t, b, toldOf(machines));
+    const second = await startOn(t, b, staticDiscovery(machines));
     t.diagnostic(`connected ${await connected([first, second])} ms after the start of the second node`);
   });
 

@@ -178,11 +178,11 @@ test('two nodes with log level debug reveal no secret, for valid and invalid req
   ] as const) {
     await writeFile(file, text);
     let error = '';
-    const isTold = async () => {
+    const isReported = async () => {
       error = String((await api.get('/health')).body.data.config.error);
       return error.includes(sign);
     };
-    await eventually(() => `an error for ${text}: ${error}`, isTold);
+    await eventually(() => `an error for ${text}: ${error}`, isReported);
     for (const node of nodes) refusals.push(JSON.stringify((await apiClient(node.url, token).get('/health')).body));
   }
 

@@ -100,5 +100,5 @@ test('a drain of another node is started over REST, and its peers are notified',
   assert.equal((await api.delete(drain)).status, 204);
   assert.equal((await alice.waitFor('draining', ({ deadline }) => deadline === null)).deadline, null);
   assert.equal(await state(), 'accepting');
-  assert.equal((await api.post('/cluster/nodes/nobody@nowhere/drain')).status, 404);
+  assert.equal((await api.post('/cluster/nodes/unknown@nowhere/drain')).status, 404);
 });

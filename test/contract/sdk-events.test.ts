@@ -41,7 +41,7 @@ test('events arrive in order across connection losses, without duplicates and ga
   await direct.rooms.create({ roomId: 'meanwhile' });
   await direct.rooms.delete('before');
   assert.equal((await lost.promise).code, 'connection_failed');
-  proxy.mend();
+  proxy.restore();
   assert.deepEqual(names(await take(iterator, 2)), ['RoomCreated meanwhile', 'RoomDeleted before']);
   await direct.rooms.delete('meanwhile');
   assert.deepEqual(names(await take(iterator, 1)), ['RoomDeleted meanwhile']);

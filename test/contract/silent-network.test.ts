@@ -25,6 +25,6 @@ test('a peer with a silent network is disconnected and removed within its timeou
   assertPrompt('the removal of a peer with a silent network', took(), { promised: 2_000 });
   assert.equal(reason, 'timeout');
   assert.equal((await near.request('ping')).ok, true);
-  const told = events.events('roomEvent').map(({ data: { type, peerId } }) => `${type} ${peerId}`);
-  assert.deepEqual(told.slice(-2), ['PeerDisconnected far', 'PeerDeleted far']);
+  const reported = events.events('roomEvent').map(({ data: { type, peerId } }) => `${type} ${peerId}`);
+  assert.deepEqual(reported.slice(-2), ['PeerDisconnected far', 'PeerDeleted far']);
 });

@@ -67,10 +67,11 @@ test('a node killed with -9 before its receiver accepts anything delivers everyt
   const refused = receiver.received.length;
   await startNodeProcess(t, env);
   // The last request of the killed node may arrive now, and is repeated because its response was lost.
-  const told = (all: readonly Received[]) => [...new Set(all.slice(refused).map(({ event }) => `${event.roomId} ${event.type}`))].sort();
-  await receiver.untilTrue((all) => told(all).length >= 2);
+  const reported = (all: readonly Received[]) =>
+    [...new Set(all.slice(refused).map(({ event }) => `${event.roomId} ${event.type}`))].sort();
+  await receiver.untilTrue((all) => reported(all).length >= 2);
   const delivered = receiver.received.slice(refused);
-  assert.deepEqual(told(receiver.received), ['one RoomCreated', 'two RoomCreated']);
+  assert.deepEqual(reported(receiver.received), ['one RoomCreated', 'two RoomCreated']);
   for (const { body, headers } of delivered) assert.ok(new Webhook(secret).verify(body, headers));
 });
 

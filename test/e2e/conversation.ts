@@ -75,7 +75,7 @@ export class Conversation {
   }
 
   /** Time of the first shown frame of the later receiver, in milliseconds since 1970. For measurements: `flows` needs five frames. */
-  async firstPictures(): Promise<number> {
+  async firstFrames(): Promise<number> {
     const shown = [this.anna, this.bert].map(({ page }) =>
       page.evaluate(() => {
         const videos = [...(kit.rooms.main?.arrived.values() ?? [])].filter(({ kind }) => kind === 'video');

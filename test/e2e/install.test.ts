@@ -169,7 +169,7 @@ test('operator and idle nodes stay within their memory limits', async () => {
 });
 
 test('a second installation in another namespace works with default values and Pod Security "restricted"', async (t) => {
-  const conversation = await Conversation.start(t, stage, 'beside');
+  const conversation = await Conversation.start(t, stage, 'second');
   const kubectl = (...args: string[]) => stage.cluster.kubectl('-n', 'other', ...args);
   await stage.cluster.kubectl('create', 'namespace', 'other');
   await stage.cluster.kubectl('label', 'namespace', 'other', 'pod-security.kubernetes.io/enforce=restricted');

@@ -119,8 +119,8 @@ export class Installed {
   }
 
   /**
-   * When a MediaCluster has so many nodes, and each counts all of them through its own path of Ingress, and was told who they are: Available is
-   * one of which a single node is ready, and whoever comes to another one before it knows that is told that there is no such room.
+   * Resolves when a MediaCluster has this number of nodes and each reports all of them through its Ingress path. Available needs only one
+   * ready node, and a node that has not yet discovered another rejects the rooms of that node.
    * @returns their indexes
    */
   async agreeOn(name: string, replicas: number): Promise<number[]> {
@@ -186,7 +186,7 @@ export class Installed {
   async ask(url: string, { method = 'GET', headers = [], body }: AskOptions = {}): Promise<{ status: number; head: string; body: string }> {
     const places = ['--resolve', `${host}:443:${this.cluster.ingressAddress}`, '--cacert', this.certificates.authority];
     const command = ['curl', '--silent', '--show-error', '--http1.1', '--include', '--max-time', '20', ...places, '--request', method];
-    // On standard input nobody reads them, in a list of processes or in an error.
+    // Standard input appears neither in a list of processes nor in an error.
     const quoted = (option: string, value: string) => `${option} = ${JSON.stringify(value)}`;
     const input = [...headers.map((each) => quoted('header', each)), ...(body === undefined ? [] : [quoted('data', body)])].join('\n');
     const { stdout } = await this.cluster.run([...this.cluster.hub.wrapNetwork, ...command, '--config', '-', url], { input });

@@ -88,7 +88,7 @@ test('after a power failure of a Kubernetes node its Rooms are Ready elsewhere a
   tell('power lost to Room Ready on another node', performance.now() - started);
   assert.equal(await hostOf(recovered.node), 'node1');
   await conversation.flows();
-  tell('detected to the first frames in both directions', (await conversation.firstPictures()) - noticedAt);
+  tell('detected to the first frames in both directions', (await conversation.firstFrames()) - noticedAt);
   tell('detected to video and audio in both directions', performance.now() - noticed);
   tell('power lost to video and audio in both directions', performance.now() - started);
   assert.equal(await conversation.pagesStayed(), true);

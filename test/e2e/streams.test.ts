@@ -72,9 +72,9 @@ test('recordings without storage are reported, and a Room with S3 keys in a Secr
       return colors(path).catch(() => []);
     }),
   );
-  const pictures = found.filter((each) => each.length > 0);
-  assert.equal(pictures.length, 2);
-  for (const each of pictures) assert.ok(isOfPeople(each.at(-1)), String(each.at(-1)));
+  const frames = found.filter((each) => each.length > 0);
+  assert.equal(frames.length, 2);
+  for (const each of frames) assert.ok(isOfPeople(each.at(-1)), String(each.at(-1)));
 });
 
 test('a stream plays part by part through the Ingress at any pod, and completely from another pod after its pod is removed during the upload', async (t) => {
@@ -112,11 +112,11 @@ test('a stream plays part by part through the Ingress at any pod, and completely
     return (body.data as string[]).filter((each) => each.startsWith('shown-')).sort()[0];
   });
   const path = await download(t, `${door}/recording/${id}/index.m3u8?token=${token}`);
-  const pictures = await colors(path);
-  tell('seconds of a kept stream whose pod was removed', (pictures.length / 24) * 1_000);
+  const frames = await colors(path);
+  tell('seconds of a kept stream whose pod was removed', (frames.length / 24) * 1_000);
   // Twelve parts (three seconds) were played before the peers were checked.
-  assert.ok(pictures.length >= 4 * 24, `${pictures.length} pictures`);
-  assert.ok(isOfPeople(pictures.at(-24)), String(pictures.at(-24)));
+  assert.ok(frames.length >= 4 * 24, `${frames.length} frames`);
+  assert.ok(isOfPeople(frames.at(-24)), String(frames.at(-24)));
   await stage.until('the Room is Ready elsewhere', async () => {
     const { status: now } = await stage.object(stage.roomPath('shown'));
     return now.phase === 'Ready' && now.incarnation !== status.incarnation;

@@ -5,10 +5,10 @@ import { testFileVariable, timingsVariable } from '../../tools/paths.mjs';
 
 /** Adds a row to the table; the unit is milliseconds by default. */
 export function tell(what: string, value: number, unit: 'ms' | 'MB' | 'mcores' = 'ms'): void {
-  const told = process.env[timingsVariable];
+  const path = process.env[timingsVariable];
   const file = basename(process.env[testFileVariable] ?? '', '.test.ts');
-  if (told === undefined) console.log(`${what}: ${Math.round(value)} ${unit}`);
-  else appendFileSync(told, `${JSON.stringify({ file, what, value, unit })}\n`);
+  if (path === undefined) console.log(`${what}: ${Math.round(value)} ${unit}`);
+  else appendFileSync(path, `${JSON.stringify({ file, what, value, unit })}\n`);
 }
 
 export async function timing<T>(what: string, work: () => Promise<T>): Promise<T> {

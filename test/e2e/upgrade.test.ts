@@ -111,17 +111,17 @@ test(`a rollout of a new image keeps a live room on its node for the drain of ${
   const started = Date.now();
   await stage.helm('upgrade', release, chart, ...values, '--set', 'node.image.tag=newer');
   // Before another operator process starts, one node replaces the empty node, then a second one.
-  const told = (await conversation.anna.waitForNote('draining', 0, 150_000)).detail as number;
-  assert.ok(told - started >= drainSeconds * 1_000, `peers are notified of ${told - started} ms`);
+  const reported = (await conversation.anna.waitForNote('draining', 0, 150_000)).detail as number;
+  assert.ok(reported - started >= drainSeconds * 1_000, `peers are notified of ${reported - started} ms`);
   assert.equal((await stage.get('room', 'moved')).status.incarnation, before.status.incarnation);
   // The websocket may have passed through the other node, which was removed immediately.
   await conversation.assertUndisturbed(['draining', 'reconnecting', 'joined']);
   const { node } = await conversation.movedFrom(stage, before.status.incarnation, 120_000);
   const moved = Date.now();
-  assert.ok(moved >= told - 1_000, `the room ended ${told - moved} ms before the announced deadline`);
+  assert.ok(moved >= reported - 1_000, `the room ended ${reported - moved} ms before the announced deadline`);
   assert.notEqual(node, before.status.node);
   await conversation.cameBack();
-  tell('room ended at its deadline to video and audio elsewhere', Date.now() - told);
+  tell('room ended at its deadline to video and audio elsewhere', Date.now() - reported);
   await stage.until('all nodes are new', async () => {
     const now = await pods();
     return now.length === 2 && now.every(({ metadata, spec }) => !old.includes(metadata.uid) && spec.containers[0].image === to);

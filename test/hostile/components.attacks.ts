@@ -12,7 +12,7 @@ export const attacks = {
     bound: 'width and height from 1 to 16,383 pixels; other sizes are ignored',
     outcome: 'The track is not recorded; the recorder continues. Previously four packets ended the recording.',
   },
-  hugePictures: {
+  hugeFrames: {
     attack: 'A guest publishes many tracks of 4096x2304 into a streamed room',
     bound: '64 tracks of video, and the pixels that fit into the memory of a composer (1 GiB, half of the container): about 44 million',
     outcome: 'The largest tracks of the peer with most pixels are hidden and named in `ComponentTrackDropped`; all others are shown.',

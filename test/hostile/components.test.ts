@@ -60,7 +60,7 @@ attack(attacks.noSize, async (t) => {
   await assertWhole(stage, healthy, recorder);
 });
 
-attack(attacks.hugePictures, async (t) => {
+attack(attacks.hugeFrames, async (t) => {
   const composer = await startComposer(t);
   const large = ['-f', 'lavfi', '-i', 'color=c=0x1E1EC8:s=4096x2304:r=2', '-t', '1', '-c:v', 'libvpx', '-deadline', 'realtime'];
   const [huge, small] = await Promise.all([
@@ -256,12 +256,12 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
   const hostile = await Promise.all(Array.from({ length: tracks }, () => hostileTrack(t, room, 'VP8')));
   const healthy: SubscribableTrack = { id: 'healthy', origin: { peerId: 'p' }, kind: 'video', encoding: 'vp8', metadata: null };
   runner.receive([healthy, ...hostile.map(({ track }) => track)]);
-  let pictures = 0;
+  let frames = 0;
   const guests = hostile.map(({ track, send }) => ({
     track,
     sendFlaw: () => {
-      pictures += 1;
-      send(Buffer.concat([Buffer.from([0x10, ...vp8Key]), flaw]), pictures * 3000, true);
+      frames += 1;
+      send(Buffer.concat([Buffer.from([0x10, ...vp8Key]), flaw]), frames * 3000, true);
     },
   }));
   const composers = () => of('info').filter(({ msg }) => msg === 'composer started').length;

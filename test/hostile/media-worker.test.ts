@@ -17,7 +17,7 @@ import { attack } from './attack.ts';
 import { attacks } from './media-worker.attacks.ts';
 
 const rounds = 20;
-const strangers = 1_000;
+const clients = 1_000;
 /** Limit of patch 0008. */
 const perNetwork = 128;
 /** Milliseconds; connections without STUN are closed after 10 s. */
@@ -80,7 +80,7 @@ attack(attacks.halfFrames, async (t) => {
   let refused = 0;
   // A frame length (RFC 4571) followed by fewer bytes.
   const halfFrame = Buffer.concat([Buffer.from([0x80, 0x00]), Buffer.alloc(30_000, 1)]);
-  for (let count = 0; count < strangers; count += 1) {
+  for (let count = 0; count < clients; count += 1) {
     const socket = connect({ host: address, port });
     t.after(() => socket.destroy());
     socket.on('error', () => {});
@@ -93,10 +93,10 @@ attack(attacks.halfFrames, async (t) => {
     await once(socket, 'connect');
     socket.write(halfFrame);
   }
-  await eventually('the oldest connections are closed', () => refused >= strangers - perNetwork, { within: timeoutMs, every: 20 });
+  await eventually('the oldest connections are closed', () => refused >= clients - perNetwork, { within: timeoutMs, every: 20 });
   assert.equal(open.size, perNetwork);
   const grown = memoryOf(worker) - before;
-  t.diagnostic(`${strangers} connections: ${refused} closed at once, the worker grew by ${Math.round(grown / 1e6)} MB`);
+  t.diagnostic(`${clients} connections: ${refused} closed at once, the worker grew by ${Math.round(grown / 1e6)} MB`);
   assert.ok(grown < perNetwork * 64 * 1024 * 4, `the worker grew by ${grown} bytes`);
   await eventually('connections without STUN are closed', () => open.size === 0, { within: timeoutMs, every: 20 });
   assert.deepEqual(await node.children(), [worker]);

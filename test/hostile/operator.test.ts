@@ -62,14 +62,14 @@ attack(attacks.eavesdropper, async (t) => {
     await running;
   });
   await subscribed;
-  const told = once(heard, 'event');
+  const reported = once(heard, 'event');
   const [itself] = await operator.clusterNodes();
   await operator.drain(itself?.name ?? '', 60);
   await operator.cancelDrain(itself?.name ?? '');
   await operator.createRoom(room);
   await operator.patchRoom('r', { maxPeers: 3 });
   await operator.deleteRoom('r');
-  await told;
+  await reported;
   assert.deepEqual(gone, ['r']);
   // Recreated by another client: operations on the previous room must not affect it.
   const api = apiClient(node.url, apiToken);

@@ -49,7 +49,7 @@ test('Ingress, policies and monitoring objects are created, and deleted when not
 });
 
 test('changed or deleted objects are restored, including the Services of a running pod', async () => {
-  const user = await MediaClusterUser.make(server, 'mended', { replicas: 1, drain });
+  const user = await MediaClusterUser.make(server, 'repaired', { replicas: 1, drain });
   const [pod] = await user.settled('c-0');
   assert.ok(pod);
   await user.kubectl('delete', 'service', 'c-0-media', 'c', '--wait=false');

@@ -47,15 +47,15 @@ describe('A manifest that fails in the cluster', () => {
 
   it('is reported within seconds as a condition with reason and message', async (t) => {
     await stage.kubectl('apply', '-f', join(manifests, 'around-conditions.yaml'));
-    assert.equal((await (await stage.api('media-0')).post('/room', { roomId: 'stranger' })).status, 201);
+    assert.equal((await (await stage.api('media-0')).post('/room', { roomId: 'unmanaged' })).status, 201);
     await stage.waitFor('rooms', 'owner', (room) => condition(room, 'Ready')?.status === 'True');
     standing = await versions();
     rooms = await nodeRooms();
     const elapsed = stopwatch();
     await stage.kubectl('apply', '-f', folder);
     for (const { file, kind, name, namespace, type, status, reason, message } of wrong) {
-      const told = (object: KubeJson) => condition(object, type)?.reason === reason && condition(object, type).message === message;
-      const object = await stage.waitFor(kind, name, told, timeoutMs, namespace);
+      const matches = (object: KubeJson) => condition(object, type)?.reason === reason && condition(object, type).message === message;
+      const object = await stage.waitFor(kind, name, matches, timeoutMs, namespace);
       const found = condition(object, type);
       assert.equal(found.status, status, file);
       assert.equal(found.observedGeneration, object.metadata.generation, file);
@@ -83,15 +83,15 @@ describe('A manifest that fails in the cluster', () => {
   });
 
   it('settles without repeated writes', async () => {
-    const told = async () => [...(await versions())].filter(([key]) => key !== 'MediaCluster default/media');
+    const matches = async () => [...(await versions())].filter(([key]) => key !== 'MediaCluster default/media');
     let written: unknown[] = [];
     await eventually(
       () => `nothing is written, but ${JSON.stringify(written)}`,
       async () => {
-        const before = new Map(await told());
+        const before = new Map(await matches());
         // The first interval may contain pending writes. Only waiting can show that nothing is written.
         await sleep(3_000);
-        written = (await told()).filter(([key, version]) => before.get(key) !== version);
+        written = (await matches()).filter(([key, version]) => before.get(key) !== version);
         return written.length === 0;
       },
     );

@@ -9,7 +9,7 @@ import { silentLog } from '../../operator/log.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 
-const server = await startApiServer({ after }, { users: [{ name: 'stranger' }, { name: 'operator' }] });
+const server = await startApiServer({ after }, { users: [{ name: 'unprivileged' }, { name: 'operator' }] });
 const names = ['rooms.mediarooms.dev', 'mediaclusters.mediarooms.dev'] as const;
 const room = definitions['room.yaml'] as unknown as StoredDefinition;
 
@@ -136,8 +136,8 @@ describe('An operator at startup', () => {
     );
     await ensure(t);
     await ensure(t, { apply: false });
-    const stranger = server.kubeconfigFor({ user: 'stranger' });
-    await ensure(t, { kubeconfig: stranger });
+    const unprivileged = server.kubeconfigFor({ user: 'unprivileged' });
+    await ensure(t, { kubeconfig: unprivileged });
     await remove(names);
     // Kinds are served for a moment longer than their CRDs exist.
     await eventually(
@@ -145,8 +145,8 @@ describe('An operator at startup', () => {
       async () => (await server.client.call('/apis/mediarooms.dev/v1alpha1')).status !== 200,
     );
     await assert.rejects(
-      ensure(t, { kubeconfig: stranger, timeoutMs: 1_000 }),
-      /The CRD of kind Room is not installed, and this operator has no permission to install it \(.*stranger.*cannot get/,
+      ensure(t, { kubeconfig: unprivileged, timeoutMs: 1_000 }),
+      /The CRD of kind Room is not installed, and this operator has no permission to install it \(.*unprivileged.*cannot get/,
     );
   });
 

@@ -30,12 +30,12 @@ const tone = 440;
 const roomId = () => stage.kubectl('get', 'mroom', 'class', '-o', 'jsonpath={.status.roomId}');
 
 /** The encoder of Chromium is not exact. */
-const isRed = (picture: readonly number[]) => red.every((value, index) => Math.abs(value - (picture[index] ?? -1000)) < 40);
+const isRed = (frame: readonly number[]) => red.every((value, index) => Math.abs(value - (frame[index] ?? -1000)) < 40);
 
 /** Fails unless most frames are red; a white bar moves over them. */
-function assertMostly(pictures: readonly (readonly number[])[], what: string): void {
-  const near = pictures.filter(isRed);
-  assert.ok(near.length > 24 && near.length > pictures.length / 2, `${what}: ${near.length} of ${pictures.length} frames are red`);
+function assertMostly(frames: readonly (readonly number[])[], what: string): void {
+  const near = frames.filter(isRed);
+  assert.ok(near.length > 24 && near.length > frames.length / 2, `${what}: ${near.length} of ${frames.length} frames are red`);
 }
 
 /** Joins with the credentials of the Secret of the Room. */
@@ -120,7 +120,7 @@ test('the stream of the class plays live, and after its end the stream and the r
   const [init] = names.map((name) => basename(name)).filter((name) => name.startsWith('init-'));
   const stream = await wholeStream(folder, init);
   // A point without the white bar and without a name.
-  const seen = (await framesAt(stream)).map((picture) => picture.at(0.5, 0.4));
+  const seen = (await framesAt(stream)).map((frame) => frame.at(0.5, 0.4));
   // The room ends a moment after the teacher left, on a busy machine seconds later.
   const last = seen.findLastIndex(isRed);
   assertMostly(seen.slice(Math.max(0, last - 96), last + 1), 'the end of the class in the stream');
@@ -134,16 +134,16 @@ test('the stream of the class plays live, and after its end the stream and the r
   assert.equal(tracks.length, 2, names.join());
   // One of the files is audio.
   const without: string[] = [];
-  const picturesOf = async (path: string) => ({
+  const framesOf = async (path: string) => ({
     path,
-    pictures: await colors(path).catch((error: Error) => {
+    frames: await colors(path).catch((error: Error) => {
       without.push(error.message);
       return [];
     }),
   });
-  const kinds = await Promise.all(tracks.map(picturesOf));
-  const [video, audio] = kinds.sort((one, other) => other.pictures.length - one.pictures.length);
-  assertMostly(video?.pictures ?? [], `the recording (${without})`);
+  const kinds = await Promise.all(tracks.map(framesOf));
+  const [video, audio] = kinds.sort((one, other) => other.frames.length - one.frames.length);
+  assertMostly(video?.frames ?? [], `the recording (${without})`);
   const recorded = steadyShare((await samples(audio?.path ?? '')).slice(-2 * 48_000, -48_000), tone);
   assert.ok(recorded > 0.9, `${recorded} of the recorded audio is the teacher's tone`);
 });

@@ -20,7 +20,7 @@ const inDefault = (name: string) => ({ namespace: 'default', name });
 const configMap = (name: string, data: Record<string, string>) =>
   ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: inDefault(name), data }) satisfies ConfigMap;
 
-const server = await startApiServer({ after }, { users: [{ name: 'nobody' }] });
+const server = await startApiServer({ after }, { users: [{ name: 'unprivileged' }] });
 await server.apply(widgetDefinition);
 
 describe('A Kubernetes client', () => {
@@ -150,11 +150,11 @@ describe('A Kubernetes client', () => {
       false,
     ]);
     assert.equal(await client.can('create', resources.pods, 'default'), true);
-    const nobody = await connectTo(t, server.kubeconfigFor({ user: 'nobody' }));
-    assert.equal(await nobody.can('get', resources.nodes), false);
-    await assert.rejects(nobody.get(resources.secrets, inDefault('x')), (error) => {
+    const unprivileged = await connectTo(t, server.kubeconfigFor({ user: 'unprivileged' }));
+    assert.equal(await unprivileged.can('get', resources.nodes), false);
+    await assert.rejects(unprivileged.get(resources.secrets, inDefault('x')), (error) => {
       assert.ok(error instanceof KubeError && error.status === 403 && error.reason === 'Forbidden');
-      return error.message.startsWith('secrets "x" is forbidden: User "nobody" cannot get resource "secrets"');
+      return error.message.startsWith('secrets "x" is forbidden: User "unprivileged" cannot get resource "secrets"');
     });
   });
 
@@ -192,11 +192,11 @@ describe('A Kubernetes client', () => {
     for (let i = 0; i < 3; i++) recorder.emit(made, 'Warning', 'TooSmall', 'Measure', 'The widget is too small.');
     recorder.emit(made, 'Normal', 'Made', 'Make', `Long: ${'ü'.repeat(2000)}`);
     // Events are written in the background, and close() waits two seconds at most.
-    const told = async () => {
+    const reported = async () => {
       const { items } = await client.list<KubeObject & { regarding: { name: string } }>(resources.events, { namespace: 'default' });
       return items.filter(({ regarding }) => regarding.name === 'eventful').length;
     };
-    await eventually('two Events exist', async () => (await told()) >= 2);
+    await eventually('two Events exist', async () => (await reported()) >= 2);
     await recorder.close();
     assert.equal(recorder.dropped, 0);
     const { stdout } = await server.kubectl(['events', '--for', 'widget/eventful', '--no-headers']);

@@ -112,8 +112,8 @@ describe('Two processes in leader election', () => {
     const d = await startElector(t, 'd');
     await d.until('waits');
     c.signal('SIGTERM');
-    const told = performance.now();
-    const given = (await d.until('leads')) - told;
+    const releasedAt = performance.now();
+    const given = (await d.until('leads')) - releasedAt;
     t.diagnostic(`passed on after ${Math.round(given)} ms`);
     // At the next attempt, without waiting for the end of the term of 15 s.
     assertPrompt('to pass on', given, { promised: 2_500 });

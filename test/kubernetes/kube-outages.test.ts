@@ -72,9 +72,9 @@ async function untilCaughtUp(admin: KubeClient, reflector: Reflector<Widget>, kn
   const isCaughtUp = async () => {
     const { items } = await admin.list<Widget>(widgets);
     there = items.length;
-    const told = [...known].map(([key, version]) => `${key} ${version}`).sort();
+    const cached = [...known].map(([key, version]) => `${key} ${version}`).sort();
     const same = (one: string[]) => JSON.stringify(one) === JSON.stringify(versions(items));
-    return same(told) && same(versions(reflector.list())) && items.every(({ spec, status }) => status?.seen === spec.size);
+    return same(cached) && same(versions(reflector.list())) && items.every(({ spec, status }) => status?.seen === spec.size);
   };
   await eventually(() => `it is caught up: ${known.size} known, ${there} there`, isCaughtUp, { within: 90_000, every: 100 });
   return elapsed();
@@ -101,7 +101,7 @@ describe('The kube layer', { concurrency: true }, () => {
       changes += 1;
       await second;
       proxy.cut();
-      proxy.mend();
+      proxy.restore();
     });
     const took = await untilCaughtUp(admin, reflector, known);
     const watches = calls.filter(({ verb }) => verb === 'watch' || verb === 'list').length;
@@ -174,7 +174,7 @@ describe('The kube layer', { concurrency: true }, () => {
     await resting.stopApiServer();
     await resting.compactEtcd();
     await resting.startApiServer();
-    proxy.mend();
+    proxy.restore();
     await untilCaughtUp(admin, reflector, known);
     assert.ok(ends.includes('expired'), `watches ended: ${ends.join(', ')}`);
     assert.equal(lists.length, 1);

@@ -87,11 +87,11 @@ async function untilAsDeclared(): Promise<void> {
     ({ items } = (await client.call(rooms)).body as { items: KubeJson[] });
     return items.length === declared.size && items.every(isAsDeclared);
   };
-  const picture = () => {
+  const state = () => {
     const wrong = items.filter((room) => !isAsDeclared(room)).map(({ metadata, status }) => ({ metadata, status }));
     return `${items.length} of ${declared.size} Rooms, these not as declared: ${JSON.stringify(wrong, null, 1)}\n${stage.operator.output}`;
   };
-  await eventually(picture, look, { every: 200 });
+  await eventually(state, look, { every: 200 });
 }
 
 /** Rooms of the whole cluster as reported by one node, and the number of its rooms. */

@@ -87,7 +87,7 @@ test('during an API server outage of a minute nothing on the nodes changes, and 
 test('Rooms reach their declared state while every API server connection is cut each second', async () => {
   const cutting = setInterval(() => {
     proxy.cut();
-    proxy.mend();
+    proxy.restore();
   }, 1_000);
   try {
     for (let round = 0; round < 12; round += 1) {

@@ -48,8 +48,8 @@ test('the quick start creates Ready Rooms on real nodes, and kubectl shows, expl
 test('third-party kinds installed after the operator are used without a restart', async () => {
   const gateway = { parentRefs: [{ name: 'public' }], host: 'late.example' };
   await server.apply(mediaCluster('late', { replicas: 0, gateway, monitoring: { serviceMonitor: {} } }));
-  const told = await stage.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded')?.status === 'True');
-  assert.match(condition(told, 'Degraded').message, /^Monitoring\.serviceMonitor has no effect, .* Gateway has no effect, /);
+  const degraded = await stage.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded')?.status === 'True');
+  assert.match(condition(degraded, 'Degraded').message, /^Monitoring\.serviceMonitor has no effect, .* Gateway has no effect, /);
   await server.apply([...monitoringDefinitions, routeDefinition]);
   await stage.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s');
   for (const kind of ['serviceMonitors', 'httpRoutes'] as const) await stage.waitFor(kind, 'late', (object) => object !== undefined);

@@ -65,7 +65,7 @@ describe('Components of a Room', () => {
 
   test('that were removed over REST are added again, but a finished file is not played twice', async () => {
     await stage.apply(room('radio', { components: [file('long', 'long.ogg'), file('short', 'short.ogg')] }));
-    const isEnded = ({ name, message }: KubeJson) => name === 'short' && message === 'It came to its end by itself.';
+    const isEnded = ({ name, message }: KubeJson) => name === 'short' && message === 'The component finished.';
     const ended = await stage.waitFor('radio', ({ status }) => status?.components?.some(isEnded));
     assert.equal(ended.status.phase, 'Ready');
     const [long, ...others] = await componentsOf('radio');

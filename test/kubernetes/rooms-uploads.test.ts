@@ -39,9 +39,9 @@ test('rejected S3 keys make a Ready Room Degraded, reported once, until they are
     return items.filter(({ regarding }: KubeJson) => regarding.name === 'taped');
   };
   await eventually('an Event reports the recovery', async () => (await events()).some(({ reason }) => reason === 'AsDeclared'));
-  const told = (await events()).filter(({ action }) => action === 'Watch').map(({ type, reason, note }) => ({ type, reason, note }));
+  const reported = (await events()).filter(({ action }) => action === 'Watch').map(({ type, reason, note }) => ({ type, reason, note }));
   assert.deepEqual(
-    told.sort((one, other) => (one.type < other.type ? 1 : -1)),
+    reported.sort((one, other) => (one.type < other.type ? 1 : -1)),
     [
       { type: 'Warning', reason: 'UploadsFail', note: message },
       { type: 'Normal', reason: 'AsDeclared', note: 'Everything declared in the spec is working.' },

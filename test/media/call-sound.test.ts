@@ -265,9 +265,9 @@ test('SRTP interoperates with ffmpeg in both directions', async (t) => {
     assert.ok(byRoom > 0.15, `${suite}: the room receives ${byRoom}`);
     assert.ok(byReader > 0.15, `${suite}: ffmpeg receives ${byReader} of ${read.length}`);
     // Packets without the key are dropped, and do not change the remote address.
-    const stranger = await RtpPhone.open(t, 'PCMA');
-    await stranger.speak(await makeVoice('PCMA', 900, 0.5), call);
-    assert.equal(stranger.heard.length, 0);
+    const attacker = await RtpPhone.open(t, 'PCMA');
+    await attacker.speak(await makeVoice('PCMA', 900, 0.5), call);
+    assert.equal(attacker.heard.length, 0);
     await call.close();
     sound.removeTrack(99);
   }

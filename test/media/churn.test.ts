@@ -1,4 +1,4 @@
-// Fast churn in rooms with a stream and a recording: no growth, no leftovers, and a stream without gaps. `npm run soak` runs it for longer.
+// Fast churn in rooms with a stream and a recording: no growth, nothing orphaned, and a stream without gaps. `npm run soak` runs it for longer.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';

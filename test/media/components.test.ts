@@ -55,13 +55,13 @@ test('component events reach the other node and a webhook, in order', async (t) 
     assert.equal(status, 201, JSON.stringify(body));
     return body.data;
   };
-  const told = (kind: string, id: string) => socket.waitFor('roomEvent', (event) => event.type === kind && event.componentId === id);
+  const reported = (kind: string, id: string) => socket.waitFor('roomEvent', (event) => event.type === kind && event.componentId === id);
 
   const short = await add('short.ogg', 'short');
   assert.deepEqual([short.type, short.properties, short.tracks.length], ['file', { filePath: 'short.ogg', framerate: null }, 1]);
-  await told('ComponentRemoved', short.id);
+  await reported('ComponentRemoved', short.id);
   assert.equal((await api.get(`/room/r/component/${short.id}`)).body.code, 'component_not_found');
-  await told('ComponentCrashed', (await add('broken.ogg', 'broken')).id);
+  await reported('ComponentCrashed', (await add('broken.ogg', 'broken')).id);
 
   const long = await add('long.ogg', 'long');
   assert.deepEqual((await api.get(`/room/r/component/${long.id}`)).body.data, long);

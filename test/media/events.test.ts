@@ -11,13 +11,13 @@ import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { opusParameters } from './kit.ts';
 
-type Told = { label: string; event: RoomEvent };
-type Witness = { told: (roomId: string) => Told[]; until: (roomId: string, kind: string, peerId?: string) => Promise<void> };
+type LabeledEvent = { label: string; event: RoomEvent };
+type Witness = { reported: (roomId: string) => LabeledEvent[]; until: (roomId: string, kind: string, peerId?: string) => Promise<void> };
 
 const labelOf = (event: RoomEvent) => [event.type, event.peerId, event.reason].filter((part) => part !== undefined).join(' ');
 const isThat = (event: Partial<RoomEvent>, roomId: string, kind: string, peerId?: string) =>
   event.roomId === roomId && event.type === kind && (peerId === undefined || event.peerId === peerId);
-const toldOf = (events: readonly RoomEvent[], roomId: string) =>
+const labeled = (events: readonly RoomEvent[], roomId: string) =>
   events.filter((event) => event.roomId === roomId).map((event) => ({ label: labelOf(event), event }));
 
 async function socketWitness(t: TestContext, url: string, token: string): Promise<Witness> {
@@ -25,8 +25,8 @@ async function socketWitness(t: TestContext, url: string, token: string): Promis
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
   return {
-    told: (roomId) =>
-      toldOf(
+    reported: (roomId) =>
+      labeled(
         socket.events('roomEvent').map(({ data }) => data as RoomEvent),
         roomId,
       ),
@@ -38,8 +38,8 @@ async function webhookWitness(t: TestContext): Promise<Witness & { url: string }
   const receiver = await startReceiver(t);
   return {
     url: receiver.url,
-    told: (roomId) =>
-      toldOf(
+    reported: (roomId) =>
+      labeled(
         receiver.received.map(({ event }) => event),
         roomId,
       ),
@@ -213,19 +213,19 @@ test('every event type reaches both nodes and a webhook, in order, without gaps 
   ] as const) {
     for (const witness of [near, far, webhook]) {
       await witness.until(roomId, last);
-      const told = witness.told(roomId);
+      const reported = witness.reported(roomId);
       assert.deepEqual(
-        told.map(({ label }) => label),
+        reported.map(({ label }) => label),
         expected[roomId],
       );
       assert.deepEqual(
-        told.map(({ event }) => event.seq),
-        told.map((_, index) => index + 1),
+        reported.map(({ event }) => event.seq),
+        reported.map((_, index) => index + 1),
       );
-      for (const { event } of told) assert.ok(validate(event), `${ajv.errorsText(validate.errors)}: ${JSON.stringify(event)}`);
+      for (const { event } of reported) assert.ok(validate(event), `${ajv.errorsText(validate.errors)}: ${JSON.stringify(event)}`);
       assert.deepEqual(
-        told.map(({ event }) => event),
-        near.told(roomId).map(({ event }) => event),
+        reported.map(({ event }) => event),
+        near.reported(roomId).map(({ event }) => event),
       );
     }
   }

@@ -55,7 +55,7 @@ test('one example plays a file into a room while another records the room to dis
   assert.equal(files.length, 3, files.join());
   const video = files.find((name) => recording.output().includes(`${name}: video (h264)`));
   const audio = files.find((name) => recording.output().includes(`${name}: audio (opus)`));
-  for (const picture of await colors(join(target, id, video ?? ''))) assertColor(picture, green);
+  for (const frame of await colors(join(target, id, video ?? ''))) assertColor(frame, green);
   assertNear((await audioSamples(join(target, id, audio ?? ''))).frequency, 660, 5, 'the tone');
 });
 

@@ -37,8 +37,8 @@ test('AV1 is decoded, names are drawn, an audio-only peer is shown by name, and 
   await composer.after(12);
   const gone = composer.parts().length * 500 - 200;
   const path = await composer.close();
-  const [pictures, times] = [await framesAt(path), await packetTimes(path, 'v')];
-  const [during, after] = [shown, gone].map((mark) => pictures[times.findLastIndex(({ time }) => time <= mark)]);
+  const [frames, times] = [await framesAt(path), await packetTimes(path, 'v')];
+  const [during, after] = [shown, gone].map((mark) => frames[times.findLastIndex(({ time }) => time <= mark)]);
   assertColor(during?.at(0.25, 0.5), [30, 30, 200]);
   assertColor(after?.at(0.25, 0.5), empty);
   for (const frameProbe of [during, after]) {
@@ -64,8 +64,8 @@ test('the loudest peer is large in layout speaker, and alone in layout single', 
     void sendInTime(t, tone, { ssrc: 9, port, clockRate: 48_000 });
     await composer.after(4);
     const path = await composer.close();
-    const [pictures, times] = [await framesAt(path), await packetTimes(path, 'v')];
-    const [first, last] = [before, Number.POSITIVE_INFINITY].map((mark) => pictures[times.findLastIndex(({ time }) => time <= mark)]);
+    const [frames, times] = [await framesAt(path), await packetTimes(path, 'v')];
+    const [first, last] = [before, Number.POSITIVE_INFINITY].map((mark) => frames[times.findLastIndex(({ time }) => time <= mark)]);
     assertColor(first?.at(0.5, 0.4), [200, 30, 30]);
     assertColor(last?.at(0.5, 0.4), [30, 30, 200]);
     assertColor(last?.at(0.5, 0.9), layout === 'speaker' ? [200, 30, 30] : [30, 30, 200]);

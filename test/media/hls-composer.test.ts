@@ -61,9 +61,9 @@ test('VP8, VP9 and H.264 of three peers appear in their cells with their tones, 
   const level = Number(video?.level).toString(16).padStart(2, '0');
   assert.equal(composer.codecs, `avc1.4d40${level},mp4a.40.2`);
 
-  const [pictures, times] = [await framesAt(path), await packetTimes(path, 'v')];
-  assert.equal(pictures.length, times.length);
-  const [one, two, three, without] = marks.map((mark) => pictures[times.findLastIndex(({ time }) => time <= mark)]);
+  const [frames, times] = [await framesAt(path), await packetTimes(path, 'v')];
+  assert.equal(frames.length, times.length);
+  const [one, two, three, without] = marks.map((mark) => frames[times.findLastIndex(({ time }) => time <= mark)]);
   assertColor(one?.at(0.5, 0.5), colours.red);
   assertColor(two?.at(0.25, 0.5), colours.red);
   assertColor(two?.at(0.75, 0.5), colours.green);

@@ -19,14 +19,14 @@ type Capabilities = {
 const ssrcs = [7_001, 7_002];
 const packetInterval = 10;
 /** A VP8 key frame of 16 by 16 pixels (RFC 7741, section 4.2; RFC 6386, section 9.1), without the data after its header. */
-const picture = Buffer.from([0x10, 0x50, 0x01, 0x00, 0x9d, 0x01, 0x2a, 16, 0, 16, 0]);
+const frame = Buffer.from([0x10, 0x50, 0x01, 0x00, 0x9d, 0x01, 0x2a, 16, 0, 16, 0]);
 
 function videoPacket(ssrc: number, number: number): Buffer {
   const header = Buffer.from([0x80, 0x80 | 96, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   header.writeUInt16BE(number & 0xffff, 2);
   header.writeUInt32BE((number * 3_000) >>> 0, 4);
   header.writeUInt32BE(ssrc, 8);
-  return Buffer.concat([header, picture, Buffer.alloc(900, number & 0xff)]);
+  return Buffer.concat([header, frame, Buffer.alloc(900, number & 0xff)]);
 }
 
 for (const [feedback, extension] of [
@@ -69,10 +69,10 @@ for (const [feedback, extension] of [
     assert.ok((await receiver.request('tracksReady', { trackIds })).ok);
     let number = 0;
     const started = performance.now();
-    const pictures = setInterval(() => {
+    const frames = setInterval(() => {
       for (; number < dueSince(started, packetInterval); number += 1) for (const ssrc of ssrcs) sending.sendRtp(videoPacket(ssrc, number));
     }, packetInterval);
-    t.after(() => clearInterval(pictures));
+    t.after(() => clearInterval(frames));
 
     const packet = await seen;
     assert.equal((packet[1] ?? 0) & 0x7f, 127);

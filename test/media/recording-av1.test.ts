@@ -73,9 +73,9 @@ for (const [what, size, args] of [
     assert.deepEqual([probed.codec, probed.width, probed.height], ['av1', width, height]);
     const times = await frameTimes(path);
     assert.deepEqual([times.length, times[0]], [45, 0]);
-    const pictures = await colors(path);
-    assert.equal(pictures.length, 45);
-    if (!what.includes('gray')) for (const picture of [pictures[0], pictures.at(-1)]) assertColor(picture, red);
+    const videoFrames = await colors(path);
+    assert.equal(videoFrames.length, 45);
+    if (!what.includes('gray')) for (const frame of [videoFrames[0], videoFrames.at(-1)]) assertColor(frame, red);
     assert.equal(await configuration(path), await configuration(reference));
   });
 }

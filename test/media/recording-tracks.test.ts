@@ -75,9 +75,9 @@ test('VP8, VP9, H.264 and Opus are recorded losslessly with correct frames, tone
     } else {
       assert.deepEqual([track.width, track.height, probed.width, probed.height], [320, 180, 320, 180]);
       assert.ok(unevenness(times, 1000 / 30) <= 1.5, `${encoding} has even times: ${times.slice(0, 20)}`);
-      const pictures = await colors(path);
-      assert.equal(pictures.length, times.length);
-      for (const picture of [pictures[0], pictures.at(-1)]) assertColor(picture, red);
+      const videos = await colors(path);
+      assert.equal(videos.length, times.length);
+      for (const frame of [videos[0], videos.at(-1)]) assertColor(frame, red);
     }
   }
 });
@@ -111,7 +111,7 @@ test('tracks that start late, end early or are added again have separate files w
   const [one, two, again] = tracks;
   const begin = Date.parse((await report()).startTime);
   // Each step takes a while on a busy machine, so positions are compared with frames before and after.
-  for (const [track, wanted, there, goesOn, over] of [
+  for (const [track, wanted, there, resumes, endsBy] of [
     [one, from, joined, joined, back],
     [two, joined, left, left, closed],
     [again, back, closed, back, closed],
@@ -119,7 +119,7 @@ test('tracks that start late, end early or are added again have separate files w
     const { file, offset = Number.NaN, duration = Number.NaN } = track ?? {};
     const [start, end] = [begin + offset, begin + offset + duration];
     assert.ok(start >= wanted - 100 && start <= there, `${file} begins at ${start}, wanted at ${wanted}, there at ${there}`);
-    assert.ok(end >= goesOn && end <= over + 100, `${file} ends at ${end}, went on at ${goesOn}, over at ${over}`);
+    assert.ok(end >= resumes && end <= endsBy + 100, `${file} ends at ${end}, went on at ${resumes}, over at ${endsBy}`);
   }
   assertNear((await audioSamples(pathOf(two?.file ?? ''))).frequency, 1000, 5, 'the tone');
 });
@@ -141,15 +141,15 @@ test('by their offsets a flash and a beep of one moment are within 80 ms, whiche
   await sleep(6500);
   await runner.close();
   const tracks = (await report()).tracks.map(ended);
-  const [sounds, pictures] = ['audio', 'video'].map((type) => tracks.find((each) => each.type === type));
-  assert.ok(sounds && pictures);
-  const path = pathOf(pictures.file);
+  const [sounds, videos] = ['audio', 'video'].map((type) => tracks.find((each) => each.type === type));
+  assert.ok(sounds && videos);
+  const path = pathOf(videos.file);
   const [times, brightness] = await Promise.all([frameTimes(path), colors(path)]);
   const flashes = times.filter((_, index) => index > 0 && (brightness[index]?.[0] ?? 0) > 128 && (brightness[index - 1]?.[0] ?? 0) < 128);
   const heard = (await toneTimes(pathOf(sounds.file))).map((time) => time + sounds.offset);
   assert.ok(flashes.length >= 4 && heard.length >= 5, `${flashes.length} flashes, ${heard.length} beeps`);
   for (const flash of flashes) {
-    const seen = flash + pictures.offset;
+    const seen = flash + videos.offset;
     const nearest = heard.reduce((best, time) => (Math.abs(time - seen) < Math.abs(best - seen) ? time : best), Number.POSITIVE_INFINITY);
     assertNear(seen, nearest, 80, 'the flash is close to its beep');
   }
@@ -172,7 +172,7 @@ test('after packet loss the file keeps its timing: audio has gaps, and video con
   for (const { file, encoding, duration, lostPackets } of recorded) {
     assert.ok(lostPackets > 0, `${encoding} lost nothing`);
     assert.ok(duration > 1000, `${encoding} lasts ${duration}`);
-    if (encoding === 'vp8') for (const picture of await colors(pathOf(file))) assertColor(picture, red);
+    if (encoding === 'vp8') for (const frame of await colors(pathOf(file))) assertColor(frame, red);
     else assertNear((await frameTimes(pathOf(file))).at(-1), duration - 20, 1, 'the end');
   }
 });

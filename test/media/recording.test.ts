@@ -72,7 +72,7 @@ test('a recording is created, listed, shown, read in ranges and deleted through 
   const copy = join(await makeResources(t), 'copy.mkv');
   await writeFile(copy, bytes);
   assertNear(((await probe(copy)).duration ?? 0) * 1000, track?.duration ?? 0, 1, 'the length');
-  for (const picture of await colors(copy)) assertColor(picture, green);
+  for (const frame of await colors(copy)) assertColor(frame, green);
   assert.equal((await api.delete(`/recording/${id}`)).status, 204);
   assert.deepEqual([(await api.get(`/recording/${id}`)).status, (await api.get('/recording')).body.data], [404, []]);
 });
@@ -110,7 +110,7 @@ test('a killed node loses at most the last second, its next start finishes the r
     t.diagnostic(`${lost} ms of the end are lost`);
     assert.ok(lost < 5 * promisedLoss, `${lost} ms of the end are lost`);
     assertNear(((await probe(path)).duration ?? 0) * 1000, duration, 1, 'the length');
-    if (type === 'video') for (const picture of await colors(path)) assertColor(picture, green);
+    if (type === 'video') for (const frame of await colors(path)) assertColor(frame, green);
     else assertNear((await audioSamples(path)).frequency, 660, 5, 'the tone');
   }
 });

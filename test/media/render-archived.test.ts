@@ -14,7 +14,7 @@ import { makeResources } from '../kit/processes/resources-folder.ts';
 import { type S3Server, startS3Server } from '../kit/processes/s3-server.ts';
 import { smallDisk } from '../kit/processes/small-disk.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { colours, encode, makeRecording, picture, renderOver, renderState, watch } from './render-kit.ts';
+import { colours, encode, makeRecording, plainVideo, renderOver, renderState, watch } from './render-kit.ts';
 
 const id = 'x-20260101T000000000Z';
 const size = { width: 640, height: 360 };
@@ -30,8 +30,8 @@ const runs = (api: ApiClient) => eventually('it renders', async () => (await ren
 /** A recording of two frames that exists only in S3, `blue.webm` in pieces. @returns a local folder with its files */
 async function archive(t: TestContext, s3: S3Server, tracks: readonly Partial<ReportTrack>[], change: object = {}): Promise<string> {
   const { folder } = await makeRecording(t, tracks, { type: 'recording', upload: { state: 'done' }, ...change });
-  await encode(join(folder, 'red.webm'), 'vp8', picture('red', '320x180', 3));
-  await encode(join(folder, 'blue.webm'), 'vp8', picture('blue', '320x180', 2));
+  await encode(join(folder, 'red.webm'), 'vp8', plainVideo('red', '320x180', 3));
+  await encode(join(folder, 'blue.webm'), 'vp8', plainVideo('blue', '320x180', 2));
   const store = new S3Store(s3.place);
   await store.putText(`.mediarooms/${id}`, '', t.signal);
   for (const file of ['red.webm', 'report.json']) await store.putFile(`${id}/${file}`, join(folder, file), t.signal);

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { ratioOf } from '../kit/media/composed-stream.ts';
 import { assertColor, assertNear } from '../kit/media/recorded-file.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
-import { colours, command, encode, makeRecording, picture, rendered, root, watch } from './render-kit.ts';
+import { colours, command, encode, makeRecording, plainVideo, rendered, root, watch } from './render-kit.ts';
 
 const run = promisify(execFile);
 
@@ -20,15 +20,15 @@ test('frames with changing sizes, uneven times and separate parameter sets are s
     { file: 'uneven.mkv', encoding: 'h264', origin: { peerId: 'q' }, offset: 500 },
     { file: 'screen.webm', origin: { peerId: 'q' }, offset: 1500 },
   ]);
-  await encode(join(folder, 'one.webm'), 'vp8', picture('red', '320x180', 1));
-  await encode(join(folder, 'two.webm'), 'vp8', picture('blue', '180x320', 2));
+  await encode(join(folder, 'one.webm'), 'vp8', plainVideo('red', '320x180', 1));
+  await encode(join(folder, 'two.webm'), 'vp8', plainVideo('blue', '180x320', 2));
   await writeFile(join(folder, 'list'), 'file one.webm\nfile two.webm\n');
   const list = ['-f', 'concat', '-i', join(folder, 'list'), '-c', 'copy'];
   await run('ffmpeg', ['-v', 'error', '-nostdin', ...list, join(folder, 'sizes.webm')]);
   // Two frames a second, with a gap of a second and a half.
   const uneven = ['-vf', "select='eq(n,0)+eq(n,15)+eq(n,60)+eq(n,75)'", '-vsync', 'vfr'];
-  await encode(join(folder, 'uneven.mkv'), 'h264', picture('green', '320x180', 3), uneven);
-  await encode(join(folder, 'screen.webm'), 'vp8', picture('red', '320x180', 1));
+  await encode(join(folder, 'uneven.mkv'), 'h264', plainVideo('green', '320x180', 3), uneven);
+  await encode(join(folder, 'screen.webm'), 'vp8', plainVideo('red', '320x180', 1));
   const { path, duration, problems } = await rendered(t, folder);
   assert.deepEqual(problems, []);
   assertNear(duration, 3500, 100, 'the length');
@@ -67,7 +67,7 @@ test('damaged, missing or unsafe tracks are omitted with a message, and the othe
     { file: 'good.webm', offset: 1e15 },
     ...names.map((file) => ({ file })),
   ]);
-  await encode(join(folder, 'good.webm'), 'vp8', picture('red', '320x180', 2));
+  await encode(join(folder, 'good.webm'), 'vp8', plainVideo('red', '320x180', 2));
   await encode(join(folder, 'tone.webm'), 'opus', 'sine=frequency=500:duration=2');
   const good = await readFile(join(folder, 'good.webm'));
   await writeFile(join(resources, 'recordings', 'outside.webm'), good);
@@ -110,11 +110,11 @@ test('if nothing can be rendered, there is a message, an exit code and no file',
   await writeFile(join(folder, 'noise.webm'), Buffer.alloc(20_000, 'noise'));
   const out = await makeResources(t);
   const output = join(out, 'x.mp4');
-  const told = async (args: readonly string[]) => {
+  const outputOf = async (args: readonly string[]) => {
     const { code, lines } = await command(args);
     return [code, lines.find((line) => !line.includes('was omitted')) ?? ''] as const;
   };
-  const [code, line] = await told([folder, '--output', output]);
+  const [code, line] = await outputOf([folder, '--output', output]);
   assert.deepEqual([code, line], [1, 'The recording has no playable track']);
   for (const [args, expected] of [
     [[], 'Expected exactly one recording'],
@@ -126,7 +126,7 @@ test('if nothing can be rendered, there is a message, an exit code and no file',
     [[folder, '--layout', 'x'], /^Expected layout to be one of grid, speaker, single/],
     [[folder, '--other', 'x'], /--other/],
   ] as const) {
-    const [usage, sentence] = await told(args);
+    const [usage, sentence] = await outputOf(args);
     assert.equal(usage, 2, args.join(' '));
     assert.match(sentence, expected instanceof RegExp ? expected : new RegExp(expected));
   }
@@ -137,7 +137,7 @@ test('if nothing can be rendered, there is a message, an exit code and no file',
     [await readFile(join((await makeRecording(t, [])).folder, 'report.json')), 'The recording has no playable track'],
   ] as const) {
     await writeFile(join(folder, 'report.json'), content);
-    const [end, sentence] = await told([folder, '--output', output]);
+    const [end, sentence] = await outputOf([folder, '--output', output]);
     assert.equal(end, 1);
     assert.match(sentence, expected instanceof RegExp ? expected : new RegExp(expected));
   }
@@ -147,7 +147,7 @@ test('if nothing can be rendered, there is a message, an exit code and no file',
 test('SIGINT ends rendering at once without leaving a file or process', async (t) => {
   // An hour without participants takes a while.
   const { folder } = await makeRecording(t, [{ file: 'good.webm' }, { file: 'good.webm', offset: 3_600_000 }]);
-  await encode(join(folder, 'good.webm'), 'vp8', picture('red', '320x180', 1));
+  await encode(join(folder, 'good.webm'), 'vp8', plainVideo('red', '320x180', 1));
   const out = await makeResources(t);
   const child = spawn(process.execPath, [join(root, 'node/render.ts'), folder, '--output', join(out, 'x.mp4')], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -48,16 +48,16 @@ export async function watch(path: string, duration: number) {
   assert.deepEqual([video?.codec_name, audio?.codec_name, audio?.sample_rate, audio?.channels], ['h264', 'aac', '48000', 2]);
   const bytes = await readFile(path);
   assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'the index is at the start of the file');
-  const [pictures, times, sound] = await Promise.all([framesAt(path), packetTimes(path, 'v'), samples(path)]);
-  assert.equal(pictures.length, times.length);
+  const [frames, times, sound] = await Promise.all([framesAt(path), packetTimes(path, 'v'), samples(path)]);
+  assert.equal(frames.length, times.length);
   for (const [index, { time }] of times.entries()) assertNear(time, (index * 1000) / 24, 0.1, `frame ${index}`);
   const blocks = await packetTimes(path, 'a');
   const [first] = blocks;
   for (const [index, { time }] of blocks.entries()) assertNear(time, (first?.time ?? 0) + index * (1024 / 48), 0.1, `audio ${index}`);
   assertNear((times.length * 1000) / 24, duration, 1, 'the video');
   assertNear(sound.length / 48, duration, 50, 'the audio');
-  const at = (time: number) => pictures[Math.floor((time * 24) / 1000)];
-  return { at, times, pictures, heard: (from: number, to: number) => sound.subarray(from * 48, to * 48) };
+  const at = (time: number) => frames[Math.floor((time * 24) / 1000)];
+  return { at, times, frames, heard: (from: number, to: number) => sound.subarray(from * 48, to * 48) };
 }
 
 export async function renderState(api: ApiClient, id: string): Promise<RenderView> {
@@ -132,4 +132,4 @@ export async function encode(path: string, codec: keyof typeof encoders, source:
   await run('ffmpeg', ['-v', 'error', '-nostdin', '-y', '-f', 'lavfi', '-i', source, ...encoders[codec], ...more, path]);
 }
 
-export const picture = (colour: Colour, size: string, seconds: number) => `color=c=${hex(colour)}:s=${size}:r=30:d=${seconds}`;
+export const plainVideo = (colour: Colour, size: string, seconds: number) => `color=c=${hex(colour)}:s=${size}:r=30:d=${seconds}`;

@@ -10,7 +10,7 @@ import { childrenOf, startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { smallDisk } from '../kit/processes/small-disk.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { colours, encode, makeRecording, picture, renderOver, renderState, watch } from './render-kit.ts';
+import { colours, encode, makeRecording, plainVideo, renderOver, renderState, watch } from './render-kit.ts';
 
 const id = 'x-20260101T000000000Z';
 const size = { width: 640, height: 360 };
@@ -40,7 +40,7 @@ async function longRecording(t: TestContext): Promise<{ resources: string; folde
     { file: 'a.webm', duration: 1000 },
     { file: 'a.webm', duration: 1000, offset: hours },
   ]);
-  await encode(join(made.folder, 'a.webm'), 'vp8', picture('red', '320x180', 1));
+  await encode(join(made.folder, 'a.webm'), 'vp8', plainVideo('red', '320x180', 1));
   return made;
 }
 
@@ -50,8 +50,8 @@ test('a recording rendered over HTTP appears in the list, in the report and as f
     [{ file: 'red.webm' }, { file: 'blue.webm', offset: 1000 }, { file: 'missing.webm', offset: 1000 }],
     { type: 'recording' },
   );
-  await encode(join(folder, 'red.webm'), 'vp8', picture('red', '320x180', 3));
-  await encode(join(folder, 'blue.webm'), 'vp8', picture('blue', '320x180', 2));
+  await encode(join(folder, 'red.webm'), 'vp8', plainVideo('red', '320x180', 3));
+  await encode(join(folder, 'blue.webm'), 'vp8', plainVideo('blue', '320x180', 2));
   const { url, token } = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources });
   const api = apiClient(url, token);
   assert.deepEqual(await stateOf(api), { state: 'none', progress: 0 });

@@ -51,7 +51,7 @@ test('three peers who join and leave appear in their cells with their tones at t
   assert.deepEqual(problems, []);
   const end = Math.max(...report.tracks.map(({ offset = 0, duration: length = 0 }) => offset + length));
   assertNear(duration, end, 100, 'the length');
-  const { at, pictures, heard } = await watch(path, duration);
+  const { at, frames, heard } = await watch(path, duration);
 
   const [one, two, three] = [timed(report, 'vp8', 'a'), timed(report, 'vp9', 'b'), timed(report, 'h264', 'c')];
   const ends = { one: one.offset + one.duration, two: two.offset + two.duration };
@@ -67,7 +67,7 @@ test('three peers who join and leave appear in their cells with their tones at t
     assertColor(at(time)?.at(0.25, 0.5), colours.green);
     assertColor(at(time)?.at(0.75, 0.5), colours.blue);
   }
-  const greenFrom = pictures.findIndex((frameProbe) => {
+  const greenFrom = frames.findIndex((frameProbe) => {
     const [r = 0, g = 0] = frameProbe.at(0.75, 0.5);
     return g > 120 && r < 80;
   });
@@ -101,8 +101,8 @@ test('a flash and a beep of one moment are within 80 ms, whichever track was rec
   await sleep(5500);
   await runner.close();
   const { path, duration } = await rendered(t, folder);
-  const { times, pictures } = await watch(path, duration);
-  const bright = pictures.map((frameProbe) => (frameProbe.at(0.5, 0.5)[0] ?? 0) > 128);
+  const { times, frames } = await watch(path, duration);
+  const bright = frames.map((frameProbe) => (frameProbe.at(0.5, 0.5)[0] ?? 0) > 128);
   const flashes = times.flatMap(({ time }, index) => (bright[index] && index > 0 && !bright[index - 1] ? [time] : []));
   const heard = await toneTimes(path);
   assert.ok(flashes.length >= 4 && heard.length >= 5, `${flashes.length} flashes, ${heard.length} beeps`);

@@ -158,39 +158,39 @@ test('a resumed video track requests a key frame of its publisher, and a receive
 });
 
 /** VP8 payload in three temporal layers: the descriptor of RFC 7741 section 4.2, and the bytes that identify a key frame. */
-function layeredVp8({ picture, layer, sync, key }: { picture: number; layer: number; sync: boolean; key: boolean }): Buffer {
-  const descriptor = [0x90, 0xe0, 0x80 | (picture >> 8), picture & 0xff, picture >> 2, (layer << 6) | (sync ? 0x20 : 0)];
+function layeredVp8({ videoFrame, layer, sync, key }: { videoFrame: number; layer: number; sync: boolean; key: boolean }): Buffer {
+  const descriptor = [0x90, 0xe0, 0x80 | (videoFrame >> 8), videoFrame & 0xff, videoFrame >> 2, (layer << 6) | (sync ? 0x20 : 0)];
   return Buffer.from([...descriptor, key ? 0x10 : 0x11, 2, 0, 0x9d, 0x01, 0x2a, 0x40, 0, 0xb4, 0]);
 }
 
 test('VP8 with three temporal layers starts with the requested key frame, then has all layers', async (t) => {
   const room = openRoom(await engineFor(t));
   const { from, send } = await publish(t, room, { ...vp8, encodings: [{ ssrc, scalabilityMode: 'L1T3' }] });
-  let picture = 0;
+  let videoFrame = 0;
   let asked = true;
   from.socket.on('message', (packet) => {
     if (isPictureLoss(packet)) asked = true;
   });
   const sendOne = () => {
-    picture += 1;
-    const layer = [0, 2, 1, 2][picture % 4] ?? 0;
+    videoFrame += 1;
+    const layer = [0, 2, 1, 2][videoFrame % 4] ?? 0;
     const key = asked && layer === 0;
     if (key) asked = false;
-    const frame = layeredVp8({ picture, layer, sync: layer > 0 || key, key });
-    send(rtpPacket({ payloadType: 96, sequence: picture, timestamp: picture * 3000, ssrc, marker: true }, frame));
+    const frame = layeredVp8({ videoFrame, layer, sync: layer > 0 || key, key });
+    send(rtpPacket({ payloadType: 96, sequence: videoFrame, timestamp: videoFrame * 3000, ssrc, marker: true }, frame));
   };
   const pace = setInterval(sendOne, 10);
   t.after(() => clearInterval(pace));
   // Long enough for the room to detect all layers.
-  await eventually('the first frames', () => picture > 30);
+  await eventually('the first frames', () => videoFrame > 30);
   const to = await udp(t);
   const output = room.openOutput();
   await output.connect(to.address);
   await output.subscribe('a');
   await output.resume('a');
-  const pictures = () => to.received.filter((packet) => !isRtcp(packet)).flatMap((packet) => parseRtp(packet)?.payload ?? []);
+  const frames = () => to.received.filter((packet) => !isRtcp(packet)).flatMap((packet) => parseRtp(packet)?.payload ?? []);
   const layerOf = (payload: Buffer) => (payload[5] ?? 0) >> 6;
-  await eventually('frames of all layers', () => new Set(pictures().map(layerOf)).size === 3);
-  const [first] = pictures();
+  await eventually('frames of all layers', () => new Set(frames().map(layerOf)).size === 3);
+  const [first] = frames();
   assert.deepEqual([first && layerOf(first), first && (first[6] ?? 1) & 1], [0, 0], 'the first frame is a key frame');
 });

@@ -80,7 +80,7 @@ for (const [name, open] of engines) {
 
 test('only RTP of the connected address counts', async (t) => {
   const room = openRoom(await engineFor(t));
-  const [own, stranger] = [await udp(t), await udp(t)];
+  const [own, attacker] = [await udp(t), await udp(t)];
   const input = room.openInput();
   const to = await input.connect({ ip: '127.0.0.1', port: own.address().port });
   await input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus });
@@ -98,7 +98,7 @@ test('only RTP of the connected address counts', async (t) => {
       to.port,
       to.ip,
     );
-  for (let sequence = 1; sequence <= 20; sequence += 1) send(stranger, sequence);
+  for (let sequence = 1; sequence <= 20; sequence += 1) send(attacker, sequence);
   for (let sequence = 100; sequence < 110; sequence += 1) send(own, sequence);
   await eventually('packets of the connected address are counted', async () => Number(await counted()) >= 10);
   assert.equal(await counted(), 10);

@@ -65,15 +65,15 @@ test('a recording with its own keys is uploaded after its room; webhook and sock
   await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'RecordingUploaded'));
   const types = receiver.received.map(({ event }) => event.type);
   assert.deepEqual(types.slice(types.indexOf('RoomDeleted')), ['RoomDeleted', 'RecordingUploaded']);
-  const told = receiver.received.at(-1)?.event;
-  assert.deepEqual([told?.recordingId, told?.componentId, told?.seq, told?.roomId], [id, recorder, undefined, 'r']);
+  const reported = receiver.received.at(-1)?.event;
+  assert.deepEqual([reported?.recordingId, reported?.componentId, reported?.seq, reported?.roomId], [id, recorder, undefined, 'r']);
   const heard = await socket.waitFor('roomEvent', (event) => event.type === 'RecordingUploaded');
   assert.equal(heard.id, `${id}-uploaded`);
   const names = await s3.names();
   assert.equal(names.length, 2, names.join());
   const copy = join(resources, 'copy.mkv');
   await writeFile(copy, (await s3.read(names.find((name) => name.endsWith('.mkv')) ?? '')) ?? '');
-  for (const picture of await colors(copy)) assertColor(picture, green);
+  for (const frame of await colors(copy)) assertColor(frame, green);
   await eventually('its expiry', async () => (await api.get(`/recording/${id}`)).status === 404);
   assert.deepEqual([(await api.get('/recording')).body, (await s3.names()).length], [{ data: [], incomplete: [] }, 2]);
 });
@@ -87,19 +87,19 @@ test('a missing bucket is reported to the webhook while the recording runs; once
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
   const recorder = await addComponent(api, 'recording', { credentials: { ...s3.place, bucket: 'later' } });
   await addComponent(api, 'file', { filePath: 'green.h264' });
-  const isTold = (type: string) => receiver.untilTrue((received) => received.some(({ event }) => event.type === type));
-  await isTold('RecordingUploadCrashed');
+  const isReported = (type: string) => receiver.untilTrue((received) => received.some(({ event }) => event.type === type));
+  await isReported('RecordingUploadCrashed');
   await eventually('video on the disk', async () => (await recordedBytes(resources, '.mkv')) > 18_000);
-  const told = receiver.received.find(({ event }) => event.type === 'RecordingUploadCrashed')?.event;
+  const reported = receiver.received.find(({ event }) => event.type === 'RecordingUploadCrashed')?.event;
   const reason = 'S3 has no bucket later';
   const [id = ''] = (await api.get('/recording')).body.data as string[];
-  assert.deepEqual([told?.recordingId, told?.componentId, told?.reason, told?.seq], [id, recorder, reason, undefined]);
+  assert.deepEqual([reported?.recordingId, reported?.componentId, reported?.reason, reported?.seq], [id, recorder, reason, undefined]);
   assert.equal((await api.get(`/room/r/component/${recorder}`)).body.data.properties.uploadProblem, reason);
   assert.equal((await api.delete('/room/r')).status, 204);
   await eventually('why it waits', async () => (await report(api, id)).upload?.problem === reason);
   assert.ok((await recordedBytes(resources, '.mkv')) > 0, 'its files remain');
   await s3.makeBucket('later');
-  await isTold('RecordingUploaded');
+  await isReported('RecordingUploaded');
   assert.deepEqual(
     receiver.received.map(({ event }) => event.type).filter((type) => type.startsWith('RecordingUpload')),
     ['RecordingUploadCrashed', 'RecordingUploaded'],
@@ -225,9 +225,9 @@ test('a killed node loses seconds: another node serves the uploaded pieces, and 
   assert.deepEqual(Buffer.from(await (await get({ range: 'bytes=50-1049' })).arrayBuffer()), bytes.subarray(50, 1050));
   const copy = join(await makeResources(t), 'copy.mkv');
   await writeFile(copy, bytes);
-  const pictures = await colors(copy);
-  assert.ok(pictures.length > 7 * 30, `${pictures.length} frames`);
-  for (const picture of pictures) assertColor(picture, green);
+  const frames = await colors(copy);
+  assert.ok(frames.length > 7 * 30, `${frames.length} frames`);
+  for (const frame of frames) assertColor(frame, green);
 
   await start();
   await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'RecordingUploaded'));
@@ -235,7 +235,7 @@ test('a killed node loses seconds: another node serves the uploaded pieces, and 
   assert.deepEqual([after.state, after.upload?.state], ['recovered', 'done']);
   assert.deepEqual(await s3.names(), [`.mediarooms/${id}`, `${id}/report.json`, `${id}/${tracks[0]?.file}`].sort());
   await writeFile(copy, (await s3.read(`${id}/${tracks[0]?.file}`)) ?? '');
-  assert.ok(((await probe(copy)).duration ?? 0) * 1000 > (pictures.length / 30) * 1000 - 100);
+  assert.ok(((await probe(copy)).duration ?? 0) * 1000 > (frames.length / 30) * 1000 - 100);
   assert.equal((await api.delete(`/recording/${id}`)).status, 204);
   assert.deepEqual([await s3.names(), (await api.get('/recording')).body.data], [[], []]);
 });

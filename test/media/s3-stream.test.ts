@@ -70,10 +70,10 @@ test('a persistent stream is uploaded while it runs, reported after its room, an
   assert.deepEqual([...listed, init, 'index.m3u8', 'report.json', 'stream.m3u8'].sort(), names.sort());
   const film = join(folder, 'film.mp4');
   await writeFile(film, Buffer.concat([await get(init), ...(await Promise.all(listed.map(get)))]));
-  const pictures = await colors(film);
+  const frames = await colors(film);
   // Of 24 a second; a busy machine drops some.
-  assert.ok(pictures.length >= 3 * 12, `${pictures.length} frames`);
-  assertColor(pictures.at(-2), [30, 200, 30]);
+  assert.ok(frames.length >= 3 * 12, `${frames.length} frames`);
+  assertColor(frames.at(-2), [30, 200, 30]);
 });
 
 test('rejected keys of a stream are reported to the webhook before its end, and the stream stays on its node', async (t) => {
@@ -85,15 +85,15 @@ test('rejected keys of a stream are reported to the webhook before its end, and 
   const api = apiClient(node.url, node.token);
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
   await api.post('/room/r/component', { type: 'file', options: { filePath: 'green.h264' } });
-  const options = { ...small, persistent: true, s3: { ...s3.place, accessKeyId: 'nobody' } };
+  const options = { ...small, persistent: true, s3: { ...s3.place, accessKeyId: 'unknown' } };
   const { body: made } = await postWhenIdle(api, '/room/r/component', { type: 'hls', options });
   await receiver.untilTrue((received) => received.some(({ event }) => event.type === 'HlsUploadCrashed'));
-  const told = receiver.received.find(({ event }) => event.type === 'HlsUploadCrashed')?.event;
+  const reported = receiver.received.find(({ event }) => event.type === 'HlsUploadCrashed')?.event;
   const reason = 'S3 rejected the access key (XAdminUserNotFound)';
-  assert.deepEqual([told?.componentId, told?.reason], [made.data.id, reason]);
+  assert.deepEqual([reported?.componentId, reported?.reason], [made.data.id, reason]);
   assert.equal((await api.get(`/room/r/component/${made.data.id}`)).body.data.properties.uploadProblem, reason);
   assert.equal((await api.delete('/room/r')).status, 204);
-  const kept = async () => (await api.get('/recording')).body.data.includes(told?.recordingId);
+  const kept = async () => (await api.get('/recording')).body.data.includes(reported?.recordingId);
   await eventually('the stream to be a recording', kept);
-  assert.deepEqual([(await api.get(`/recording/${told?.recordingId}/index.m3u8`)).status, await s3.names()], [200, []]);
+  assert.deepEqual([(await api.get(`/recording/${reported?.recordingId}/index.m3u8`)).status, await s3.names()], [200, []]);
 });

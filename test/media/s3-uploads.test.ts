@@ -217,7 +217,7 @@ test('a temporary failure is no problem of the component', async (t) => {
 test('an upload that the storage of the node rejects succeeds with other keys, once configured', async (t) => {
   const { place, names } = await startS3Server(t);
   const { folder, open, resources } = await stage(t);
-  let own: S3Target | null = { ...place, accessKeyId: 'nobody' };
+  let own: S3Target | null = { ...place, accessKeyId: 'unknown' };
   const { uploads, heard } = await open({ place: () => own });
   const upload = await uploads.begin(planOf(undefined), folder);
   upload?.finish();
@@ -250,7 +250,7 @@ test('an interrupted upload of a large file over a slow connection is resumed, a
   await eventually('the first part', () => first.uploads.figures().bytes >= part);
   way.cut();
   await eventually('a failure', () => first.uploads.figures().failures > 0);
-  way.mend();
+  way.restore();
   await eventually('the second part', () => first.uploads.figures().bytes >= 2 * part);
   await first.uploads.close(0);
   const sent = first.uploads.figures().bytes;
@@ -352,7 +352,7 @@ test('a file rendered later is uploaded next to its folder with the same keys, a
   const kept = join(resources, 'uploads', 'kept', `${id}.json`);
   assert.equal((await stat(kept)).mode & 0o777, 0o600);
   const { uploads, heard } = await open();
-  for (const text of ['one picture', 'two picture']) {
+  for (const text of ['one video', 'two video']) {
     await writeFile(join(folder, 'rendered.mp4'), text);
     await uploads.reopen(id);
     await eventually('the rendering', async () => (await state())?.state === 'done');
@@ -380,7 +380,7 @@ test('a file rendered during an upload is uploaded before the report in S3 and o
   const isThere = async (name: string) => (await names()).includes(`${id}/${name}`);
   await eventually('the first file', () => isThere('a.webm'));
   assert.equal(await isThere('report.json'), false);
-  await writeFile(join(folder, 'rendered.mp4'), 'picture');
+  await writeFile(join(folder, 'rendered.mp4'), 'video');
   await uploads.reopen(id);
   await eventually('the report', () => isThere('report.json'));
   assert.ok(await isThere('rendered.mp4'), 'it is missing while the report in S3 lists it');

@@ -20,7 +20,7 @@ type Stage = NodePair & {
   /** A remote party that accepts `calls` calls and echoes until each ends; the component has called it. */
   called: (id: string, calls?: number) => Promise<far.Sipp>;
   /** The next event of this type that was not returned before. */
-  told: (type: RoomEvent['type']) => Promise<RoomEvent>;
+  reported: (type: RoomEvent['type']) => Promise<RoomEvent>;
 };
 
 const number = '+49123456';
@@ -46,7 +46,7 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
     return body.data.id;
   };
   const seen = new Set<string>();
-  const told = async (type: RoomEvent['type']) => {
+  const reported = async (type: RoomEvent['type']) => {
     const event = (await socket
       .waitFor('roomEvent', (each) => each.type === type && !seen.has(String(each.id)))
       .catch(() => {
@@ -62,10 +62,10 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
     const callee = await far.Sipp.run(t, far.answerCall, { port: farEndPort, calls });
     await callee.listening();
     assert.equal((await pair.api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
-    await told('SipCallStarted');
+    await reported('SipCallStarted');
     return callee;
   };
-  return { ...pair, kamailio, farEndPort, createSip, called, told };
+  return { ...pair, kamailio, farEndPort, createSip, called, reported };
 }
 
 /** The newest child process of this test that runs a user agent. */
@@ -86,7 +86,7 @@ async function sipProcess(): Promise<number> {
 }
 
 test('a call is started, heard, reported and hung up through the other node; an incoming call has its number', async (t) => {
-  const { api, farEndPort, kamailio, createSip, told } = await stage(t);
+  const { api, farEndPort, kamailio, createSip, reported } = await stage(t);
   const id = await createSip({ answerIncoming: true });
   const path = `/sip/r/${id}/call`;
   const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
@@ -113,18 +113,18 @@ test('a call is started, heard, reported and hung up through the other node; an 
   // State at the time of the response: it may ring by then.
   assert.deepEqual(body.data, { ...call, state: body.data.state });
   assert.match(body.data.state, /^(calling|ringing|active)$/);
-  assert.deepEqual((await told('SipCallRinging')).call, call);
-  assert.deepEqual((await told('SipCallStarted')).call, call);
-  const { track, componentId } = await told('TrackAdded');
+  assert.deepEqual((await reported('SipCallRinging')).call, call);
+  assert.deepEqual((await reported('SipCallStarted')).call, call);
+  const { track, componentId } = await reported('TrackAdded');
   assert.equal(componentId, id);
   assert.deepEqual(track?.metadata, { source: 'sip', callId: call.id, phoneNumber: number, direction: 'outgoing' });
   assert.deepEqual((await api.get(`/room/r/component/${id}`)).body.data.properties.calls, [{ ...call, state: 'active' }]);
   assert.equal((await api.post(`${path}/${call.id}/dtmf`, { digits: '1' })).status, 204);
   assert.equal((await api.delete(`${path}/${call.id}`)).status, 204);
-  const ended = await told('SipCallEnded');
+  const ended = await reported('SipCallEnded');
   assert.deepEqual([ended.call, ended.reason], [call, 'hung_up']);
   await callee.done();
-  assert.equal((await told('TrackRemoved')).track?.id, track?.id);
+  assert.equal((await reported('TrackRemoved')).track?.id, track?.id);
   assert.equal((await api.delete(`${path}/${call.id}`)).body.code, 'call_not_found');
 
   const caller = await far.Sipp.run(
@@ -134,9 +134,9 @@ test('a call is started, heard, reported and hung up through the other node; an 
     ),
     { port: farEndPort, target: `127.0.0.1:${kamailio.port}` },
   );
-  const started = await told('SipCallStarted');
+  const started = await reported('SipCallStarted');
   assert.deepEqual([started.call?.phoneNumber, started.call?.direction], ['+491234', 'incoming']);
-  assert.equal((await told('SipCallEnded')).reason, 'far_side_hung_up');
+  assert.equal((await reported('SipCallEnded')).reason, 'far_side_hung_up');
   await caller.done();
 });
 
@@ -184,7 +184,7 @@ test('invalid calls are rejected with a message', async (t) => {
 
 test('components and calls beyond the CPU budget are rejected with the reason, in both directions, until one has ended', async (t) => {
   // Budget of one user agent and one call.
-  const { api, owner, kamailio, createSip, called, told } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
+  const { api, owner, kamailio, createSip, called, reported } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
   const id = await createSip({ answerIncoming: true });
   const callee = await called(id);
   const path = `/sip/r/${id}/call`;
@@ -203,26 +203,26 @@ test('components and calls beyond the CPU budget are rejected with the reason, i
   await (await far.Sipp.run(t, refused, { port: nearPort, target })).done();
 
   assert.equal((await api.delete(path)).status, 204);
-  assert.equal((await told('SipCallEnded')).reason, 'hung_up');
+  assert.equal((await reported('SipCallEnded')).reason, 'hung_up');
   await callee.done();
   const taken = [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join('\n');
   await (await far.Sipp.run(t, taken, { port: nearPort, target })).done();
-  assert.equal((await told('SipCallEnded')).call?.direction, 'incoming');
+  assert.equal((await reported('SipCallEnded')).call?.direction, 'incoming');
   await api.delete(`/room/r/component/${id}`);
   assert.equal((await api.post('/room/s/component', { type: 'sip', options: { registrarCredentials } })).status, 201);
 });
 
 test('a ringing call ends with its room: the remote party and events are notified in order', async (t) => {
-  const { api, farEndPort, createSip, told } = await stage(t);
+  const { api, farEndPort, createSip, reported } = await stage(t);
   const id = await createSip();
   const callee = await far.Sipp.run(t, [far.takeInviteToCancel, far.answer('180 Ringing'), far.expectCancel, far.expectAck].join('\n'), {
     port: farEndPort,
   });
   await callee.listening();
   await api.post(`/sip/r/${id}/call`, { phoneNumber: number });
-  await told('SipCallRinging');
+  await reported('SipCallRinging');
   assert.equal((await api.delete('/room/r')).status, 204);
-  const ends = [await told('SipCallEnded'), await told('ComponentRemoved'), await told('RoomDeleted')];
+  const ends = [await reported('SipCallEnded'), await reported('ComponentRemoved'), await reported('RoomDeleted')];
   assert.deepEqual(
     ends.map(({ reason }) => reason),
     ['hung_up', 'room_deleted', 'deleted'],
@@ -235,10 +235,10 @@ test('a ringing call ends with its room: the remote party and events are notifie
 });
 
 test('a remote party that vanishes ends its call by silence, reported with that reason', { timeout: 150_000 }, async (t) => {
-  const { api, createSip, called, told } = await stage(t);
+  const { api, createSip, called, reported } = await stage(t);
   const id = await createSip();
   const callee = await called(id);
-  const { track } = await told('TrackAdded');
+  const { track } = await reported('TrackAdded');
   // It echoes: audio flows until it vanishes.
   await new Promise((resolve) => setTimeout(resolve, 2000));
   await callee.kill();
@@ -249,24 +249,24 @@ test('a remote party that vanishes ends its call by silence, reported with that 
   t.diagnostic(`the call ended ${(took / 1000).toFixed(1)} s after its remote party`);
   // The silence timeout is thirty seconds.
   assert.ok(took > 25_000, `${took} ms: it ended early`);
-  assert.equal((await told('SipCallEnded')).reason, 'silent');
-  assert.equal((await told('TrackRemoved')).track?.id, track?.id);
+  assert.equal((await reported('SipCallEnded')).reason, 'silent');
+  assert.equal((await reported('TrackRemoved')).track?.id, track?.id);
   assert.equal((await api.get(`/room/r/component/${id}`)).body.data.properties.registered, true);
 });
 
 test('a killed user agent is restarted: its call is reported as ended and hung up, and the next call succeeds', async (t) => {
-  const { api, createSip, called, told } = await stage(t);
+  const { api, createSip, called, reported } = await stage(t);
   const id = await createSip();
   const callee = await called(id, 2);
-  const { track } = await told('TrackAdded');
+  const { track } = await reported('TrackAdded');
   process.kill(await sipProcess(), 'SIGKILL');
-  assert.equal((await told('SipCallEnded')).reason, 'crashed');
-  assert.equal((await told('TrackRemoved')).track?.id, track?.id);
+  assert.equal((await reported('SipCallEnded')).reason, 'crashed');
+  assert.equal((await reported('TrackRemoved')).track?.id, track?.id);
   await eventually('registered: true', async () => (await api.get(`/room/r/component/${id}`)).body.data.properties.registered === true);
   assert.deepEqual((await api.get(`/room/r/component/${id}`)).body.data.properties.calls, []);
   assert.equal((await api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
-  await told('SipCallStarted');
-  await told('TrackAdded');
+  await reported('SipCallStarted');
+  await reported('TrackAdded');
   assert.equal((await api.delete(`/sip/r/${id}/call`)).status, 204);
   // Both got BYE: that of the first call came from the second process.
   await callee.done();
@@ -285,7 +285,7 @@ test('shutdown waits until user agents have hung up', async (t) => {
 });
 
 test('a user agent that is killed repeatedly ends its component with a reason', async (t) => {
-  const { api, createSip, told } = await stage(t);
+  const { api, createSip, reported } = await stage(t);
   const id = await createSip();
   const killed = new Set<number>();
   for (let kills = 0; kills < 4; kills += 1) {
@@ -297,7 +297,7 @@ test('a user agent that is killed repeatedly ends its component with a reason', 
     killed.add(pid);
     process.kill(pid, 'SIGKILL');
   }
-  const { componentId, reason } = await told('ComponentCrashed');
+  const { componentId, reason } = await reported('ComponentCrashed');
   assert.equal(componentId, id);
   assert.match(reason ?? '', /^The SIP user agent crashed too often: /);
   assert.equal((await api.get(`/room/r/component/${id}`)).body.code, 'component_not_found');

@@ -147,7 +147,7 @@ test('busy, no answer, unknown number and remote hangup are reported with their 
 
   const { room } = await registered();
   rooms.push(room);
-  await room.agent.call('unknown', 'nobody');
+  await room.agent.call('unknown', 'no-such-user');
   assert.deepEqual(await endOf(room, 'unknown'), { reason: 'unknown_number', status: 404, phrase: 'Not Found' });
   // No remote party exists.
   await room.agent.call('dead', number);
@@ -269,12 +269,12 @@ for (const transport of ['UDP', 'TCP'] as const) {
 
 test('untrusted certificates and certificates of other names are rejected', async (t) => {
   const { agent, kamailio } = await stage(t);
-  const stranger = new TestUserAgent(t, {
+  const attacker = new TestUserAgent(t, {
     registrar: { host: 'localhost', port: kamailio.tlsPort, transport: 'TLS' },
     ports: { min: 20_000, max: 20_000 },
   }).start();
   const other = agent('TLS', { registrar: { host: '127.0.0.1', port: kamailio.tlsPort, transport: 'TLS' } });
-  const problems = await Promise.all([stranger, other].map(async (each) => (await each.report('unregistered')).problem));
+  const problems = await Promise.all([attacker, other].map(async (each) => (await each.report('unregistered')).problem));
   assert.match(problems[0] ?? '', /^Could not reach the registrar: .*self-signed certificate/);
   assert.match(problems[1] ?? '', /^Could not reach the registrar: .*127\.0\.0\.1/);
 });

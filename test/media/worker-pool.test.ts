@@ -303,14 +303,14 @@ test('a worker stopped by the Ctrl-C of the node does not crash its rooms; one t
   assert.deepEqual(alone.heard.crashes, []);
   await eventually('crash', () => alone.heard.crashes.length > 0);
   await eventually('restart', () => mediaWorkerPool.workers()[0]?.state === 'running');
-  const told = of('warn', 'error').map(({ msg }) => msg);
-  assert.deepEqual(told, ['media worker died'], 'once, without the message of mediasoup');
+  const reported = of('warn', 'error').map(({ msg }) => msg);
+  assert.deepEqual(reported, ['media worker died'], 'once, without the message of mediasoup');
   const together = openRoom(mediaWorkerPool);
   process.kill(pidsOf(mediaWorkerPool)[0] ?? 0, 'SIGINT');
   await eventually('death', () => mediaWorkerPool.workers()[0]?.state === 'restarting');
   await mediaWorkerPool.close();
   assert.deepEqual(together.heard.crashes, []);
-  assert.deepEqual(of('warn', 'error').length, told.length, 'a regular end causes no warning');
+  assert.deepEqual(of('warn', 'error').length, reported.length, 'a regular end causes no warning');
 });
 
 test('signals to the process are left to their owner: mediasoup closes no workers', async (t) => {

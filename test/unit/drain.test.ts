@@ -8,29 +8,29 @@ import { flushEvents, joinPeer, makeRooms } from '../kit/fakes/rooms.ts';
 
 async function startDrain({ clustered = false } = {}) {
   const made = makeRooms({}, { clustered });
-  const told: (Date | null)[] = [];
+  const notified: (Date | null)[] = [];
   const states: string[] = [];
   const drain = new Drain({
     rooms: made.rooms,
-    notifyPeers: (deadline) => told.push(deadline),
+    notifyPeers: (deadline) => notified.push(deadline),
     stateChanged: (state) => states.push(state),
     log: silentLog(),
   });
   await made.rooms.createRoom({ roomId: 'busy' });
   await made.rooms.createRoom({ roomId: 'empty' });
   const alice = await joinPeer(made.rooms, 'busy', 'alice');
-  return { ...made, drain, told, states, alice };
+  return { ...made, drain, notified, states, alice };
 }
 
 test('rooms without peers end at once, the others at the deadline, which peers get', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
-  const { rooms, drain, told, alice } = await startDrain();
+  const { rooms, drain, notified, alice } = await startDrain();
   drain.start(60_000);
   assert.deepEqual(
     [...rooms.all()].map(({ id }) => id),
     ['busy'],
   );
-  assert.deepEqual(told, [new Date(60_000)]);
+  assert.deepEqual(notified, [new Date(60_000)]);
   assert.deepEqual(drain.deadline, new Date(60_000));
   t.mock.timers.tick(60_000);
   assert.equal(rooms.size, 0);
@@ -40,14 +40,14 @@ test('rooms without peers end at once, the others at the deadline, which peers g
 
 test('a drain can be cancelled: rooms are accepted again, peers are notified, the deadline is removed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
-  const { rooms, drain, told, states } = await startDrain();
+  const { rooms, drain, notified, states } = await startDrain();
   drain.start(60_000);
   await assert.rejects(rooms.createRoom({}), (error) => error instanceof ServiceError && error.code === 'no_node_accepts_rooms');
   drain.cancel();
   await rooms.createRoom({ roomId: 'new' });
   t.mock.timers.tick(120_000);
   assert.equal(rooms.size, 2);
-  assert.equal(told.at(-1), null);
+  assert.equal(notified.at(-1), null);
   assert.deepEqual(states, ['draining', 'accepting']);
 });
 

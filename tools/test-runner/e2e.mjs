@@ -58,12 +58,12 @@ async function setUp() {
 }
 
 /**
- * @param {string} told file with lines as written by test/e2e/timings.ts
+ * @param {string} path file with lines as written by test/e2e/timings.ts
  * @param {number} prepared duration of everything before the tests, in milliseconds
  * @returns {string} sorted by test file, because lines of parallel files are interleaved
  */
-function table(told, prepared) {
-  const lines = existsSync(told) ? readFileSync(told, 'utf8').trim().split('\n') : [];
+function table(path, prepared) {
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   /** @type {{ file: string, what: string, value: number, unit: string }[]} */
   const rows = [
     { file: '', what: 'packages, programs, images', value: prepared, unit: 'ms' },

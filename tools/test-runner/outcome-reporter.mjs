@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 
 /**
- * @typedef {object} Told
+ * @typedef {object} TestEvent
  * @property {string} type
  * @property {{ name?: string, file?: string, line?: number, counts?: Record<string, number>, details?: { error?: { failureType?: string, cause?: unknown } } }} data
  *
@@ -16,7 +16,7 @@ import { inspect } from 'node:util';
 const maxErrorLength = 4_000;
 
 /**
- * @param {AsyncIterable<Told>} source
+ * @param {AsyncIterable<TestEvent>} source
  * @returns {AsyncGenerator<string>}
  */
 async function* outcomeReporter(source) {
@@ -30,7 +30,7 @@ async function* outcomeReporter(source) {
 }
 
 /**
- * @param {Told['data']} data
+ * @param {TestEvent['data']} data
  * @returns {string}
  */
 function failure({ name, file, line, details }) {

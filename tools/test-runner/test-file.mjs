@@ -69,9 +69,9 @@ export async function runTestFile({ file, testTimeout, fileTimeout, env, ownNetw
       ...[`--test-reporter=${ours('outcome-reporter.mjs')}`, `--test-reporter-destination=${outcome}`],
       file,
     ];
-    const told = { [testFileVariable]: file, [timeoutVariable]: String(fileTimeout), [secretsVariable]: secrets };
+    const runnerEnv = { [testFileVariable]: file, [timeoutVariable]: String(fileTimeout), [secretsVariable]: secrets };
     const { code, output } = await run(command[0] ?? '', command.slice(1), {
-      env: { ...env, ...told },
+      env: { ...env, ...runnerEnv },
       cwd: root,
       deadline: fileTimeout + grace,
       keep: keptOutput,

@@ -123,8 +123,8 @@ async function runAndShow({ name, file, ownNetwork, layer: { testTimeout, fileTi
   const result = await runTestFile({ file, testTimeout, fileTimeout, env, ownNetwork, onLine });
   const { passed, failed, milliseconds, computed, left, output } = result;
   const cores = computed === undefined ? '' : `, ${(computed / milliseconds).toFixed(2)} cores`;
-  const told = `${name}: ${passed} passed, ${failed} failed, ${seconds(milliseconds)}${cores}`;
+  const summary = `${name}: ${passed} passed, ${failed} failed, ${seconds(milliseconds)}${cores}`;
   for (const command of left) console.log(`${name} left a process running, which was killed: ${command}`);
-  console.log(asItComes ? `\n${told}` : `\n== ${told} ==\n${(failed > 0 ? output : output.replace(tally, '')).trimEnd()}`);
+  console.log(asItComes ? `\n${summary}` : `\n== ${summary} ==\n${(failed > 0 ? output : output.replace(tally, '')).trimEnd()}`);
   return result;
 }

@@ -152,14 +152,14 @@ async function compile(source, out, meson, version) {
   const setup = [...meson.command, 'setup', out, source, '--buildtype', 'release', '-Db_ndebug=true', '--wrap-mode=nodownload'];
   const configured = await run(/** @type {string} */ (setup[0]), setup.slice(1), { env: meson.env, deadline: configureTimeoutMs });
   if (configured.code !== 0) throw buildFailure('configuring', version, configured.output, log);
-  let told = 0;
+  let reported = 0;
   const built = await run('ninja', ['-C', out, 'mediasoup-worker'], {
     env: meson.env,
     deadline: compileTimeoutMs,
     onLine: (line) => {
       const part = progress(line);
-      if (part < told + 0.25 || part >= 1) return;
-      told = part;
+      if (part < reported + 0.25 || part >= 1) return;
+      reported = part;
       console.error(`[setup]   ${Math.round(part * 100)} %`);
     },
   });

@@ -65,10 +65,10 @@ export class Redialer {
 
   /** Dials a node immediately, unless it is connected or a dial is scheduled. */
   addTarget(name: string, retryPolicy: RetryPolicy = {}): void {
-    const wished = { tries: Number.POSITIVE_INFINITY, longest: maxBackoffMs, ...retryPolicy };
+    const requested = { tries: Number.POSITIVE_INFINITY, longest: maxBackoffMs, ...retryPolicy };
     const known = this.#wanted.get(name);
-    const wanted = known ?? { ...wished, failures: 0, dialling: false, connectedAt: Number.NEGATIVE_INFINITY, timer: undefined };
-    if (known) Object.assign(known, wished);
+    const wanted = known ?? { ...requested, failures: 0, dialling: false, connectedAt: Number.NEGATIVE_INFINITY, timer: undefined };
+    if (known) Object.assign(known, requested);
     else this.#wanted.set(name, wanted);
     if (!wanted.timer) this.#dial(name, wanted);
   }

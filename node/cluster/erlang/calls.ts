@@ -40,7 +40,7 @@ type Waiting = {
 const maxWaiting = 65_536;
 const lowBits = 18;
 const genCall = new Atom('$gen_call');
-const nobody = new Atom('');
+const emptyAtom = new Atom('');
 
 export class Calls {
   readonly #self: Pid;
@@ -82,7 +82,7 @@ export class Calls {
       this.#waiting.set(number, waiting);
       try {
         connection.send(tuple(operations.monitor, this.#self, name, reference));
-        connection.send(tuple(operations.regSend, this.#self, nobody, name), message);
+        connection.send(tuple(operations.regSend, this.#self, emptyAtom, name), message);
       } catch (error) {
         this.#finish(number, true);
         reject(error instanceof Error ? error : new Error(String(error)));

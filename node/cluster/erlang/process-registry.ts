@@ -17,7 +17,7 @@ export type Service = {
 };
 
 const maxCallsAtOnce = 16_384;
-const nobody = new Atom('');
+const emptyAtom = new Atom('');
 const noproc = new Atom('noproc');
 
 export class ProcessRegistry {
@@ -54,7 +54,7 @@ export class ProcessRegistry {
   }
 
   send(connection: Connection, name: string, message: Term): void {
-    connection.send(tuple(operations.regSend, this.#self, nobody, new Atom(name)), message);
+    connection.send(tuple(operations.regSend, this.#self, emptyAtom, new Atom(name)), message);
   }
 
   /** Handles a message of a remote node. Never throws because of its content. */
@@ -137,7 +137,7 @@ export class ProcessRegistry {
     const message = tuple(tag, answer);
     // With an alias, a caller that timed out meanwhile does not receive the response.
     if (alias && connection.has(flags.alias)) connection.send(tuple(operations.aliasSend, this.#self, alias), message);
-    else connection.send(tuple(operations.send, nobody, to), message);
+    else connection.send(tuple(operations.send, emptyAtom, to), message);
   }
 
   /** Messages to the process that makes calls: responses, `{Reference, Answer}`. */

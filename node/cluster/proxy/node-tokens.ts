@@ -47,13 +47,13 @@ export class NodeTokens {
   readonly #now: () => number;
   #keys: Uint8Array[] = [];
   /** Key that is sent to other nodes; undefined if they have the secret themselves. */
-  #told: string | undefined;
+  #generatedKey: string | undefined;
   readonly #learned = new Map<NodeName, Uint8Array>();
 
   constructor(options: NodeTokensOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    if (options.secrets.length === 0 && options.cookie === publicCookie) this.#told = randomBytes(32).toString('base64url');
+    if (options.secrets.length === 0 && options.cookie === publicCookie) this.#generatedKey = randomBytes(32).toString('base64url');
     this.replace(options.secrets);
     options.dispatcher?.receive('nodeKey', keySchema, (from, key) => this.#learned.set(from, deriveKey(key, purpose).secret));
   }
@@ -61,7 +61,7 @@ export class NodeTokens {
   /** Replaces the secrets. Without any secret the current keys stay. */
   replace(secrets: readonly string[]): void {
     if (secrets.length === 0 && this.#keys.length > 0) return;
-    const sources = secrets.length > 0 ? secrets : [this.#told ?? this.#options.cookie];
+    const sources = secrets.length > 0 ? secrets : [this.#generatedKey ?? this.#options.cookie];
     this.#keys = sources.map((secret) => deriveKey(secret, purpose).secret);
   }
 
@@ -101,7 +101,7 @@ export class NodeTokens {
   }
 
   nodeUp(node: NodeName): void {
-    if (this.#told !== undefined) this.#options.links.cast(node, 'nodeKey', this.#told);
+    if (this.#generatedKey !== undefined) this.#options.links.cast(node, 'nodeKey', this.#generatedKey);
   }
 
   nodeDown(node: NodeName): void {

@@ -17,7 +17,7 @@ export class DominantSpeakerSelector {
   readonly #voices = new Map<string, Voice>();
   #speaker: string | undefined;
   #since = Number.NEGATIVE_INFINITY;
-  #rival: { source: string; since: number } | undefined;
+  #challenger: { source: string; since: number } | undefined;
 
   /** `loudness`: root mean square of a block of audio. */
   hear(source: string, loudness: number, now: number): void {
@@ -41,12 +41,12 @@ export class DominantSpeakerSelector {
       (best, source) => (this.#level(source) > (best === undefined ? silence : this.#level(best)) ? source : best),
       undefined,
     );
-    if (loudest === undefined || loudest === this.#speaker) this.#rival = undefined;
+    if (loudest === undefined || loudest === this.#speaker) this.#challenger = undefined;
     else if (this.#speaker === undefined) this.#take(loudest, now);
-    else if (this.#level(loudest) < this.#level(this.#speaker) * factor) this.#rival = undefined;
+    else if (this.#level(loudest) < this.#level(this.#speaker) * factor) this.#challenger = undefined;
     else {
-      if (this.#rival?.source !== loudest) this.#rival = { source: loudest, since: now };
-      if (now - this.#rival.since >= speakerHoldMs && now - this.#since >= hold) this.#take(loudest, now);
+      if (this.#challenger?.source !== loudest) this.#challenger = { source: loudest, since: now };
+      if (now - this.#challenger.since >= speakerHoldMs && now - this.#since >= hold) this.#take(loudest, now);
     }
     return this.#speaker;
   }
@@ -54,7 +54,7 @@ export class DominantSpeakerSelector {
   #take(source: string, now: number): void {
     this.#speaker = source;
     this.#since = now;
-    this.#rival = undefined;
+    this.#challenger = undefined;
   }
 
   #level(source: string): number {

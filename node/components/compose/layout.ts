@@ -31,10 +31,10 @@ export function grid(count: number, area: Rectangle): Rectangle[] {
 }
 
 /** The largest centered rectangle in the cell with the aspect ratio of the frame. */
-export function letterbox(picture: Size, cell: Rectangle): Rectangle {
-  const scale = Math.min(cell.width / picture.width, cell.height / picture.height);
-  const width = atLeastOne(Math.min(cell.width, picture.width * scale));
-  const height = atLeastOne(Math.min(cell.height, picture.height * scale));
+export function letterbox(frame: Size, cell: Rectangle): Rectangle {
+  const scale = Math.min(cell.width / frame.width, cell.height / frame.height);
+  const width = atLeastOne(Math.min(cell.width, frame.width * scale));
+  const height = atLeastOne(Math.min(cell.height, frame.height * scale));
   return centred({ width, height }, cell);
 }
 

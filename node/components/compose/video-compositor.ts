@@ -6,7 +6,7 @@ import { black, type Rectangle, VideoFrame, type YuvColor } from '../ffmpeg/vide
 import { centred, grid, letterbox, type Size } from './layout.ts';
 
 /** Content of a cell; `key` identifies it. */
-export type CellSource = { key: object; picture: () => VideoFrame | undefined };
+export type CellSource = { key: object; frame: () => VideoFrame | undefined };
 /** Layout cell: its content, and its name if it is drawn. */
 export type Cell = { place: Rectangle; shown: readonly CellSource[]; name: string | undefined };
 
@@ -34,7 +34,7 @@ type Tile = {
   drawnAt: Rectangle | undefined;
   name: Label | undefined;
 };
-type Label = { picture: VideoFrame; place: Rectangle };
+type Label = { frame: VideoFrame; place: Rectangle };
 
 export class VideoCompositor {
   readonly #options: VideoCompositorOptions;
@@ -74,7 +74,7 @@ export class VideoCompositor {
 
   /** Redraws changes. Not reentrant. */
   async update(changed: (key: object) => boolean): Promise<void> {
-    const due = this.#tiles.filter((tile) => changed(tile.shown.key) || (!tile.drawnAt && tile.shown.picture()));
+    const due = this.#tiles.filter((tile) => changed(tile.shown.key) || (!tile.drawnAt && tile.shown.frame()));
     await Promise.all(due.map((tile) => this.#scaleSafely(tile)));
     if (due.length > 0) this.#canvas.makeWritable();
     for (const tile of due) this.#draw(tile);
@@ -131,7 +131,7 @@ export class VideoCompositor {
   }
 
   async #scale(tile: Tile): Promise<void> {
-    const videoFrame = tile.shown.picture();
+    const videoFrame = tile.shown.frame();
     if (!videoFrame) return;
     const { width, height } = letterbox(videoFrame, tile.place);
     if (tile.scaled?.width !== width || tile.scaled.height !== height) {
@@ -143,7 +143,7 @@ export class VideoCompositor {
 
   #draw(tile: Tile): void {
     const { scaled, place, shown } = tile;
-    if (!scaled || !shown.picture()) {
+    if (!scaled || !shown.frame()) {
       this.#clear(tile);
       return;
     }
@@ -162,7 +162,7 @@ export class VideoCompositor {
   }
 
   #drawName({ name }: Tile): void {
-    if (name) this.#canvas.draw(name.picture, all(name.picture), name.place);
+    if (name) this.#canvas.draw(name.frame, all(name.frame), name.place);
   }
 }
 
@@ -171,6 +171,6 @@ function all({ width, height }: Size): Rectangle {
 }
 
 /** Label in the lower left corner. */
-function below(picture: VideoFrame, cell: Rectangle): Label {
-  return { picture, place: { x: cell.x, y: cell.y + cell.height - picture.height, width: picture.width, height: picture.height } };
+function below(frame: VideoFrame, cell: Rectangle): Label {
+  return { frame, place: { x: cell.x, y: cell.y + cell.height - frame.height, width: frame.width, height: frame.height } };
 }

@@ -59,7 +59,7 @@ function addUnit(units: Buffer[], bytes: Buffer): void {
 export class AccessUnits {
   #units: Buffer[] = [];
   #size = 0;
-  #hasPicture = false;
+  #hasFrame = false;
   #parameterSets: Buffer[] = [];
 
   /** @returns the access unit that this NAL unit completes. @throws MediaFileError if one is too large */
@@ -72,14 +72,14 @@ export class AccessUnits {
     const begins = isSlice
       ? ((nal[1] ?? 0) & 0x80) !== 0 && type !== 3 && type !== 4
       : (type >= 6 && type <= 9) || (type >= 14 && type <= 18);
-    const ended = this.#hasPicture && begins ? this.#take() : undefined;
-    if (isSlice) this.#hasPicture = true;
+    const ended = this.#hasFrame && begins ? this.#take() : undefined;
+    if (isSlice) this.#hasFrame = true;
     if (!silent.has(type)) this.#add(nal);
     return ended;
   }
 
   end(): Buffer[] | undefined {
-    return this.#hasPicture ? this.#take() : undefined;
+    return this.#hasFrame ? this.#take() : undefined;
   }
 
   #add(nal: Buffer): void {
@@ -93,7 +93,7 @@ export class AccessUnits {
     const units = this.#units;
     this.#units = [];
     this.#size = 0;
-    this.#hasPicture = false;
+    this.#hasFrame = false;
     const sets = units.filter((nal) => isType(nal, types.sps) || isType(nal, types.pps));
     if (sets.some((nal) => isType(nal, types.sps))) this.#parameterSets = sets;
     else if (units.some((nal) => isType(nal, types.idr))) return [...this.#parameterSets, ...units];

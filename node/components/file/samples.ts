@@ -29,7 +29,7 @@ export async function* readH264Samples(byteChunks: ByteChunks, framerate: number
   const splitter = new AnnexBSplitter();
   const units = new AccessUnits();
   let count = 0;
-  const at = (picture: number) => Math.round((picture * videoClockRate) / framerate);
+  const at = (frame: number) => Math.round((frame * videoClockRate) / framerate);
   const sample = (nals: readonly Buffer[]): MediaSample => {
     const timestamp = at(count);
     count += 1;

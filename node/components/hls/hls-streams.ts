@@ -74,9 +74,9 @@ export class HlsStreams implements LiveStreams {
   }
 
   /** The first stream is always allowed. @throws ServiceError `unavailable` if the node has no capacity for a stream of this size */
-  assertCapacity(picture: VideoSize): void {
+  assertCapacity(videoSize: VideoSize): void {
     if (this.#running.size === 0) return;
-    const cores = estimateCores(picture);
+    const cores = estimateCores(videoSize);
     this.#options.admission.requireBudget(oneMore, cores);
     this.#options.admission.requireIdleCpu(oneMore, cores);
   }
@@ -123,7 +123,7 @@ export class HlsStreams implements LiveStreams {
       folder,
       times,
       window: options.targetWindowDuration === null ? null : options.targetWindowDuration * 1000,
-      picture: options,
+      video: options,
       bitrate: video + audio,
       // Seconds since 1970, so that no stream reuses segment names of an earlier one that caches may have.
       firstSegment: Math.floor(begun / 1000),

@@ -57,8 +57,8 @@ export function segmentTimings({
   times: PlaylistTimes;
   partDuration: number;
 } {
-  const pictures = Math.max(1, Math.round((partDuration * framerate) / 1000));
-  const part = Math.ceil((pictures * 1000) / framerate);
+  const frames = Math.max(1, Math.round((partDuration * framerate) / 1000));
+  const part = Math.ceil((frames * 1000) / framerate);
   const target = segmentDuration * 1000;
   const { perPart, perSegment } = gopTiming(framerate, part, target);
   return { times: { target, partTarget: lowLatency ? part : undefined, partsPerSegment: perSegment / perPart }, partDuration: part };

@@ -7,11 +7,11 @@ export const playoutDelay = 350;
  * Milliseconds to wait for a missing packet. Video is retransmitted; audio packets are only reordered, because lost ones are not sent
  * again.
  */
-export const jitterBufferDelay = { picture: 200, sound: 100 } as const;
+export const jitterBufferDelay = { frame: 200, sound: 100 } as const;
 /** Maximum extra milliseconds for a late source. */
 const maxExtra = 1500;
 /** Maximum extra milliseconds for its video, so that retransmissions can arrive. Later frames are shown when they arrive. */
-const maxExtraForPictures = 150;
+const maxExtraForFrames = 150;
 /** Milliseconds added to the measured lateness. */
 const spare = 30;
 /** Milliseconds to wait after a change before the next one: packets that were late together count once. */
@@ -36,8 +36,8 @@ export class PlayoutDelay {
   }
 
   /** The same for a frame. */
-  pictureCame(margin: number, now: number): void {
-    this.#came(margin, now, maxExtraForPictures);
+  frameCame(margin: number, now: number): void {
+    this.#came(margin, now, maxExtraForFrames);
   }
 
   #came(margin: number, now: number, most: number): void {

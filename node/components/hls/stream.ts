@@ -17,7 +17,7 @@ export type StreamOptions = {
   times: PlaylistTimes;
   /** Milliseconds that viewers can seek back; null for the whole stream. */
   window: number | null;
-  picture: { width: number; height: number; framerate: number };
+  video: { width: number; height: number; framerate: number };
   /** Nominal bits per second. */
   bitrate: number;
   /** Number of its first segment. */
@@ -191,11 +191,11 @@ export class Stream {
   #variant(measured = false): Variant | undefined {
     const codecs = this.#codecs;
     if (codecs === undefined) return undefined;
-    const { picture, bitrate } = this.#options;
+    const { video, bitrate } = this.#options;
     const bitrates = this.#window.rates;
     const sure = bitrates && (measured || this.#segments >= measuredAfter);
     const peak = measured ? (bitrates?.peak ?? bitrate) : Math.max(bitrate * peakFactor, bitrates?.peak ?? 0);
-    return { codecs, ...picture, peak, average: sure ? bitrates.average : bitrate };
+    return { codecs, ...video, peak, average: sure ? bitrates.average : bitrate };
   }
 
   #missing(file: string): ServiceError {

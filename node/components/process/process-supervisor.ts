@@ -46,7 +46,7 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
   readonly #restarts = new RestartBudget();
   readonly #dropped: DroppedTracks;
   /** Tracks whose rejection has been reported. */
-  readonly #told = new Set<string>();
+  readonly #announced = new Set<string>();
   /** Tracks of which one may have caused the last crash. */
   #suspects: readonly string[] = [];
   #work: Work | undefined;
@@ -84,11 +84,11 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     this.#tracks = tracks;
     const { taken, others } = this.#dropped.choose(tracks);
     for (const { id } of others) {
-      if (this.#told.has(id)) continue;
-      this.#told.add(id);
+      if (this.#announced.has(id)) continue;
+      this.#announced.add(id);
       this.#options.host.trackDropped(id, `The ${this.#options.name} accepts no more tracks`);
     }
-    for (const id of this.#told) if (!tracks.some((track) => track.id === id)) this.#told.delete(id);
+    for (const id of this.#announced) if (!tracks.some((track) => track.id === id)) this.#announced.delete(id);
     this.#process?.receive(taken);
   }
 

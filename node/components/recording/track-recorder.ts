@@ -1,6 +1,6 @@
 // Track recorder: orders packets of one track, writes its frames and computes times by the clock of the sender.
 
-import { describePicture, FrameAssembler } from '../rtp/frame-assembler.ts';
+import { describeFrame, FrameAssembler } from '../rtp/frame-assembler.ts';
 import { JitterBuffer } from '../rtp/jitter-buffer.ts';
 import type { RtpPacket } from '../rtp/rtp-reader.ts';
 import { TrackClock } from '../rtp/track-clock.ts';
@@ -69,9 +69,9 @@ export class TrackRecorder {
     const format = videoFormat(encoding);
     const assembler = new FrameAssembler({
       format,
-      onPicture: (picture) =>
-        this.#add(picture, () => {
-          const description = describePicture(format, picture);
+      onFrame: (frame) =>
+        this.#add(frame, () => {
+          const description = describeFrame(format, frame);
           return description && videoTrack(encoding, description);
         }),
       onKeyNeeded: options.onKeyNeeded,

@@ -51,7 +51,7 @@ export class OutputFile {
   }
 
   /** Encodes frame `number`. @returns packets to write; the frame must not change until then. Not reentrant. */
-  encodePicture(videoFrame: VideoFrame, number: number): Promise<EncodedPacket[]> {
+  encodeFrame(videoFrame: VideoFrame, number: number): Promise<EncodedPacket[]> {
     return this.#video.encode(videoFrame, { timestamp: number, key: number % (keyInterval * this.#framerate) === 0 });
   }
 
@@ -61,8 +61,8 @@ export class OutputFile {
   }
 
   /** Not reentrant. @throws Error if the disk write fails */
-  async write({ pictures, sound }: { pictures: readonly EncodedPacket[]; sound: readonly EncodedPacket[] }): Promise<void> {
-    for (const { data, key, timestamp } of pictures) {
+  async write({ videoPackets, sound }: { videoPackets: readonly EncodedPacket[]; sound: readonly EncodedPacket[] }): Promise<void> {
+    for (const { data, key, timestamp } of videoPackets) {
       const [from, to] = [this.#ticks(timestamp), this.#ticks(timestamp + 1)];
       await this.#file.write({ track: 'video', data, key, timestamp: from, duration: to - from });
     }
@@ -73,7 +73,7 @@ export class OutputFile {
 
   /** Flushes the encoders and completes the file. */
   async finish(): Promise<void> {
-    await this.write({ pictures: await this.#video.flush(), sound: this.#audio.flush() });
+    await this.write({ videoPackets: await this.#video.flush(), sound: this.#audio.flush() });
     await this.#file.finish();
   }
 

@@ -183,7 +183,7 @@ async function empty(folder: string, but: readonly string[]): Promise<void> {
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
-/** Retries with back-off for up to `patience` milliseconds, while S3 is the cause. @throws the last error, or the reason of the signal */
+/** Retries with back-off for up to `timeoutMs`, while S3 is the cause. @throws the last error, or the reason of the signal */
 async function persist<Result>(run: () => Promise<Result>, timeoutMs: number, { signal, onWait }: Going): Promise<Result> {
   const began = performance.now();
   for (let failures = 1; ; failures += 1) {

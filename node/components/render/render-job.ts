@@ -71,19 +71,19 @@ export class RenderJob {
   async #run(): Promise<number> {
     let number = 0;
     // A frame is encoded while the next ones are decoded.
-    let pictures: Promise<EncodedPacket[]> = Promise.resolve([]);
+    let videoPackets: Promise<EncodedPacket[]> = Promise.resolve([]);
     for (; ; number += 1) {
       const time = number * this.#interval;
       const changed = await this.#playUntil(time);
       const over = this.#playing.size === 0 && this.#waiting.length === 0;
       const sound = over ? [] : await this.#soundUntil(time + this.#interval, time);
-      await this.#output.write({ pictures: await pictures, sound });
+      await this.#output.write({ videoPackets: await videoPackets, sound });
       if (over) break;
       this.#arrange(time);
       await this.#videoCompositor.update((key) => changed.has(key));
-      pictures = this.#output.encodePicture(this.#videoCompositor.canvas, number);
+      videoPackets = this.#output.encodeFrame(this.#videoCompositor.canvas, number);
       // A rejection is handled when the promise is awaited.
-      pictures.catch(() => {});
+      videoPackets.catch(() => {});
       this.#options.onProgress(time);
     }
     if (this.#played === 0) throw new Error('The recording has no playable track');
@@ -154,7 +154,7 @@ export class RenderJob {
     this.#videoCompositor.arrange(
       [...seats].map(([source, place]) => {
         const clips = clipsOf.get(source) ?? [];
-        return { place, shown: clips.map((each) => ({ key: each, picture: () => each.picture })), name: undefined };
+        return { place, shown: clips.map((each) => ({ key: each, frame: () => each.frame })), name: undefined };
       }),
     );
   }

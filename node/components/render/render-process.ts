@@ -47,10 +47,10 @@ export async function render(): Promise<void> {
     if (report.type === 'hls') throw new Error('This is a persistent stream, not a recording of tracks; it is already composed');
     const plan = renderPlan(report);
     for (const skipped of plan.skipped) tell(skipped);
-    let told = 0;
+    let reported = 0;
     const onProgress = (time: number) => {
-      if (performance.now() - told < progressInterval) return;
-      told = performance.now();
+      if (performance.now() - reported < progressInterval) return;
+      reported = performance.now();
       send({ type: 'progress', time, length: plan.length ?? null });
     };
     send({ type: 'done', duration: await RenderJob.run({ ...command, plan, onProgress, onProblem: tell }) });

@@ -64,7 +64,7 @@ export class RenderQueue implements LocalRenderService {
   /** In queue order; the first may be running. */
   readonly #jobs = new Map<string, Job>();
   /** Errors whose state could not be written to disk. */
-  readonly #untold = new Map<string, string>();
+  readonly #unreported = new Map<string, string>();
   readonly #settling = new Map<string, Promise<'queued' | 'running' | undefined>>();
   #look: Timer | undefined;
   #secondLook: Timer | undefined;
@@ -90,7 +90,7 @@ export class RenderQueue implements LocalRenderService {
   }
 
   async holds(id: string): Promise<boolean> {
-    return this.#jobs.has(id) || this.#untold.has(id) || (await readState(this.#archived.folderOf(id))) !== undefined;
+    return this.#jobs.has(id) || this.#unreported.has(id) || (await readState(this.#archived.folderOf(id))) !== undefined;
   }
 
   async render(id: string, options: RenderOptions): Promise<RenderView> {
@@ -123,7 +123,7 @@ export class RenderQueue implements LocalRenderService {
       over: Promise.withResolvers(),
     };
     this.#jobs.set(id, job);
-    this.#untold.delete(id);
+    this.#unreported.delete(id);
     try {
       if (archived) await this.#archived.begin(id);
       await this.#tell(job);
@@ -143,8 +143,8 @@ export class RenderQueue implements LocalRenderService {
     if (job) return viewOf(job);
     const elsewhere = await this.#settleLeft(id, { folder, archived });
     if (elsewhere) return { state: elsewhere, progress: 0 };
-    const untold = this.#untold.get(id);
-    if (untold !== undefined) return { state: 'failed', progress: 0, reason: untold };
+    const unreported = this.#unreported.get(id);
+    if (unreported !== undefined) return { state: 'failed', progress: 0, reason: unreported };
     const found = (await readState(folder))?.state;
     if (found?.state === 'failed') return { state: 'failed', progress: 0, reason: found.reason };
     if (archived) return viewOfKept((report ?? (await this.#archived.report(id))).rendered);
@@ -156,7 +156,7 @@ export class RenderQueue implements LocalRenderService {
   async cancelRender(id: string): Promise<void> {
     const { folder, archived } = await this.#place(id);
     await this.discard(id);
-    this.#untold.delete(id);
+    this.#unreported.delete(id);
     if (await this.#settleLeft(id, { folder, archived }))
       throw new ServiceError('conflict', `Another node with the same disk is rendering recording ${id}`);
     if ((await readState(folder))?.state.state === 'failed') await removeState(folder);
@@ -247,7 +247,7 @@ export class RenderQueue implements LocalRenderService {
     } catch (error) {
       // If the disk is full, the old state must not stay, because it would claim that the job still runs.
       await removeState(job.folder).catch(() => {});
-      if (outcome?.state === 'failed') this.#untold.set(job.id, outcome.reason);
+      if (outcome?.state === 'failed') this.#unreported.set(job.id, outcome.reason);
       this.#options.log.error({ err: error, recording: job.id }, 'could not write render state');
     }
     if (job.archived) await this.#archived.clear(job.id);
@@ -293,7 +293,7 @@ export class RenderQueue implements LocalRenderService {
     await removeUnfinished(folder);
     await writeState(folder, { state: 'failed', reason: ended }).catch(async (error: unknown) => {
       await removeState(folder).catch(() => {});
-      this.#untold.set(id, ended);
+      this.#unreported.set(id, ended);
       this.#options.log.error({ err: error, recording: id }, 'could not write render state');
     });
     if (archived) await this.#archived.clear(id);

@@ -45,7 +45,7 @@ export class VideoClip {
   }
 
   /** Undefined if no frame was decoded, or none recently. */
-  get picture(): VideoFrame | undefined {
+  get frame(): VideoFrame | undefined {
     return this.#isShown ? this.#shown : undefined;
   }
 
@@ -83,8 +83,8 @@ export class VideoClip {
   #complete(data: Buffer): Buffer {
     const { encoding, codecPrivate } = this.#packets;
     if (encoding !== 'h264') return data;
-    const picture = toAnnexB(data);
-    return this.#decoded === 0 && codecPrivate ? Buffer.concat([parameterSets(codecPrivate), picture]) : picture;
+    const frame = toAnnexB(data);
+    return this.#decoded === 0 && codecPrivate ? Buffer.concat([parameterSets(codecPrivate), frame]) : frame;
   }
 
   #take(time: number): Promise<ClipPacket | undefined> {

@@ -22,13 +22,13 @@ export interface RtpDepacketizer {
 export type FrameAssemblerOptions = {
   format: RtpDepacketizer;
   /** `arrival`: arrival of its last packet. */
-  onPicture: (picture: EncodedFrame & { timestamp: number; arrival: number }) => void;
+  onFrame: (frame: EncodedFrame & { timestamp: number; arrival: number }) => void;
   /** A key frame is required; called for each unusable frame. */
   onKeyNeeded: () => void;
 };
 
 /** Maximum bytes of a frame, and maximum packets. */
-const maxPicture = 4 * 1024 * 1024;
+const maxFrameBytes = 4 * 1024 * 1024;
 const maxPackets = 8192;
 /** Maximum units (NAL units, OBUs) of a frame: each costs far more memory than its bytes. */
 export const maxUnits = 4096;
@@ -64,7 +64,7 @@ export class FrameAssembler {
     }
     this.#size += payload.length;
     this.#packets += 1;
-    if (this.#intact && (this.#size > maxPicture || this.#packets > maxPackets || !format.add(payload))) {
+    if (this.#intact && (this.#size > maxFrameBytes || this.#packets > maxPackets || !format.add(payload))) {
       this.#intact = false;
       format.reset();
     }
@@ -76,7 +76,7 @@ export class FrameAssembler {
     else if (this.#keyNeeded && !encodedFrame.key) this.#options.onKeyNeeded();
     else {
       this.#keyNeeded = false;
-      this.#options.onPicture({ ...encodedFrame, timestamp, arrival });
+      this.#options.onFrame({ ...encodedFrame, timestamp, arrival });
     }
   }
 
@@ -94,7 +94,7 @@ export class FrameAssembler {
 }
 
 /** Description of a key frame; undefined if it is missing or implausible. */
-export function describePicture(format: RtpDepacketizer, key: EncodedFrame): VideoDescription | undefined {
+export function describeFrame(format: RtpDepacketizer, key: EncodedFrame): VideoDescription | undefined {
   const description = format.describe(key);
   if (!description) return undefined;
   const isSide = (pixels: number) => pixels >= 1 && pixels <= maxSide;

@@ -132,13 +132,13 @@ function sizeOf(sps: Buffer): { width: number; height: number } | undefined {
 }
 
 /** Replaces lengths by start codes (ITU-T H.264, annex B), as decoders require. Modifies the bytes. */
-export function toAnnexB(picture: Buffer): Buffer {
-  for (let at = 0; at + 4 <= picture.length; ) {
-    const length = picture.readUInt32BE(at);
-    picture.writeUInt32BE(1, at);
+export function toAnnexB(frame: Buffer): Buffer {
+  for (let at = 0; at + 4 <= frame.length; ) {
+    const length = frame.readUInt32BE(at);
+    frame.writeUInt32BE(1, at);
     at += 4 + length;
   }
-  return picture;
+  return frame;
 }
 
 /** Complete parameter sets of an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, section 5.3.3.1), with start codes. */

@@ -135,9 +135,9 @@ export class SipRunner implements ComponentRunner {
     const call = this.#calls.get(news.callId);
     if (!call) return;
     const { host } = this.#options;
-    const told = tellable(call.view);
+    const reported = tellable(call.view);
     if (news.type === 'digit') {
-      host.callEvent({ type: 'SipDigitReceived', call: told, digit: news.digit });
+      host.callEvent({ type: 'SipDigitReceived', call: reported, digit: news.digit });
       return;
     }
     const ringing = news.type === 'ringing';
@@ -148,7 +148,7 @@ export class SipRunner implements ComponentRunner {
     call.view = { ...call.view, state: ringing ? 'ringing' : 'active' };
     this.#showCalls();
     host.log.info({ call: news.callId }, ringing ? 'call ringing' : 'call answered');
-    host.callEvent({ type: ringing ? 'SipCallRinging' : 'SipCallStarted', call: told });
+    host.callEvent({ type: ringing ? 'SipCallRinging' : 'SipCallStarted', call: reported });
   }
 
   /** Publishes the audio of the remote party as a track of the room. */

@@ -37,8 +37,8 @@ export function nodeHandlers({ health, ready, consoleSession, documents }: NodeS
         throw new ServiceError('forbidden', 'Only the console itself may request this');
       }
       const { development, token, components } = consoleSession();
-      const tells = development && local();
-      return { development: tells, ...(tells && { token }), components };
+      const revealsToken = development && local();
+      return { development: revealsToken, ...(revealsToken && { token }), components };
     },
     getOpenApi: () => ({ status: 200, text: documents.openapi(), type }),
     getAsyncApi: () => {

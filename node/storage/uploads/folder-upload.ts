@@ -71,7 +71,7 @@ export class FolderUpload implements Upload {
   #current = new AbortController();
   #folder: string;
   readonly #failures: Failures;
-  #toldProblem: string | null = null;
+  #reportedProblem: string | null = null;
   #marked: string | undefined;
   #claimed = false;
   /** Files were added or changed after the last check for missing files. */
@@ -355,8 +355,8 @@ export class FolderUpload implements Upload {
   }
 
   #show(problem: string | null): void {
-    if (problem === this.#toldProblem) return;
-    this.#toldProblem = problem;
+    if (problem === this.#reportedProblem) return;
+    this.#reportedProblem = problem;
     this.#options.onProblem(problem);
   }
 

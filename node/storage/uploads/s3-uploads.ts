@@ -233,8 +233,8 @@ export class S3Uploads implements Uploads {
     if (outcome === 'done') this.#figures.done += 1;
     else if (outcome !== 'discarded') this.#figures.givenUp += 1;
     // Reported before the job is deleted: rather twice with the same id than never.
-    const isTold = job.told || (outcome !== 'done' && job.refused);
-    if (outcome !== 'discarded' && !isTold) this.#tell(job, outcome);
+    const isReported = job.told || (outcome !== 'done' && job.refused);
+    if (outcome !== 'discarded' && !isReported) this.#tell(job, outcome);
     await entry?.saving;
     await this.#files
       .remove(job.id)

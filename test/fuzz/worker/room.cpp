@@ -23,7 +23,7 @@ namespace
 
 	// The choice from which on there is each codec.
 	constexpr uint8_t All{ 240 };
-	// Read by nobody: it has each byte that would be sent looked at.
+	// Never read: it makes the sanitizer inspect each byte that would be sent.
 	volatile uint8_t looked;
 
 	void look(const uint8_t* data, size_t len)
@@ -36,7 +36,7 @@ namespace
 		const char* mimeType;
 		uint8_t payloadType;
 		Type type;
-		// One for each layer of simulcast; zero where it is told by its RID.
+		// One for each layer of simulcast; zero if its RID identifies it.
 		std::vector<uint32_t> ssrcs;
 		const char* scalabilityMode;
 		// Payload of a packet that begins a key frame (RFC 7741, RFC 9628, RFC 6184, AV1 RTP specification).

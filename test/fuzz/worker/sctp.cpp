@@ -50,7 +50,7 @@ namespace
 		return value;
 	}
 
-	/** The far side: what an honest one would know. */
+	/** The remote: what an honest one would know. */
 	class Peer
 	{
 	public:

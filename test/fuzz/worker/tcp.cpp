@@ -43,7 +43,7 @@ namespace
 
 			while (this->fd >= 0 && recv(this->fd, buffer, sizeof(buffer), 0) > 0)
 			{
-				// Nobody reads it.
+				// It is not read.
 			}
 		}
 

@@ -13,7 +13,7 @@ const maxBodyBytes = 4 * 1024 * 1024;
 export const problemMark = 'response violates openapi.json: ';
 
 const problems: Problem[] = [];
-let told: (problem: Problem) => void = (problem) => problems.push(problem);
+let reportProblem: (problem: Problem) => void = (problem) => problems.push(problem);
 const bodies = new WeakMap<ServerResponse, Buffer[]>();
 
 subscribe('http.server.request.start', (message) => {
@@ -48,19 +48,18 @@ subscribe('http.server.response.finish', (message) => {
   const answer = { method, path, ...(trace.route !== undefined && { template: trace.route }), status };
   const chunks = bodies.get(response);
   const sentence = chunks && problemOfAnswer({ ...answer, body: method === 'HEAD' ? undefined : bodyOf(response, chunks) });
-  if (sentence !== undefined) told({ port: request.socket.localPort ?? 0, sentence });
+  if (sentence !== undefined) reportProblem({ port: request.socket.localPort ?? 0, sentence });
 });
-
-/** Returns and clears the problems of responses of the node at this port. */
-function takeProblems(port: number): string[] {
-  const found = problems.filter((problem) => problem.port === port);
-  for (const problem of found) problems.splice(problems.indexOf(problem), 1);
-  return found.map(({ sentence }) => sentence);
-}
 
 /** Fails if the node at this port sent an undocumented response since the last check. */
 export function assertDocumented(port: number): void {
-  assert.deepEqual(takeProblems(port), [], 'responses of the node violate openapi.json');
+  const found = problems.filter((problem) => problem.port === port);
+  for (const problem of found) problems.splice(problems.indexOf(problem), 1);
+  assert.deepEqual(
+    found.map(({ sentence }) => sentence),
+    [],
+    'responses of the node violate openapi.json',
+  );
 }
 
 /** Fails if the output of a node reports an undocumented response. */
@@ -71,7 +70,7 @@ export function assertNoneMarked(output: string): void {
 
 /** Prints every problem from now on. */
 export function printProblems(): void {
-  told = ({ sentence }) => void process.stderr.write(`${problemMark}${sentence}\n`);
+  reportProblem = ({ sentence }) => void process.stderr.write(`${problemMark}${sentence}\n`);
 }
 
 function isJson(response: ServerResponse): boolean {

@@ -31,18 +31,31 @@ const flags = [
 ];
 
 /**
- * Polls the page until the function returns a truthy value, and returns that value. Unlike Playwright's waitForFunction it awaits
- * promises of the function, and works on pages with a strict policy.
+ * eventually() for a function or expression that is evaluated in the page. Unlike Playwright's waitForFunction it awaits promises of the
+ * function, and works on pages with a strict policy.
  */
-export async function comesToHold<Arg, Result>(
+export async function eventuallyIn<Arg, Result>(
   page: Page,
-  ask: (arg: Arg) => Result | Promise<Result>,
-  arg: Arg,
+  ask: string | ((arg: Arg) => Result | Promise<Result>),
+  arg?: Arg,
   timeout = 60_000,
 ): Promise<NonNullable<Result>> {
   // Playwright's argument types are too deep for generics.
   const look = async () => (await page.evaluate(ask as (arg: unknown) => Result, arg)) as Result;
-  return eventually(() => `${ask} with ${JSON.stringify(arg)}`, look, { within: timeout, every: 100 });
+  const what = async () => `${ask} with ${JSON.stringify(arg)}\n${await pageState(page)}`;
+  return eventually(what, look, { within: timeout, every: 100 });
+}
+
+/** Diagnostics for a failure: text of the page, and size, state, time and tracks of its videos. */
+function pageState(page: Page): Promise<string> {
+  return page.evaluate(`JSON.stringify({
+    text: document.body.innerText.slice(0, 2_000),
+    videos: [...document.querySelectorAll('video')].map((video) => [
+      video.closest('[data-name]')?.dataset.name,
+      video.videoWidth, video.videoHeight, video.readyState, video.paused, video.currentTime,
+      video.srcObject?.getTracks().map(({ kind, readyState, muted, enabled }) => [kind, readyState, muted, enabled]),
+    ]),
+  })`);
 }
 
 export type StartedBrowser = {

@@ -3,7 +3,7 @@ import { RoomClient, type RoomClientOptions } from '../../../packages/client/src
 import { drawCode } from '../media/time-code.ts';
 
 export type Colour = [red: number, green: number, blue: number];
-export type Picture = { colour: Colour; change: number; width: number; height: number };
+export type FrameProbe = { colour: Colour; change: number; width: number; height: number };
 
 /** A video of one color with a moving white bar. The frame rate is low, because each frame costs an encoder and all decoders. */
 function pattern(colour: string, width = 640, height = 360, rate = 15): MediaStreamTrack {
@@ -82,7 +82,7 @@ function nextFrame(video: HTMLVideoElement): Promise<boolean> {
 }
 
 /** The color of most of a frame, and its change within five frames; undefined if no frames arrive. */
-async function picture(video: HTMLVideoElement): Promise<Picture | undefined> {
+async function probe(video: HTMLVideoElement): Promise<FrameProbe | undefined> {
   const before = pixels(video);
   for (let frame = 0; frame < 5; frame += 1) if (!(await nextFrame(video))) return undefined;
   const after = pixels(video);
@@ -165,9 +165,9 @@ class TestRoom {
     return [...this.arrived].find(([, each]) => each.peerId === peerId && each.kind === kind)?.[0];
   }
 
-  async pictureOf(peerId: string): Promise<Picture | undefined> {
+  async frameOf(peerId: string): Promise<FrameProbe | undefined> {
     const video = this.elements.get(this.trackOf(peerId, 'video') ?? '');
-    return video instanceof HTMLVideoElement && video.videoWidth > 0 ? picture(video) : undefined;
+    return video instanceof HTMLVideoElement && video.videoWidth > 0 ? probe(video) : undefined;
   }
 
   async louderOf(peerId: string, frequencies: readonly [number, number]): Promise<number | undefined> {
@@ -220,7 +220,7 @@ globalThis.RTCPeerConnection = class extends RTCPeerConnection {
 };
 
 const pageKit = {
-  ...{ connections, negotiations, RoomClient, drawCode, TestRoom, pattern, tone, beeper, picture, loudest },
+  ...{ connections, negotiations, RoomClient, drawCode, TestRoom, pattern, tone, beeper, probe, loudest },
   rooms: {} as Record<string, TestRoom>,
   beepers: {} as Record<string, Beeper>,
 };

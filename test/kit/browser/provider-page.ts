@@ -26,14 +26,14 @@ function State(): ReactNode {
 }
 
 /** Rendered next to the room: errors of the room must not affect it. */
-const beside = createElement('p', { id: 'beside' }, 'The rest of the page');
+const sibling = createElement('p', { id: 'sibling' }, 'The rest of the page');
 // An error caught by a boundary is not an error of the page.
 const root = createRoot(document.body, { onCaughtError: () => {} });
 
 /** Shows the room of these properties instead of the previous one; synchronous, so that a button pressed next belongs to the new room. */
 function show(props: Pick<RoomProviderProps, 'url' | 'token' | 'options'>): void {
   const room = createElement(Boundary, null, createElement(RoomProvider, props, createElement(State)));
-  flushSync(() => root.render(createElement(StrictMode, null, beside, room)));
+  flushSync(() => root.render(createElement(StrictMode, null, sibling, room)));
 }
 
 export type ProviderPage = { showRoom: typeof show };

@@ -83,7 +83,7 @@ export class FakeLinks implements ClusterTransport {
     return this.#network.neighbours(this.self);
   }
 
-  doubt(): void {}
+  suspect(): void {}
 
   async call(node: NodeName, method: string, data: unknown, deadline: number): Promise<unknown> {
     const unreachable = () => new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });

@@ -63,8 +63,8 @@ export class ClusterFixture {
       found = await this.get(kind, name, namespace);
       return is(found);
     };
-    const picture = () => `${kind} ${name} matches: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`;
-    await eventually(picture, look, { within: withinMs });
+    const state = () => `${kind} ${name} matches: ${JSON.stringify(found, null, 1)}\n${this.operator.output.slice(-4_000)}`;
+    await eventually(state, look, { within: withinMs });
     return found;
   }
 

@@ -106,11 +106,11 @@ export class MediaClusterUser {
 
   /** Polls until the condition holds. @throws with the last status of the cluster */
   async until(what: string, holds: () => Promise<boolean>, withinMs = timeoutMs): Promise<void> {
-    const picture = async () => {
+    const state = async () => {
       const { status } = await this.cluster();
       return `${what}\n${JSON.stringify(status, null, 1)}\n${await this.kubectl('get', 'pods', '-o', 'wide')}`;
     };
-    await eventually(picture, holds, { within: withinMs, every: pollInterval });
+    await eventually(state, holds, { within: withinMs, every: pollInterval });
   }
 
   /** Waits until exactly these pods run, all of them ready, and no change is in progress. */

@@ -22,17 +22,17 @@ export async function readObjects(server: ApiServer, kind: Kind, namespace: stri
   return (answered(path, status, body) as { items: KubeObject[] }).items;
 }
 
-type Told = KubeObject & { reason: string; regarding: { name: string } };
+type KubeEvent = KubeObject & { reason: string; regarding: { name: string } };
 
 /** Waits for an Event of the object with that reason in the namespace `default`; Events are written after the status. */
 export async function waitForEvent(server: ApiServer, name: string, reason: string): Promise<void> {
-  let told: string[] = [];
+  let reasons: string[] = [];
   await eventually(
-    () => `an Event ${reason} of ${name}, found ${told}`,
+    () => `an Event ${reason} of ${name}, found ${reasons}`,
     async () => {
-      const events = (await readObjects(server, 'events', 'default')) as Told[];
-      told = events.filter(({ regarding }) => regarding.name === name).map((event) => event.reason);
-      return told.includes(reason);
+      const events = (await readObjects(server, 'events', 'default')) as KubeEvent[];
+      reasons = events.filter(({ regarding }) => regarding.name === name).map((event) => event.reason);
+      return reasons.includes(reason);
     },
   );
 }

@@ -176,9 +176,9 @@ export async function framesAt(path: string): Promise<FrameProbe[]> {
   const { stdout, stderr } = await run('ffmpeg', args, { ...limits, encoding: 'buffer' });
   assert.equal(stderr.toString(), '');
   const size = small.width * small.height * 3;
-  return Array.from({ length: stdout.length / size }, (_, picture) => ({
+  return Array.from({ length: stdout.length / size }, (_, frame) => ({
     at: (x, y) => {
-      const start = picture * size + (Math.floor(y * small.height) * small.width + Math.floor(x * small.width)) * 3;
+      const start = frame * size + (Math.floor(y * small.height) * small.width + Math.floor(x * small.width)) * 3;
       return [...stdout.subarray(start, start + 3)];
     },
   }));

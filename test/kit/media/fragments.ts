@@ -33,9 +33,9 @@ export function framesInFragment(file: Buffer): { time: number; duration: number
       if (head.readUInt32BE(4) !== 1) return [];
       let at = Number(time.readBigUInt64BE(4));
       return durationsIn(run, defaultDuration(head)).map((duration) => {
-        const picture = { time: at / ticksPerMillisecond, duration: duration / ticksPerMillisecond };
+        const frame = { time: at / ticksPerMillisecond, duration: duration / ticksPerMillisecond };
         at += duration;
-        return picture;
+        return frame;
       });
     });
 }

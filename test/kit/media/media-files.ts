@@ -19,9 +19,9 @@ export async function makeVideo(path: string, colour: string, seconds: number): 
   const source = `color=c=${colour}:s=640x360:r=30:d=1`;
   const box = 'color=c=white:s=80x360:r=30:d=1';
   const codec = ['-c:v', 'libx264', '-profile:v', 'baseline', '-pix_fmt', 'yuv420p', '-preset', 'veryfast'];
-  const pictures = ['-g', '15', '-sc_threshold', '0'];
+  const encoding = ['-g', '15', '-sc_threshold', '0'];
   const filter = ['-filter_complex', '[0][1]overlay=x=n*21:y=0:shortest=1'];
-  await ffmpeg(path, ['-f', 'lavfi', '-i', source, '-f', 'lavfi', '-i', box, ...filter, ...codec, ...pictures, '-f', 'h264']);
+  await ffmpeg(path, ['-f', 'lavfi', '-i', source, '-f', 'lavfi', '-i', box, ...filter, ...codec, ...encoding, '-f', 'h264']);
   const second = await readFile(path);
   await writeFile(path, Buffer.concat(Array.from({ length: seconds }, () => second)));
 }

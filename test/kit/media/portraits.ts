@@ -61,9 +61,9 @@ export function installPortraits(own?: Portrait): void {
     canvas.width = 640;
     canvas.height = 360;
     const context = canvas.getContext('2d') as CanvasRenderingContext2D;
-    const picture = () => draw(context, portrait, performance.now());
-    picture();
-    setInterval(picture, 1000 / 15);
+    const drawFrame = () => draw(context, portrait, performance.now());
+    drawFrame();
+    setInterval(drawFrame, 1000 / 15);
     return canvas.captureStream(15).getVideoTracks()[0] as MediaStreamTrack;
   };
   const microphone = (speaks: boolean): MediaStreamTrack => {

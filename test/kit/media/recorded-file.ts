@@ -49,9 +49,9 @@ export const allFrames = ['-vsync', 'passthrough', '-enc_time_base', '-1', '-pix
 /** Most frequent color of each frame: red, green, blue. */
 export async function colors(path: string): Promise<number[][]> {
   const pixels = await decode(path, ['-vf', 'scale=9:1:flags=area', ...allFrames]);
-  return Array.from({ length: pixels.length / 27 }, (_, picture) =>
+  return Array.from({ length: pixels.length / 27 }, (_, frame) =>
     [0, 1, 2].map((channel) => {
-      const column = Array.from({ length: 9 }, (__, index) => pixels[picture * 27 + index * 3 + channel] ?? 0).sort((a, b) => a - b);
+      const column = Array.from({ length: 9 }, (__, index) => pixels[frame * 27 + index * 3 + channel] ?? 0).sort((a, b) => a - b);
       return column[4] ?? 0;
     }),
   );

@@ -24,13 +24,13 @@ export async function makeRtp(t: TestContext, encoding: ComposedEncoding, conten
   const source =
     encoding === 'opus' ? `sine=frequency=${content}:sample_rate=48000` : `color=c=${content}:s=320x180:r=30,noise=alls=2:allf=t`;
   const args = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', source, '-t', String(seconds), ...encoders[encoding]];
-  const picture = ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'];
+  const gop = ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'];
   if (encoding === 'av1') {
     const path = join(await makeResources(t), 'published.ivf');
-    await run('ffmpeg', [...args, ...picture, path], { timeout: 60_000 });
+    await run('ffmpeg', [...args, ...gop, path], { timeout: 60_000 });
     return av1Packets(await readFile(path));
   }
-  return sentPackets([...args, ...(encoding === 'opus' ? [] : picture), '-strict', 'experimental']);
+  return sentPackets([...args, ...(encoding === 'opus' ? [] : gop), '-strict', 'experimental']);
 }
 
 /** Finds the start of each packet. */
@@ -87,13 +87,13 @@ export function av1Packets(ivf: Buffer): Buffer[] {
   const packets: Buffer[] = [];
   for (let at = 32, time = 0; at + 12 <= ivf.length; time += 3000) {
     const size = ivf.readUInt32LE(at);
-    packets.push(...av1Picture(ivf.subarray(at + 12, at + 12 + size), time, packets.length));
+    packets.push(...av1Frame(ivf.subarray(at + 12, at + 12 + size), time, packets.length));
     at += 12 + size;
   }
   return packets;
 }
 
-function av1Picture(unit: Buffer, timestamp: number, sequence: number): Buffer[] {
+function av1Frame(unit: Buffer, timestamp: number, sequence: number): Buffer[] {
   const obus: Buffer[] = [];
   for (let at = 0; at < unit.length; ) {
     const head = unit[at] ?? 0;

@@ -83,8 +83,8 @@ const lengths = { audio: 60, video: 15 } as const;
 
 async function encode(t: TestContext, seconds: number, args: readonly string[]): Promise<string> {
   const file = join(await makeResources(t), 'published.mkv');
-  const picture = ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'];
-  await run('ffmpeg', ['-v', 'error', '-nostdin', ...args, ...picture, '-t', String(seconds), file], { timeout: 60_000 });
+  const gop = ['-pix_fmt', 'yuv420p', '-g', '15', '-b:v', '500k'];
+  await run('ffmpeg', ['-v', 'error', '-nostdin', ...args, ...gop, '-t', String(seconds), file], { timeout: 60_000 });
   return file;
 }
 

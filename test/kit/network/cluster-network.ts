@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
 /** An unused MAC address: packets to it are lost silently, like on a cut cable. */
-const nobody = '02:00:00:00:00:99';
+const unusedMac = '02:00:00:00:00:99';
 
 export type NetworkHost = {
   /** Name of the namespace. */
@@ -55,14 +55,14 @@ export class ClusterNetwork {
     await this.drop(other, one);
   }
 
-  async mend(one: NetworkHost, other: NetworkHost): Promise<void> {
+  async restore(one: NetworkHost, other: NetworkHost): Promise<void> {
     await this.pass(one, other);
     await this.pass(other, one);
   }
 
   /** Drops packets in one direction only. */
   async drop(from: NetworkHost, to: NetworkHost): Promise<void> {
-    await ip('-n', from.name, 'neigh', 'replace', to.ip, 'lladdr', nobody, 'dev', 'eth0', 'nud', 'permanent');
+    await ip('-n', from.name, 'neigh', 'replace', to.ip, 'lladdr', unusedMac, 'dev', 'eth0', 'nud', 'permanent');
   }
 
   async pass(from: NetworkHost, to: NetworkHost): Promise<void> {

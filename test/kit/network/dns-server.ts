@@ -56,12 +56,12 @@ export class DnsServer {
     for (const address of addresses) this.#records.get(name)?.delete(address);
   }
 
-  /** Applies a fault to queries of one type or of both, until mend(). */
+  /** Applies a fault to queries of one type or of both, until restore(). */
   fail(fault: Fault, ...ofTypes: RecordType[]): void {
     for (const type of ofTypes.length > 0 ? ofTypes : types.values()) this.#faults.set(type, fault);
   }
 
-  mend(): void {
+  restore(): void {
     this.#faults.clear();
   }
 

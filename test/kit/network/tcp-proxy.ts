@@ -5,9 +5,9 @@ import { type Hold, join, startTcpServer } from './tcp-server.ts';
 
 export type TcpProxy = {
   port: number;
-  /** Closes every connection and refuses new ones until mend(). */
+  /** Closes every connection and refuses new ones until restore(). */
   cut: () => void;
-  mend: () => void;
+  restore: () => void;
   /** Drops everything in both directions from now on, without closing connections. */
   hush: () => void;
   /** Number of accepted connections. */
@@ -40,7 +40,7 @@ export async function startTcpProxy(t: { after: (end: () => void) => void }, tar
   return {
     port,
     cut,
-    mend: () => {
+    restore: () => {
       open = true;
     },
     connections: () => count,

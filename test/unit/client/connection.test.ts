@@ -21,10 +21,10 @@ type Happening =
 /** A connection that records its callbacks. */
 function connectionTo(t: TestContext, urls: string[], changes: Partial<ConnectionOptions> = {}) {
   const happenings: Happening[] = [];
-  const told = new EventEmitter();
+  const reported = new EventEmitter();
   const tell = (happening: Happening) => {
     happenings.push(happening);
-    told.emit('told');
+    reported.emit('reported');
   };
   const timing = { ...defaultTiming, retryDelays: [0, 20, 40], ...changes.timing };
   const connection = new Connection(
@@ -52,7 +52,7 @@ function connectionTo(t: TestContext, urls: string[], changes: Partial<Connectio
   t.after(() => connection.leave());
   const until = async <Name extends Happening['name']>(name: Name, count = 1): Promise<Extract<Happening, { name: Name }>> => {
     const named = () => happenings.filter((each): each is Extract<Happening, { name: Name }> => each.name === name);
-    return await eventually(`${name} ${count}`, () => named()[count - 1], { wakes: emits(told, 'told') });
+    return await eventually(`${name} ${count}`, () => named()[count - 1], { wakes: emits(reported, 'reported') });
   };
   return { connection, happenings, until };
 }
@@ -60,12 +60,12 @@ function connectionTo(t: TestContext, urls: string[], changes: Partial<Connectio
 /** Connects and opens a session. */
 async function connected(t: TestContext, changes: Partial<ConnectionOptions> = {}) {
   const server = await startFakeServer(t);
-  const told = connectionTo(t, [server.url], changes);
-  told.connection.connect();
+  const reported = connectionTo(t, [server.url], changes);
+  reported.connection.connect();
   const socket = await server.next();
   await socket.welcome();
-  await told.until('welcome');
-  return { server, socket, ...told };
+  await reported.until('welcome');
+  return { server, socket, ...reported };
 }
 
 const methodsOf = async (socket: FakeSocket, count: number): Promise<string[]> => {
@@ -261,10 +261,10 @@ async function connectedByItself(t: TestContext, timing: Timing) {
     sockets.push(socket);
     socket.automatically('authenticate', ({ data }) => ({ ...emptyWelcome, resumed: data.resume !== undefined }));
   });
-  const told = connectionTo(t, [server.url], { timing });
-  told.connection.connect();
-  await told.until('welcome');
-  return { ...told, server, cut: () => sockets.at(-1)?.cut() };
+  const reported = connectionTo(t, [server.url], { timing });
+  reported.connection.connect();
+  await reported.until('welcome');
+  return { ...reported, server, cut: () => sockets.at(-1)?.cut() };
 }
 
 test('a silently lost server delays by no more than earlier openings suggest: the next attempt uses another server', async (t) => {

@@ -27,7 +27,7 @@ function local(kind: 'audio' | 'video', paused = false): LocalTrack & { asked: s
 
 function stage(tracks = [source('audio'), source('video')], on: MediaEnabled = { audio: true, video: true }) {
   const publications: Publication[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   let end: ((ended: Ended) => void) | undefined;
   const sender = new LocalMediaPublisher({
     room: {
@@ -44,10 +44,10 @@ function stage(tracks = [source('audio'), source('video')], on: MediaEnabled = {
     metadata: undefined,
     on,
     changed: () => {},
-    problem: (error) => told.push(error.message),
-    off: (kind) => told.push(`${kind} off`),
+    problem: (error) => reported.push(error.message),
+    off: (kind) => reported.push(`${kind} off`),
   });
-  return { sender, publications, told, end: (ended: Ended) => end?.(ended), listens: () => end !== undefined };
+  return { sender, publications, reported, end: (ended: Ended) => end?.(ended), listens: () => end !== undefined };
 }
 
 test('a switch during publication applies once the track is published', async () => {
@@ -73,7 +73,7 @@ test('a switch during publication applies once the track is published', async ()
 });
 
 test('close() unpublishes published tracks, and pending ones as soon as they are published', async () => {
-  const { sender, publications, told, listens } = stage();
+  const { sender, publications, reported, listens } = stage();
   const [audio, video] = [local('audio'), local('video')];
   publications[0]?.resolve(audio);
   await turns();
@@ -81,18 +81,18 @@ test('close() unpublishes published tracks, and pending ones as soon as they are
   sender.close();
   publications[1]?.resolve(video);
   await turns();
-  assert.deepEqual([audio.asked, video.asked, told, listens()], [['unpublish'], ['unpublish'], [], false]);
+  assert.deepEqual([audio.asked, video.asked, reported, listens()], [['unpublish'], ['unpublish'], [], false]);
 });
 
 test('a track removed by the server is off, with a message, and is published again when switched on', async () => {
-  const { sender, publications, told, end } = stage([source('video')]);
+  const { sender, publications, reported, end } = stage([source('video')]);
   const video = local('video');
   publications[0]?.resolve(video);
   await turns();
   end({ track: local('video'), reason: 'removed' });
-  assert.deepEqual(told, [], 'a track of another publisher in the page');
+  assert.deepEqual(reported, [], 'a track of another publisher in the page');
   end({ track: video, reason: 'removed' });
-  assert.deepEqual(told, ['video off', 'The camera was removed by the server']);
+  assert.deepEqual(reported, ['video off', 'The camera was removed by the server']);
   assert.equal(sender.set('video', false), true);
   assert.equal(publications.length, 1);
   assert.equal(sender.set('video', true), true);
@@ -101,22 +101,22 @@ test('a track removed by the server is off, with a message, and is published aga
 
 test('an ended source must be requested again', async () => {
   const tracks = [source('audio')];
-  const { sender, publications, told, end } = stage(tracks);
+  const { sender, publications, reported, end } = stage(tracks);
   const audio = local('audio');
   publications[0]?.resolve(audio);
   await turns();
   tracks[0] = source('audio', 'ended');
   end({ track: audio, reason: 'ended' });
-  assert.deepEqual(told, ['audio off', 'The microphone ended: its device may be disconnected']);
+  assert.deepEqual(reported, ['audio off', 'The microphone ended: its device may be disconnected']);
   assert.equal(sender.set('audio', true), false);
   assert.equal(sender.set('video', true), true, 'there was no such track');
   assert.equal(publications.length, 1);
 });
 
 test('a rejected track is off; a track that ends with its room keeps its state for the next one', async () => {
-  const { publications, told } = stage();
+  const { publications, reported } = stage();
   publications[0]?.reject(new RequestError('forbidden', 'This peer must not send audio'));
   publications[1]?.reject(new RoomClosedError({ reason: 'roomStopped', code: 1000, message: 'The room was stopped', canRetry: false }));
   await turns();
-  assert.deepEqual(told, ['audio off', 'This peer must not send audio', 'The room was stopped']);
+  assert.deepEqual(reported, ['audio off', 'This peer must not send audio', 'The room was stopped']);
 });

@@ -31,14 +31,14 @@ async function loseRoom(
 }
 
 test('a room lost with its node is retried, and joined when it is recreated', async (t) => {
-  const { server, refuse, room, until, told } = await loseRoom(t);
+  const { server, refuse, room, until, reported } = await loseRoom(t);
   const { incarnation } = await refuse('room_not_found');
   assert.equal(incarnation, 'incarnation-1');
   await refuse('unavailable');
   const next = await server.next();
   next.automatically('setSubscription');
   await next.welcome({ sessionId: 'session-2', incarnation: 'incarnation-2' });
-  told.length = 0;
+  reported.length = 0;
   await until('stateChanged', ({ state }) => state === 'joined');
   assert.equal(room.state, 'joined');
 });
@@ -53,7 +53,7 @@ test('a room that ended with a drain is retried too, and closes as notFound if i
   const next = await moved.server.next();
   next.automatically('setSubscription');
   await next.welcome({ sessionId: 'session-2', incarnation: 'incarnation-2' });
-  moved.told.length = 0;
+  moved.reported.length = 0;
   await moved.until('stateChanged', ({ state }) => state === 'joined');
   const over = await loseRoom(t, { timing: { ...timing, lostRoom: 0 } }, drained);
   await over.refuse('room_not_found');

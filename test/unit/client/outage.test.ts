@@ -13,7 +13,7 @@ test('an outage reports its start, attempts and session expiry, and ends with th
   // Read through a function: TypeScript would narrow the property to undefined.
   const outage = (): Outage | undefined => room.outage;
   const outages: Outage[] = [];
-  room.on('reconnecting', (told) => outages.push(told));
+  room.on('reconnecting', (reported) => outages.push(reported));
   const joined = room.join();
   const socket = await server.next();
   await socket.welcome({ resumeWindow: 30 });

@@ -20,7 +20,7 @@ const track = (id: string, changes: Partial<TrackView> = {}): TrackView => ({
 
 test('a program without WebRTC joins, sees other peers and exchanges messages', async (t) => {
   const server = await startFakeServer(t);
-  const { room, told, until } = roomAt(t, server, { metadata: { name: 'bot' } });
+  const { room, reported, until } = roomAt(t, server, { metadata: { name: 'bot' } });
   const joined = room.join();
   const socket = await server.next();
   await socket.welcome({ peers: [{ id: 'anna', metadata: { name: 'Anna' }, tracks: [track('a1')] }] });
@@ -57,14 +57,14 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
   await until('peerLeft');
   assert.equal(room.track('a1'), undefined);
   assert.deepEqual(
-    told.filter(({ name }) => name.startsWith('peer') || name.startsWith('track')).map(({ name }) => name),
+    reported.filter(({ name }) => name.startsWith('peer') || name.startsWith('track')).map(({ name }) => name),
     ['peerJoined', 'trackAdded', 'trackUpdated', 'trackUpdated', 'peerUpdated', 'trackRemoved', 'peerLeft'],
   );
 });
 
 test('a new session reports only the differences', async (t) => {
   const server = await startFakeServer(t);
-  const { room, told, until } = roomAt(t, server);
+  const { room, reported, until } = roomAt(t, server);
   const joined = room.join();
   const socket = await server.next();
   const stays = { id: 'stays', metadata: null, tracks: [track('s1')] };
@@ -74,21 +74,21 @@ test('a new session reports only the differences', async (t) => {
   await joined;
   socket.event('componentUpdated', { componentId: 'file', state: 'running' });
   assert.deepEqual(await until('componentUpdated'), { component: file });
-  told.length = 0;
+  reported.length = 0;
   socket.cut();
   await until('stateChanged', ({ state }) => state === 'reconnecting');
   const next = await server.next();
   await next.welcome({ sessionId: 'session-2', peers: [stays, { id: 'comes', metadata: null, tracks: [] }] });
   await until('stateChanged', ({ state }) => state === 'joined');
   assert.deepEqual(
-    told.map(({ name }) => name),
+    reported.map(({ name }) => name),
     ['stateChanged', 'trackRemoved', 'peerLeft', 'componentRemoved', 'peerJoined', 'stateChanged'],
   );
 });
 
 test('the active speaker is known from the welcome, and reset with the session', async (t) => {
   const server = await startFakeServer(t);
-  const { room, told, until } = roomAt(t, server);
+  const { room, reported, until } = roomAt(t, server);
   const joined = room.join();
   const socket = await server.next();
   await socket.welcome({ activeSpeaker: 'anna' });
@@ -99,7 +99,7 @@ test('the active speaker is known from the welcome, and reset with the session',
   await (await server.next()).welcome({ sessionId: 'session-2' });
   await until('activeSpeaker', ({ peerId }) => peerId === null);
   assert.equal(room.activeSpeaker, null);
-  const speakers = told.filter(({ name }) => name === 'activeSpeaker').map(({ data }) => data);
+  const speakers = reported.filter(({ name }) => name === 'activeSpeaker').map(({ data }) => data);
   assert.deepEqual(speakers, [{ peerId: 'anna' }, { peerId: null }]);
 });
 
@@ -129,7 +129,7 @@ test('a new session gets the latest metadata and subscription mode', async (t) =
 
 test('join rejects with the reason if the room cannot be joined', async (t) => {
   const server = await startFakeServer(t);
-  const { room, told } = roomAt(t, server);
+  const { room, reported } = roomAt(t, server);
   const joined = room.join();
   const socket = await server.next();
   socket.refuse(await socket.next(), 'peer_not_found', 'Peer me does not exist in room r');
@@ -137,7 +137,7 @@ test('join rejects with the reason if the room cannot be joined', async (t) => {
   await assert.rejects(joined, (error) => error instanceof RoomClosedError && error.closing.reason === 'notFound');
   assert.equal(room.state, 'closed');
   assert.deepEqual(
-    told.map(({ name }) => name),
+    reported.map(({ name }) => name),
     ['stateChanged', 'stateChanged', 'closed'],
   );
   await assert.rejects(room.sendData('a', 1), RoomClosedError);

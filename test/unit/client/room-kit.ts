@@ -32,20 +32,20 @@ const names = [
 export function roomAt(t: TestContext, server: FakeServer, options: Partial<RoomClientOptions> = {}) {
   const room = new RoomClient({ url: server.url, token: 'token', timing, ...options });
   t.after(() => room.leave());
-  const told: { name: keyof RoomEvents; data: unknown }[] = [];
+  const reported: { name: keyof RoomEvents; data: unknown }[] = [];
   const events = new EventEmitter();
   for (const name of names) {
     room.on(name, (data) => {
-      told.push({ name, data });
-      events.emit('told');
+      reported.push({ name, data });
+      events.emit('reported');
     });
   }
   const until = async <Name extends keyof RoomEvents>(
     name: Name,
     matches: (data: RoomEvents[Name]) => boolean = () => true,
   ): Promise<RoomEvents[Name]> => {
-    const find = () => told.find((each) => each.name === name && matches(each.data as RoomEvents[Name]));
-    return (await eventually(name, find, { wakes: emits(events, 'told') })).data as RoomEvents[Name];
+    const find = () => reported.find((each) => each.name === name && matches(each.data as RoomEvents[Name]));
+    return (await eventually(name, find, { wakes: emits(events, 'reported') })).data as RoomEvents[Name];
   };
-  return { room, told, until };
+  return { room, reported, until };
 }

@@ -49,12 +49,12 @@ async function joinedWithMedia(t: TestContext, options: Partial<RoomClientOption
   const server = await startFakeServer(t);
   const published: WireObject[] = [];
   server.prepare(mediaServer(published));
-  const told = roomAt(t, server, { ...withMedia(), ...options });
-  const joined = told.room.join();
+  const reported = roomAt(t, server, { ...withMedia(), ...options });
+  const joined = reported.room.join();
   const socket = await server.next();
   await socket.welcome({ rtpCapabilities });
   await joined;
-  return { server, socket, published, ...told };
+  return { server, socket, published, ...reported };
 }
 
 test('all published tracks are republished unchanged in a new session', async (t) => {
@@ -102,7 +102,7 @@ test('a resumed session republishes nothing', async (t) => {
 });
 
 test('received tracks are reported, end with their session, and are reported again in the next', async (t) => {
-  const { server, socket, told, until } = await joinedWithMedia(t);
+  const { server, socket, reported, until } = await joinedWithMedia(t);
   const arrive = (to: FakeSocket, transportId: string) => {
     const { kind, rtpParameters } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType: 'audio/opus' });
     const parameters = rtpParameters as unknown as WireObject;
@@ -129,11 +129,11 @@ test('received tracks are reported, end with their session, and are reported aga
   next.event('trackUnsubscribed', { trackId: 'a1' });
   next.event('data', { from: null, label: 'after', payload: null });
   await until('data');
-  assert.equal(told.filter(({ name }) => name === 'trackUnsubscribed').length, 2);
+  assert.equal(reported.filter(({ name }) => name === 'trackUnsubscribed').length, 2);
 });
 
 test('tracks that start together are received with one negotiation and one ready request', async (t) => {
-  const { socket, told, until } = await joinedWithMedia(t);
+  const { socket, reported, until } = await joinedWithMedia(t);
   const negotiated = t.mock.method(FakeHandler.prototype, 'receive');
   socket.manually('tracksReady').automatically('trackReady');
   const arrive = (trackId: string, following: number | undefined, codecMimeType = 'audio/opus') => {
@@ -149,12 +149,12 @@ test('tracks that start together are received with one negotiation and one ready
     [['a3', 'a2', 'a1']],
   );
   // A node of version 0.7.
-  const count = told.length;
+  const count = reported.length;
   socket.manually('trackReady');
   arrive('old', undefined);
   assert.deepEqual((await socket.next()).data, { trackId: 'old' });
   await until('trackSubscribed', ({ trackId }) => trackId === 'old');
-  assert.equal(told.length, count + 1);
+  assert.equal(reported.length, count + 1);
 });
 
 test('the send transport is created on first use, and with the session if tracks were published before', async (t) => {
@@ -200,11 +200,11 @@ test('the server can mute, unmute and remove a published track', async (t) => {
 });
 
 test('a mute by the server persists over resumed and new sessions, and one lifted meanwhile is reported', async (t) => {
-  const { server, socket, published, room, told, until } = await joinedWithMedia(t);
+  const { server, socket, published, room, reported, until } = await joinedWithMedia(t);
   const audio = await room.publish(new FakeMediaStreamTrack({ kind: 'audio' }));
   socket.event('trackPaused', { trackId: audio.id, by: 'server' });
   await until('localTrackMuted');
-  const mutes = () => told.filter(({ name }) => name === 'localTrackMuted').map(({ data }) => (data as { muted: boolean }).muted);
+  const mutes = () => reported.filter(({ name }) => name === 'localTrackMuted').map(({ data }) => (data as { muted: boolean }).muted);
   socket.cut();
   const resumed = await server.next();
   await resumed.welcome({ resumed: true, lastRequest: 1_000 });

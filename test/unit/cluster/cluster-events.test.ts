@@ -150,7 +150,7 @@ test('pages of a remote node are requested from it, and an unresponsive node is 
     [2, 3],
   );
   assert.deepEqual((await b.events.since(a.log.source, 0, 1))?.upTo, 1);
-  assert.equal(await b.events.since('svc@nobody#1', 0), undefined);
+  assert.equal(await b.events.since('svc@unknown#1', 0), undefined);
   a.links.frozen = true;
   await assert.rejects(b.events.since(a.log.source, 1), { code: 'node_unreachable' });
 });
@@ -219,12 +219,12 @@ test('a node whose response was lost is asked again', { timeout: 10_000 }, async
     if (failures === 1) throw new Error('lost');
     return call.apply(b.links, args);
   };
-  const told = Promise.withResolvers<void>();
-  b.events.subscribe(({ index }) => index === 2 && told.resolve());
+  const reported = Promise.withResolvers<void>();
+  b.events.subscribe(({ index }) => index === 2 && reported.resolve());
   network.connect('svc@a', 'svc@b');
   // The retry timer does not keep the process alive.
   const awake = setInterval(() => {}, 1_000);
-  await told.promise;
+  await reported.promise;
   clearInterval(awake);
   assert.deepEqual(from(b, a), [1, 2]);
 });

@@ -117,7 +117,7 @@ describe('routing', () => {
       const added = await run?.addPeer(second, { type: 'webrtc', externalId: 'one' });
       assert.equal(added?.data.peer_websocket_url, `${owner?.name.split('@')[1]}.test${peerSocketPath}`);
       assert.equal((await run?.updateRoom(second, { maxPeers: 3 }))?.config.maxPeers, 3);
-      await assert.rejects(run?.getPeer({ ...second, peerId: 'nobody' }) ?? Promise.resolve(), code('peer_not_found'));
+      await assert.rejects(run?.getPeer({ ...second, peerId: 'unknown' }) ?? Promise.resolve(), code('peer_not_found'));
       await assert.rejects(run?.deleteTrack({ ...second, trackId: 'nothing' }) ?? Promise.resolve(), code('track_not_found'));
     }
     assert.equal((await c?.run.getRoom(second))?.peers.length, 1, 'one externalId, one peer');

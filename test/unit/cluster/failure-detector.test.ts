@@ -51,7 +51,7 @@ test('an idle node that answers a probe stays connected after any silence', asyn
   await a.node.connect(b.node.name);
   await Promise.all([a.meets(1), b.meets(1)]);
   await sleep(times.silence * 2);
-  a.links.doubt(b.node.name);
+  a.links.suspect(b.node.name);
   await sleep(times.answer + times.silence);
   assert.deepEqual(a.node.connections, [b.node.name]);
   assert.deepEqual(a.record.find('lost connection to node'), []);
@@ -67,7 +67,7 @@ test('a node is probed once at a time and only after a silence, and others are n
       said.push('asked');
       await sleep(deadline);
     },
-    tell: () => said.push('told'),
+    tell: () => said.push('reported'),
     lost: () => {
       said.push('lost');
       ended.resolve();
@@ -80,7 +80,7 @@ test('a node is probed once at a time and only after a silence, and others are n
   failureDetector.probe(gone);
   failureDetector.probe(gone);
   await ended.promise;
-  assert.deepEqual(said, ['asked', 'told', 'asked', 'lost']);
+  assert.deepEqual(said, ['asked', 'reported', 'asked', 'lost']);
 });
 
 test('a node that sends any data during a probe is not lost, and a closed connection ends the probe', async () => {

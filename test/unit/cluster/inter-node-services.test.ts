@@ -35,7 +35,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
   const keys = new PeerTokens(['of all nodes']);
   const events = new EventLog(log, { node: name });
   const resources = await makeResources(t);
-  const toldReceivers: RoomEvent[] = [];
+  const lostEvents: RoomEvent[] = [];
   const dispatcher = makeDispatcher({ links });
   const traffic = new InterNodeServices({
     links,
@@ -51,7 +51,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     member: (node) => members.get(node),
     ownWebhooks: { status: () => assert.fail(), deadLetters: () => assert.fail(), replay: () => assert.fail() },
     takeWebhooks: () => assert.fail(),
-    onRoomLost: (event) => toldReceivers.push(event),
+    onRoomLost: (event) => lostEvents.push(event),
   });
   links.listen({ up: (node) => traffic.nodeUp(node), down: (node) => traffic.nodeDown(node) });
   const common = { log, rateLimit: () => null, checkOrigin: () => 'any' as const, address: () => 'node.test/eu' };
@@ -105,7 +105,7 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     events,
     resources,
     traffic,
-    toldReceivers,
+    lostEvents,
     socketUrl: (path: string) => `${url.replace('http', 'ws')}/eu${path}`,
   };
 }
@@ -211,12 +211,12 @@ test('one node sends webhooks of rooms lost with a node, and the next one if tha
     shared.network.cut(node.name, other.name);
     node.traffic.roomsLost(other.name, [{ ...lostEntry, id: `of-${other.name}`, incarnation: other.name, owner: other.name }]);
   };
-  const told = (node: typeof a) => node.toldReceivers.map(({ id }) => id);
+  const lostIds = (node: typeof a) => node.lostEvents.map(({ id }) => id);
   // The host of a and b loses power, and the others notice that one after the other.
   lose(c, b);
   lose(d, b);
-  assert.deepEqual([told(c), told(d)], [[], []], 'they still see a as connected, so a would send it');
+  assert.deepEqual([lostIds(c), lostIds(d)], [[], []], 'they still see a as connected, so a would send it');
   lose(d, a);
   lose(c, a);
-  assert.deepEqual([told(c), told(d)], [['svc@b-lost-p', 'svc@b-lost', 'svc@a-lost-p', 'svc@a-lost'], []]);
+  assert.deepEqual([lostIds(c), lostIds(d)], [['svc@b-lost-p', 'svc@b-lost', 'svc@a-lost-p', 'svc@a-lost'], []]);
 });

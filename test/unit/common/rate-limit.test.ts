@@ -24,7 +24,7 @@ test('clients have separate buckets, and a rate below one still admits requests'
   assert.equal(limit.take('a'), 0);
 });
 
-test('a client that waits as told is admitted, and rejections do not count', () => {
+test('a client that waits for the returned time is admitted, and rejections do not count', () => {
   let now = 0;
   const limit = new RateLimit(() => 1 / 3, { burst: 12, now: () => now });
   for (let i = 0; i < 4; i++) assert.equal(limit.take('a'), 0);
@@ -60,7 +60,7 @@ for (const [address, client] of [
   ['2001:0db8:0000:0000:1::', '2001:db8:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
-  ['nobody', 'nobody'],
+  ['unknown', 'unknown'],
 ] as const) {
   test(`${address} counts as ${client}`, () => assert.equal(networkOf(address), client));
 }

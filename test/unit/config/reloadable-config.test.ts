@@ -376,13 +376,13 @@ describe('a reload', () => {
   it('without changed settings notifies no listener, but updates the hash', async () => {
     const path = await file('f.yaml', 'logLevel: debug\n');
     const hot = await load([path]);
-    let told = 0;
+    let reloads = 0;
     hot.onChange(() => {
-      told += 1;
+      reloads += 1;
     });
     await writeFile(path, 'logLevel: debug # as before\n');
     await hot.reload();
-    assert.deepEqual([told, hot.files()[0]?.sha256], [0, sha256('logLevel: debug # as before\n')]);
+    assert.deepEqual([reloads, hot.files()[0]?.sha256], [0, sha256('logLevel: debug # as before\n')]);
   });
 
   it('leaves nothing running after close', async () => {

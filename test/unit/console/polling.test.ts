@@ -29,12 +29,12 @@ function start(t: TestContext, every = 1_000) {
     t.mock.timers.tick(milliseconds);
     await turns();
   };
-  const told = () => [observer.getCurrentResult().data, observer.getCurrentResult().failureReason?.message];
-  return { questions, told, pass, close, client, refresh: () => void refreshQuery(client, ['numbers']) };
+  const states = () => [observer.getCurrentResult().data, observer.getCurrentResult().failureReason?.message];
+  return { questions, states, pass, close, client, refresh: () => void refreshQuery(client, ['numbers']) };
 }
 
 test('the next request is sent a delay after the response, never concurrently', async (t) => {
-  const { questions, told, pass, refresh } = start(t);
+  const { questions, states, pass, refresh } = start(t);
   assert.equal(questions.length, 1);
   await pass(60_000);
   assert.equal(questions.length, 1, 'the first request is pending');
@@ -44,17 +44,17 @@ test('the next request is sent a delay after the response, never concurrently', 
   questions[0]?.answer(1);
   await pass(0);
   assert.equal(questions.length, 2, 'refreshes during a request are combined');
-  assert.deepEqual(told(), [1, undefined]);
+  assert.deepEqual(states(), [1, undefined]);
   questions[1]?.answer(2);
   await pass(500);
   assert.equal(questions.length, 2);
-  assert.deepEqual(told(), [2, undefined]);
+  assert.deepEqual(states(), [2, undefined]);
   await pass(500);
   assert.equal(questions.length, 3);
 });
 
 test('data is kept while requests fail, and the delay grows up to half a minute', async (t) => {
-  const { questions, told, pass } = start(t);
+  const { questions, states, pass } = start(t);
   questions[0]?.answer(1);
   await pass(0);
   await pass(1_000);
@@ -71,16 +71,16 @@ test('data is kept while requests fail, and the delay grows up to half a minute'
     String(pauses),
   );
   assert.ok((pauses[3] ?? 0) > 2 * (pauses[0] ?? 0) && (pauses.at(-1) ?? 0) >= 26_000, String(pauses));
-  assert.deepEqual(told(), [1, 'refused']);
+  assert.deepEqual(states(), [1, 'refused']);
   questions.at(-1)?.answer(2);
   await pass(0);
-  assert.deepEqual(told(), [2, undefined]);
+  assert.deepEqual(states(), [2, undefined]);
   await pass(1_000);
   assert.equal(questions.length, 11, 'after a success the delay is reset');
 });
 
 test('a refresh does not wait for the next retry, with data or without', async (t) => {
-  const { questions, told, pass, refresh } = start(t);
+  const { questions, states, pass, refresh } = start(t);
   for (let round = 0; round < 5; round += 1) {
     questions[round]?.fail();
     await turns();
@@ -96,7 +96,7 @@ test('a refresh does not wait for the next retry, with data or without', async (
   refresh();
   await turns();
   assert.equal(questions.length, 8);
-  assert.equal(told()[0], 1);
+  assert.equal(states()[0], 1);
 });
 
 test('no request is sent while the page is hidden, and one immediately when it is visible again', async (t) => {

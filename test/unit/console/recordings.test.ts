@@ -47,7 +47,7 @@ describe('the list of recordings', () => {
     ];
     const rows = rowsOf({ ids: [], described, incomplete: [] }, ['svc@one']);
     assert.deepEqual(
-      rows.map(({ roomId, summary: told }) => [roomId, told?.state]),
+      rows.map(({ roomId, summary: reported }) => [roomId, reported?.state]),
       [
         ['late', 'running'],
         ['early', 'interrupted'],

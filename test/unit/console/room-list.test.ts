@@ -58,7 +58,7 @@ test('events without a change and events of unknown rooms do not change any row'
   const before = list.rows()[0];
   list.apply(event('TrackAdded', 'a', { peerId: 'ada' }));
   list.apply(event('PeerAdded', 'a', { peerId: 'ada' }));
-  list.apply(event('PeerDeleted', 'a', { peerId: 'nobody' }));
+  list.apply(event('PeerDeleted', 'a', { peerId: 'unknown' }));
   list.apply(event('PeerAdded', 'elsewhere', { peerId: 'bob' }));
   list.apply({ ...event('RoomDeleted', 'a'), incarnation: 'an older room of this name' });
   assert.deepEqual(list.rows(), [before]);

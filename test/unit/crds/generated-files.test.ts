@@ -1,4 +1,4 @@
-// What `npm run crds` makes is what lies in the repository, and teaches.
+// The generated CRDs equal the output of `npm run crds`, and their descriptions explain each field.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';

@@ -8,7 +8,7 @@ import { defaultOf, describeBounds, type Json, kubernetesJson, structural, withB
 const made = (schema: z.ZodType) => structural(kubernetesJson(schema));
 
 describe('structural()', () => {
-  it('keeps types, bounds, defaults and what is required, and says neither $schema nor additionalProperties beside properties', () => {
+  it('keeps types, bounds, defaults and what is required, and contains neither $schema nor additionalProperties next to properties', () => {
     assert.deepEqual(made(z.object({ one: integer(1, 5).default(2), two: z.string().max(3) })), {
       type: 'object',
       properties: { one: { type: 'integer', format: 'int64', minimum: 1, maximum: 5, default: 2 }, two: { type: 'string', maxLength: 3 } },

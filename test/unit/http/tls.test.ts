@@ -74,11 +74,11 @@ test('changed files are reloaded without a restart, and an invalid pair is logge
   const folder = await makeFolder(context);
   const tls = await makePair(folder, 'first');
   const second = await makePair(folder, 'second');
-  let told = Promise.withResolvers<string>();
-  const log = pino({ level: 'info' }, { write: (line) => told.resolve((JSON.parse(line) as { msg: string }).msg) });
+  let logged = Promise.withResolvers<string>();
+  const log = pino({ level: 'info' }, { write: (line) => logged.resolve((JSON.parse(line) as { msg: string }).msg) });
   const next = async () => {
-    const message = await told.promise;
-    told = Promise.withResolvers<string>();
+    const message = await logged.promise;
+    logged = Promise.withResolvers<string>();
     return message;
   };
   const { server } = await startServer(context, { tls, log, timeouts: { watch: 20 } });

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 const kit = join(import.meta.dirname, '../../kit/check-last.ts');
 
 /** Output of a test file whose hooks are added by `scope`. */
-function endOf(scope: 'file' | 'test'): { lines: string[]; told: string } {
+function endOf(scope: 'file' | 'test'): { lines: string[]; reported: string } {
   const hooks = (of: string) => `
     checkLast(${of}, () => { console.error('check'); throw new Error('it fails'); });
     ${of}.after(async () => { console.error('one ends'); });
@@ -20,13 +20,13 @@ function endOf(scope: 'file' | 'test'): { lines: string[]; told: string } {
     test('a test', (t) => { ${scope === 'test' ? hooks('t') : ''} });
   `;
   const { stderr, stdout } = spawnSync(process.execPath, ['--input-type=module-typescript', '--eval', code], { encoding: 'utf8' });
-  return { lines: stderr.trim().split('\n'), told: stdout };
+  return { lines: stderr.trim().split('\n'), reported: stdout };
 }
 
 for (const scope of ['file', 'test'] as const) {
   test(`checkLast runs after all other hooks of a ${scope} and fails it`, () => {
-    const { lines, told } = endOf(scope);
+    const { lines, reported } = endOf(scope);
     assert.deepEqual(lines, ['one ends', 'another ends', 'check']);
-    assert.match(told, /it fails/);
+    assert.match(reported, /it fails/);
   });
 }

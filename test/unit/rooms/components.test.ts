@@ -21,15 +21,15 @@ async function stage() {
     await flushEvents();
     return component;
   };
-  const told = () => made.events.slice(before).map(({ type, reason }) => (reason === undefined ? type : `${type} ${reason}`));
-  return { ...made, bob, add, told };
+  const reported = () => made.events.slice(before).map(({ type, reason }) => (reason === undefined ? type : `${type} ${reason}`));
+  return { ...made, bob, add, reported };
 }
 
 describe('a component', () => {
   test('is added before its tracks, shown in its room, and announced to peers, which receive it', async () => {
-    const { rooms, bob, add, events, told } = await stage();
+    const { rooms, bob, add, events, reported } = await stage();
     const component = await add();
-    assert.deepEqual(told(), ['ComponentAdded', 'TrackAdded']);
+    assert.deepEqual(reported(), ['ComponentAdded', 'TrackAdded']);
     assert.ok(events.slice(-2).every((event) => event.componentId === component.id && event.peerId === undefined));
     assert.deepEqual(component.properties, { filePath: 'a.ogg' });
     const [track] = component.tracks;
@@ -61,12 +61,12 @@ describe('a component', () => {
   ] satisfies [string, (made: Awaited<ReturnType<typeof stage>>, id: string) => Promise<void>, string][]) {
     test(`that ${way} removes its tracks exactly once`, async () => {
       const made = await stage();
-      const { rooms, bob, add, told, components, media } = made;
+      const { rooms, bob, add, reported, components, media } = made;
       const component = await add();
       await end(made, component.id);
       components.last.host.finished();
       components.last.host.crashed('again');
-      assert.deepEqual(told(), ['ComponentAdded', 'TrackAdded', 'TrackRemoved', expected]);
+      assert.deepEqual(reported(), ['ComponentAdded', 'TrackAdded', 'TrackRemoved', expected]);
       assert.deepEqual(bob.connection.names().slice(-3), ['trackUnsubscribed', 'trackRemoved', 'componentRemoved']);
       assert.deepEqual(bob.connection.of('trackRemoved'), [{ componentId: component.id, trackId: component.tracks[0]?.id }]);
       assert.equal(components.last.closed, true);
@@ -78,10 +78,10 @@ describe('a component', () => {
   }
 
   test('ends with its room before the peers do', async () => {
-    const { rooms, add, told, components } = await stage();
+    const { rooms, add, reported, components } = await stage();
     await add();
     await rooms.deleteRoom('r');
-    assert.deepEqual(told().slice(2), [
+    assert.deepEqual(reported().slice(2), [
       'TrackRemoved',
       'ComponentRemoved room_deleted',
       'PeerDisconnected',
@@ -92,23 +92,23 @@ describe('a component', () => {
   });
 
   test('ends with a crashed room without separate events', async () => {
-    const { add, told, components, media } = await stage();
+    const { add, reported, components, media } = await stage();
     await add();
     media.room('r').crash('media worker died');
-    assert.deepEqual(told().slice(2), ['TrackRemoved', 'PeerDisconnected', 'RoomCrashed media worker died']);
+    assert.deepEqual(reported().slice(2), ['TrackRemoved', 'PeerDisconnected', 'RoomCrashed media worker died']);
     assert.equal(components.last.closed, true);
   });
 
   test('that cannot start crashes, and the request gets the reason', async () => {
-    const { rooms, told, components, media } = await stage();
+    const { rooms, reported, components, media } = await stage();
     components.failStart = new ServiceError('unavailable', 'There is no media');
     await assert.rejects(rooms.addComponent('r', { type: 'file' }), { message: 'There is no media' });
-    assert.deepEqual(told(), ['ComponentAdded', 'ComponentCrashed There is no media']);
+    assert.deepEqual(reported(), ['ComponentAdded', 'ComponentCrashed There is no media']);
     assert.deepEqual([(await rooms.getRoom('r')).components, media.room('r').inputs.size], [[], 0]);
   });
 
   test('that is still being created when its room ends is never added', async () => {
-    const { rooms, told, components } = await stage();
+    const { rooms, reported, components } = await stage();
     const { promise, resolve } = Promise.withResolvers<void>();
     components.gate = promise;
     const added = rooms.addComponent('r', { type: 'file' });
@@ -116,7 +116,7 @@ describe('a component', () => {
     resolve();
     await assert.rejects(added, code('room_ended'));
     assert.deepEqual(components.runners, []);
-    assert.ok(!told().includes('ComponentAdded'));
+    assert.ok(!reported().includes('ComponentAdded'));
   });
 
   test('with a repeated externalId is the existing one, also for concurrent requests', async () => {
@@ -135,7 +135,7 @@ describe('a component', () => {
   });
 
   test('can be moderated: its track is muted, unmuted and removed', async () => {
-    const { rooms, bob, add, media, told } = await stage();
+    const { rooms, bob, add, media, reported } = await stage();
     const { id, tracks } = await add();
     const trackId = tracks[0]?.id ?? '';
     await rooms.setTrackMuted('r', trackId, true);
@@ -144,7 +144,7 @@ describe('a component', () => {
     await rooms.setTrackMuted('r', trackId, false);
     assert.equal(media.room('r').producers.get(trackId)?.paused, false);
     await rooms.removeTrack('r', trackId);
-    assert.deepEqual(told().slice(2), ['TrackRemoved']);
+    assert.deepEqual(reported().slice(2), ['TrackRemoved']);
     assert.deepEqual((await rooms.getComponent('r', id)).tracks, []);
   });
 

@@ -69,7 +69,7 @@ describe('events', () => {
     await assert.rejects(rooms.getRoom('r'), code('room_ended'));
   });
 
-  test('a peer of a lost room is told to retry, a peer of a deleted room or a deleted peer is not', async () => {
+  test('a peer of a lost room is asked to retry, a peer of a deleted room or a deleted peer is not', async () => {
     const { rooms } = makeRooms();
     assert.equal(rooms.roomNotFoundError('r', 'alice', undefined).code, 'peer_not_found');
     assert.equal(rooms.roomNotFoundError('r', 'alice', 'lost').code, 'room_not_found');

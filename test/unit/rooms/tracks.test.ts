@@ -49,13 +49,13 @@ describe('subscriptions', () => {
   test('that start together are announced together, each with the number that follows', async () => {
     const { rooms, alice, bob } = await pair();
     const trackIds = [await publish(alice, 'audio'), await publish(alice, 'video'), await publish(bob, 'audio')];
-    const told = (connection: TestConnection) => connection.of('trackSubscribed').map(({ trackId, following }) => [trackId, following]);
+    const reported = (connection: TestConnection) => connection.of('trackSubscribed').map(({ trackId, following }) => [trackId, following]);
     const carol = await joinPeer(rooms, 'r', 'carol');
     assert.deepEqual(
-      told(carol.connection),
+      reported(carol.connection),
       trackIds.map((trackId, index) => [trackId, 2 - index]),
     );
-    assert.deepEqual(told(bob.connection), [
+    assert.deepEqual(reported(bob.connection), [
       [trackIds[0], 0],
       [trackIds[1], 0],
     ]);
@@ -77,7 +77,7 @@ describe('subscriptions', () => {
       return subscribe(trackId);
     });
     const offers = () => connection.of('trackSubscribed').map(({ trackId, following }) => [trackId, following]);
-    const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+    const { promise: reported, resolve: tell } = Promise.withResolvers<void>();
     t.mock.method(connection, 'send', (event: (typeof connection.events)[number]) => {
       connection.events.push(event);
       if (event.event === 'trackSubscribed') tell();
@@ -87,7 +87,7 @@ describe('subscriptions', () => {
     await flushEvents();
     assert.deepEqual(offers(), []);
     alice.peer.unpublish(gone);
-    await told;
+    await reported;
     assert.deepEqual(offers(), [[quick, 0]]);
     answer();
     await flushEvents();
@@ -270,7 +270,7 @@ describe('data and metadata', () => {
       carol.connection.of('data').map(({ payload }) => payload),
       [{ text: 'hi' }, 'only carol'],
     );
-    await assert.rejects(rooms.sendData('r', { label: 'notice', payload: 1, to: ['nobody'] }), code('peer_not_found'));
+    await assert.rejects(rooms.sendData('r', { label: 'notice', payload: 1, to: ['unknown'] }), code('peer_not_found'));
   });
 
   test('data tracks reach the others and end with their publisher', async () => {

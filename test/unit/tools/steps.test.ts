@@ -41,7 +41,7 @@ test('a program is killed after its timeout', async () => {
 
 test('SIGTERM is forwarded once to the program in the foreground, and its exit code is passed on', async () => {
   const steps = JSON.stringify(join(root, 'tools', 'steps.mjs'));
-  const child = `process.on('SIGTERM', () => { console.log('told'); setTimeout(() => process.exit(7), 50); }); console.log('ready'); setInterval(() => {}, 1000);`;
+  const child = `process.on('SIGTERM', () => { console.log('ending'); setTimeout(() => process.exit(7), 50); }); console.log('ready'); setInterval(() => {}, 1000);`;
   const parent = `import { runInForeground } from ${steps}; const { code } = await runInForeground(process.execPath, ['-e', ${JSON.stringify(child)}], process.env); process.exitCode = code;`;
   const process_ = spawn(process.execPath, ['--input-type=module', '-e', parent], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
@@ -54,7 +54,7 @@ test('SIGTERM is forwarded once to the program in the foreground, and its exit c
   });
   const [code] = await once(process_, 'close');
   assert.equal(code, 7);
-  assert.equal(output, 'ready\ntold\n');
+  assert.equal(output, 'ready\nending\n');
 });
 
 test('two owners of the same lock run one after the other', async (t) => {

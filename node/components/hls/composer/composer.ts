@@ -65,11 +65,11 @@ export class Composer {
   #retired: Track[] = [];
   #arranged = true;
   #speaker: string | undefined;
-  #nextPicture = 0;
+  #nextNumber = 0;
   #skipped = 0;
   #skippedReported = 0;
   #making: Promise<void> = Promise.resolve();
-  #timers: { picture?: NodeJS.Timeout; sound?: NodeJS.Timeout } = {};
+  #timers: { frame?: NodeJS.Timeout; sound?: NodeJS.Timeout } = {};
   #closing = false;
 
   private constructor(options: ComposerOptions, encoders: Encoders, files: SegmentFiles) {
@@ -93,7 +93,7 @@ export class Composer {
       firstSegment: start.firstSegment,
       onPart: (encodedPart) => this.#write(encodedPart),
     });
-    this.#schedulePicture();
+    this.#scheduleFrame();
     this.#scheduleSound();
   }
 
@@ -161,15 +161,15 @@ export class Composer {
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
-    clearTimeout(this.#timers.picture);
+    clearTimeout(this.#timers.frame);
     clearTimeout(this.#timers.sound);
     await this.#making;
     const { video, audio, muxer } = this.#encoders;
     try {
-      this.#makeSound(this.#nextPicture * this.#rhythm.interval);
+      this.#makeSound(this.#nextNumber * this.#rhythm.interval);
       this.#partSegmenter.addSound(audio.flush());
-      for (const picture of await video.flush()) await this.#partSegmenter.addPicture(picture);
-      await this.#partSegmenter.finish(this.#nextPicture);
+      for (const frame of await video.flush()) await this.#partSegmenter.addFrame(frame);
+      await this.#partSegmenter.finish(this.#nextNumber);
     } catch (error) {
       this.#options.onFailed(error);
     }
@@ -184,14 +184,14 @@ export class Composer {
     return (time - this.#began) * samplesPerMillisecond;
   }
 
-  #schedulePicture(): void {
+  #scheduleFrame(): void {
     if (this.#closing) return;
-    const due = this.#began + this.#nextPicture * this.#rhythm.interval;
-    this.#timers.picture = setTimeout(() => {
-      this.#making = this.#makePicture().then(
+    const due = this.#began + this.#nextNumber * this.#rhythm.interval;
+    this.#timers.frame = setTimeout(() => {
+      this.#making = this.#makeFrame().then(
         () => {
-          this.#watch.pictureMade();
-          this.#schedulePicture();
+          this.#watch.frameMade();
+          this.#scheduleFrame();
         },
         (error: unknown) => {
           clearTimeout(this.#timers.sound);
@@ -228,15 +228,15 @@ export class Composer {
     }
   }
 
-  async #makePicture(): Promise<void> {
+  async #makeFrame(): Promise<void> {
     this.#freeRetired();
     const { interval, perPart } = this.#rhythm;
     const due = Math.floor((clock() - this.#began) / interval);
-    if (this.#nextPicture > due) return;
-    const number = nextFrame(this.#nextPicture, due, perPart);
-    this.#skipped += number - this.#nextPicture;
+    if (this.#nextNumber > due) return;
+    const number = nextFrame(this.#nextNumber, due, perPart);
+    this.#skipped += number - this.#nextNumber;
     this.#reportOverload();
-    this.#nextPicture = number + 1;
+    this.#nextNumber = number + 1;
     this.#arrange();
     const changed = await this.#decode(this.#began + number * interval);
     await this.#videoCompositor.update((key) => changed.has(key));
@@ -244,7 +244,7 @@ export class Composer {
       timestamp: number,
       key: isKeyFrame(number, this.#rhythm),
     });
-    for (const picture of encoded) await this.#partSegmenter.addPicture(picture);
+    for (const frame of encoded) await this.#partSegmenter.addFrame(frame);
   }
 
   /** @returns tracks that have a new frame */
@@ -304,7 +304,7 @@ export class Composer {
     for (const { track } of this.#tracks.values()) {
       if (track.kind !== 'video') continue;
       const shown = cells.get(track.source) ?? [];
-      shown.push({ key: track, picture: () => track.picture });
+      shown.push({ key: track, frame: () => track.frame });
       cells.set(track.source, shown);
     }
     const sources = [...this.#sources.keys()].filter((source) => cells.has(source));

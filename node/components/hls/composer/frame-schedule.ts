@@ -53,7 +53,7 @@ const maxWaitMs = 470;
 export class FrameWatchdog {
   #rounds = 0;
 
-  pictureMade(): void {
+  frameMade(): void {
     this.#rounds = 0;
   }
 

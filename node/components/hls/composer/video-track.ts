@@ -4,8 +4,8 @@ import { VideoDecoder } from '../../ffmpeg/video-decoder.ts';
 import { VideoFrame } from '../../ffmpeg/video-frame.ts';
 import { Av1Depacketizer } from '../../rtp/av1.ts';
 import {
-  describePicture,
-  type EncodedFrame as EncodedPicture,
+  type EncodedFrame as CodedFrame,
+  describeFrame,
   FrameAssembler,
   type RtpDepacketizer,
   type VideoDescription,
@@ -43,7 +43,7 @@ const staleAfter = 3000;
 /** Maximum milliseconds that a frame waits; a longer wait means a wrong clock. */
 const maxWait = 3000;
 
-type Waiting = EncodedPicture & { timestamp: number; arrival: number; size: VideoDescription | undefined };
+type Waiting = CodedFrame & { timestamp: number; arrival: number; size: VideoDescription | undefined };
 
 export class VideoTrack {
   readonly kind = 'video';
@@ -69,10 +69,10 @@ export class VideoTrack {
     const format = formats[options.encoding]();
     const assembler = new FrameAssembler({
       format,
-      onPicture: (picture) => this.#hold({ ...picture, size: picture.key ? describePicture(format, picture) : undefined }),
+      onFrame: (frame) => this.#hold({ ...frame, size: frame.key ? describeFrame(format, frame) : undefined }),
       onKeyNeeded: options.onKeyNeeded,
     });
-    this.#buffer = new JitterBuffer({ wait: jitterBufferDelay.picture, out: (packet) => assembler.push(packet) });
+    this.#buffer = new JitterBuffer({ wait: jitterBufferDelay.frame, out: (packet) => assembler.push(packet) });
   }
 
   get source(): string {
@@ -80,7 +80,7 @@ export class VideoTrack {
   }
 
   /** The newest frame; undefined if none arrived, or none recently. */
-  get picture(): VideoFrame | undefined {
+  get frame(): VideoFrame | undefined {
     return this.#shownAt === undefined ? undefined : this.#shown;
   }
 
@@ -124,20 +124,20 @@ export class VideoTrack {
     this.#shown.close();
   }
 
-  #hold(picture: Waiting): void {
-    if (this.#waiting.length >= maxWaiting || this.#waitingBytes + picture.data.length > maxWaitingBytes) {
+  #hold(frame: Waiting): void {
+    if (this.#waiting.length >= maxWaiting || this.#waitingBytes + frame.data.length > maxWaitingBytes) {
       this.#waiting = [];
       this.#waitingBytes = 0;
       this.#lost();
     }
-    this.#waiting.push(picture);
-    this.#waitingBytes += picture.data.length;
-    this.#options.delay.pictureCame(this.#timing.dueAt(picture.timestamp) - this.#now, this.#now);
+    this.#waiting.push(frame);
+    this.#waitingBytes += frame.data.length;
+    this.#options.delay.frameCame(this.#timing.dueAt(frame.timestamp) - this.#now, this.#now);
   }
 
   #takeDue(now: number): Waiting | undefined {
     const isDue = ({ timestamp, arrival }: Waiting) => this.#timing.dueAt(timestamp) <= now || now - arrival > maxWait;
-    const due = this.#waiting.findIndex((picture) => !isDue(picture));
+    const due = this.#waiting.findIndex((frame) => !isDue(frame));
     const count = due < 0 ? this.#waiting.length : due;
     // If decoding is late, a key frame makes the frames before it unnecessary.
     const start = this.#waiting.findLastIndex(({ key }, index) => key && index < count);

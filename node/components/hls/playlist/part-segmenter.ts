@@ -36,16 +36,16 @@ export class PartSegmenter {
   }
 
   /** Timestamps count frames; each part gets one at its beginning. Not reentrant. */
-  async addPicture(picture: EncodedPacket): Promise<void> {
+  async addFrame(frame: EncodedPacket): Promise<void> {
     const { perPart } = this.#options.rhythm;
-    await this.#release(picture.timestamp);
-    if (picture.timestamp >= this.#first + perPart) await this.#cut(this.#first + perPart);
-    if (picture.timestamp === this.#first) this.#independent = picture.key;
-    this.#held = picture;
+    await this.#release(frame.timestamp);
+    if (frame.timestamp >= this.#first + perPart) await this.#cut(this.#first + perPart);
+    if (frame.timestamp === this.#first) this.#independent = frame.key;
+    this.#held = frame;
     // The last frame of a part lasts until the end of the part.
-    if (picture.timestamp + 1 === this.#first + perPart) {
-      await this.#release(picture.timestamp + 1);
-      await this.#cut(picture.timestamp + 1);
+    if (frame.timestamp + 1 === this.#first + perPart) {
+      await this.#release(frame.timestamp + 1);
+      await this.#cut(frame.timestamp + 1);
     }
   }
 
@@ -57,11 +57,11 @@ export class PartSegmenter {
   }
 
   async #release(end: number): Promise<void> {
-    const picture = this.#held;
+    const frame = this.#held;
     this.#held = undefined;
-    if (!picture) return;
-    const [from, to] = [picture.timestamp, end].map((number) => this.#ticks(number));
-    const { data, key } = picture;
+    if (!frame) return;
+    const [from, to] = [frame.timestamp, end].map((number) => this.#ticks(number));
+    const { data, key } = frame;
     await this.#options.muxer.write({ track: 'video', data, key, timestamp: from ?? 0, duration: (to ?? 0) - (from ?? 0) });
   }
 

@@ -177,8 +177,8 @@ export class Call {
     const session = this.#session;
     if (!session || session.state === SessionState.Terminated) this.#gone.resolve();
     else if (session.state === SessionState.Established) {
-      const told = () => this.#gone.resolve();
-      await session.bye({ requestDelegate: { onAccept: told, onReject: told, onRedirect: told } });
+      const completed = () => this.#gone.resolve();
+      await session.bye({ requestDelegate: { onAccept: completed, onReject: completed, onRedirect: completed } });
     } else if (session instanceof Inviter) await session.cancel();
     else if ('reject' in session) await (session as Invitation).reject({ statusCode: 480 });
   }

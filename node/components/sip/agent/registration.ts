@@ -77,8 +77,8 @@ export class Registration {
     if (granted) await settleWithin(unregisterTimeoutMs, [granted]);
     if (!this.#registered || !this.#options.transport.isConnected()) return;
     const done = Promise.withResolvers<void>();
-    const told = () => done.resolve();
-    this.#send(0, { onAccept: told, onReject: told, onRedirect: told });
+    const completed = () => done.resolve();
+    this.#send(0, { onAccept: completed, onReject: completed, onRedirect: completed });
     await settleWithin(unregisterTimeoutMs, [done.promise]);
   }
 

@@ -35,7 +35,7 @@ export class CallRtpReceiver {
   #other: { ssrc: number; packets: number } | undefined;
   /** Arrival of the last packet, or start of waiting. */
   #heard = 0;
-  #told = false;
+  #reported = false;
 
   constructor(options: FarReceiverOptions) {
     this.#options = options;
@@ -57,7 +57,7 @@ export class CallRtpReceiver {
     if (before && (before.codec !== negotiatedMedia.codec || before.payloadType !== negotiatedMedia.payloadType)) this.#endStream();
     this.#agreed = negotiatedMedia;
     this.#heard = now;
-    this.#told = false;
+    this.#reported = false;
   }
 
   push(datagram: Buffer, from: RtpAddress, now: number): void {
@@ -68,7 +68,7 @@ export class CallRtpReceiver {
     const kind = packet && kindOf(packet.payloadType, negotiatedMedia);
     if (!packet || !kind || !this.#address?.accepts(from, packet.ssrc, negotiatedMedia.keys !== undefined, now)) return;
     this.#heard = now;
-    this.#told = false;
+    this.#reported = false;
     if (!isReceiving(negotiatedMedia)) return;
     const stream = this.#streamOf(packet, negotiatedMedia);
     if (!stream) return;
@@ -86,8 +86,8 @@ export class CallRtpReceiver {
     this.#stream?.digits.tick(now);
     const { silence, listener } = this.#options;
     if (!this.#agreed || !isReceiving(this.#agreed)) this.#heard = now;
-    if (silence === 0 || this.#told || now - this.#heard < silence) return;
-    this.#told = true;
+    if (silence === 0 || this.#reported || now - this.#heard < silence) return;
+    this.#reported = true;
     listener.onSilent();
   }
 

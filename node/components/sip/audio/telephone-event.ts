@@ -45,7 +45,7 @@ export class DigitReceiver {
   readonly #options: DigitReceiverOptions;
   #heard: Heard | undefined;
   /** Start of the last reported digit, as in RTP. */
-  #told: number | undefined;
+  #reported: number | undefined;
 
   constructor(options: DigitReceiverOptions) {
     this.#options = options;
@@ -55,7 +55,7 @@ export class DigitReceiver {
   push({ payload, timestamp, marker }: TelephoneEventPacket, now: number): void {
     const parsed = parseEvent(payload);
     if (!parsed || parsed.event >= digits.length) return;
-    if (this.#told !== undefined && (this.#told - timestamp) >>> 0 <= (maxLate * this.#options.clockRate) / 1000) return;
+    if (this.#reported !== undefined && (this.#reported - timestamp) >>> 0 <= (maxLate * this.#options.clockRate) / 1000) return;
     const { event, end, duration } = parsed;
     const heard = this.#heard;
     if (heard && heard.event === event && timestamp === heard.segment) {
@@ -82,7 +82,7 @@ export class DigitReceiver {
     const heard = this.#heard;
     if (!heard) return;
     this.#heard = undefined;
-    this.#told = heard.segment;
+    this.#reported = heard.segment;
     const ticks = ((heard.segment - heard.start) >>> 0) + heard.duration;
     this.#options.onDigit(digits[heard.event] ?? '', (ticks * 1000) / this.#options.clockRate);
   }

@@ -74,8 +74,8 @@ async function readWhole(
     wait();
     const response = await ask(plainAddress(api, name), { authorization: `Bearer ${api.token}` }, signal, silent.signal);
     if (!response.ok) await refuse(response);
-    const told = Number(response.headers.get('content-length'));
-    const all = told > 0 ? told : undefined;
+    const contentLength = Number(response.headers.get('content-length'));
+    const all = contentLength > 0 ? contentLength : undefined;
     if ((all ?? 0) > maxInMemory) throw tooLarge();
     for (const reader = response.body?.getReader(); reader; wait()) {
       const { done, value } = await reader.read();

@@ -144,7 +144,7 @@ async function readJson(response: Response): Promise<Body> {
 
 /** The message of an error as a sentence for the page. */
 export function errorMessage(error: unknown): string {
-  const told = typeof error === 'object' && error !== null && 'message' in error ? error.message : '';
-  const text = typeof told === 'string' && told !== '' ? told : 'Something went wrong';
+  const description = typeof error === 'object' && error !== null && 'message' in error ? error.message : '';
+  const text = typeof description === 'string' && description !== '' ? description : 'Something went wrong';
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -72,9 +72,9 @@ export class LocalMedia extends Store<LocalMediaState> {
     if (!this.#devices) return this.#fail(kind, insecureProblem);
     const turn = this.#begin([kind]);
     try {
-      const wish = this.state.preferences[kind];
-      const stream = await this.#ask(kind, wish).catch((error: unknown) => {
-        if (wish && error instanceof DOMException && (error.name === 'OverconstrainedError' || error.name === 'NotFoundError'))
+      const preferred = this.state.preferences[kind];
+      const stream = await this.#ask(kind, preferred).catch((error: unknown) => {
+        if (preferred && error instanceof DOMException && (error.name === 'OverconstrainedError' || error.name === 'NotFoundError'))
           return this.#ask(kind, undefined);
         throw error;
       });

@@ -15,10 +15,10 @@ const lineBreaks = /(?:[^\S\n]*\n){3,}/g;
 
 /** The text of a message; undefined if the payload is not one. Payloads are untrusted. */
 export function messageText(payload: unknown): string | undefined {
-  const told = typeof payload === 'object' && payload !== null && 'text' in payload ? payload.text : payload;
-  if (typeof told !== 'string') return undefined;
-  const cut = told.length > maxMessageLength;
-  const text = (cut ? told.slice(0, maxMessageLength) : told)
+  const received = typeof payload === 'object' && payload !== null && 'text' in payload ? payload.text : payload;
+  if (typeof received !== 'string') return undefined;
+  const cut = received.length > maxMessageLength;
+  const text = (cut ? received.slice(0, maxMessageLength) : received)
     .toWellFormed()
     .replace(/\r\n?/g, '\n')
     .replace(controls, '')

@@ -9,9 +9,9 @@ export type DrawnRow = { index: number; left: number };
  * focused row with its neighbors.
  */
 export function drawnIndices({ startIndex, endIndex, overscan, count }: Range, focused: number): number[] {
-  const beside = focused === -1 ? [] : [focused - 1, focused, focused + 1];
+  const neighbors = focused === -1 ? [] : [focused - 1, focused, focused + 1];
   const near = Array.from({ length: endIndex - startIndex + 1 + 2 * overscan }, (_, index) => startIndex - overscan + index);
-  const indices = new Set([0, ...beside, ...near, count - 1].filter((index) => index >= 0 && index < count));
+  const indices = new Set([0, ...neighbors, ...near, count - 1].filter((index) => index >= 0 && index < count));
   return Array.from(indices).sort((one, other) => one - other);
 }
 

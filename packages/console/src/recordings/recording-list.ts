@@ -30,8 +30,8 @@ export function matching(rows: readonly RecordingRow[], search: string): Recordi
 }
 
 /** Ids end with their start time: `-20261121T120000005Z`. */
-function startOf(told: string | undefined, id: string): number | undefined {
+function startOf(reported: string | undefined, id: string): number | undefined {
   const [, year, month, day, hour, minute, second, rest] = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z$/.exec(id) ?? [];
-  const time = Date.parse(told ?? (year ? `${year}-${month}-${day}T${hour}:${minute}:${second}.${rest}Z` : ''));
+  const time = Date.parse(reported ?? (year ? `${year}-${month}-${day}T${hour}:${minute}:${second}.${rest}Z` : ''));
   return Number.isNaN(time) ? undefined : time;
 }

@@ -8,7 +8,7 @@ import { ErrorAlert } from '../components/page-title.tsx';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useAction } from '../hooks/use-action.ts';
 
-type Picture = Required<RenderOptions>;
+type RenderSettings = Required<RenderOptions>;
 
 const sizes = [
   [640, 360],
@@ -16,12 +16,12 @@ const sizes = [
   [1920, 1080],
 ] as const;
 const framerates = [15, 24, 30];
-const layouts: Readonly<Record<Picture['layout'], string>> = {
+const layouts: Readonly<Record<RenderSettings['layout'], string>> = {
   grid: 'Grid',
   speaker: 'Active speaker with thumbnails',
   single: 'Active speaker only',
 };
-const defaults: Picture = { width: 1280, height: 720, framerate: 24, layout: 'grid' };
+const defaults: RenderSettings = { width: 1280, height: 720, framerate: 24, layout: 'grid' };
 
 type RenderDialogProps = { recordingId: string; again: boolean; onStarted: () => void; onClose: () => void };
 
@@ -75,7 +75,7 @@ export function RenderDialog({ recordingId, again, onStarted, onClose }: RenderD
           <select
             data-testid="render-layout"
             value={options.layout}
-            onChange={({ target }) => setOptions({ ...options, layout: target.value as Picture['layout'] })}
+            onChange={({ target }) => setOptions({ ...options, layout: target.value as RenderSettings['layout'] })}
           >
             {Object.entries(layouts).map(([layout, words]) => (
               <option key={layout} value={layout}>

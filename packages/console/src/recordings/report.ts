@@ -65,8 +65,8 @@ export function markInterrupted<Made extends Pick<Report, 'node' | 'state'>>(mad
 
 /** Milliseconds from its start to its end, or to the end of its known tracks while it is running. */
 export function lengthOf({ startTime, endTime, tracks }: Report): number {
-  const told = startTime !== undefined && endTime !== undefined ? endTime - startTime : 0;
-  return tracks.reduce((longest, { offset = 0, duration = 0 }) => Math.max(longest, offset + duration), Math.max(told, 0));
+  const measured = startTime !== undefined && endTime !== undefined ? endTime - startTime : 0;
+  return tracks.reduce((longest, { offset = 0, duration = 0 }) => Math.max(longest, offset + duration), Math.max(measured, 0));
 }
 
 function readRendered({ duration, bytes, problems, ...rest }: Fields): Rendered {
@@ -116,8 +116,8 @@ function aboutOf(metadata: unknown): string | undefined {
 }
 
 /** Untrusted text: may be long and contain marks that change the direction of the following text. */
-function short(told: string): string {
-  const text = stripBidiControls(told);
+function short(measured: string): string {
+  const text = stripBidiControls(measured);
   return text.length <= maxText ? text : `${[...text.slice(0, maxText)].slice(0, -1).join('')}…`;
 }
 

@@ -277,7 +277,7 @@ function RoomEnded({ api, roomId, onMade }: { api: Api; roomId: string; onMade: 
           <a className="button" href={roomsHash}>
             All rooms
           </a>
-          <button type="button" className="button primary" data-testid="make-anew" disabled={busy} onClick={make}>
+          <button type="button" className="button primary" data-testid="recreate" disabled={busy} onClick={make}>
             Recreate room
           </button>
         </>

@@ -56,7 +56,7 @@ function LiveTiles({ call }: { call: RoomSession }) {
   const state = useStore(call);
   const { phase, endsAt } = state;
   const shown = state.components.filter(({ tracks }) => tracks.length > 0);
-  const nobody = state.people.length === 0 && shown.length === 0;
+  const isEmpty = state.people.length === 0 && shown.length === 0;
   return (
     <>
       {phase !== 'joined' && (
@@ -69,7 +69,7 @@ function LiveTiles({ call }: { call: RoomSession }) {
           The server is shutting down. This room closes at {endsAt.toLocaleTimeString()} at the latest.
         </p>
       )}
-      {phase === 'joined' && nobody && <p className="faint">No other participants.</p>}
+      {phase === 'joined' && isEmpty && <p className="faint">No other participants.</p>}
       <div className="live-tiles">
         <TileGrid>
           {shown.map((component) => tileOfComponent(component, call, true))}

@@ -18,7 +18,7 @@ export type PlayerState = {
   latency: number | undefined;
   /** Recent latencies, the newest last. */
   latencies: readonly (number | null)[];
-  picture: string | undefined;
+  resolution: string | undefined;
   /** Buffered seconds. */
   ahead: number | undefined;
   dropped: number | undefined;
@@ -51,7 +51,7 @@ export class StreamPlayer extends Store<PlayerState> {
       silent: false,
       latency: undefined,
       latencies: [],
-      picture: undefined,
+      resolution: undefined,
       ahead: undefined,
       dropped: undefined,
     });
@@ -190,7 +190,7 @@ export class StreamPlayer extends Store<PlayerState> {
     this.update({
       latency,
       latencies: [...this.state.latencies, latency ?? null].slice(-keptLatencies),
-      picture: video.videoWidth > 0 ? `${video.videoWidth}×${video.videoHeight}` : undefined,
+      resolution: video.videoWidth > 0 ? `${video.videoWidth}×${video.videoHeight}` : undefined,
       ahead: buffered.length > 0 ? Math.max(0, buffered.end(buffered.length - 1) - currentTime) : undefined,
       dropped: video.getVideoPlaybackQuality().droppedVideoFrames,
     });

@@ -26,7 +26,7 @@ export function StreamView({ source, roomId, over, onPhase }: StreamViewProps) {
   }, [source]);
   return (
     <div className="stream-view">
-      <div className="stream-picture">
+      <div className="stream-frame">
         {/* biome-ignore lint/a11y/useMediaCaption: live speech has no captions */}
         <video ref={video} className="stream-video" controls playsInline aria-label={`Stream of ${roomId}`} data-testid="stream-video" />
         {player && <Overlay player={player} over={over} onPhase={onPhase} onDone={() => video.current?.focus()} />}
@@ -79,7 +79,7 @@ function Overlay({ player, over, onPhase, onDone }: OverlayProps) {
 }
 
 function Facts({ player }: { player: StreamPlayer }) {
-  const { latency, latencies, picture, ahead, dropped } = useStore(player);
+  const { latency, latencies, resolution, ahead, dropped } = useStore(player);
   return (
     <div className="stream-facts">
       <Chart
@@ -96,7 +96,7 @@ function Facts({ player }: { player: StreamPlayer }) {
           {latency === undefined ? '–' : `${secondsText(latency)}, by the clocks of server and browser`}
         </dd>
         <dt>Resolution</dt>
-        <dd>{picture ?? '–'}</dd>
+        <dd>{resolution ?? '–'}</dd>
         <dt>Buffer</dt>
         <dd>{ahead === undefined ? '–' : `${ahead.toFixed(1)} s`}</dd>
         <dt>Dropped frames</dt>

@@ -67,7 +67,7 @@ function Stream({ live, stream }: { live: LiveRoom; stream: Component | undefine
       data-phase={shown === undefined ? 'none' : over ? 'ended' : phase}
     >
       {shown === undefined ? (
-        <div className="stream-picture stream-nothing">
+        <div className="stream-frame stream-nothing">
           <Nothing live={live} stream={stream} />
         </div>
       ) : (

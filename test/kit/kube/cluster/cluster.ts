@@ -145,7 +145,7 @@ export class Cluster {
         return undefined;
       });
     };
-    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#picture()}`, look, { within: timeoutMs, every: 100 });
+    return eventually(async () => `${what}: ${failed ?? 'not yet'}\n${await this.#state()}`, look, { within: timeoutMs, every: 100 });
   }
 
   /** Waits until all Kubernetes nodes report Ready. */
@@ -176,7 +176,7 @@ export class Cluster {
   }
 
   /** Diagnosis for a failed test. */
-  async #picture(): Promise<string> {
+  async #state(): Promise<string> {
     const { stdout } = await this.server.kubectl(['get', 'nodes,pods', '-A', '-o', 'wide']);
     return [stdout, ...this.nodes.flatMap((node) => node.failures)].join('\n');
   }

@@ -3,7 +3,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Cluster } from './cluster.ts';
 
 type Condition = { type: string; status: string; reason?: string; message?: string };
-type Told = { kind: string; metadata: { namespace?: string; name: string }; status?: { phase?: string; conditions?: Condition[] } };
+type ReportedObject = {
+  kind: string;
+  metadata: { namespace?: string; name: string };
+  status?: { phase?: string; conditions?: Condition[] };
+};
 
 const lastEvents = 50;
 const lastLines = 60;
@@ -15,7 +19,7 @@ export async function diagnosis(cluster: Cluster): Promise<string> {
     const { code, stdout, stderr } = await cluster.server.kubectl(args, { timeoutMs: deadline });
     return code === 0 ? stdout.trimEnd() : stderr.trimEnd();
   };
-  const [objects, told, events, logs] = await Promise.all([
+  const [objects, statuses, events, logs] = await Promise.all([
     ask('get', 'nodes,pods', '-A', '-o', 'wide'),
     ask('get', 'rooms,mediaclusters', '-A', '-o', 'json').then(conditions),
     ask('get', 'events', '-A', '--sort-by=.metadata.creationTimestamp', '--no-headers').then((text) => tail(text, lastEvents)),
@@ -23,7 +27,7 @@ export async function diagnosis(cluster: Cluster): Promise<string> {
   ]);
   const parts: [title: string, text: string][] = [
     ['objects', objects],
-    ['status of Rooms and MediaClusters', told],
+    ['status of Rooms and MediaClusters', statuses],
     [`the last ${lastEvents} events`, events],
     ...logs,
     ...kubeletLogs(cluster),
@@ -69,9 +73,9 @@ function kubeletLogs({ logs }: Cluster): [string, string][] {
 }
 
 function conditions(text: string): string {
-  let items: Told[];
+  let items: ReportedObject[];
   try {
-    items = (JSON.parse(text) as { items: Told[] }).items;
+    items = (JSON.parse(text) as { items: ReportedObject[] }).items;
   } catch {
     return text;
   }

@@ -117,9 +117,9 @@ export class PodRunner {
       const pod = this.#pods.get(name, namespace);
       return pod && is(pod) ? pod : undefined;
     };
-    const picture = () =>
+    const state = () =>
       `pod ${name}: ${JSON.stringify(this.#pods.get(name, namespace)?.status)}\n${this.logOf(name, namespace).slice(-3_000)}`;
-    return eventually(picture, look, { within: withinMs });
+    return eventually(state, look, { within: withinMs });
   }
 
   /** Output of its process since the last start; empty if none runs. */

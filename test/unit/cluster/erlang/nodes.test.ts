@@ -51,7 +51,7 @@ describe('two Erlang nodes', () => {
       },
     });
     await a.node.connect(b.node.name);
-    assert.ok(a.node.send(b.node.name, 'nobody', 'x'));
+    assert.ok(a.node.send(b.node.name, 'unknown', 'x'));
     assert.ok(a.node.send(b.node.name, 'svc', 'x'));
     assert.ok(a.node.cast(b.node.name, 'svc', 'x'));
     await done.promise;
@@ -83,7 +83,7 @@ describe('two Erlang nodes', () => {
     const { name } = b.node;
     await assert.rejects(a.node.call(name, 'svc', 'x', 30_000), failsWith('noconnection'));
     await a.node.connect(name);
-    await assert.rejects(a.node.call(name, 'nobody', 'x', 30_000), failsWith('noproc'));
+    await assert.rejects(a.node.call(name, 'unknown', 'x', 30_000), failsWith('noproc'));
     await assert.rejects(a.node.call(name, 'svc', 'throw', 30_000), failsWith('failed'));
     await assert.rejects(a.node.call(name, 'svc', 'reject', 30_000), failsWith('failed'));
     await assert.rejects(a.node.call(name, 'svc', 'x', 50), failsWith('timeout'));
@@ -176,7 +176,7 @@ describe('a node', () => {
 
   test('do not connect to themselves, invalid names, or unreachable nodes', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
-    for (const name of ['a@127.0.0.1', 'nonsense', 'nobody@127.0.0.1', 'x@short']) assert.equal(await node.connect(name), false, name);
+    for (const name of ['a@127.0.0.1', 'nonsense', 'unknown@127.0.0.1', 'x@short']) assert.equal(await node.connect(name), false, name);
     assert.equal(record.find('node unreachable: short and long node names mixed').length, 1);
   });
 });
@@ -248,9 +248,9 @@ describe('a hostile node', () => {
   test('that stalls during the handshake is disconnected after seven seconds', async (t) => {
     const { node, record } = await startDistNode(t, 'a', await freePort());
     const elapsed = stopwatch();
-    const strangers = await Promise.all([RawDistPeer.dial(t, node.port), RawDistPeer.dial(t, node.port)]);
-    strangers[1]?.sayName('z@127.0.0.1');
-    await Promise.all(strangers.map(({ socket }) => once(socket, 'close')));
+    const untrusted = await Promise.all([RawDistPeer.dial(t, node.port), RawDistPeer.dial(t, node.port)]);
+    untrusted[1]?.sayName('z@127.0.0.1');
+    await Promise.all(untrusted.map(({ socket }) => once(socket, 'close')));
     const took = elapsed();
     assert.ok(took > 6900, `${took} ms`);
     assertPrompt('disconnecting a stalled handshake', took, { promised: 7_000 });

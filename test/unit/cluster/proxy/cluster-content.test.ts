@@ -148,8 +148,8 @@ test('only the token of a node gives access without an API token, and only to it
   assert.equal(await ask(here.tokens.sign({ client: '203.0.113.9', path: '/room' }), '/room'), 401);
   assert.equal(await ask(here.tokens.sign({ client: '203.0.113.9', path: '/recording/room-1' }), '/recording/room-1', 'DELETE'), 401);
   const links = { self: here.name, cast: () => {} };
-  const stranger = new NodeTokens({ links, secrets: ['another secret'], cookie: '' });
-  assert.equal(await ask(stranger.sign({ client: '203.0.113.9', path: '/hls/room/0.m4s' })), 401);
+  const untrusted = new NodeTokens({ links, secrets: ['another secret'], cookie: '' });
+  assert.equal(await ask(untrusted.sign({ client: '203.0.113.9', path: '/hls/room/0.m4s' })), 401);
   assert.equal(await ask('203.0.113.9'), 401);
 });
 

@@ -94,8 +94,8 @@ test('without a secret the key is derived from the cookie', () => {
 test('with the public default cookie, nodes exchange random keys, and other processes cannot sign', () => {
   const a = make('svc@a', { secrets: [], cookie: 'svc_cookie' });
   const b = make('svc@b', { secrets: [], cookie: 'svc_cookie' });
-  const stranger = make('svc@a', { secrets: ['svc_cookie'] });
-  assert.equal(b.tokens.verify(stranger.tokens.sign({ client: '::1', path }), path), undefined);
+  const untrusted = make('svc@a', { secrets: ['svc_cookie'] });
+  assert.equal(b.tokens.verify(untrusted.tokens.sign({ client: '::1', path }), path), undefined);
   assert.equal(b.tokens.verify(a.tokens.sign({ client: '::1', path }), path), undefined);
   a.tokens.nodeUp('svc@b');
   const [[to, method, key] = []] = a.casts;

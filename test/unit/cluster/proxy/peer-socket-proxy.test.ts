@@ -196,7 +196,7 @@ test('if nodes disagree about the owner, a socket is proxied once and then rejec
   const one = await startNode(t, 'svc@one', { proxy: makeProxy(t, () => targets[1]) });
   const two = await startNode(t, 'svc@two', { proxy: makeProxy(t, () => targets[0]) });
   targets.push(one.target, two.target);
-  const token = await one.keys.sign({ roomId: 'nowhere', peerId: 'nobody' });
+  const token = await one.keys.sign({ roomId: 'nowhere', peerId: 'unknown' });
   const socket = await PeerSocket.enter(one.url, token);
   assert.equal(socket.welcome.error?.code, 'peer_not_found');
   assert.deepEqual(await socket.closed, { code: 4401, reason: 'Not authenticated' });
@@ -222,9 +222,9 @@ test('the owner sees the address of the client, and accepts it only from nodes',
   const { token } = await owner.addPeer('alice');
   const socket = await PeerSocket.enter(wrong.url, token);
   await socket.close(1000);
-  const stranger = tokensOf('svc@wrong', ['another secret']).sign({ client: '203.0.113.9', path: peerSocketPath });
+  const untrusted = tokensOf('svc@wrong', ['another secret']).sign({ client: '203.0.113.9', path: peerSocketPath });
   const elsewhere = tokensOf('svc@wrong').sign({ client: '203.0.113.9', path: '/hls/room/file' });
-  for (const header of ['203.0.113.9', stranger, elsewhere]) {
+  for (const header of ['203.0.113.9', untrusted, elsewhere]) {
     await owner.happened('PeerDisconnected', 'alice', owner.types('alice').filter((type) => type === 'PeerConnected').length);
     const forged = await PeerSocket.open(owner.url, { headers: { [proxiedHeader]: header } });
     assert.equal((await forged.request('authenticate', { token })).ok, true);

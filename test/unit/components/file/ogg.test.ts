@@ -121,7 +121,7 @@ test('300 mutations of a valid file throw nothing but MediaFileError and are not
     const bytes = Buffer.from(sound);
     for (let change = 0; change < 1 + random() * 20; change += 1) bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256);
     // Half of them get valid checksums, so that the content of pages is read too.
-    if (round % 2 === 0) mendChecksums(bytes);
+    if (round % 2 === 0) repairChecksums(bytes);
     try {
       for (const packet of read(bytes, 1 + Math.floor(random() * 5000))) assert.ok(packet.length > 0 && packet.length <= maxOpusPacket);
     } catch (error) {
@@ -134,7 +134,7 @@ function oggPages(serial = 1): Buffer[] {
   return [oggPage({ serial, number: 0, flags: 2, packets: [opusHead] }), oggPage({ serial, number: 1, packets: [opusTags] })];
 }
 
-function mendChecksums(bytes: Buffer): void {
+function repairChecksums(bytes: Buffer): void {
   for (let at = bytes.indexOf('OggS'); at >= 0; at = bytes.indexOf('OggS', at + 4)) {
     const count = bytes[at + 26] ?? 0;
     const size = 27 + count + bytes.subarray(at + 27, at + 27 + count).reduce((sum, lacing) => sum + lacing, 0);

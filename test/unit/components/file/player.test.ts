@@ -89,8 +89,8 @@ test('a sender report per second contains the time of a timestamp and the counte
 
 test('frames are sent at the frame rate with the marker on their last packet', async () => {
   const { sent, time, options } = stage({ clockRate: 90_000, markLast: true });
-  const picture = (size: number) => Buffer.concat([Buffer.from([0, 0, 0, 1, 0x65, 0x80]), Buffer.alloc(size, 3)]);
-  await play(readH264Samples(bytesOf(Buffer.concat([picture(3000), picture(10), picture(10)])), 25), options);
+  const frame = (size: number) => Buffer.concat([Buffer.from([0, 0, 0, 1, 0x65, 0x80]), Buffer.alloc(size, 3)]);
+  await play(readH264Samples(bytesOf(Buffer.concat([frame(3000), frame(10), frame(10)])), 25), options);
   const rtp = rtpOf(sent);
   assert.deepEqual(
     rtp.map(({ at, marker }) => [at, marker]),

@@ -21,15 +21,15 @@ test('a late source is delayed more, once per burst, and less again after being 
 
 test('late video gets at most 150 ms more, and does not affect the delay for audio', () => {
   const delay = new PlayoutDelay();
-  delay.pictureCame(-40, 1000);
+  delay.frameCame(-40, 1000);
   assert.equal(delay.value, playoutDelay + 70);
-  delay.pictureCame(-4000, 2000);
+  delay.frameCame(-4000, 2000);
   assert.equal(delay.value, playoutDelay + 150);
   delay.came(-300, 3000);
   assert.equal(delay.value, playoutDelay + 480);
-  for (let now = 4000; now < 22_000; now += 33) delay.pictureCame(-500, now);
+  for (let now = 4000; now < 22_000; now += 33) delay.frameCame(-500, now);
   assert.equal(delay.value, playoutDelay + 480);
-  for (let now = 22_000; now < 120_000; now += 33) delay.pictureCame(250, now);
+  for (let now = 22_000; now < 120_000; now += 33) delay.frameCame(250, now);
   assert.equal(delay.value, playoutDelay);
 });
 

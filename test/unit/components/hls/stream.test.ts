@@ -31,7 +31,7 @@ class Studio {
       folder,
       times: { target: 2000, partTarget: 500, partsPerSegment: 4 },
       window: null,
-      picture: { width: 640, height: 360, framerate: 24 },
+      video: { width: 640, height: 360, framerate: 24 },
       bitrate: 1_000_000,
       firstSegment: first,
       archive: undefined,

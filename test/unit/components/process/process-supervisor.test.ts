@@ -18,14 +18,14 @@ const idsOf = (tracks: readonly SubscribableTrack[]) => tracks.map(({ id }) => i
 
 async function keep(limits = { audio: 10, video: 10 }) {
   const made: { callbacks: ProcessCallbacks; careful: boolean; received: string[] }[] = [];
-  const told: string[][] = [];
+  const reported: string[][] = [];
   const crashes: string[] = [];
   let next = Promise.withResolvers<void>();
   const kept = new ProcessSupervisor<SupervisedProcess, string>({
     host: {
       log: silentLog(),
       crashed: (reason) => crashes.push(reason),
-      trackDropped: (...drop) => told.push(drop),
+      trackDropped: (...drop) => reported.push(drop),
     },
     name: 'recorder',
     facts: () => ({}),
@@ -54,15 +54,15 @@ async function keep(limits = { audio: 10, video: 10 }) {
     newest().callbacks.onCrashed('The process was ended by SIGABRT', tracks);
     if (crashes.length === 0) await next.promise;
   };
-  return { kept, made, told, crashes, newest, crash };
+  return { kept, made, reported, crashes, newest, crash };
 }
 
 test('a track that crashes the process is dropped with a reason, and uses no restart of the budget', async () => {
-  const { kept, told, crashes, newest, crash } = await keep();
+  const { kept, reported, crashes, newest, crash } = await keep();
   kept.receive([track('a', 'good'), ...['b', 'c', 'd'].map((id) => track(id, 'bad'))]);
   await crash('b');
   assert.deepEqual(newest().received, ['a', 'c', 'd']);
-  assert.deepEqual(told, [['b', 'Track crashed the recorder: The process was ended by SIGABRT']]);
+  assert.deepEqual(reported, [['b', 'Track crashed the recorder: The process was ended by SIGABRT']]);
   // After two crashes, all tracks of the peer are dropped.
   await crash('c');
   assert.deepEqual(newest().received, ['a']);
@@ -73,26 +73,26 @@ test('a track that crashes the process is dropped with a reason, and uses no res
 });
 
 test('after a crash with several suspects the next process is careful, and a repeated suspect is dropped', async () => {
-  const { kept, told, newest, crash } = await keep();
+  const { kept, reported, newest, crash } = await keep();
   kept.receive(['a', 'b', 'c'].map((id) => track(id, id)));
   await crash('a', 'b');
   assert.ok(newest().careful);
-  assert.deepEqual([newest().received, told], [['a', 'b', 'c'], []]);
+  assert.deepEqual([newest().received, reported], [['a', 'b', 'c'], []]);
   await crash('b', 'c');
   assert.deepEqual([newest().received, newest().careful], [['a', 'c'], false]);
   assert.deepEqual(
-    told.map(([id]) => id),
+    reported.map(([id]) => id),
     ['b'],
   );
 });
 
 test('a track that the process reports as broken is dropped without a restart', async () => {
-  const { kept, told, newest, made } = await keep();
+  const { kept, reported, newest, made } = await keep();
   const tracks = ['a', 'b'].map((id) => track(id, id));
   kept.receive(tracks);
   newest().callbacks.onTrackBroken('a', 'Could not record track: nonsense');
   kept.receive(tracks);
-  assert.deepEqual([newest().received, told, made.length], [['b'], [['a', 'Could not record track: nonsense']], 1]);
+  assert.deepEqual([newest().received, reported, made.length], [['b'], [['a', 'Could not record track: nonsense']], 1]);
 });
 
 test('tracks above the limit are dropped from the source with the most, and reported once', async () => {
@@ -106,11 +106,11 @@ test('tracks above the limit are dropped from the source with the most, and repo
       ['c', 'd'],
     ],
   );
-  const { kept, told, newest } = await keep({ audio: 1, video: 3 });
+  const { kept, reported, newest } = await keep({ audio: 1, video: 3 });
   kept.receive(crowd);
   kept.receive(crowd);
   assert.deepEqual(
-    told.map(([id]) => id),
+    reported.map(([id]) => id),
     ['c', 'd'],
   );
   kept.receive(crowd.slice(2));

@@ -56,9 +56,9 @@ test('options of the operator are accepted and select the storage of the Room', 
   const place = { bucket: 'bkt', region: 'eu-1', endpoint: 'https://s3.test:9000/x' };
   const asked = async (options: object) => {
     const spec = roomSpecSchema.parse({ components: [{ name: 'c', recording: options }] });
-    const [wish] = await desiredComponents(spec, 'uid', () => secret, new SecretDigests());
-    assert.ok(wish && 'request' in wish);
-    return wish.request.options;
+    const [desired] = await desiredComponents(spec, 'uid', () => secret, new SecretDigests());
+    assert.ok(desired && 'request' in desired);
+    return desired.request.options;
   };
   const s3 = { ...place, secretRef: { name: 's' } };
   assert.deepEqual((await planOf(await asked({ s3 }), false, resources)).place, { ...place, ...keys });

@@ -25,17 +25,17 @@ const continues = 0x80;
 const begins = 0x08;
 
 function assemble(packets: readonly { payload: Buffer; marker: boolean; timestamp: number; lost?: number }[]) {
-  const pictures: EncodedFrame[] = [];
+  const frames: EncodedFrame[] = [];
   let asked = 0;
   const assembler = new FrameAssembler({
     format: new Av1Depacketizer(),
-    onPicture: ({ data, key }) => pictures.push({ data, key }),
+    onFrame: ({ data, key }) => frames.push({ data, key }),
     onKeyNeeded: () => {
       asked += 1;
     },
   });
   for (const packet of packets) assembler.push({ lost: 0, arrival: 0, ...packet });
-  return { pictures: pictures.map(({ data, key }) => [data.toString('hex'), key]), asked };
+  return { frames: frames.map(({ data, key }) => [data.toString('hex'), key]), asked };
 }
 
 const head = '1200';
@@ -43,11 +43,11 @@ const withSizes = { sequence: '0a030a0b0c', frame: '3204aabbccdd', layered: '362
 
 test('elements become OBUs with sizes, counted or not, and delimiters of the sender are dropped', () => {
   for (const counted of [true, false]) {
-    const { pictures } = assemble([
+    const { frames } = assemble([
       { payload: payload(begins, [delimiter, sequence, frame].slice(counted ? 0 : 1), counted), marker: true, timestamp: 0 },
       { payload: payload(0, [layered], counted), marker: true, timestamp: 3000 },
     ]);
-    assert.deepEqual(pictures, [
+    assert.deepEqual(frames, [
       [head + withSizes.sequence + withSizes.frame, true],
       [head + withSizes.layered, false],
     ]);
@@ -55,12 +55,12 @@ test('elements become OBUs with sizes, counted or not, and delimiters of the sen
 });
 
 test('an OBU in three packets is assembled', () => {
-  const { pictures } = assemble([
+  const { frames } = assemble([
     { payload: payload(begins | open, [sequence, frame.subarray(0, 2)]), marker: false, timestamp: 0 },
     { payload: payload(continues | open, [frame.subarray(2, 4)]), marker: false, timestamp: 0 },
     { payload: payload(continues, [frame.subarray(4), layered]), marker: true, timestamp: 0 },
   ]);
-  assert.deepEqual(pictures, [[head + withSizes.sequence + withSizes.frame + withSizes.layered, true]]);
+  assert.deepEqual(frames, [[head + withSizes.sequence + withSizes.frame + withSizes.layered, true]]);
 });
 
 test('a fragment without start or end drops the frame and requests a key frame', () => {
@@ -73,13 +73,13 @@ test('a fragment without start or end drops the frame and requests a key frame',
     Buffer.from([0x00, 0xff, 0xff, 0xff, 0xff, 0x01, 0x30]),
     payload(0, [Buffer.from('b0aa', 'hex')]),
   ]) {
-    const { pictures, asked } = assemble([
+    const { frames, asked } = assemble([
       { ...whole, timestamp: 0 },
       { payload: broken, marker: true, timestamp: 3000 },
       { payload: payload(0, [frame]), marker: true, timestamp: 6000 },
       { ...whole, timestamp: 9000 },
     ]);
-    assert.deepEqual([pictures.length, pictures.map(([, key]) => key), asked > 0], [2, [true, true], true], broken.toString('hex'));
+    assert.deepEqual([frames.length, frames.map(([, key]) => key), asked > 0], [2, [true, true], true], broken.toString('hex'));
   }
 });
 
@@ -113,11 +113,11 @@ test('a frame with too many OBUs or with two sizes is dropped, and the next one 
   const many = Array.from({ length: 10 }, (_, index) => ({ payload: payload(0, tiny, false), marker: index === 9, timestamp: 0 }));
   const other = Buffer.from('080a0b0d', 'hex');
   const whole = payload(begins, [sequence, frame]);
-  const { pictures } = assemble([
+  const { frames } = assemble([
     { payload: whole, marker: false, timestamp: 0 },
     ...many,
     { payload: payload(begins, [sequence, other, frame]), marker: true, timestamp: 1 },
     { payload: whole, marker: true, timestamp: 2 },
   ]);
-  assert.deepEqual(pictures, [[head + withSizes.sequence + withSizes.frame, true]]);
+  assert.deepEqual(frames, [[head + withSizes.sequence + withSizes.frame, true]]);
 });

@@ -20,13 +20,13 @@ function stage(wait = 100) {
       },
       now,
     );
-  return { buffer, push, told: () => out.map(({ payload, lost }) => [payload[0], lost]), out };
+  return { buffer, push, notified: () => out.map(({ payload, lost }) => [payload[0], lost]), out };
 }
 
 test('packets are output in order as soon as none is missing', () => {
-  const { push, told } = stage();
+  const { push, notified } = stage();
   for (const sequence of [5, 7, 8, 6, 9]) push(sequence, 0);
-  assert.deepEqual(told(), [
+  assert.deepEqual(notified(), [
     [5, 0],
     [6, 0],
     [7, 0],
@@ -36,30 +36,30 @@ test('packets are output in order as soon as none is missing', () => {
 });
 
 test('a missing packet is waited for, then reported as lost with the next one; late and duplicate packets are dropped', () => {
-  const { buffer, push, told } = stage(100);
+  const { buffer, push, notified } = stage(100);
   push(1, 0);
   push(4, 10);
   buffer.drain(109);
-  assert.deepEqual(told(), [[1, 0]]);
+  assert.deepEqual(notified(), [[1, 0]]);
   buffer.drain(110);
-  assert.deepEqual(told(), [
+  assert.deepEqual(notified(), [
     [1, 0],
     [4, 2],
   ]);
   push(2, 111);
   push(4, 112);
   push(5, 113);
-  assert.deepEqual(told().at(-1), [5, 0]);
-  assert.equal(told().length, 3);
+  assert.deepEqual(notified().at(-1), [5, 0]);
+  assert.equal(notified().length, 3);
   assert.equal(buffer.lost, 2);
 });
 
 test('sequence numbers and timestamps continue after they wrap', () => {
-  const { push, out, told } = stage();
+  const { push, out, notified } = stage();
   push(65_535, 0, 2 ** 32 - 10);
   push(65_536, 1, 0);
   push(65_537, 2, 10);
-  assert.equal(told().length, 3);
+  assert.equal(notified().length, 3);
   assert.deepEqual(
     out.map(({ timestamp }) => timestamp - (2 ** 32 - 10)),
     [0, 10, 20],
@@ -67,24 +67,24 @@ test('sequence numbers and timestamps continue after they wrap', () => {
 });
 
 test('a source that restarts with another sequence number is followed and reported as loss', () => {
-  const { buffer, push, told } = stage(100);
+  const { buffer, push, notified } = stage(100);
   push(1, 0);
   push(30_001, 10);
   buffer.drain(200);
-  assert.deepEqual(told(), [
+  assert.deepEqual(notified(), [
     [1, 0],
     [30_001 & 0xff, 1],
   ]);
 });
 
 test('flush outputs all packets, and at most 1024 packets are buffered', () => {
-  const { buffer, push, told } = stage(1e9);
+  const { buffer, push, notified } = stage(1e9);
   push(1, 0);
   for (let sequence = 3; sequence < 1100; sequence += 1) push(sequence, 0);
-  assert.ok(told().length > 1000);
+  assert.ok(notified().length > 1000);
   push(1102, 0);
   buffer.flush();
-  assert.equal(told().length, 1 + (1100 - 3) + 1);
+  assert.equal(notified().length, 1 + (1100 - 3) + 1);
   assert.equal(buffer.lost, 3);
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  describePicture,
+  describeFrame,
   type EncodedFrame,
   FrameAssembler,
   maxUnits,
@@ -16,12 +16,12 @@ import { Vp8Depacketizer } from '../../../../node/components/rtp/vp8.ts';
 import { Vp9Depacketizer } from '../../../../node/components/rtp/vp9.ts';
 
 function assemble(format: RtpDepacketizer) {
-  const pictures: (EncodedFrame & { timestamp: number })[] = [];
+  const frames: (EncodedFrame & { timestamp: number })[] = [];
   let asked = 0;
-  const assembler = new FrameAssembler({ format, onPicture: (picture) => pictures.push(picture), onKeyNeeded: () => (asked += 1) });
+  const assembler = new FrameAssembler({ format, onFrame: (frame) => frames.push(frame), onKeyNeeded: () => (asked += 1) });
   const push = (timestamp: number, payload: number[] | Buffer, marker = true, lost = 0) =>
     assembler.push({ timestamp, marker, payload: Buffer.from(payload), lost, arrival: 0 });
-  return { push, pictures, data: () => pictures.map(({ data }) => [...data]), asked: () => asked };
+  return { push, frames, data: () => frames.map(({ data }) => [...data]), asked: () => asked };
 }
 
 const vp8Key = [0x00, 0x00, 0x00, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0x68, 0x01];
@@ -29,13 +29,13 @@ const vp8Delta = [0x01, 2, 3, 4];
 
 describe('VP8', () => {
   test('packets become frames, for any descriptor', () => {
-    const { push, data, pictures } = assemble(new Vp8Depacketizer());
+    const { push, data, frames } = assemble(new Vp8Depacketizer());
     push(1, [0x10, ...vp8Key], false);
     push(1, [0x00, 7, 8]);
     push(2, [0x90, 0xf0, 0x81, 0x02, 0x03, 0x04, ...vp8Delta]);
     assert.deepEqual(data(), [[...vp8Key, 7, 8], vp8Delta]);
     assert.deepEqual(
-      pictures.map(({ key }) => key),
+      frames.map(({ key }) => key),
       [true, false],
     );
     assert.deepEqual(new Vp8Depacketizer().describe({ data: Buffer.from(vp8Key), key: true }), { width: 640, height: 360 });
@@ -55,7 +55,7 @@ describe('VP8', () => {
 
   test('a frame without a size has no description', () => {
     const data = Buffer.from(vp8Key.with(6, 0).with(7, 0));
-    assert.equal(describePicture(new Vp8Depacketizer(), { data, key: true }), undefined);
+    assert.equal(describeFrame(new Vp8Depacketizer(), { data, key: true }), undefined);
   });
 
   test('a frame with too many packets is dropped, and the next one is output', () => {
@@ -90,14 +90,14 @@ describe('VP9', () => {
   const header = [0x82, 0x49, 0x83, 0x42, 0x20, 0x27, 0xf0, 0x16, 0x70];
 
   test('descriptors with picture ids, layers, references and structures are parsed', () => {
-    const { push, data, pictures } = assemble(new Vp9Depacketizer());
+    const { push, data, frames } = assemble(new Vp9Depacketizer());
     // I, L, B, E, V: picture id of 15 bits, layer indices with TL0PICIDX, a structure of one layer with a resolution and one frame.
     push(1, [0xae, 0x81, 0x02, 0x00, 0x07, 0x18, 0x02, 0x80, 0x01, 0x68, 0x01, 0x04, 0x01, ...header]);
     // I, P, F, B, E: two references.
     push(2, [0xdc, 0x03, 0x03, 0x02, 1, 2, 3]);
     assert.deepEqual(data(), [header, [1, 2, 3]]);
     assert.deepEqual(
-      pictures.map(({ key }) => key),
+      frames.map(({ key }) => key),
       [true, false],
     );
     assert.deepEqual(new Vp9Depacketizer().describe({ data: Buffer.from(header), key: true }), { width: 640, height: 360 });
@@ -133,13 +133,13 @@ describe('H.264', () => {
 
   test('single, aggregated and fragmented units become one frame with lengths', () => {
     const format = new H264Depacketizer();
-    const { push, data, pictures } = assemble(format);
+    const { push, data, frames } = assemble(format);
     push(1, stapA, false);
     push(1, [0x7c, 0x85, 1], false);
     push(1, [0x7c, 0x05, 2], false);
     push(1, [0x7c, 0x45, 3]);
     assert.deepEqual(data(), [[...length(sps), ...length(pps), ...length(idr)]]);
-    assert.equal(pictures[0]?.key, true);
+    assert.equal(frames[0]?.key, true);
     const { width, height, codecPrivate } = format.describe() ?? {};
     assert.deepEqual([width, height], [640, 360]);
     assert.deepEqual([...(codecPrivate ?? [])], [1, 0x42, 0xc0, 0x1e, 0xff, 0xe1, 0, sps.length, ...sps, 1, 0, pps.length, ...pps]);
@@ -165,7 +165,7 @@ describe('H.264', () => {
   });
 
   test('a frame with too many units is dropped at the first excess packet, and the next one is output', () => {
-    const { push, pictures } = assemble(new H264Depacketizer());
+    const { push, frames } = assemble(new H264Depacketizer());
     const perPacket = 400;
     const small = [0x78, ...Array.from({ length: perPacket }, () => [0, 1, 0x41]).flat()];
     const largest = (timestamp: number, packets: number) => {
@@ -178,7 +178,7 @@ describe('H.264', () => {
     largest(2, 500);
     largest(3, 0);
     assert.deepEqual(
-      pictures.map(({ timestamp }) => timestamp),
+      frames.map(({ timestamp }) => timestamp),
       [1, 3],
     );
   });

@@ -31,22 +31,22 @@ test('the refresher of a session is negotiated as in RFC 4028', () => {
 
 test('a session is refreshed at half its interval, and expires shortly before its end', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const told: string[] = [];
-  const timer = new SessionTimer({ onRefresh: () => told.push('refresh'), onExpired: () => told.push('expired') });
+  const reported: string[] = [];
+  const timer = new SessionTimer({ onRefresh: () => reported.push('refresh'), onExpired: () => reported.push('expired') });
   timer.set({ seconds: 100, refresher: 'local' });
   t.mock.timers.tick(49_999);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   t.mock.timers.tick(1);
-  assert.deepEqual(told, ['refresh']);
+  assert.deepEqual(reported, ['refresh']);
   timer.set({ seconds: 90, refresher: 'remote' });
   t.mock.timers.tick(59_999);
-  assert.deepEqual(told, ['refresh']);
+  assert.deepEqual(reported, ['refresh']);
   t.mock.timers.tick(1);
-  assert.deepEqual(told, ['refresh', 'expired']);
+  assert.deepEqual(reported, ['refresh', 'expired']);
   timer.set({ seconds: 90, refresher: 'local' });
   timer.stop();
   t.mock.timers.tick(90_000);
-  assert.deepEqual(told, ['refresh', 'expired']);
+  assert.deepEqual(reported, ['refresh', 'expired']);
 });
 
 test('a failed refresh is retried while time remains', (t) => {

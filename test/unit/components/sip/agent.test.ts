@@ -147,8 +147,8 @@ Content-Length: 0
 `);
   await asked;
   await agent.agent.close();
-  const told = answers.filter((text) => text.includes('CSeq: 1 INVITE'));
-  assert.match(told.at(-1) ?? '', /^SIP\/2\.0 480 /, answers.join('\n'));
+  const responses = answers.filter((text) => text.includes('CSeq: 1 INVITE'));
+  assert.match(responses.at(-1) ?? '', /^SIP\/2\.0 480 /, answers.join('\n'));
 });
 
 test('without a free RTP port a call is rejected; an unknown call cannot be hung up or receive digits', async (t) => {

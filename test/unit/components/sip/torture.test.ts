@@ -121,16 +121,16 @@ test('mutated messages are harmless (fixed seed)', { timeout: 60_000 }, async (t
 
 test('packets from other addresses than the registrar are dropped without parsing', async (t) => {
   const { agent, answers, port } = await stage(t);
-  const stranger = createSocket('udp4');
-  stranger.bind(0, '127.0.0.2');
-  await once(stranger, 'listening');
-  t.after(() => stranger.close());
+  const attacker = createSocket('udp4');
+  attacker.bind(0, '127.0.0.2');
+  await once(attacker, 'listening');
+  t.after(() => attacker.close());
   let heard = 0;
-  stranger.on('message', () => {
+  attacker.on('message', () => {
     heard += 1;
   });
   const invite = (tortureMessages.sdp01 ?? '').replaceAll('PORT', String(port));
-  for (let each = 0; each < 5000; each += 1) stranger.send(invite.replaceAll('sdp01', `flood-${each}`), port, '127.0.0.1');
+  for (let each = 0; each < 5000; each += 1) attacker.send(invite.replaceAll('sdp01', `flood-${each}`), port, '127.0.0.1');
   await answers();
   assert.equal(heard, 0);
   assert.equal(agent.audio.sessions.length, 0);

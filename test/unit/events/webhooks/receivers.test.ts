@@ -92,34 +92,34 @@ describe('a receiver', () => {
     const refusing = await startReceiver(t, reject(500));
     const silent = `http://127.0.0.1:${await freePort()}/hook?key=secret`;
     const { webhooks } = startWebhooks(t, testSettings({ urls: [cluster.url] }));
-    const told = (url: string) => webhooks.receivers().find((receiver) => receiver.url === url);
+    const reported = (url: string) => webhooks.receivers().find((receiver) => receiver.url === url);
     const idle = { url: cluster.url, pending: 0, rooms: 0, failing: false };
     assert.deepEqual(webhooks.receivers(), [idle]);
     webhooks.publish(roomEvent('one', 1), refusing.url);
     webhooks.publish(roomEvent('two', 1), silent);
     for (const url of [refusing.url, silent])
-      await eventually(`the problem of ${url}`, () => told(url)?.problem !== undefined, { every: 2 });
-    assert.deepEqual(told(refusing.url), {
+      await eventually(`the problem of ${url}`, () => reported(url)?.problem !== undefined, { every: 2 });
+    assert.deepEqual(reported(refusing.url), {
       url: refusing.url,
       pending: 1,
       rooms: 1,
       failing: false,
       problem: 'the receiver responded with 500',
     });
-    assert.match(told(silent)?.problem ?? '', /ECONNREFUSED/);
-    assert.equal(told(silent)?.failing, true);
+    assert.match(reported(silent)?.problem ?? '', /ECONNREFUSED/);
+    assert.equal(reported(silent)?.failing, true);
     const done = await startReceiver(t, reject(410));
     webhooks.publish(roomEvent('three', 1), done.url);
     await eventually('it is a dead letter', () => webhooks.counters().dead >= 1, { every: 2 });
-    const { pending, rooms, problem } = told(done.url) ?? {};
+    const { pending, rooms, problem } = reported(done.url) ?? {};
     assert.deepEqual([pending, rooms], [0, 0]);
     assert.match(problem ?? '', /410/);
     webhooks.publish(roomEvent('three', 2, 'RoomDeleted'), done.url);
-    assert.equal(told(done.url), undefined, 'the room has ended');
+    assert.equal(reported(done.url), undefined, 'the room has ended');
     refusing.answer(accept);
     await untilPending(webhooks, 1);
-    assert.equal(told(refusing.url), undefined);
-    assert.deepEqual(told(cluster.url), idle);
+    assert.equal(reported(refusing.url), undefined);
+    assert.deepEqual(reported(cluster.url), idle);
   });
 
   it('that responded with 410 are remembered after the end of the room only while deliveries are pending', async (t) => {

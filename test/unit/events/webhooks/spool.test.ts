@@ -130,8 +130,8 @@ describe('the webhook spool', () => {
       await before.spool.close();
       rmSync(filler);
       await eventually('all deliveries are written', () => {
-        const told = of('info').some(({ msg }) => msg.includes('writable again'));
-        return told && Spool.open(folder, { log: silentLog() }).pending.length === 100;
+        const isLogged = of('info').some(({ msg }) => msg.includes('writable again'));
+        return isLogged && Spool.open(folder, { log: silentLog() }).pending.length === 100;
       });
       assert.deepEqual(numbers(Spool.open(folder, { log: silentLog() }).pending), range(1, 100));
     } finally {

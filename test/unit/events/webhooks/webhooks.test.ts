@@ -39,8 +39,8 @@ describe('deliveries', () => {
     await receiver.until(1);
     const [got] = receiver.received;
     for (const each of [secret, other]) assert.ok(new Webhook(each).verify(got?.body ?? '', got?.headers ?? {}));
-    const stranger = new Webhook(`whsec_${Buffer.alloc(24).toString('base64')}`);
-    assert.throws(() => stranger.verify(got?.body ?? '', got?.headers ?? {}));
+    const attacker = new Webhook(`whsec_${Buffer.alloc(24).toString('base64')}`);
+    assert.throws(() => attacker.verify(got?.body ?? '', got?.headers ?? {}));
   });
 
   it('are not signed without a secret, which is logged once', async (t) => {
@@ -189,13 +189,13 @@ describe('deliveries', () => {
     await once(server, 'listening');
     t.after(() => server.close());
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const doubting = startWebhooks(t, testSettings({ maxAge: 0 }));
-    doubting.webhooks.publish(roomEvent('doubting', 1), url);
-    const believing = startWebhooks(t, testSettings(), { poster: { ca: readFileSync(cert, 'utf8') } });
-    believing.webhooks.publish(roomEvent('believing', 1), url);
-    for (const { webhooks } of [doubting, believing]) await untilPending(webhooks);
-    assert.match(String(doubting.of('error')[0]?.reason), /self-signed certificate/);
-    assert.deepEqual(taken, ['believing-1']);
+    const strict = startWebhooks(t, testSettings({ maxAge: 0 }));
+    strict.webhooks.publish(roomEvent('strict', 1), url);
+    const lenient = startWebhooks(t, testSettings(), { poster: { ca: readFileSync(cert, 'utf8') } });
+    lenient.webhooks.publish(roomEvent('lenient', 1), url);
+    for (const { webhooks } of [strict, lenient]) await untilPending(webhooks);
+    assert.match(String(strict.of('error')[0]?.reason), /self-signed certificate/);
+    assert.deepEqual(taken, ['lenient-1']);
   });
 
   it('end at the timeout of a request', async (t) => {

@@ -15,12 +15,12 @@ function pathOf(template: string): string {
 test('every route that needs a token responds 401 without one and with a wrong one, before any validation', async (context) => {
   const { url } = await startServer(context);
   const anonymous = apiClient(url);
-  const stranger = apiClient(url, 'wrong');
+  const unauthorized = apiClient(url, 'wrong');
   for (const { method, path } of routes.filter(({ auth }) => auth === 'token')) {
     const without = await anonymous.request(method, pathOf(path));
     assert.deepEqual([without.status, without.body], [401, { errors: 'Missing token', code: 'missing_token' }], `${method} ${path}`);
     assert.equal(without.headers.get('www-authenticate'), 'Bearer realm="mediarooms"');
-    const wrong = await stranger.request(method, pathOf(path));
+    const wrong = await unauthorized.request(method, pathOf(path));
     assert.deepEqual([wrong.status, wrong.body], [401, { errors: 'Invalid token', code: 'invalid_token' }], `${method} ${path}`);
     assert.equal(wrong.headers.get('www-authenticate'), 'Bearer realm="mediarooms", error="invalid_token"');
   }

@@ -83,7 +83,7 @@ test('the console gets the token in development mode only, and other sites never
   ] as const) {
     assert.equal((await api.request('GET', '/console/session', { headers: { 'sec-fetch-site': site } })).status, status, site);
   }
-  for (const [headers, told] of [
+  for (const [headers, isReported] of [
     [{}, true],
     [{ host: 'localhost:5002' }, true],
     [{ host: '[::1]:5002' }, true],
@@ -99,7 +99,7 @@ test('the console gets the token in development mode only, and other sites never
     const answer = await sendRaw(server, `GET /console/session HTTP/1.1\r\n${lines.join('\r\n')}\r\nconnection: close\r\n\r\n`);
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     assert.match(head, /^HTTP\/1.1 200 /);
-    assert.deepEqual(JSON.parse(body), told ? session : { development: false, components: ['file'] }, lines.join());
+    assert.deepEqual(JSON.parse(body), isReported ? session : { development: false, components: ['file'] }, lines.join());
   }
   session.development = false;
   assert.deepEqual((await api.get('/console/session')).body, { development: false, components: ['file'] });

@@ -11,13 +11,13 @@ import { type ActContext, act, type NodeAction } from '../../../../operator/room
 import type { ClusterNode } from '../../../../operator/rooms/cluster-access.ts';
 import { roomRequest } from '../../../../operator/rooms/desired.ts';
 import type { Observed } from '../../../../operator/rooms/observed.ts';
-import { nodePeer, nodeRoom, observed, uid, wish } from '../rooms/observed.ts';
+import { desiredComponent, nodePeer, nodeRoom, observed, uid } from '../rooms/observed.ts';
 
 const defaults = { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null };
 const permissions = { publish: ['audio'], subscribe: true, data: false };
 const peer = (peerId: string) => ({ peerId, externalId: `${uid}/${peerId}`, permissions });
 const component = (name: string) => {
-  const desired = wish(name);
+  const desired = desiredComponent(name);
   return 'request' in desired ? desired : assert.fail();
 };
 

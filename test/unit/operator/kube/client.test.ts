@@ -297,9 +297,9 @@ describe('A Kubernetes client with a fake API server', () => {
     const calls = [client.apply(resources.secrets, secret), client.create(resources.secrets, secret), client.get(resources.secrets, ref)];
     const errors = (await Promise.allSettled(calls)).map((call): unknown => (call.status === 'rejected' ? call.reason : undefined));
     assert.equal((errors[0] as Error).message, 'The API server rejected apply Secret default/a: Invalid (data[key]).');
-    const told = JSON.stringify([errors, lines, errors.map(String)]) + errors.map((error) => (error as Error).stack).join();
+    const output = JSON.stringify([errors, lines, errors.map(String)]) + errors.map((error) => (error as Error).stack).join();
     assert.ok(errors.every((error) => error instanceof Error) && lines.length >= 3);
-    assert.ok(!told.includes('hunter2') && !told.includes(token), told);
+    assert.ok(!output.includes('hunter2') && !output.includes(token), output);
   });
 
   it('never interprets a name as a path', async (t) => {

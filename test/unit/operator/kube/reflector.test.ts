@@ -16,7 +16,7 @@ type Watch = { asked: Asked; response: ServerResponse; send: (type: string, obje
 type Script = { list: (asked: Asked, count: number) => Room[] | undefined; watch?: (watch: Watch, count: number) => void };
 
 async function start(t: TestContext, script: Script, options: Partial<ReflectorOptions<KubeObject>> = {}) {
-  const told: string[] = [];
+  const notified: string[] = [];
   const listeners = new Set<() => void>();
   let lists = 0;
   let watches = 0;
@@ -38,7 +38,7 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
   const client = await connect(t, { kubeconfig: api.kubeconfig, random: () => 0 });
   const { log, of } = recordedLog();
   const tell = (text: string) => {
-    told.push(text);
+    notified.push(text);
     for (const look of [...listeners]) look();
   };
   const reflector = new Reflector<KubeObject>({
@@ -59,10 +59,10 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
   };
   t.after(stop);
   /** Resolves after that number of changes. */
-  const toldSoMany = (count: number) =>
+  const notifiedTimes = (count: number) =>
     new Promise<void>((resolve) => {
       const look = () => {
-        if (told.length < count) return;
+        if (notified.length < count) return;
         listeners.delete(look);
         resolve();
       };
@@ -72,8 +72,8 @@ async function start(t: TestContext, script: Script, options: Partial<ReflectorO
   return {
     api,
     reflector,
-    told,
-    toldSoMany,
+    notified,
+    notifiedTimes,
     open,
     of,
     stop,
@@ -87,7 +87,7 @@ const version = ({ query }: Asked) => query.get('resourceVersion');
 
 describe('A reflector', { concurrency: true }, () => {
   it('lists once, then follows additions, changes, deletions and bookmarks', async (t) => {
-    const { api, reflector, told, toldSoMany, open, watchesAsked } = await start(t, {
+    const { api, reflector, notified, notifiedTimes, open, watchesAsked } = await start(t, {
       list: () => [room('a', '1'), room('b', '2')],
       watch: (watch, count) => {
         ok(watch);
@@ -98,8 +98,8 @@ describe('A reflector', { concurrency: true }, () => {
         watch.send('BOOKMARK', { metadata: { resourceVersion: '300' } });
       },
     });
-    await toldSoMany(5);
-    assert.deepEqual(told, [
+    await notifiedTimes(5);
+    assert.deepEqual(notified, [
       'added default/a 1',
       'added default/b 2',
       'added default/c 101',
@@ -109,7 +109,7 @@ describe('A reflector', { concurrency: true }, () => {
     assert.deepEqual(reflector.list().map(keyOf).sort(), ['default/a', 'default/c']);
     assert.equal(reflector.get('default/a')?.metadata.resourceVersion, '102');
     open[0]?.response.end();
-    await toldSoMany(6);
+    await notifiedTimes(6);
     assert.deepEqual(watchesAsked().map(version), ['100', '300']);
     const [list, watch] = api.asked;
     assert.equal(String(list?.query), 'limit=500');
@@ -119,7 +119,7 @@ describe('A reflector', { concurrency: true }, () => {
   });
 
   it('relists after HTTP 410, and reports only missed changes', async (t) => {
-    const { reflector, told, toldSoMany, watchesAsked } = await start(t, {
+    const { reflector, notified, notifiedTimes, watchesAsked } = await start(t, {
       list: (_asked, count) =>
         count === 0 ? [room('a', '1'), room('b', '2'), room('c', '3')] : [room('a', '1'), room('c', '9'), room('d', '8')],
       watch: (watch, count) => {
@@ -127,22 +127,22 @@ describe('A reflector', { concurrency: true }, () => {
         json(watch.response, status(410, 'Expired', 'too old resource version: 100 (200)'), 410);
       },
     });
-    await toldSoMany(6);
-    assert.deepEqual(told.slice(3), ['deleted default/b 2', 'changed default/c 9', 'added default/d 8']);
+    await notifiedTimes(6);
+    assert.deepEqual(notified.slice(3), ['deleted default/b 2', 'changed default/c 9', 'added default/d 8']);
     assert.equal(reflector.list().length, 3);
     assert.equal(watchesAsked().length, 1);
   });
 
   it('relists after an Expired event in the stream', async (t) => {
-    const { told, toldSoMany, of } = await start(t, {
+    const { notified, notifiedTimes, of } = await start(t, {
       list: (_asked, count) => (count === 0 ? [room('a', '1')] : []),
       watch: (watch, count) => {
         ok(watch).flushHeaders();
         if (count === 0) watch.send('ERROR', status(410, 'Expired', 'too old resource version'));
       },
     });
-    await toldSoMany(2);
-    assert.deepEqual(told, ['added default/a 1', 'deleted default/a 1']);
+    await notifiedTimes(2);
+    assert.deepEqual(notified, ['added default/a 1', 'deleted default/a 1']);
     assert.deepEqual(of('warn', 'error'), []);
   });
 
@@ -162,12 +162,12 @@ describe('A reflector', { concurrency: true }, () => {
   });
 
   it('retries with backoff while the API server fails', async (t) => {
-    const { api, reflector, toldSoMany, of } = await start(t, {
+    const { api, reflector, notifiedTimes, of } = await start(t, {
       list: (_asked, count) => (count < 2 ? undefined : [room('a', '1')]),
       watch: (watch, count) =>
         count === 0 ? json(watch.response, status(500, 'InternalError', 'no'), 500) : void ok(watch).flushHeaders(),
     });
-    await toldSoMany(1);
+    await notifiedTimes(1);
     assert.equal(reflector.synced, true);
     const [first, second, third] = api.asked.map(({ at }) => at);
     assert.ok((second ?? 0) - (first ?? 0) >= 790 && (third ?? 0) - (second ?? 0) >= 1590);
@@ -176,7 +176,7 @@ describe('A reflector', { concurrency: true }, () => {
   });
 
   it('resumes at its version if the stream breaks within a line', async (t) => {
-    const { told, toldSoMany, watchesAsked } = await start(t, {
+    const { notified, notifiedTimes, watchesAsked } = await start(t, {
       list: () => [],
       watch: (watch, count) => {
         ok(watch);
@@ -185,13 +185,13 @@ describe('A reflector', { concurrency: true }, () => {
         watch.response.write('{"type":"ADDED","object":{"metadata":{"name":"b","reso', () => watch.response.destroy());
       },
     });
-    await toldSoMany(2);
-    assert.deepEqual(told, ['added default/a 101', 'added default/b 102']);
+    await notifiedTimes(2);
+    assert.deepEqual(notified, ['added default/a 101', 'added default/b 102']);
     assert.deepEqual(watchesAsked().map(version), ['100', '101']);
   });
 
   it('restarts an idle watch', async (t) => {
-    const { told, toldSoMany, of } = await start(
+    const { notified, notifiedTimes, of } = await start(
       t,
       {
         list: () => [],
@@ -203,21 +203,21 @@ describe('A reflector', { concurrency: true }, () => {
       },
       { idleMs: 150 },
     );
-    await toldSoMany(1);
-    assert.equal(told[0], 'added default/a 101');
+    await notifiedTimes(1);
+    assert.equal(notified[0], 'added default/a 101');
     assert.match(String(of('warn')[0]?.error), /sent nothing for 150 ms/);
   });
 
   it('relists after unreadable data', async (t) => {
-    const { told, toldSoMany, watchesAsked } = await start(t, {
+    const { notified, notifiedTimes, watchesAsked } = await start(t, {
       list: (_asked, count) => (count === 0 ? [] : [room('a', '101')]),
       watch: (watch) => {
         ok(watch);
         watch.response.write('this is no JSON\n');
       },
     });
-    await toldSoMany(1);
-    assert.deepEqual(told, ['added default/a 101']);
+    await notifiedTimes(1);
+    assert.deepEqual(notified, ['added default/a 101']);
     assert.deepEqual(watchesAsked().map(version), ['100', '100', '100']);
   });
 
@@ -238,7 +238,7 @@ describe('A reflector', { concurrency: true }, () => {
 
   it('follows several namespaces separately in one cache', async (t) => {
     const of = (namespace: string, name: string, at: string) => room(name, at, { namespace });
-    const { reflector, told, toldSoMany, signal } = await start(
+    const { reflector, notified, notifiedTimes, signal } = await start(
       t,
       {
         list: ({ path }, count) => {
@@ -253,24 +253,24 @@ describe('A reflector', { concurrency: true }, () => {
       { namespaces: ['one', 'two'] },
     );
     await reflector.whenSynced(signal);
-    await toldSoMany(3);
-    assert.deepEqual([...told].sort(), ['added one/a 1', 'added two/b 2', 'deleted one/a 1']);
+    await notifiedTimes(3);
+    assert.deepEqual([...notified].sort(), ['added one/a 1', 'added two/b 2', 'deleted one/a 1']);
     assert.deepEqual(reflector.list().map(keyOf), ['two/b']);
   });
 
   it('reports an object recreated during a gap as deletion and addition', async (t) => {
-    const { told, toldSoMany } = await start(t, {
+    const { notified, notifiedTimes } = await start(t, {
       list: (_asked, count) => (count === 0 ? [room('a', '1')] : [room('a', '5', { uid: 'another' })]),
       watch: (watch, count) => (count === 0 ? json(watch.response, status(410, 'Gone', 'too old'), 410) : void ok(watch).flushHeaders()),
     });
-    await toldSoMany(3);
-    assert.deepEqual(told, ['added default/a 1', 'deleted default/a 1', 'added default/a 5']);
+    await notifiedTimes(3);
+    assert.deepEqual(notified, ['added default/a 1', 'deleted default/a 1', 'added default/a 5']);
   });
 
   it('replays its cache periodically without requests', async (t) => {
-    const { api, told, toldSoMany } = await start(t, { list: () => [room('a', '1')] }, { resyncMs: 100 });
-    await toldSoMany(3);
-    assert.deepEqual(told.slice(0, 3), ['added default/a 1', 'changed default/a 1', 'changed default/a 1']);
+    const { api, notified, notifiedTimes } = await start(t, { list: () => [room('a', '1')] }, { resyncMs: 100 });
+    await notifiedTimes(3);
+    assert.deepEqual(notified.slice(0, 3), ['added default/a 1', 'changed default/a 1', 'changed default/a 1']);
     assert.ok(api.asked.length <= 2);
   });
 
@@ -297,7 +297,7 @@ describe('A reflector', { concurrency: true }, () => {
   it('drops managedFields, and looks objects up by an index', async (t) => {
     const labelled = (name: string, at: string, cluster: string) =>
       room(name, at, { labels: { cluster }, managedFields: [{ manager: 'kubectl' }] });
-    const { reflector, toldSoMany } = await start(
+    const { reflector, notifiedTimes } = await start(
       t,
       {
         list: () => [labelled('a', '1', 'x'), labelled('b', '2', 'x')],
@@ -310,7 +310,7 @@ describe('A reflector', { concurrency: true }, () => {
       },
       { indexes: { cluster: ({ metadata }) => [metadata.labels?.cluster ?? ''] } },
     );
-    await toldSoMany(5);
+    await notifiedTimes(5);
     assert.deepEqual(reflector.where('cluster', 'x').map(keyOf), ['default/c']);
     assert.deepEqual(reflector.where('cluster', 'y').map(keyOf), ['default/a']);
     assert.throws(() => reflector.where('colour', 'red'), /Unknown index 'colour'/);
@@ -333,8 +333,8 @@ describe('A reflector', { concurrency: true }, () => {
     const aborter = new AbortController();
     const waiting = reflector.whenSynced(aborter.signal);
     await api.until(1);
-    aborter.abort(new Error('no more patience'));
-    await assert.rejects(waiting, /no more patience/);
+    aborter.abort(new Error('the wait was aborted'));
+    await assert.rejects(waiting, /the wait was aborted/);
     assert.equal(reflector.synced, false);
   });
 });

@@ -151,13 +151,13 @@ describe('A work queue', () => {
   });
 
   it('reports queue time and processing time of a key', async (t) => {
-    const told: [string, number][] = [];
+    const calls: [string, number][] = [];
     const metrics = {
-      queueAdded: () => told.push(['added', 0]),
-      queueRetried: () => told.push(['retried', 0]),
-      queueTaken: (_name: string, ms: number) => told.push(['taken', ms]),
-      queueDone: (_name: string, ms: number) => told.push(['done', ms]),
-      queueRefused: () => told.push(['refused', 0]),
+      queueAdded: () => calls.push(['added', 0]),
+      queueRetried: () => calls.push(['retried', 0]),
+      queueTaken: (_name: string, ms: number) => calls.push(['taken', ms]),
+      queueDone: (_name: string, ms: number) => calls.push(['done', ms]),
+      queueRefused: () => calls.push(['refused', 0]),
     };
     const { queue, pass } = queueOf(t, { metrics });
     queue.add('a');
@@ -166,7 +166,7 @@ describe('A work queue', () => {
     pass(12);
     assert.deepEqual(queue.workTimes(), [12]);
     queue.done('a');
-    assert.deepEqual(told, [
+    assert.deepEqual(calls, [
       ['added', 0],
       ['taken', 30],
       ['done', 12],

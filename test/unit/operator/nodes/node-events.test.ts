@@ -61,7 +61,7 @@ test('events during a broken connection are received afterwards, once and in ord
   proxy.cut();
   await api.post('/room', { roomId: 'two' });
   await api.delete('/room/one');
-  proxy.mend();
+  proxy.restore();
   await waitFor('the events of the cut', () => heard.length === 3);
   assert.deepEqual(
     heard.map(({ type, roomId }) => `${type} ${roomId}`),

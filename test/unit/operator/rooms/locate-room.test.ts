@@ -30,18 +30,18 @@ const lonely: RequestListener = ({ url }, response) => {
 };
 
 /** @param waited records the timeout of each probe, in milliseconds */
-function looking(nodes: ClusterNode[], waited: (number | undefined)[], toldLost = false): LocateRoomOptions {
-  class Told extends NodeClient {
+function looking(nodes: ClusterNode[], waited: (number | undefined)[], reportedLost = false): LocateRoomOptions {
+  class ProbeClient extends NodeClient {
     override room(roomId: string, signal?: AbortSignal, timeoutMs?: number) {
       waited.push(timeoutMs);
       return super.room(roomId, signal, timeoutMs);
     }
   }
-  const clients = new Map(nodes.map(({ url }) => [url, new Told({ url, signed: true, token: () => 'token' })]));
+  const clients = new Map(nodes.map(({ url }) => [url, new ProbeClient({ url, signed: true, token: () => 'token' })]));
   const clientOf = ({ url }: ClusterNode) => clients.get(url) ?? assert.fail(url);
   const link = {
     roomEnd: () => undefined,
-    isReportedLost: () => toldLost,
+    isReportedLost: () => reportedLost,
     nodes: () => nodes,
     candidates: () => nodes.map((node) => ({ node, client: clientOf(node) })),
     clientOf,
@@ -51,19 +51,19 @@ function looking(nodes: ClusterNode[], waited: (number | undefined)[], toldLost 
   return { link, cluster: 'c', roomId: 'r', uid, status: { ...readyStatus, node: 'c-0' }, signal: new AbortController().signal };
 }
 
-for (const { ready, toldLost, patience, fate } of [
-  { ready: false, toldLost: false, patience: 1_000, fate: 'absent' },
-  { ready: false, toldLost: true, patience: 300, fate: 'absent' },
+for (const { ready, reportedLost, probeTimeoutMs, fate } of [
+  { ready: false, reportedLost: false, probeTimeoutMs: 1_000, fate: 'absent' },
+  { ready: false, reportedLost: true, probeTimeoutMs: 300, fate: 'absent' },
   // A node is trusted only if it is connected to a node that Kubernetes reports as ready.
-  { ready: true, toldLost: true, patience: 1_000, fate: 'unknown' },
-  { ready: true, toldLost: false, patience: undefined, fate: 'unknown' },
+  { ready: true, reportedLost: true, probeTimeoutMs: 1_000, fate: 'unknown' },
+  { ready: true, reportedLost: false, probeTimeoutMs: undefined, fate: 'unknown' },
 ]) {
-  const what = `${ready ? 'is ready' : 'is not ready'}, does not respond and ${toldLost ? 'is' : 'is not'} reported as lost`;
-  test(`a node that ${what} is probed with timeout ${patience ?? 'default'}, and its room counts as ${fate}`, async (t) => {
+  const what = `${ready ? 'is ready' : 'is not ready'}, does not respond and ${reportedLost ? 'is' : 'is not'} reported as lost`;
+  test(`a node that ${what} is probed with timeout ${probeTimeoutMs ?? 'default'}, and its room counts as ${fate}`, async (t) => {
     const nodes = [await serve(t, 'c-0', ready, silent), await serve(t, 'c-1', true, lonely)];
     const waited: (number | undefined)[] = [];
-    assert.equal((await locateRoom(looking(nodes, waited, toldLost))).kind, fate);
-    assert.deepEqual(waited, [patience, undefined]);
+    assert.equal((await locateRoom(looking(nodes, waited, reportedLost))).kind, fate);
+    assert.deepEqual(waited, [probeTimeoutMs, undefined]);
   });
 }
 

@@ -78,7 +78,7 @@ export function nodeComponent(name: string, revision: string, component: Partial
   return { id: `id-of-${name}`, type: 'file', externalId: `${uid}/${name}/${revision}`, ...component };
 }
 
-export function wish(name: string, revision = 'v1', type = 'file'): Observed['desiredComponents'][number] {
+export function desiredComponent(name: string, revision = 'v1', type = 'file'): Observed['desiredComponents'][number] {
   return { name, type, revision, request: { type, options: {}, externalId: `${uid}/${name}/${revision}` } };
 }
 

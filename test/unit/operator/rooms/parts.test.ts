@@ -11,7 +11,7 @@ import { peerSecret, peerSecretName, peerUrl, readPeerSecret, renewalIn } from '
 import { PendingSecretWrite, RejectionCache } from '../../../../operator/rooms/room-cache.ts';
 import { conflictingRoom } from '../../../../operator/rooms/room-conflicts.ts';
 import { transitions } from '../../../../operator/rooms/transitions.ts';
-import { nodeComponent, observed, present, readyStatus, uid, wish } from './observed.ts';
+import { desiredComponent, nodeComponent, observed, present, readyStatus, uid } from './observed.ts';
 
 function secret(name: string, data: Record<string, string>, metadata: object = {}): Stored<Secret> {
   const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
@@ -27,16 +27,16 @@ describe('Desired components', () => {
   const spec = (options: object, type = 'sip') => roomSpecSchema.parse({ components: [{ name: 'c', [type]: options }] });
   const sip = { registrarAddress: 'sip:r', username: 'u', passwordSecretRef: { name: 's', key: 'pw' } };
   const revisionOf = async (each: object, stored: Stored<Secret>, type = 'sip') => {
-    const [wish] = await desiredComponents(spec(each, type), uid, () => stored, new SecretDigests());
-    assert.ok(wish && 'request' in wish);
-    return wish;
+    const [desired] = await desiredComponents(spec(each, type), uid, () => stored, new SecretDigests());
+    assert.ok(desired && 'request' in desired);
+    return desired;
   };
 
   test('contain the password for the node, and only its digest in ids', async () => {
-    const wish = await revisionOf(sip, secret('s', { pw: 'opens-the-door' }));
-    assert.deepEqual(wish.request.options, { registrarCredentials: { address: 'sip:r', username: 'u', password: 'opens-the-door' } });
-    assert.doesNotMatch(wish.request.externalId, /opens-the-door/);
-    assert.equal(wish.request.externalId, `${uid}/c/${wish.revision}`);
+    const desired = await revisionOf(sip, secret('s', { pw: 'opens-the-door' }));
+    assert.deepEqual(desired.request.options, { registrarCredentials: { address: 'sip:r', username: 'u', password: 'opens-the-door' } });
+    assert.doesNotMatch(desired.request.externalId, /opens-the-door/);
+    assert.equal(desired.request.externalId, `${uid}/c/${desired.revision}`);
   });
 
   test('change their revision with password, option or Secret, and keep it over a restart', async () => {
@@ -73,8 +73,8 @@ describe('Desired components', () => {
 
   test('report a missing Secret or key', async () => {
     const problemOf = async (stored: Stored<Secret> | undefined) => {
-      const [wish] = await desiredComponents(spec(sip), uid, () => stored, new SecretDigests());
-      return wish && 'problem' in wish ? wish.problem.message : undefined;
+      const [desired] = await desiredComponents(spec(sip), uid, () => stored, new SecretDigests());
+      return desired && 'problem' in desired ? desired.problem.message : undefined;
     };
     assert.equal(await problemOf(undefined), 'Secret s does not exist.');
     assert.equal(await problemOf(secret('s', {})), 'Secret s has no key pw.');
@@ -239,7 +239,7 @@ describe('An Event', () => {
         type: 'recording',
         ...(uploadProblem !== undefined && { properties: { uploadProblem } }),
       });
-      return readyStatus({ fate: present({ components: [tape] }), desiredComponents: [wish('tape', 'v1', 'recording')] });
+      return readyStatus({ fate: present({ components: [tape] }), desiredComponents: [desiredComponent('tape', 'v1', 'recording')] });
     };
     const [well, failing] = [withTape(), withTape('S3 rejected the access key (InvalidAccessKeyId)')];
     const note = 'Component tape: Its uploads fail: S3 rejected the access key (InvalidAccessKeyId).';

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { reconcile } from '../../../../operator/rooms/reconcile.ts';
 import { check, unknown } from './cases.ts';
 import {
+  desiredComponent,
   type Given,
   incarnation,
   nodeComponent,
@@ -14,7 +15,6 @@ import {
   readyStatus,
   token,
   uid,
-  wish,
 } from './observed.ts';
 
 const live = { status: readyStatus() };
@@ -76,11 +76,11 @@ describe('A Room whose room exists', () => {
       { fate: present(), spec: { maxPeers: 2 }, refusedConfig: { reason: 'ConfigRefused', message: 'No.' } },
       'wait Ready=False/ConfigRefused',
     ],
-    ['gets a missing component', { fate: present(), desiredComponents: [wish('a')] }, 'addComponents'],
+    ['gets a missing component', { fate: present(), desiredComponents: [desiredComponent('a')] }, 'addComponents'],
     ['loses a component that is not declared', { fate: present({ components: [nodeComponent('a', 'v1')] }) }, 'removeComponents'],
     [
       'loses a component whose options changed',
-      { fate: present({ components: [nodeComponent('a', 'v0')] }), desiredComponents: [wish('a')] },
+      { fate: present({ components: [nodeComponent('a', 'v0')] }), desiredComponents: [desiredComponent('a')] },
       'removeComponents',
     ],
     ['keeps foreign components', { fate: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) }, 'wait Ready'],
@@ -88,7 +88,7 @@ describe('A Room whose room exists', () => {
       'is Degraded by a rejected component',
       {
         fate: present(),
-        desiredComponents: [wish('a')],
+        desiredComponents: [desiredComponent('a')],
         refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
       },
       'wait Pending Ready=False/ComponentRefused Degraded=True/ComponentRefused',
@@ -97,7 +97,7 @@ describe('A Room whose room exists', () => {
       'is Ready and Degraded by a component whose uploads fail',
       {
         fate: present({ components: [nodeComponent('a', 'v1', { properties: { uploadProblem: 'S3 says no' } })] }),
-        desiredComponents: [wish('a')],
+        desiredComponents: [desiredComponent('a')],
       },
       'wait Ready Ready=True/Ready Degraded=True/UploadsFail',
     ],
@@ -105,7 +105,7 @@ describe('A Room whose room exists', () => {
       'retries a component that changed since its rejection',
       {
         fate: present(),
-        desiredComponents: [wish('a', 'v2')],
+        desiredComponents: [desiredComponent('a', 'v2')],
         refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
       },
       'addComponents',
@@ -247,8 +247,11 @@ describe('A Room whose room exists', () => {
 
 describe('A file component', () => {
   const played = (): Given => {
-    const status = readyStatus({ fate: present({ components: [nodeComponent('song', 'v1')] }), desiredComponents: [wish('song')] });
-    return { status, fate: present(), desiredComponents: [wish('song')] };
+    const status = readyStatus({
+      fate: present({ components: [nodeComponent('song', 'v1')] }),
+      desiredComponents: [desiredComponent('song')],
+    });
+    return { status, fate: present(), desiredComponents: [desiredComponent('song')] };
   };
 
   check([
@@ -266,14 +269,14 @@ describe('A file component', () => {
       { ...played(), status: reconcile(observed(played())).status },
       'wait Ready',
     ],
-    ['whose options changed is played', { ...played(), desiredComponents: [wish('song', 'v2')] }, 'addComponents'],
+    ['whose options changed is played', { ...played(), desiredComponents: [desiredComponent('song', 'v2')] }, 'addComponents'],
     ['in a recreated room is played again', { ...played(), fate: present({ incarnation: '01JD7Z0000000000000000000B' }) }, 'addComponents'],
   ]);
 });
 
 test('decisions never loop: from any state a finite number of steps is left', () => {
   const spec = { maxPeers: 2, peers: [{ name: 'ann' }] };
-  let state = observed({ spec, finalized: false, desiredComponents: [wish('a')] });
+  let state = observed({ spec, finalized: false, desiredComponents: [desiredComponent('a')] });
   const room = nodeRoom({ config: { ...nodeRoom().config, maxPeers: 9 } });
   const taken: string[] = [];
   for (let step = 0; step < 20; step += 1) {

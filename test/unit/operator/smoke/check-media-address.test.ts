@@ -69,9 +69,9 @@ test('silence, the response to another request and a closed port are reported wi
   });
   const wrong = await udpServer(t, (request) => answerTo(Buffer.concat([request.subarray(0, 8), Buffer.alloc(12)])));
   await assert.rejects(checkMediaAddress({ ip: '127.0.0.1', port: wrong, protocol: 'udp' }, ice, 300), /no response within 0.3 s/);
-  const nobody = await freePort();
+  const closedPort = await freePort();
   await assert.rejects(
-    checkMediaAddress({ ip: '127.0.0.1', port: nobody, protocol: 'tcp' }, ice, 5_000),
+    checkMediaAddress({ ip: '127.0.0.1', port: closedPort, protocol: 'tcp' }, ice, 5_000),
     /does not respond over TCP: connect ECONNREFUSED/,
   );
 });

@@ -20,14 +20,14 @@ export function Chart({ label, values, capacity, format, least, testId }: ChartP
   const most = Math.max(least, ...known);
   const now = shown.at(-1) ?? null;
   const lines = linesOf(shown, capacity, most);
-  const told = known.length === 0 ? 'no data yet' : `now ${format(now)}, maximum ${format(Math.max(...known))}`;
+  const summary = known.length === 0 ? 'no data yet' : `now ${format(now)}, maximum ${format(Math.max(...known))}`;
   return (
     <figure className="chart" data-testid={testId} data-points={known.length}>
       <figcaption>
         <span>{label}</span>
         <strong>{format(now)}</strong>
       </figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${label}: ${told}`}>
+      <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`${label}: ${summary}`}>
         {lines.map(([first, ...rest]) => {
           const points = [first, ...rest].map((point) => point?.join(',')).join(' ');
           const last = rest.at(-1) ?? first;

@@ -8,16 +8,16 @@ const silent = (watch: FrameWatchdog, rounds: number) => Array.from({ length: ro
 
 test('slow frames are waited for without a limit', () => {
   const watch = new FrameWatchdog();
-  for (let pictures = 0; pictures < 100; pictures += 1) {
+  for (let frames = 0; frames < 100; frames += 1) {
     assert.equal(silent(watch, roundsIn(9500)), false);
-    watch.pictureMade();
+    watch.frameMade();
   }
 });
 
 test('ten seconds of audio without a frame mean a stalled composer', () => {
   const watch = new FrameWatchdog();
   silent(watch, roundsIn(9000));
-  watch.pictureMade();
+  watch.frameMade();
   assert.equal(silent(watch, roundsIn(9900)), false);
   assert.equal(silent(watch, roundsIn(200)), true);
 });

@@ -22,11 +22,11 @@ const agreed = (change: Partial<NegotiatedMedia> = {}): NegotiatedMedia => ({
 });
 
 function open(change: Partial<NegotiatedMedia> = {}) {
-  const told: string[] = [];
-  const listener = { onDigit: (digit: string) => told.push(digit), onSilent: () => told.push('silent') };
+  const reported: string[] = [];
+  const listener = { onDigit: (digit: string) => reported.push(digit), onSilent: () => reported.push('silent') };
   const receiver = new CallRtpReceiver({ listener, silence: 1000, allowPrivate: true });
   receiver.agree(agreed(change), 0);
-  return { receiver, told };
+  return { receiver, reported };
 }
 
 const voice = (index: number, { ssrc = 1, payloadType = 8, frequency = 500 } = {}) =>
@@ -61,7 +61,7 @@ test('audio is played, also if packets are reordered', () => {
 });
 
 test('comfort noise and digits leave no gap to wait for', () => {
-  const { receiver, told } = open();
+  const { receiver, reported } = open();
   const digit = (index: number) =>
     rtpPacket(
       { ssrc: 1, payloadType: 101, sequence: 65_500 + index, timestamp: 50 * 160, marker: index === 50 },
@@ -72,7 +72,7 @@ test('comfort noise and digits leave no gap to wait for', () => {
   const heard = play(receiver, 100, (index) => [
     index >= 50 && index < 57 ? digit(index) : index >= 57 && index < 60 ? noise(index) : voice(index),
   ]);
-  assert.deepEqual(told, ['5']);
+  assert.deepEqual(reported, ['5']);
   assert.ok(levelOf(heard.subarray(62 * 960 + 4000, 98 * 960), 500, 48_000) > 0.29);
   receiver.close();
 });
@@ -107,14 +107,14 @@ test('packets of a hostile source in between are dropped', () => {
 });
 
 test('silence is reported once, again after new packets, and never without expected audio', () => {
-  const { receiver, told } = open();
+  const { receiver, reported } = open();
   play(receiver, 200, () => []);
-  assert.deepEqual(told, ['silent']);
+  assert.deepEqual(reported, ['silent']);
   play(receiver, 200, (index) => (index < 210 ? [voice(index)] : []), { first: 200 });
-  assert.deepEqual(told, ['silent', 'silent']);
+  assert.deepEqual(reported, ['silent', 'silent']);
   receiver.agree(agreed({ direction: 'inactive' }), 8000);
   play(receiver, 200, () => [], { first: 400 });
-  assert.equal(told.length, 2);
+  assert.equal(reported.length, 2);
   receiver.close();
   receiver.close();
 });

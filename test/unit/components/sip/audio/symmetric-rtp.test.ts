@@ -5,7 +5,7 @@ import { SymmetricRtpAddress } from '../../../../../node/components/sip/audio/sy
 
 const agreed = { ip: '192.0.2.1', port: 4000 };
 const otherPort = { ip: '192.0.2.1', port: 5000 };
-const stranger = { ip: '203.0.113.9', port: 4000 };
+const attacker = { ip: '203.0.113.9', port: 4000 };
 
 /** True for each accepted packet of several in a row. */
 function offer(
@@ -24,11 +24,11 @@ test('packets from the negotiated address are accepted at once', () => {
 
 test('another address must send several packets in a row, with one SSRC', () => {
   const far = new SymmetricRtpAddress(agreed, true);
-  assert.deepEqual(offer(far, stranger), [false, false, true]);
-  assert.deepEqual(far.target, stranger);
+  assert.deepEqual(offer(far, attacker), [false, false, true]);
+  assert.deepEqual(far.target, attacker);
   const changing = new SymmetricRtpAddress(agreed, true);
   assert.deepEqual(
-    [1, 2, 3, 4].map((ssrc) => changing.accepts(stranger, ssrc, false, 0)),
+    [1, 2, 3, 4].map((ssrc) => changing.accepts(attacker, ssrc, false, 0)),
     [false, false, false, false],
   );
   assert.deepEqual(changing.target, agreed);
@@ -36,10 +36,10 @@ test('another address must send several packets in a row, with one SSRC', () => 
 
 test('a hostile sender cannot replace the remote party, but the remote party can replace it', () => {
   const far = new SymmetricRtpAddress(agreed, true);
-  offer(far, stranger);
+  offer(far, attacker);
   assert.deepEqual(offer(far, { ip: '203.0.113.10', port: 9 }, { packets: 10, now: 60_000 }), new Array(10).fill(false));
   assert.deepEqual(offer(far, otherPort), [false, false, true]);
-  assert.deepEqual(offer(far, stranger, { packets: 5, now: 60_000 }), new Array(5).fill(false));
+  assert.deepEqual(offer(far, attacker, { packets: 5, now: 60_000 }), new Array(5).fill(false));
   assert.deepEqual(offer(far, agreed, { packets: 1 }), [true]);
   assert.deepEqual(far.target, agreed);
 });
@@ -55,8 +55,8 @@ test('the remote party may continue from another port of its host after silence'
 test('authenticated packets are followed from any address', () => {
   const far = new SymmetricRtpAddress(agreed, true);
   offer(far, agreed, { packets: 1 });
-  assert.deepEqual(offer(far, stranger, { packets: 1, trusted: true }), [true]);
-  assert.deepEqual(far.target, stranger);
+  assert.deepEqual(offer(far, attacker, { packets: 1, trusted: true }), [true]);
+  assert.deepEqual(far.target, attacker);
 });
 
 test('nothing is sent to unspecified or multicast addresses, or to a name', () => {

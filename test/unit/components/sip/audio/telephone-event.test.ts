@@ -24,11 +24,11 @@ function send(digits: readonly { digit: string; steps: number; gap?: number }[],
 }
 
 function receive(packets: readonly TelephoneEventPacket[], clockRate = 8000): string[] {
-  const told: string[] = [];
-  const receiver = new DigitReceiver({ clockRate, onDigit: (digit, duration) => told.push(`${digit} ${duration}`) });
+  const reported: string[] = [];
+  const receiver = new DigitReceiver({ clockRate, onDigit: (digit, duration) => reported.push(`${digit} ${duration}`) });
   for (const packet of packets) receiver.push(packet, 0);
   receiver.tick(10_000);
-  return told;
+  return reported;
 }
 
 test('a digit has one timestamp, a growing duration, a marker first, and three end packets', () => {
@@ -106,7 +106,7 @@ test('a digit half a timestamp range later, or of a restarted source, is reporte
   // At the clock rate of Opus half the range is 12.4 hours.
   for (const second of [(1000 + 13 * 3600 * 48_000) % 2 ** 32, 2 ** 32 - 5_000_000]) {
     assert.deepEqual(
-      receive([digit(1, 1000), digit(2, second), digit(2, second), digit(1, second - 2000)], 48_000).map((told) => told[0]),
+      receive([digit(1, 1000), digit(2, second), digit(2, second), digit(1, second - 2000)], 48_000).map((reported) => reported[0]),
       ['1', '2'],
       String(second),
     );

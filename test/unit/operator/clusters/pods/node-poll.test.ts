@@ -12,7 +12,7 @@ const well: NodeHealth = {
   config: { files: [], error: null },
 };
 
-/** Fake nodes with scripted responses; `told` records reported changes, `asked` the requests. */
+/** Fake nodes with scripted responses; `reported` records reported changes, `asked` the requests. */
 function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
   const events = new EventEmitter();
   const answers = new Map<string, NodeHealth | Error>();
@@ -30,18 +30,18 @@ function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
       resetBackoff: () => {},
     }),
     token: () => 'token',
-    changed: (key) => events.emit('told', key),
+    changed: (key) => events.emit('reported', key),
     now: () => clock.now,
     periods,
   });
   t.after(() => poll.close());
-  return { poll, answers, clock, told: () => once(events, 'told'), asked: () => once(events, 'asked') };
+  return { poll, answers, clock, reported: () => once(events, 'reported'), asked: () => once(events, 'asked') };
 }
 
 test('a new node is polled immediately, and its report is published', async (t) => {
-  const { poll, answers, told } = start(t);
+  const { poll, answers, reported } = start(t);
   answers.set('http://a', well);
-  const first = told();
+  const first = reported();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
   assert.equal(poll.neverPolled('n/c', 'a'), true);
   assert.deepEqual(await first, ['n/c']);
@@ -50,29 +50,29 @@ test('a new node is polled immediately, and its report is published', async (t) 
 });
 
 test('only changes that affect decisions are published', async (t) => {
-  const { poll, answers, told, asked } = start(t);
+  const { poll, answers, reported, asked } = start(t);
   answers.set('http://a', well);
-  const first = told();
+  const first = reported();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   let times = 0;
-  void told().then(() => (times += 1));
+  void reported().then(() => (times += 1));
   answers.set('http://a', { ...well, load: { ...well.load, forwardedTracks: 7 } });
   for (let round = 0; round < 3; round += 1) await asked();
   assert.equal(times, 0);
   assert.equal(poll.report('n/c', 'a')?.health.load.forwardedTracks, 7);
-  const busy = told();
+  const busy = reported();
   answers.set('http://a', { ...well, load: { rooms: 1, connectedPeers: 1, forwardedTracks: 7 } });
   await busy;
 });
 
 test('the report of an unresponsive node is valid until its TTL', async (t) => {
-  const { poll, answers, told, clock } = start(t);
+  const { poll, answers, reported, clock } = start(t);
   answers.set('http://a', well);
-  const first = told();
+  const first = reported();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
-  const silent = told();
+  const silent = reported();
   answers.set('http://a', new Error('It could not be reached.'));
   await silent;
   assert.equal(poll.error('n/c', 'a'), 'It could not be reached.');
@@ -83,24 +83,24 @@ test('the report of an unresponsive node is valid until its TTL', async (t) => {
 });
 
 test('an unresponsive node is polled again before its Kubernetes node could count as lost', async (t) => {
-  const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 5 });
-  const first = told();
+  const { poll, answers, reported } = start(t, { usual: 3_600_000, quick: 5 });
+  const first = reported();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
   await first;
   assert.equal(poll.error('n/c', 'a'), 'It could not be reached.');
-  const second = told();
+  const second = reported();
   answers.set('http://a', well);
   await second;
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
 });
 
 test('a node polled before it listened counts as unpolled and is polled again when its pod is ready', async (t) => {
-  const { poll, answers, told } = start(t, { usual: 3_600_000, quick: 3_600_000 });
-  const first = told();
+  const { poll, answers, reported } = start(t, { usual: 3_600_000, quick: 3_600_000 });
+  const first = reported();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
   await first;
   assert.equal(poll.neverPolled('n/c', 'a'), false);
-  const second = told();
+  const second = reported();
   answers.set('http://a', well);
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
   assert.equal(poll.neverPolled('n/c', 'a'), true);
@@ -120,9 +120,9 @@ test('a node whose pod becomes ready during a failing poll is polled again immed
 });
 
 test('a pod of the same name with another address is another node', async (t) => {
-  const { poll, answers, told } = start(t);
+  const { poll, answers, reported } = start(t);
   answers.set('http://a', well);
-  const first = told();
+  const first = reported();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   poll.watch('n/c', [{ uid: 'a', url: 'http://b', signed: true }], true);
@@ -130,9 +130,9 @@ test('a pod of the same name with another address is another node', async (t) =>
 });
 
 test('a node with another authentication is polled again', async (t) => {
-  const { poll, answers, told } = start(t);
+  const { poll, answers, reported } = start(t);
   answers.set('http://a', well);
-  const first = told();
+  const first = reported();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: false }], true);
@@ -140,9 +140,9 @@ test('a node with another authentication is polled again', async (t) => {
 });
 
 test('nodes of a forgotten cluster are not polled', async (t) => {
-  const { poll, answers, told, asked } = start(t);
+  const { poll, answers, reported, asked } = start(t);
   answers.set('http://a', well);
-  const first = told();
+  const first = reported();
   poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
   await first;
   poll.forget('n/c');

@@ -72,8 +72,8 @@ test('a rollout creates one new pod, waits until it is ready, and then drains on
 
 test('while an old pod drains no other pod is created, and the next one follows', () => {
   const old = { current: false };
-  const emptied = { ...old, drain: { reason: 'Rollout' as const, deadline: 1 } };
-  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, emptied), aPod(2)]), { ...nothing, drain: ['1 Rollout'], keep: [0, 2] });
+  const drained = { ...old, drain: { reason: 'Rollout' as const, deadline: 1 } };
+  assert.deepEqual(plan(2, [aPod(0, old), aPod(1, drained), aPod(2)]), { ...nothing, drain: ['1 Rollout'], keep: [0, 2] });
   assert.deepEqual(plan(2, [aPod(0, old), aPod(1, { ...old, ending: true }), aPod(2)]).create, [3]);
   assert.deepEqual(plan(2, [aPod(0, old), aPod(2)]).create, [1]);
   assert.deepEqual(plan(2, [aPod(0, old), aPod(1), aPod(2)]).drain, ['0 Rollout']);
@@ -87,8 +87,8 @@ test('an old pod that was never ready is removed immediately, and a new template
 });
 
 test('reverting the template cancels the drain of the old pod and removes the new pod', () => {
-  const emptied = { drain: { reason: 'Rollout' as const, deadline: 1 } };
-  assert.deepEqual(plan(1, [aPod(0, emptied), aPod(1, { current: false })]), { ...nothing, keep: [0], drain: ['1 Rollout'] });
+  const drained = { drain: { reason: 'Rollout' as const, deadline: 1 } };
+  assert.deepEqual(plan(1, [aPod(0, drained), aPod(1, { current: false })]), { ...nothing, keep: [0], drain: ['1 Rollout'] });
 });
 
 test('if all indexes are in use an old pod is removed before its successor, and a missing pod is reported', () => {

@@ -1,4 +1,4 @@
-// The screenshot of the console in the README, compared with the current console; `npm run picture` takes it again.
+// The screenshot of the console in the README, compared with the current console; `npm run screenshot` takes it again.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -7,15 +7,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { eventuallyIn } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { installPortraits, type Portrait } from '../kit/media/portraits.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
-import { assertAccessible, byId, comesToHold, enter, launch, openConsole, tileOf } from './console-kit.ts';
+import { assertAccessible, byId, enter, launch, openConsole, tileOf } from './console-kit.ts';
 
 /** True if the screenshot is to be written, otherwise it is only compared. */
-const making = process.env.MEDIAROOMS_MAKE_PICTURE !== undefined;
+const making = process.env.MEDIAROOMS_MAKE_SCREENSHOT !== undefined;
 const root = join(import.meta.dirname, '../..');
 const path = join(root, 'docs/console.png');
 const window = { width: 1440, height: 900 };
@@ -81,13 +82,13 @@ test('the screenshot in the README matches the current console: a room with its 
   await enter(page, 'Ada Lind');
   await page.waitForSelector(byId('watch-link'));
   const shown = `[...document.querySelectorAll('${byId('tile-video')}')].filter((video) => video.videoWidth > 0 && video.currentTime > 0).length`;
-  await comesToHold(page, `${shown} === ${others.length + 1}`);
+  await eventuallyIn(page, `${shown} === ${others.length + 1}`);
   await page.waitForSelector(`${tileOf('Priya Raman')}.speaking`);
   await page.waitForSelector(`${tileOf('Jonas Weber')} ${byId('tile-muted')}`);
   const card = page.locator(`${byId('peer')}[data-name="Priya Raman"]`);
   await card.locator('summary').first().click();
   const points = `Number(document.querySelector('${byId('chart-up')}')?.dataset.points)`;
-  await comesToHold(page, `${points} >= ${making ? 12 : 3}`);
+  await eventuallyIn(page, `${points} >= ${making ? 12 : 3}`);
   await assertAccessible(page, 'the screenshot');
   // No element is focused or hovered.
   await page.evaluate('document.activeElement?.blur()');
@@ -95,7 +96,7 @@ test('the screenshot in the README matches the current console: a room with its 
   const now = await page.screenshot();
   assert.deepEqual(complaints, []);
 
-  if (making) await writeFile(path, withFewColours(now));
+  if (making) await writeFile(path, withFewColors(now));
   const kept = readFileSync(path);
   assert.ok(kept.length < maxBytes, `docs/console.png has ${kept.length} bytes, more than ${maxBytes}`);
   assert.deepEqual([kept.readUInt32BE(16), kept.readUInt32BE(20)], [window.width, window.height]);
@@ -103,11 +104,14 @@ test('the screenshot in the README matches the current console: a room with its 
   const blank = await (await browser.newContext()).newPage();
   const differing = await shareThatDiffers(blank, now, kept);
   t.diagnostic(`${(100 * differing).toFixed(1)} % of the screenshot differ`);
-  assert.ok(differing < 0.15, `${Math.round(100 * differing)} % of docs/console.png differ from the current console; run npm run picture`);
+  assert.ok(
+    differing < 0.15,
+    `${Math.round(100 * differing)} % of docs/console.png differ from the current console; run npm run screenshot`,
+  );
 });
 
 /** Reduces the screenshot to 256 colors, for a small file. */
-function withFewColours(picture: Buffer): Buffer {
+function withFewColors(png: Buffer): Buffer {
   const filter = 'split[one][other];[one]palettegen=stats_mode=single[palette];[other][palette]paletteuse=dither=none';
   const args = [
     '-v',
@@ -126,13 +130,13 @@ function withFewColours(picture: Buffer): Buffer {
     'mixed',
     'pipe:1',
   ];
-  return execFileSync('ffmpeg', args, { input: picture, timeout: 30_000, maxBuffer: 64 * 1024 * 1024 });
+  return execFileSync('ffmpeg', args, { input: png, timeout: 30_000, maxBuffer: 64 * 1024 * 1024 });
 }
 
 /** Share of two images of the same size that differ in color, from 0 to 1. Coarse, so that fonts and moving participants do not count. */
 async function shareThatDiffers(page: Page, one: Buffer, other: Buffer): Promise<number> {
-  const urls = [one, other].map((picture) => `data:image/png;base64,${picture.toString('base64')}`);
-  return page.evaluate(async (pictures) => {
+  const urls = [one, other].map((png) => `data:image/png;base64,${png.toString('base64')}`);
+  return page.evaluate(async (images) => {
     const [columns, rows] = [36, 24];
     const coarse = async (url: string) => {
       const image = new Image();
@@ -143,7 +147,7 @@ async function shareThatDiffers(page: Page, one: Buffer, other: Buffer): Promise
       context.drawImage(image, 0, 0, columns, rows);
       return context.getImageData(0, 0, columns, rows).data;
     };
-    const [first, second] = await Promise.all(pictures.map(coarse));
+    const [first, second] = await Promise.all(images.map(coarse));
     let differing = 0;
     for (let cell = 0; cell < columns * rows; cell += 1) {
       const distances = [0, 1, 2].map((channel) => Math.abs((first?.[4 * cell + channel] ?? 0) - (second?.[4 * cell + channel] ?? 255)));

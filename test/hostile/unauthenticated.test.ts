@@ -9,7 +9,7 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
 import { attack } from './attack.ts';
-import { attacks } from './strangers.attacks.ts';
+import { attacks } from './unauthenticated.attacks.ts';
 
 const peerPath = '/socket/peer/websocket';
 const serverPath = '/socket/server/websocket';
