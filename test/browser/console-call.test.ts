@@ -39,12 +39,11 @@ async function hearsBeeps(page: Page, who: string): Promise<void> {
 }
 
 test('two users and a guest see and hear each other, and a participant who leaves disappears from every page', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'meeting' });
   const browser = await launch(t);
-  const ada = await openConsole(browser, roomAddress(node.url, 'meeting'));
-  const bob = await openConsole(browser, roomAddress(node.url, 'meeting'));
+  const ada = await openConsole(browser, roomAddress(url, 'meeting'));
+  const bob = await openConsole(browser, roomAddress(url, 'meeting'));
   for (const [{ page }, name] of [
     [ada, 'Ada'],
     [bob, 'Bob'],
@@ -85,7 +84,7 @@ test('two users and a guest see and hear each other, and a participant who leave
   await bob.page.waitForSelector(byId('left'));
   for (const { page } of [ada, guest]) await page.waitForSelector(tileOf('Bob'), { state: 'detached' });
   await seesMovingVideo(ada.page, 'Guest');
-  await ada.page.goto(`${node.url}/#/`);
+  await ada.page.goto(`${url}/#/`);
   await guest.page.waitForSelector(tileOf('Ada'), { state: 'detached' });
   await seeText(ada.page, 'peer-count', '1');
   await eventually('participants in the room: 1', async () => (await api.get('/room/meeting')).body.data.peers.length === 1);
@@ -141,11 +140,10 @@ test('after SIGKILL and a restart the console reports the end of the room and re
 });
 
 test('a user who rejoins during a late leave request is in the room; a user who navigates away while joining is not', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'again' });
   const peers = async (): Promise<{ id: string; status: string }[]> => (await api.get('/room/again')).body.data.peers;
-  const { page, complaints } = await openConsole(await launch(t), roomAddress(node.url, 'again'));
+  const { page, complaints } = await openConsole(await launch(t), roomAddress(url, 'again'));
   await logIntoRoom(page);
   await enter(page, 'Ada');
   const [before] = await peers();
@@ -166,7 +164,7 @@ test('a user who rejoins during a late leave request is in the room; a user who 
   const joining = await holdQuestions(page, /\/room\/again\/peer$/);
   await page.click(byId('join'));
   await joining.asked();
-  await page.goto(`${node.url}/#/`);
+  await page.goto(`${url}/#/`);
   await page.waitForSelector('[data-room="again"]');
   const gone = page.waitForResponse((response) => response.request().method() === 'DELETE');
   await joining.end();
@@ -176,11 +174,10 @@ test('a user who rejoins during a late leave request is in the room; a user who 
 });
 
 test('a room is usable with the keyboard alone on a phone, without horizontal scrolling', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'by-keys' });
   const browser = await launch(t);
-  const { page, complaints } = await openConsole(browser, roomAddress(node.url, 'by-keys'), { viewport: { width: 360, height: 700 } });
+  const { page, complaints } = await openConsole(browser, roomAddress(url, 'by-keys'), { viewport: { width: 360, height: 700 } });
   const tabTo = async (testId: string) => {
     for (let i = 0; i < 30; i += 1) {
       if ((await page.evaluate('document.activeElement?.dataset.testid')) === testId) return;

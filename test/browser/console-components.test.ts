@@ -24,7 +24,7 @@ async function startWithFiles(t: TestContext) {
   const sources = join(resources, 'file_component_sources');
   await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), tone, seconds)]);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'stage' });
   return { node, api };
 }

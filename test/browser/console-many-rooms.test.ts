@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText, windows } from './console-kit.ts';
@@ -16,7 +16,7 @@ const nameOf = (index: number): string => `room-${index}`;
 /** Opens the list of 300 rooms. On a phone some cards are higher than others. */
 async function openList(t: TestContext, viewport: (typeof windows)[number]): Promise<{ page: Page; api: ApiClient; complaints: string[] }> {
   const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   for (let index = 0; index < rooms; index += 1) {
     const more = index % 7 === 3 ? { externalId: `${index} ${'a key that is long '.repeat(8)}` } : {};
     await api.post('/room', { roomId: nameOf(index), ...more });

@@ -29,7 +29,7 @@ const cells = (page: Page, row: string) => page.locator(`${row} [role=cell]`).al
 
 test('the list of rooms fits every window and shows untrusted names as text', async (t) => {
   const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'plain', maxPeers: 20, videoCodec: 'h264', externalId: hostileNames.html });
   await api.post('/room', { roomId: 'a_name_as_long_as_nobody_would_ever_choose_'.repeat(2) });
   await api.post('/room', { roomId: 'strange' });
@@ -79,7 +79,7 @@ test('the list of rooms fits every window and shows untrusted names as text', as
 
 test('many rooms that are created and deleted at once cause few requests', async (t) => {
   const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const browser = await launch(t);
   const { page } = await openPart(browser, { url: node.url, token: apiToken, hash: '#/' });
   await seeText(page, 'no-rooms', 'No rooms yet');
@@ -100,7 +100,7 @@ test('many rooms that are created and deleted at once cause few requests', async
 test('a read-only token can view every page, and every button for a change explains why it is disabled', async (t) => {
   const readToken = `${apiToken}-that-reads`;
   const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'watched' });
   const browser = await launch(t);
   const { page, complaints } = await openPart(browser, { url: node.url, token: readToken, hash: '#/' });

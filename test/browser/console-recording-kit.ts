@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { addComponent, withSources } from '../kit/media/sources.ts';
-import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { byId } from './console-kit.ts';
 
 /** A node with room `r`, in which a green video and a tone are recorded. */
 export async function startRecording(t: TestContext, env: Record<string, string> = {}) {
   const resources = await withSources(t, 30);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources, ...env });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   const recorder = await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'green.h264' });

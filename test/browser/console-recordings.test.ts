@@ -12,7 +12,7 @@ import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText, tabTo } from './console-kit.ts';
 import { fileOf, hears, idOf, madeTrack, reportOf, seesGreen, startRecording, waitForTracks } from './console-recording-kit.ts';
-import { addressesOf, holdQuestions, lookAt, openPart, standsStill, tokenFile } from './console-views.ts';
+import { addressesOf, holdQuestions, lookAt, openPart, standsStill } from './console-views.ts';
 
 const list = '#/recordings';
 
@@ -75,7 +75,7 @@ test('a saved stream is played', async (t) => {
   // A busy machine may accept no stream for a minute, while the sources are already playing.
   const resources = await withSources(t, 150);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'file', { filePath: 'green.h264' });
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
@@ -217,22 +217,4 @@ test('an unreachable node is reported in the list of recordings until it respond
   await questions.end();
   await page.locator(byId('incomplete')).waitFor({ state: 'detached' });
   await seeText(page, 'recording-row', 'elsewhere');
-});
-
-test('a revoked token leads to the log-in page, and a new one back to the recording', async (t) => {
-  const tokens = await tokenFile(t, 'first-token-of-the-console-in-a-test');
-  const report = reportOf('kept', 1);
-  const node = await startNode(t, {
-    SVC_SERVER_API_TOKEN: undefined,
-    SVC_CONFIG_FILES: tokens.path,
-    SVC_RESOURCES_BASE_PATH: await makeResources(t, fileOf(report)),
-  });
-  const hash = `#/recordings/${report.id}`;
-  const { page } = await openPart(await launch(t), { url: node.url, token: 'first-token-of-the-console-in-a-test', hash });
-  await page.waitForSelector(byId('no-tracks'));
-  await tokens.replace('second-token-of-the-console-in-a-test');
-  await page.waitForSelector(byId('login-token'), { timeout: 60_000 });
-  await page.fill(byId('login-token'), 'second-token-of-the-console-in-a-test');
-  await page.click(byId('login-submit'));
-  await page.waitForSelector(byId('no-tracks'));
 });

@@ -1,12 +1,14 @@
-// Recovery of the Rooms, Cluster and Health pages from a restart, a network cut, a drain and a revoked token.
+// Recovery of the pages of the console from a restart, a network cut, a drain and a revoked token.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
+import { makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText } from './console-kit.ts';
+import { fileOf, reportOf } from './console-recording-kit.ts';
 import { openPart, tokenFile } from './console-views.ts';
 
 const parts = ['#/', '#/cluster', '#/health'] as const;
@@ -45,32 +47,45 @@ test('every page reports a killed server and a cut network and recovers', async 
   );
 });
 
-test('a revoked token leads from every page to the log-in page with a message, and back when it is valid again', async (t) => {
+test('a revoked token leads from every page to the log-in page with a message, and back when a token is valid again', async (t) => {
   const [good, other] = [`${apiToken}-one`, `${apiToken}-two`];
   const tokens = await tokenFile(t, good);
-  const node = await startNode(t, { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path });
+  const report = reportOf('kept', 1);
+  const resources = await makeResources(t, fileOf(report));
+  const env = { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path, SVC_RESOURCES_BASE_PATH: resources };
+  const node = await startNode(t, env);
   const browser = await launch(t);
-  const pages = await Promise.all(parts.map((hash) => openPart(browser, { url: node.url, token: good, hash })));
-  for (const { page } of pages) await isLive(page);
+  /** Pages with what they show; the first two return with the old token, the others after a log-in with the new one. */
+  const views = [
+    ['#/', 'create-room'],
+    ['#/cluster', 'node-row'],
+    ['#/health', 'config-row'],
+    ['#/webhooks', 'no-receivers'],
+    [`#/recordings/${report.id}`, 'no-tracks'],
+  ] as const;
+  const opened = await Promise.all(
+    views.map(async ([hash, shown]) => ({ shown, page: (await openPart(browser, { url: node.url, token: good, hash })).page })),
+  );
+  for (const { page, shown } of opened) await page.waitForSelector(byId(shown), timeoutOptions);
   await tokens.replace(other);
-  for (const { page } of pages) {
+  for (const { page } of opened) {
     await page.waitForSelector(byId('login-token'), timeoutOptions);
     await seeText(page, 'login-problem', 'The server no longer accepts this API token.');
     assert.equal((await page.content()).includes(good), false);
   }
-  const [rooms, cluster, health] = pages.map(({ page }) => page) as [Page, Page, Page];
-  await health.fill(byId('login-token'), other);
-  await health.click(byId('login-submit'));
-  await health.waitForSelector(byId('config-row'));
+  for (const { page, shown } of opened.slice(2)) {
+    await page.fill(byId('login-token'), other);
+    await page.click(byId('login-submit'));
+    await page.waitForSelector(byId(shown));
+  }
   await tokens.replace(good);
-  await rooms.waitForSelector(byId('create-room'), timeoutOptions);
-  await cluster.waitForSelector(byId('node-row'), timeoutOptions);
+  for (const { page, shown } of opened.slice(0, 2)) await page.waitForSelector(byId(shown), timeoutOptions);
 });
 
 test('Cluster and Health report a drain, and Health an invalid configuration file, until both are resolved', async (t) => {
   const tokens = await tokenFile(t, apiToken);
   const node = await startNode(t, { SVC_CONFIG_FILES: tokens.path });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const browser = await launch(t);
   const open = (hash: string) => openPart(browser, { url: node.url, token: apiToken, hash });
   const [{ page: cluster }, { page: health }] = await Promise.all([open('#/cluster'), open('#/health')]);

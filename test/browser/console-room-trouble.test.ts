@@ -26,7 +26,7 @@ const peer = (id: string) => `${byId('peer')}[data-peer="${id}"]`;
 
 test('a cut network is reported, and missed events are loaded when it recovers', async (t) => {
   const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'trouble' });
   const proxy = await startTcpProxy(t, node.port);
   const { page, complaints } = await openRoom(t, `http://127.0.0.1:${proxy.port}`);
@@ -110,12 +110,11 @@ test('a user in a room with a revoked token gets to the log-in page once, and ba
 });
 
 test('a drain shows its deadline to participants, and the end of the room to observers', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'trouble' });
-  const ada = await openRoom(t, node.url);
+  const ada = await openRoom(t, url);
   await enter(ada.page, 'Ada');
-  const watcher = await openRoom(t, node.url);
+  const watcher = await openRoom(t, url);
   const { name } = (await api.get('/cluster/nodes')).body.data[0];
   assert.equal((await api.post(`/cluster/nodes/${name}/drain`, { deadline: 3600 })).status, 202);
   await ada.page.getByText('The server is shutting down. This room closes at').waitFor();

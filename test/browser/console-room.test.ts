@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
@@ -59,13 +59,12 @@ async function runCopied(t: TestContext, command: string): Promise<void> {
 }
 
 test('peers are shown with stats and charts, and are muted, unpublished, restricted and removed without joining', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'stage' });
   const browser = await launch(t);
-  const ada = await openRoom(browser, node.url, 'stage', apiToken, withLayers);
+  const ada = await openRoom(browser, url, 'stage', apiToken, withLayers);
   await enter(ada.page, 'Ada');
-  const bob = await openRoom(browser, node.url, 'stage', apiToken, withLayers);
+  const bob = await openRoom(browser, url, 'stage', apiToken, withLayers);
   await enter(bob.page, 'Bob');
   await seesMovingVideo(ada.page, 'Bob');
   // Both microphones beep: the active speaker is definite only if one is muted.
@@ -76,7 +75,7 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
     .filter({ hasText: /^\d+×\d+ · layer [123] of 3$/ })
     .waitFor();
 
-  const { page, complaints } = await openRoom(browser, node.url, 'stage');
+  const { page, complaints } = await openRoom(browser, url, 'stage');
   await open(peer(page, 'Bob'));
   const entry = peer(page, 'Bob');
   await eventually('three points in the chart', async () => Number(await entry.locator(byId('chart-up')).getAttribute('data-points')) >= 3);
@@ -135,11 +134,10 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
 test('components of each type are added by generated forms, with the error message of the server at its field', async (t) => {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const kamailio = await Kamailio.start(t, { farEndPort });
-  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording sip', SVC_SIP_PORT: String(firstPort) });
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording sip', SVC_SIP_PORT: String(firstPort) });
   await api.post('/room', { roomId: 'stage' });
   await api.post('/room/stage/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
-  const { page, complaints } = await openRoom(await launch(t), node.url, 'stage');
+  const { page, complaints } = await openRoom(await launch(t), url, 'stage');
   const fill = (name: string, value: string) => page.fill(byId(`option-${name}`), value);
   const properties = async (kind: string) =>
     (await api.get('/room/stage')).body.data.components.find(({ type }: { type: string }) => type === kind)?.properties;
@@ -241,11 +239,10 @@ test('components of each type are added by generated forms, with the error messa
 const hostile = '<img src=x onerror="document.title=\'owned\'"> \u202Eevil\u202C 🦊👩‍👩‍👧‍👦 &amp; ';
 
 test('events are shown from the start of the room, filtered, paused and resumed; untrusted names are shown as text', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'log' });
   await api.post('/room/log/peer', { type: 'webrtc', peerId: 'early', metadata: { name: 'Early' } });
-  const { page, complaints } = await openRoom(await launch(t), node.url, 'log');
+  const { page, complaints } = await openRoom(await launch(t), url, 'log');
   await page.click(byId('events'));
   await page.waitForSelector(`${byId('event')}[data-type="RoomCreated"]`);
   await page
@@ -291,13 +288,12 @@ test('events are shown from the start of the room, filtered, paused and resumed;
 });
 
 test('a read-only token can view the room page and change nothing', async (t) => {
-  const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken, SVC_COMPONENTS_USED: 'hls' });
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken, SVC_COMPONENTS_USED: 'hls' });
   await api.post('/room', { roomId: 'seen' });
   await api.post('/room/seen/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
   assert.equal((await postWhenIdle(api, '/room/seen/component', { type: 'hls', options: {} })).status, 201);
   const before = (await api.get('/room/seen')).body.data;
-  const { page, complaints } = await openRoom(await launch(t), node.url, 'seen', readToken);
+  const { page, complaints } = await openRoom(await launch(t), url, 'seen', readToken);
   await seeText(page, 'cannot-join', 'Your token is read-only.');
   await open(peer(page, 'Ada'));
   await peer(page, 'Ada').locator(byId('permit-video')).click({ force: true });
@@ -317,11 +313,10 @@ test('a read-only token can view the room page and change nothing', async (t) =>
 });
 
 test('the panel is opened, used and closed with the keyboard alone on a phone', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'by-keys' });
   await api.post('/room/by-keys/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
-  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/by-keys`, { viewport: { width: 360, height: 740 } });
+  const { page, complaints } = await openConsole(await launch(t), `${url}/#/room/by-keys`, { viewport: { width: 360, height: 740 } });
   await logInByKeys(page, apiToken);
   await page.waitForSelector(byId('panel-toggle'));
   await tabTo(page, 'panel-toggle');

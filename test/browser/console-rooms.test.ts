@@ -34,10 +34,9 @@ test('development mode needs no log-in', async (t) => {
 });
 
 test('rooms that are created and deleted through the API appear and disappear live, and errors of the server are shown', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   const browser = await launch(t);
-  const { page, complaints } = await openConsole(browser, node.url);
+  const { page, complaints } = await openConsole(browser, url);
   await logIn(page, apiToken);
   await seeText(page, 'no-rooms', 'No rooms yet');
   await api.post('/room', { roomId: 'made-elsewhere', maxPeers: 7 });
@@ -105,10 +104,9 @@ test('the form of a new room shows the defaults of the server and applies them',
 });
 
 test('a response to a closed dialog does not close another one', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'ended' });
-  const { page, complaints } = await openConsole(await launch(t), node.url);
+  const { page, complaints } = await openConsole(await launch(t), url);
   await logIn(page, apiToken);
   await page.click(byId('remove-room'));
   const questions = await holdQuestions(page, /\/room\/ended$/);
@@ -178,12 +176,11 @@ test('the rooms page is usable with the keyboard alone', async (t) => {
 });
 
 test('every page fits a phone of 360 pixels without horizontal scrolling, in light and dark', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api, url } = await startNode(t);
   await api.post('/room', { roomId: 'a_name_as_long_as_nobody_would_ever_choose_'.repeat(2), maxPeers: 1000 });
   const browser = await launch(t);
   for (const colorScheme of ['light', 'dark'] as const) {
-    const { page } = await openConsole(browser, node.url, { viewport: { width: 360, height: 700 }, colorScheme, hasTouch: true });
+    const { page } = await openConsole(browser, url, { viewport: { width: 360, height: 700 }, colorScheme, hasTouch: true });
     await page.waitForSelector(byId('login-token'));
     assert.equal(await overflow(page), 0, 'login');
     await logIn(page, apiToken);
@@ -200,7 +197,7 @@ test('every page fits a phone of 360 pixels without horizontal scrolling, in lig
     await page.click(byId('open-room'));
     await page.waitForSelector(byId('tile-video'));
     assert.equal(await overflow(page), 0, 'lobby');
-    await page.goto(`${node.url}/#/room/not-created`);
+    await page.goto(`${url}/#/room/not-created`);
     await page.waitForSelector(byId('recreate'));
     assert.equal(await overflow(page), 0, 'ended');
   }

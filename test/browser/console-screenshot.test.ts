@@ -6,7 +6,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { installPortraits, type Portrait } from '../kit/media/portraits.ts';
@@ -41,7 +40,7 @@ const others: readonly { peerId: string; name: string; speaks: boolean; muted: b
 test('the screenshot in the README matches the current console: a room with its panel open', async (t) => {
   const env = { SVC_COMPONENTS_USED: 'hls recording', SVC_RESOURCES_BASE_PATH: await makeResources(t) };
   const node = await startNode(t, env);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const roomId = 'design-review';
   await api.post('/room', { roomId });
   const small = { width: 320, height: 180, framerate: 10 };

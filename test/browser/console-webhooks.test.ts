@@ -1,13 +1,13 @@
 // The Webhooks page: state of receivers, dead letters and their redelivery, and failures.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
+import { test } from 'node:test';
+import type { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { accept, reject, startReceiver } from '../kit/network/webhook-receiver.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, seeText, tabTo } from './console-kit.ts';
-import { holdQuestions, lookAt, openPart, standsStill, tokenFile } from './console-views.ts';
+import { holdQuestions, lookAt, openPart, standsStill } from './console-views.ts';
 
 const hash = '#/webhooks';
 const row = (name: string, value: string) => `${byId(`${name}-row`)}[data-${name === 'letter' ? 'event' : name}="${value}"]`;
@@ -35,7 +35,7 @@ test('rejecting, unreachable and up-to-date receivers are shown without the path
   const silent = await startReceiver(t, (response) => void response.destroy());
   const key = 'key-of-a-receiver-in-its-address';
   const node = await startNode(t, { SVC_WEBHOOK_URLS: `${good.url}?key=${key}` });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const { page, complaints } = await openPart(await launch(t), { url: node.url, token: apiToken, hash });
   await api.post('/room', { roomId: 'refused', webhookUrl: `${refusing.url}?key=${key}` });
   await api.post('/room', { roomId: 'unheard', webhookUrl: `${silent.url}?key=${key}` });
@@ -60,7 +60,7 @@ test('rejecting, unreachable and up-to-date receivers are shown without the path
 test('dead letters are found, opened and redelivered with the keyboard alone', async (t) => {
   const receiver = await startReceiver(t, reject(410));
   const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   for (const roomId of ['one', 'two', 'three']) await api.post('/room', { roomId, webhookUrl: receiver.url });
   const letters = await waitForLetters(api, 3);
   receiver.answer(accept);
@@ -107,7 +107,7 @@ test('dead letters are found, opened and redelivered with the keyboard alone', a
 test('untrusted names in a dead letter are shown as text', async (t) => {
   const receiver = await startReceiver(t, reject(410));
   const node = await startNode(t);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'hostile', webhookUrl: receiver.url });
   const metadata = {
     name: `<img src=x onerror="document.title='taken'">\u202Eesrever\u2066 \u{1F468}\u200D\u{1F680}`,
@@ -131,7 +131,7 @@ test('a read-only token can view dead letters but not redeliver them', async (t)
   const receiver = await startReceiver(t, reject(410));
   const readToken = 'read-token-of-the-console-in-a-test';
   const node = await startNode(t, { SVC_SERVER_API_READ_TOKEN: readToken });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'one', webhookUrl: receiver.url });
   await waitForLetters(api, 1);
   const { page } = await openPart(await launch(t), { url: node.url, token: readToken, hash });
@@ -174,17 +174,4 @@ test('an unreachable node is named until it responds, and the page recovers from
   await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: asked, SVC_PORT: String(first.port) });
   await page.waitForSelector(`${byId('status')}[data-state="live"]`, { timeout: 60_000 });
   await ofHeld.waitFor();
-});
-
-test('a revoked token leads to the log-in page, and a new one back to the Webhooks page', async (t: TestContext) => {
-  const tokens = await tokenFile(t, 'first-token-of-the-console-in-a-test');
-  const node = await startNode(t, { SVC_SERVER_API_TOKEN: undefined, SVC_CONFIG_FILES: tokens.path });
-  const { page } = await openPart(await launch(t), { url: node.url, token: 'first-token-of-the-console-in-a-test', hash });
-  await page.waitForSelector(byId('no-receivers'));
-  await tokens.replace('second-token-of-the-console-in-a-test');
-  await page.waitForSelector(byId('login-token'), { timeout: 60_000 });
-  await page.getByText('no longer accepts').waitFor();
-  await page.fill(byId('login-token'), 'second-token-of-the-console-in-a-test');
-  await page.click(byId('login-submit'));
-  await page.waitForSelector(byId('no-receivers'));
 });

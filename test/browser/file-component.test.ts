@@ -62,14 +62,13 @@ test('a page sees the video and hears the tone of two files, whose components ar
 test('the list of rooms counts components as they are added and removed', async (t) => {
   const packets = Array.from({ length: 3000 }, (_, index) => opusPacket(50, index));
   const resources = await makeResources(t, { 'file_component_sources/a.ogg': oggFile(packets) });
-  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, node.token);
+  const { api, token, url } = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
   const add = async (): Promise<string> =>
     (await api.post('/room/r/component', { type: 'file', options: { filePath: 'a.ogg' } })).body.data.id;
   await api.post('/room', { roomId: 'r' });
   const first = await add();
-  const { page, complaints } = await openConsole(await launch(t), node.url);
-  await logIn(page, node.token);
+  const { page, complaints } = await openConsole(await launch(t), url);
+  await logIn(page, token);
   await seeText(page, 'component-count', '1 component');
   const second = await add();
   await seeText(page, 'component-count', '2 components');

@@ -1,12 +1,12 @@
 // TURN server of a node: browsers that use relays only, with a real coturn.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
+import { tempFolder } from '../kit/temp-folder.ts';
 import { blue, css, enter, red, setStage } from './client-kit.ts';
 
 const run = promisify(execFile);
@@ -32,8 +32,7 @@ test('two browsers with relay-only ICE see and hear each other', async (t) => {
 
 /** A self-signed certificate for 127.0.0.1. */
 async function ownCertificate(t: TestContext): Promise<{ key: string; certificate: string }> {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const [key, certificate] = [join(folder, 'tls.key'), join(folder, 'tls.crt')];
   const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=turn'];
   await run('openssl', [...made, '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate]);

@@ -1,7 +1,6 @@
 // Certificates of the operator on Mediarooms nodes: they connect during every step of a renewal, and to no other node.
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { DistTlsConfig } from '../../node/cluster/erlang/dist-tls.ts';
@@ -9,6 +8,7 @@ import type { SecretData } from '../../operator/clusters/cluster-context.ts';
 import { certificateStep } from '../../operator/clusters/secrets/certificates.ts';
 import { connectedTo, startDistNode } from '../kit/network/dist-nodes.ts';
 import { freePort } from '../kit/network/free-ports.ts';
+import { tempFolder } from '../kit/temp-folder.ts';
 
 const day = 24 * 3_600_000;
 
@@ -19,8 +19,7 @@ async function stepAt(days: number, before?: SecretData): Promise<SecretData> {
 
 /** Files of the mounted Secret. */
 async function mounted(t: TestContext, data: SecretData): Promise<DistTlsConfig> {
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-test-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const path = (key: string) => join(folder, key);
   for (const key of ['ca.crt', 'tls.crt', 'tls.key']) await writeFile(path(key), data[key] ?? assert.fail());
   return { caPath: path('ca.crt'), certPath: path('tls.crt'), keyPath: path('tls.key'), optional: false };

@@ -1,8 +1,7 @@
 // Secrets: two nodes with log level debug get valid and invalid requests; no log line and no error contains a secret.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Environment } from '../../node/env.ts';
@@ -12,6 +11,7 @@ import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { reject, startReceiver } from '../kit/network/webhook-receiver.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
+import { tempFolder } from '../kit/temp-folder.ts';
 
 /** Words that cannot occur by chance. */
 const word = (name: string) => `${name}-${randomBytes(12).toString('hex')}`;
@@ -62,8 +62,7 @@ function environment(webhooks: string): Environment {
 }
 
 async function startPair(t: TestContext): Promise<{ nodes: NodeProcess[]; file: string; webhookUrl: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-secrets-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const file = join(folder, 'settings.yaml');
   await writeFile(file, `iceServers: [{ urls: "turn:turn.test", username: u, credential: ${secret('a TURN credential')} }]\n`);
   const receiver = await startReceiver(t, reject(500));

@@ -39,11 +39,10 @@ test('another node notifies receivers of rooms that were lost with their node', 
   const receiver = await startReceiver(t);
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: `lost-${process.pid}@localhost`, ...webhooks };
   const lost = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `lost-${process.pid}@localhost` });
-  const left = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `left-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
-  const api = apiClient(left.url, apiToken);
+  const { api, serverSocketUrl } = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `left-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
   await waitForMesh([api, apiClient(lost.url, apiToken)]);
   assert.equal((await apiClient(lost.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
-  const events = await PeerSocket.enter(left.serverSocketUrl, apiToken);
+  const events = await PeerSocket.enter(serverSocketUrl, apiToken);
   t.after(() => events.cut());
   await events.request('subscribe', { events: 'all' });
   // Of three peers one is connected, one was, one never.
@@ -72,8 +71,7 @@ test('any node lists and replays the dead letters of all nodes, and names unresp
   const receiver = await startReceiver(t, reject(410));
   const dist = { SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: `holder-${process.pid}@localhost`, ...webhooks };
   const holder = await startNodeProcess(t, { ...dist, SVC_DIST_NODE_NAME: `holder-${process.pid}@localhost` });
-  const asked = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `asked-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
-  const api = apiClient(asked.url, apiToken);
+  const { api } = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: `asked-${process.pid}@localhost`, SVC_MAX_ROOMS: '0' });
   await waitForMesh([api, apiClient(holder.url, apiToken)]);
   assert.equal((await apiClient(holder.url, apiToken).post('/room', { roomId: 'one', webhookUrl: receiver.url })).status, 201);
   await receiver.until(1);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { accept, reject, startReceiver } from '../kit/network/webhook-receiver.ts';
 import { smallDisk } from '../kit/processes/small-disk.ts';
@@ -15,8 +14,11 @@ test('a node with a full disk keeps running, logs it once, and delivers webhooks
   if (resources === undefined) return;
   const receiver = await startReceiver(t, reject(500));
   const { log, of } = recordedLog();
-  const node = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources, SVC_WEBHOOK_URLS: receiver.url }, log);
-  const api = apiClient(node.url, node.token);
+  const { api, metricsUrl, peerSocketUrl } = await startNode(
+    t,
+    { SVC_RESOURCES_BASE_PATH: resources, SVC_WEBHOOK_URLS: receiver.url },
+    log,
+  );
   assert.equal((await api.post('/room', { roomId: 'before' })).status, 201);
   const { bavail, bsize } = statfsSync(resources);
   writeFileSync(join(resources, 'filler'), Buffer.alloc(bavail * bsize));
@@ -26,13 +28,13 @@ test('a node with a full disk keeps running, logs it once, and delivers webhooks
     const { status, body } = await api.post('/room/full/peer', { type: 'webrtc', peerId: `p${count}` });
     assert.equal(status, 201);
     if (count > 0) continue;
-    const peer = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
+    const peer = await PeerSocket.enter(peerSocketUrl, body.data.token);
     t.after(() => peer.cut());
     assert.equal((await peer.request('createTransport', { direction: 'send' })).ok, true, 'media still works');
   }
   const said = of('error').filter(({ msg }) => msg.includes('could not write webhook spool'));
   assert.equal(said.length, 1);
-  const errors = /^svc_webhook_spool_errors_total (\d+)$/m.exec(await (await fetch(node.metricsUrl)).text());
+  const errors = /^svc_webhook_spool_errors_total (\d+)$/m.exec(await (await fetch(metricsUrl)).text());
   assert.ok(Number(errors?.[1]) > 0, String(errors));
   assert.equal((await api.get('/webhooks')).body.data[0].spoolErrors > 0, true);
 

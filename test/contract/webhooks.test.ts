@@ -1,9 +1,6 @@
 // Webhooks of a node with real rooms, as delivered to a receiver.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
@@ -13,6 +10,7 @@ import { secret } from '../kit/fakes/webhooks.ts';
 import { accept, type Received, reject, startReceiver } from '../kit/network/webhook-receiver.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { tempFolder } from '../kit/temp-folder.ts';
 
 test('receivers of a room and of the cluster get every event of the room in order, including the last one, signed', async (t) => {
   const own = await startReceiver(t);
@@ -48,8 +46,7 @@ test('receivers of a room and of the cluster get every event of the room in orde
 });
 
 test('a node killed with -9 before its receiver accepts anything delivers everything after its restart', async (t) => {
-  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-webhooks-'));
-  t.after(() => rmSync(resources, { recursive: true, force: true }));
+  const resources = tempFolder(t);
   const receiver = await startReceiver(t, reject(500));
   const env = { SVC_WEBHOOK_URLS: receiver.url, SVC_WEBHOOK_SECRET: secret, SVC_RESOURCES_BASE_PATH: resources };
   const first = await startNodeProcess(t, env);
@@ -76,8 +73,7 @@ test('a node killed with -9 before its receiver accepts anything delivers everyt
 });
 
 test('events of a killed node that restarts under another name, next to a running one, are delivered', async (t) => {
-  const resources = mkdtempSync(join(tmpdir(), 'mediarooms-webhooks-'));
-  t.after(() => rmSync(resources, { recursive: true, force: true }));
+  const resources = tempFolder(t);
   const receiver = await startReceiver(t, reject(500));
   const node = (name: string) =>
     startNodeProcess(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_RESOURCES_BASE_PATH: resources, SVC_DIST_NODE_NAME: `${name}@localhost` });

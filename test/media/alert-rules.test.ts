@@ -1,13 +1,13 @@
 // Alert rules: each alert fires in its case and in no other, evaluated by promtool.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { tempFolder } from '../kit/temp-folder.ts';
 
 const rulesFile = join(import.meta.dirname, '../../monitoring/alert-rules.yaml');
 const rulesSchema = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string() })) })) });
@@ -112,8 +112,7 @@ function ruleTest({ series, fires }: Case): object {
 
 for (const [what, each] of Object.entries(cases))
   test(`when ${what}, ${each.fires.length === 0 ? 'no alert fires' : `${each.fires.join(' and ')} fires and nothing else`}`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'mediarooms-rules-'));
-    t.after(() => rm(folder, { recursive: true }));
+    const folder = tempFolder(t);
     const file = join(folder, 'test.yml');
     await writeFile(file, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests: [ruleTest(each)] }));
     await promisify(execFile)('promtool', ['test', 'rules', file], { timeout: 60_000 }).catch((error: { stdout: string; stderr: string }) =>

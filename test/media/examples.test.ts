@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { assertColor, assertNear, audioSamples, colors } from '../kit/media/recorded-file.ts';
 import { addComponent, green, withSources } from '../kit/media/sources.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
@@ -37,9 +36,8 @@ test('the backend example issues tokens for peers and accepts signed webhooks on
 
 test('one example plays a file into a room while another records the room to disk', async (t) => {
   const resources = await withSources(t, 6);
-  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, node.token);
-  const env = { SVC_URL: node.url, SVC_SERVER_API_TOKEN: node.token };
+  const { api, token, url } = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources });
+  const env = { SVC_URL: url, SVC_SERVER_API_TOKEN: token };
   const target = await makeResources(t);
   await api.post('/room', { roomId: 'r', externalId: 'r' });
   const recording = await startExample(t, 'record', ['r', '15', target], env);

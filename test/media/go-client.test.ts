@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { goClient } from '../../tools/test-runner/go-client.mjs';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { examples } from '../kit/processes/example.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
 test('two Go clients receive the audio and video of each other and leave', async (t) => {
   const node = await startNode(t);
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   const words = [randomBytes(20).toString('hex'), randomBytes(20).toString('hex')] as const;
   const ada = await startClient(t, node, api, words[0]);

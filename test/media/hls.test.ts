@@ -107,17 +107,16 @@ test('a stream of a killed node is recovered by the next process, and its compos
 test('shutdown waits for composers, which write the end of persistent streams', async (t) => {
   const { log, of } = recordedLog();
   const resources = await makeResources(t);
-  const node = await startNode(t, { SVC_COMPONENTS_USED: 'hls', SVC_RESOURCES_BASE_PATH: resources }, log);
-  const api = apiClient(node.url, node.token);
+  const { api, close, url } = await startNode(t, { SVC_COMPONENTS_USED: 'hls', SVC_RESOURCES_BASE_PATH: resources }, log);
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'hls', { ...small, persistent: true });
-  await follow(`${node.url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`, ({ segments }) => segments.length >= 2);
+  await follow(`${url}/hls/r/stream.m3u8?token=${await tokenOf(api)}`, ({ segments }) => segments.length >= 2);
   const pid = Number(of('info').find(({ msg }) => msg === 'composer started')?.pid);
   // Stopped for longer than everything else takes.
   process.kill(pid, 'SIGSTOP');
   setTimeout(() => process.kill(pid, 'SIGCONT'), 2000);
   const closed = Date.now();
-  await node.close();
+  await close();
   assert.equal(isAlive(pid), false);
   assert.deepEqual(await readdir(join(resources, 'hls')), []);
   const [id = '', ...more] = await readdir(join(resources, 'recordings'));
@@ -141,7 +140,7 @@ test('a full disk is reported as event and log line; the room continues, and the
   await addSources(resources, 30);
   const { log, of } = recordedLog();
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources, SVC_AV_MAX_CPU: '2' }, log);
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });

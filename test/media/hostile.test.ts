@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../api/errors.ts';
 import type { Kind } from '../../api/track.ts';
 import type { WireObject } from '../../node/rooms/interfaces.ts';
-import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
+import { engineFor, nextSsrc, openPair, openPeer, openRoom, opusParameters, videoParameters } from './kit.ts';
 
 /** Valid parameters with one change. `kind`: media kind of the publication, if it differs. */
 type Mutant = { name: string; from: () => WireObject; change: Change; kind?: Kind };
@@ -192,11 +192,8 @@ test('unusual parameters of valid clients are accepted', async (t) => {
 });
 
 test('hostile and numerous rtpCapabilities and dtlsParameters do not affect the worker', async (t) => {
-  const mediaWorkerPool = await engineFor(t);
-  const room = openRoom(mediaWorkerPool);
-  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
-  const honest = await room.rtpCapabilities();
-  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'video', rtpParameters: videoParameters('0'), paused: false });
+  const { capabilities: honest, a, b } = await openPair(t);
+  await a.publish('t', 'video', videoParameters('0'));
   const hostile: Change[] = [
     set('codecs', 'all'),
     set('codecs', [null]),

@@ -49,7 +49,17 @@ export async function openPeer(
   const media = room.openPeer(peerId, { layersChanged, failed: () => {} });
   const send = textOf(await media.createTransport('send', { sctp: true }), 'id');
   const recv = textOf(await media.createTransport('recv', { sctp: true }), 'id');
-  return { media, send, recv };
+  const publish = (trackId: string, kind: 'audio' | 'video', rtpParameters: WireObject, paused = false) =>
+    media.publish({ transportId: send, trackId, kind, rtpParameters, paused });
+  return { media, send, recv, publish };
+}
+
+/** A room with two peers. */
+export async function openPair(t: TestContext) {
+  const mediaWorkerPool = await engineFor(t);
+  const room = openRoom(mediaWorkerPool);
+  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  return { mediaWorkerPool, room, capabilities: await room.rtpCapabilities(), a, b };
 }
 export type Peer = { media: PeerMedia; send: string; recv: string };
 

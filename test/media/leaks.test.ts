@@ -1,7 +1,6 @@
 // Leaks: thousands of rooms and hostile input leave memory, handles and workers unchanged.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { memoryOf } from '../kit/processes/memory.ts';
@@ -22,7 +21,7 @@ async function inParallel(count: number, width: number, task: (index: number) =>
 
 test('200 rooms with a peer each, created and deleted ten times, leak nothing', { timeout: 240_000 }, async (t) => {
   const node = await startNode(t);
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const media = node.node.parts.media;
   const worker = media.workers()[0]?.pid ?? 0;
   const rounds: { heap: number; worker: number; resources: Record<string, number> }[] = [];
@@ -61,7 +60,7 @@ test('200 rooms with a peer each, created and deleted ten times, leak nothing', 
 
 test('hostile input leaks no memory or handles', { timeout: 120_000 }, async (t) => {
   const node = await startNode(t);
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   const { body } = await api.post('/room/r/peer', { type: 'webrtc', peerId: 'alice' });
   const token: string = body.data.token;

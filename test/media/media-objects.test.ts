@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { mediaObjects } from '../../api/media-objects.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { opusParameters, videoParameters } from './kit.ts';
@@ -16,12 +15,13 @@ function assertDescribed(name: keyof typeof mediaObjects, value: unknown): void 
 }
 
 test('transports, capabilities, tracks, ICE servers and stats of a real node match their documentation', async (t) => {
-  const node = await startNode(t, { SVC_ICE_SERVERS: '[{"urls":["stun:stun.example.com"],"username":"u","credential":"c"}]' });
-  const api = apiClient(node.url, node.token);
+  const { api, peerSocketUrl } = await startNode(t, {
+    SVC_ICE_SERVERS: '[{"urls":["stun:stun.example.com"],"username":"u","credential":"c"}]',
+  });
   await api.post('/room', { roomId: 'r' });
   const enter = async () => {
     const { body } = await api.post('/room/r/peer', { type: 'webrtc' });
-    const socket = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
+    const socket = await PeerSocket.enter(peerSocketUrl, body.data.token);
     t.after(() => socket.cut());
     return socket;
   };

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { z } from 'zod';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { Prometheus } from '../kit/processes/prometheus.ts';
@@ -41,7 +41,7 @@ const scrapePause = 200;
 
 test('Prometheus has correct values while rooms come and go, and alerts about a lost worker and node', async (t) => {
   const node = await startNode(t);
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const { host } = new URL(node.metricsUrl);
   const prometheus = await Prometheus.start(t, [host], [join(monitoring, 'alert-rules.yaml')]);
   await sees(prometheus, 'svc_rooms{job="mediarooms"}', 0);
@@ -86,9 +86,8 @@ test('Prometheus has correct values while rooms come and go, and alerts about a 
 });
 
 test('Prometheus evaluates every query of the dashboard with the values of the node', async (t) => {
-  const node = await startNode(t);
-  const api = apiClient(node.url, node.token);
-  const { host } = new URL(node.metricsUrl);
+  const { api, metricsUrl } = await startNode(t);
+  const { host } = new URL(metricsUrl);
   await api.post('/room', { roomId: 'r' });
   const prometheus = await Prometheus.start(t, [host]);
   await sees(prometheus, 'count_over_time(svc_rooms[1m]) >= bool 3', 1);

@@ -119,7 +119,7 @@ test('shutdown finishes running recordings, and expired ones are deleted', async
   const resources = await withSources(t, 20);
   const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
   const node = await startNode(t, env);
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
@@ -142,7 +142,7 @@ test('a full disk is reported as event and log line; the room continues, and the
   await addSources(resources, 20);
   const { log, of } = recordedLog();
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources }, log);
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });

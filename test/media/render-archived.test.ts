@@ -93,8 +93,7 @@ test('while S3 is down, a rendered file waits with a reason; then it is uploaded
   const [first, last] = long;
   await archive(t, s3, [{ ...first }, { ...last, offset: minute }]);
   const resources = await makeResources(t);
-  const node = await startNode(t, { ...s3.env, SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, node.token);
+  const { api } = await startNode(t, { ...s3.env, SVC_RESOURCES_BASE_PATH: resources });
   await api.post(`/recording/${id}/render`, { width: 160, height: 90, framerate: 24 });
   await runs(api);
   await s3.stop();
@@ -141,8 +140,7 @@ test('missing storage, a missing recording and a too small disk are reported wit
   if (disk === undefined) return;
   const s3 = await startS3Server(t);
   const folder = await archive(t, s3, both);
-  const node = await startNode(t, { ...s3.env, SVC_RESOURCES_BASE_PATH: disk });
-  const api = apiClient(node.url, node.token);
+  const { api } = await startNode(t, { ...s3.env, SVC_RESOURCES_BASE_PATH: disk });
   const missing = await api.post('/recording/other-20260101T000000000Z/render');
   assert.deepEqual([missing.status, missing.body.code], [404, 'not_found']);
   const store = new S3Store(s3.place);

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { probeStreams } from '../kit/media/composed-stream.ts';
 import { assertColor } from '../kit/media/recorded-file.ts';
@@ -55,8 +55,7 @@ test('a rendered recording with its own keys is uploaded with them, also after a
   const s3 = await startS3Server(t);
   const receiver = await startReceiver(t);
   const resources = await withSources(t, 4);
-  const node = await startNode(t, { ...used, SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, node.token);
+  const { api } = await startNode(t, { ...used, SVC_RESOURCES_BASE_PATH: resources });
   const id = await record(api, { credentials: s3.place, pathPrefix: 'tenant' }, { webhookUrl: receiver.url });
   await isUp(api, id);
   const before = await s3.names();
@@ -88,8 +87,7 @@ test('a rendered recording with its own keys is uploaded with them, also after a
 test('a rendered recording in the server-wide storage is uploaded there and deleted with it', async (t) => {
   const s3 = await startS3Server(t);
   const resources = await withSources(t, 4);
-  const node = await startNode(t, { ...used, ...s3.env, SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, node.token);
+  const { api } = await startNode(t, { ...used, ...s3.env, SVC_RESOURCES_BASE_PATH: resources });
   const id = await record(api, {});
   await isUp(api, id);
   await api.post(`/recording/${id}/render`, small);

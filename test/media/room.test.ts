@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 import { ServiceError } from '../../api/errors.ts';
 import { eventually } from '../kit/eventually.ts';
-import { engineFor, nextSsrc, openPeer, openRoom, opusParameters, textOf, type VideoName, videoParameters } from './kit.ts';
+import { engineFor, nextSsrc, openPair, openPeer, openRoom, opusParameters, textOf, type VideoName, videoParameters } from './kit.ts';
 
 type RtpCapabilities = { codecs?: { mimeType: string; parameters?: object }[]; headerExtensions?: { uri: string }[] };
 type RtpParameters = { encodings?: { scalabilityMode?: string }[]; headerExtensions?: { uri: string }[] };
@@ -45,7 +45,7 @@ test('abs-capture-time is neither offered nor negotiated with a publisher that h
     false,
   );
   const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
-  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'video', rtpParameters: videoParameters('0'), paused: false });
+  await a.publish('t', 'video', videoParameters('0'));
   const all = { ...capabilities, headerExtensions: [...headerExtensions, { kind: 'video', uri: absCaptureTime, preferredId: 10 }] };
   const subscription = await b.media.subscribe('t', all);
   const { headerExtensions: negotiated = [] } = (subscription?.rtpParameters ?? {}) as RtpParameters;
@@ -68,24 +68,9 @@ test('a transport is plain JSON with exactly the fields of mediasoup-client', as
 });
 
 test('a track is received by another peer with pause, resume, layers and priority, and ends with its publisher', async (t) => {
-  const mediaWorkerPool = await engineFor(t);
-  const room = openRoom(mediaWorkerPool);
-  const capabilities = await room.rtpCapabilities();
-  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
-  assert.deepEqual(
-    await a.media.publish({ transportId: a.send, trackId: 'audio', kind: 'audio', rtpParameters: opusParameters('0'), paused: false }),
-    { encoding: 'opus', simulcast: false },
-  );
-  assert.deepEqual(
-    await a.media.publish({
-      transportId: a.send,
-      trackId: 'video',
-      kind: 'video',
-      rtpParameters: videoParameters('1', 'VP8', true),
-      paused: true,
-    }),
-    { encoding: 'vp8', simulcast: true },
-  );
+  const { mediaWorkerPool, capabilities, a, b } = await openPair(t);
+  assert.deepEqual(await a.publish('audio', 'audio', opusParameters('0')), { encoding: 'opus', simulcast: false });
+  assert.deepEqual(await a.publish('video', 'video', videoParameters('1', 'VP8', true), true), { encoding: 'vp8', simulcast: true });
   const audio = await b.media.subscribe('audio', capabilities);
   assert.equal(audio?.kind, 'audio');
   assert.equal(audio?.transportId, b.recv);
@@ -119,31 +104,21 @@ test('a track is received by another peer with pause, resume, layers and priorit
 
 test('each codec of a room has a lower-case name, and SVC layers count as simulcast', async (t) => {
   const mediaWorkerPool = await engineFor(t);
-  const { media, send } = await openPeer(openRoom(mediaWorkerPool), 'p');
+  const { publish } = await openPeer(openRoom(mediaWorkerPool), 'p');
   const names: VideoName[] = ['VP8', 'H264', 'VP9', 'AV1'];
   for (const [index, name] of names.entries()) {
-    const described = await media.publish({
-      transportId: send,
-      trackId: name,
-      kind: 'video',
-      rtpParameters: videoParameters(`${index}`, name),
-      paused: false,
-    });
+    const described = await publish(name, 'video', videoParameters(`${index}`, name));
     assert.deepEqual(described, { encoding: name.toLowerCase(), simulcast: false });
   }
   const svc = videoParameters('9', 'VP9');
   svc.encodings = [{ ssrc: nextSsrc(), scalabilityMode: 'L3T3_KEY' }];
-  assert.deepEqual(await media.publish({ transportId: send, trackId: 'svc', kind: 'video', rtpParameters: svc, paused: false }), {
-    encoding: 'vp9',
-    simulcast: true,
-  });
+  assert.deepEqual(await publish('svc', 'video', svc), { encoding: 'vp9', simulcast: true });
 });
 
 test('a room with an enforced codec rejects other codecs', async (t) => {
   const mediaWorkerPool = await engineFor(t);
-  const { media, send } = await openPeer(openRoom(mediaWorkerPool, { videoCodec: 'h264' }), 'p');
-  const publish = (name: VideoName) =>
-    media.publish({ transportId: send, trackId: name, kind: 'video', rtpParameters: videoParameters(name, name), paused: false });
+  const peer = await openPeer(openRoom(mediaWorkerPool, { videoCodec: 'h264' }), 'p');
+  const publish = (name: VideoName) => peer.publish(name, 'video', videoParameters(name, name));
   await assert.rejects(
     publish('VP8'),
     (error) => code('invalid_field')(error) && /^rtpParameters were rejected: unsupported codec .*[^.]$/.test((error as Error).message),
@@ -152,11 +127,9 @@ test('a room with an enforced codec rejects other codecs', async (t) => {
 });
 
 test('a receiver that cannot decode a track gets undefined, and may retry with other capabilities', async (t) => {
-  const mediaWorkerPool = await engineFor(t);
-  const room = openRoom(mediaWorkerPool);
+  const { room, a, b } = await openPair(t);
   const capabilities = (await room.rtpCapabilities()) as RtpCapabilities;
-  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
-  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'video', rtpParameters: videoParameters('0', 'AV1'), paused: false });
+  await a.publish('t', 'video', videoParameters('0', 'AV1'));
   const withoutAv1 = { ...capabilities, codecs: capabilities.codecs?.filter(({ mimeType }) => mimeType !== 'video/AV1') };
   assert.equal(await b.media.subscribe('t', withoutAv1), undefined);
   assert.equal(await b.media.subscribe('t', {}), undefined);
@@ -165,11 +138,8 @@ test('a receiver that cannot decode a track gets undefined, and may retry with o
 });
 
 test('concurrent subscriptions share one result, and leaving or unsubscribing meanwhile leaves nothing', async (t) => {
-  const mediaWorkerPool = await engineFor(t);
-  const room = openRoom(mediaWorkerPool);
-  const capabilities = await room.rtpCapabilities();
-  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
-  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+  const { mediaWorkerPool, capabilities, a, b } = await openPair(t);
+  await a.publish('t', 'audio', opusParameters('0'));
   const [one, other] = await Promise.all([b.media.subscribe('t', capabilities), b.media.subscribe('t', capabilities)]);
   assert.ok(one);
   assert.deepEqual(one, other);
@@ -189,13 +159,10 @@ test('concurrent subscriptions share one result, and leaving or unsubscribing me
 });
 
 test('a track that is unpublished while it is being subscribed leaves nothing', async (t) => {
-  const mediaWorkerPool = await engineFor(t);
-  const room = openRoom(mediaWorkerPool);
-  const capabilities = await room.rtpCapabilities();
-  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  const { mediaWorkerPool, capabilities, a, b } = await openPair(t);
   for (let turns = 0; turns < 8; turns += 1) {
     const trackId = `t${turns}`;
-    await a.media.publish({ transportId: a.send, trackId, kind: 'audio', rtpParameters: opusParameters(trackId), paused: false });
+    await a.publish(trackId, 'audio', opusParameters(trackId));
     const pending = b.media.subscribe(trackId, capabilities);
     for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
     a.media.unpublish(trackId);
@@ -224,11 +191,8 @@ test('unknown transports and tracks, wrong directions and used ids are rejected 
 });
 
 test('a second transport of a direction closes the first with its tracks; of two concurrent ones one remains', async (t) => {
-  const mediaWorkerPool = await engineFor(t);
-  const room = openRoom(mediaWorkerPool);
-  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
-  const capabilities = await room.rtpCapabilities();
-  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+  const { mediaWorkerPool, capabilities, a, b } = await openPair(t);
+  await a.publish('t', 'audio', opusParameters('0'));
   await b.media.subscribe('t', capabilities);
   assert.equal(b.media.hasTransport('recv'), true);
   const recv = textOf(await b.media.createTransport('recv', { sctp: false }), 'id');
@@ -246,9 +210,7 @@ test('a second transport of a direction closes the first with its tracks; of two
 });
 
 test('data tracks are sent over SCTP from one peer to another', async (t) => {
-  const mediaWorkerPool = await engineFor(t);
-  const room = openRoom(mediaWorkerPool);
-  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
+  const { a, b } = await openPair(t);
   const publish = {
     transportId: a.send,
     dataTrackId: 'd',
@@ -288,10 +250,8 @@ test('data tracks are sent over SCTP from one peer to another', async (t) => {
 });
 
 test('stats are plain JSON: a list per track, one entry per transport', async (t) => {
-  const mediaWorkerPool = await engineFor(t);
-  const room = openRoom(mediaWorkerPool);
-  const [a, b] = [await openPeer(room, 'a'), await openPeer(room, 'b')];
-  await a.media.publish({ transportId: a.send, trackId: 't', kind: 'audio', rtpParameters: opusParameters('0'), paused: false });
+  const { room, a, b } = await openPair(t);
+  await a.publish('t', 'audio', opusParameters('0'));
   await b.media.subscribe('t', await room.rtpCapabilities());
   const [sent, received] = [await a.media.stats(), await b.media.stats()];
   assert.deepEqual([Object.keys(sent.published), Object.keys(sent.subscribed)], [['t'], []]);

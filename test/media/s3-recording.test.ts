@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { reportSchema } from '../../api/recording-report.ts';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { assertColor, colors, probe, recordedBytes } from '../kit/media/recorded-file.ts';
 import { addComponent, green, withSources } from '../kit/media/sources.ts';
@@ -26,9 +26,8 @@ test('a recording with its own keys is uploaded after its room; webhook and sock
   const resources = await withSources(t, 5);
   const receiver = await startReceiver(t);
   const env = { ...used, SVC_RESOURCES_BASE_PATH: resources, SVC_RAW_RECORDING_TTL: '2' };
-  const node = await startNode(t, env);
-  const api = apiClient(node.url, node.token);
-  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
+  const { api, serverSocketUrl, token } = await startNode(t, env);
+  const socket = await PeerSocket.enter(serverSocketUrl, token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
@@ -82,8 +81,7 @@ test('a missing bucket is reported to the webhook while the recording runs; once
   const s3 = await startS3Server(t);
   const resources = await withSources(t, 5);
   const receiver = await startReceiver(t);
-  const node = await startNode(t, { ...used, SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, node.token);
+  const { api } = await startNode(t, { ...used, SVC_RESOURCES_BASE_PATH: resources });
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
   const recorder = await addComponent(api, 'recording', { credentials: { ...s3.place, bucket: 'later' } });
   await addComponent(api, 'file', { filePath: 'green.h264' });
@@ -110,8 +108,7 @@ test('a node with a storage rejects others, and serves and deletes recordings in
   const s3 = await startS3Server(t);
   const resources = await withSources(t, 3);
   const env = { ...used, ...s3.env, SVC_S3_PATH_PREFIX: 'kept', SVC_RESOURCES_BASE_PATH: resources, SVC_RAW_RECORDING_TTL: '1' };
-  const node = await startNode(t, env);
-  const api = apiClient(node.url, node.token);
+  const { api, token, url } = await startNode(t, env);
   await api.post('/room', { roomId: 'r' });
   for (const [options, what] of [
     [{ credentials: s3.place }, 'credentials'],
@@ -129,7 +126,7 @@ test('a node with a storage rejects others, and serves and deletes recordings in
   const { tracks } = await report(api, id);
   const path = `/recording/${id}/${tracks[0]?.file}`;
   const get = (headers: Record<string, string> = {}, method = 'GET') =>
-    fetch(`${node.url}${path}`, { method, headers: { authorization: `Bearer ${node.token}`, ...headers } });
+    fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${token}`, ...headers } });
   const local = Buffer.from(await (await get()).arrayBuffer());
   await eventually('its expiry', async () => !existsSync(join(resources, 'recordings', id)));
   assert.equal((await report(api, id)).upload?.state, 'done');
@@ -146,7 +143,7 @@ test('a node with a storage rejects others, and serves and deletes recordings in
   assert.deepEqual([changed.status, (await changed.arrayBuffer()).byteLength], [200, local.length]);
   const listed = (await api.get('/recording?details=true')).body;
   assert.deepEqual([listed.data, listed.recordings[0].id, listed.recordings[0].upload.state], [[id], id, 'done']);
-  assert.equal((await fetch(`${node.url}${path}`)).status, 401);
+  assert.equal((await fetch(`${url}${path}`)).status, 401);
   for (const bad of [`/recording/${id}/..%2f..%2freport.json`, `/recording/${id}/.chunks`, `/recording/..%2f${id}/report.json`]) {
     assert.ok([400, 404].includes((await api.get(bad)).status), bad);
   }
@@ -172,7 +169,7 @@ async function recordAtAnother(t: TestContext, s3: S3Server, what: string) {
     SVC_DIST_NODES: Object.values(names).join(' '),
   });
   const other = await startNode(t, { ...dist(names.other), SVC_MAX_ROOMS: '0' });
-  const api = apiClient(other.url, other.token);
+  const { api } = other;
   const start = () => startNodeProcess(t, { ...dist(names.owner), SVC_RESOURCES_BASE_PATH: resources, SVC_DRAIN_TIMEOUT: '60' });
   const owner = await start();
   const together = async () => (await api.get('/health')).body.data.distribution.nodesInCluster === 2;

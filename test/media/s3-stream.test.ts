@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeVideo } from '../kit/media/media-files.ts';
 import { assertColor, colors } from '../kit/media/recorded-file.ts';
@@ -22,7 +21,7 @@ test('a persistent stream is uploaded while it runs, reported after its room, an
   await makeVideo(join(resources, 'file_component_sources', 'green.h264'), '0x1EC81E', 80);
   const receiver = await startReceiver(t);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources, ...s3.env });
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
@@ -81,8 +80,7 @@ test('rejected keys of a stream are reported to the webhook before its end, and 
   const resources = await makeResources(t);
   await makeVideo(join(resources, 'file_component_sources', 'green.h264'), '0x1EC81E', 80);
   const receiver = await startReceiver(t);
-  const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, node.token);
+  const { api } = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
   await api.post('/room/r/component', { type: 'file', options: { filePath: 'green.h264' } });
   const options = { ...small, persistent: true, s3: { ...s3.place, accessKeyId: 'unknown' } };

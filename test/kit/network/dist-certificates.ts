@@ -1,10 +1,9 @@
 // Cluster certificate authorities and node certificates, created with `openssl`.
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { tempFolder } from '../temp-folder.ts';
 
 export type ClusterCertificates = { caPath: string; certPath: string; keyPath: string };
 
@@ -12,8 +11,7 @@ const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-
 
 /** An authority and one certificate for all nodes of a cluster. Deleted with the test. */
 export async function makeClusterCertificates(t: TestContext): Promise<ClusterCertificates> {
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-test-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const at = (name: string) => join(folder, name);
   const openssl = (...args: string[]) => promisify(execFile)('openssl', args);
   const files = { caPath: at('ca.pem'), certPath: at('node.pem'), keyPath: at('node.key') };

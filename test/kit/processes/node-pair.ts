@@ -23,7 +23,7 @@ export async function startNodePair(t: TestContext, { owner: more, both, logs }:
   });
   const owner = await startNode(t, { ...dist('owner'), ...more }, logs?.owner);
   const nonOwner = await startNode(t, dist('wrong'), logs?.wrong);
-  const api = apiClient(nonOwner.url, nonOwner.token);
+  const { api } = nonOwner;
   await waitForMesh([api, apiClient(owner.url, owner.token)]);
   return { owner, nonOwner, api };
 }

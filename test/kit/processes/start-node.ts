@@ -8,6 +8,7 @@ import { localSystem } from '../../../node/config/system.ts';
 import type { Environment } from '../../../node/env.ts';
 import { MediaNode } from '../../../node/node.ts';
 import { assertDocumented } from '../answers/answer-check.ts';
+import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { checkLast } from '../check-last.ts';
 import { testConfig } from '../fakes/config.ts';
 import { freePort } from '../network/free-ports.ts';
@@ -23,6 +24,8 @@ export type StartedNode = {
   port: number;
   metricsUrl: string;
   token: string;
+  /** REST with the token. */
+  api: ApiClient;
   /** `ws://…/socket/peer/websocket` */
   peerSocketUrl: string;
   serverSocketUrl: string;
@@ -60,12 +63,14 @@ export async function startNode(t: TestContext, env: Environment = {}, ownLog?: 
     assertDocumented(port);
   });
   const socket = node.url.replace(/^http/, 'ws');
+  const token = env.SVC_SERVER_API_TOKEN ?? apiToken;
   return {
     node,
     url: node.url,
     port,
     metricsUrl: `http://127.0.0.1:${node.parts.metrics.port}/metrics`,
-    token: env.SVC_SERVER_API_TOKEN ?? apiToken,
+    token,
+    api: apiClient(node.url, token),
     peerSocketUrl: `${socket}/socket/peer/websocket`,
     serverSocketUrl: `${socket}/socket/server/websocket`,
     close,

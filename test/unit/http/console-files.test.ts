@@ -1,14 +1,13 @@
 // Console files: served files and their headers, and rejected paths.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { tempFolder } from '../../kit/temp-folder.ts';
 import { getRaw, sendRaw, startServer } from './server.ts';
 
 async function consoleFolder(context: TestContext): Promise<string> {
-  const parent = await mkdtemp(join(tmpdir(), 'mediarooms-console-'));
-  context.after(() => rm(parent, { recursive: true }));
+  const parent = tempFolder(context);
   const folder = join(parent, 'dist');
   await mkdir(join(folder, 'assets'), { recursive: true });
   await writeFile(join(parent, 'secret.txt'), 'secret');

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { connect } from 'node:tls';
@@ -13,13 +12,13 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import type { HttpServer } from '../../../node/http/http-server.ts';
 import { readTlsPair } from '../../../node/http/tls-files.ts';
+import { tempFolder } from '../../kit/temp-folder.ts';
 import { startServer } from './server.ts';
 
 type Files = { keyPath: string; certPath: string };
 
 async function makeFolder(context: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-tls-'));
-  context.after(() => rm(folder, { recursive: true }));
+  const folder = tempFolder(context);
   return folder;
 }
 

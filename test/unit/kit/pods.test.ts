@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { dnsRecords } from '../../kit/kube/network/endpoints.ts';
@@ -12,6 +11,7 @@ import { ContainerConfigError, containerEnvironment, expand, resourceOf } from '
 import type { Container, HostObject, Pod, Service } from '../../kit/kube/pods/pod-spec.ts';
 import { PathMap, swapContent } from '../../kit/kube/pods/pod-volumes.ts';
 import { chooseHost } from '../../kit/kube/pods/scheduler.ts';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const meta = (name: string) => ({ name, namespace: 'default', uid: name, resourceVersion: '1' });
 const pod = (name: string, spec: Partial<Pod['spec']> = {}, container: Partial<Container> = {}): Pod => ({
@@ -69,27 +69,23 @@ test('container paths are rewritten to host folders, by whole names and once', (
   assert.equal(paths.rewrite('/etc/nodes http://h/etc/node'), '/etc/nodes http://h/etc/node');
 });
 
-test('a volume is updated by one symlink swap, and old files are removed', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-volume-'));
-  try {
-    swapContent(
-      folder,
-      new Map([
-        ['a', Buffer.from('1')],
-        ['sub/b', Buffer.from('2')],
-      ] as const),
-    );
-    const first = readlinkSync(join(folder, '..data'));
-    assert.equal(readFileSync(join(folder, 'sub/b'), 'utf8'), '2');
-    swapContent(folder, new Map([['a', Buffer.from('3')]]));
-    assert.equal(readFileSync(join(folder, 'a'), 'utf8'), '3');
-    assert.equal(readlinkSync(join(folder, 'a')), '..data/a');
-    assert.equal(existsSync(join(folder, first)), false);
-    const version = readlinkSync(join(folder, '..data'));
-    assert.deepEqual(readdirSync(folder).sort(), ['..data', version, 'a'].sort());
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+test('a volume is updated by one symlink swap, and old files are removed', (t) => {
+  const folder = tempFolder(t);
+  swapContent(
+    folder,
+    new Map([
+      ['a', Buffer.from('1')],
+      ['sub/b', Buffer.from('2')],
+    ] as const),
+  );
+  const first = readlinkSync(join(folder, '..data'));
+  assert.equal(readFileSync(join(folder, 'sub/b'), 'utf8'), '2');
+  swapContent(folder, new Map([['a', Buffer.from('3')]]));
+  assert.equal(readFileSync(join(folder, 'a'), 'utf8'), '3');
+  assert.equal(readlinkSync(join(folder, 'a')), '..data/a');
+  assert.equal(existsSync(join(folder, first)), false);
+  const version = readlinkSync(join(folder, '..data'));
+  assert.deepEqual(readdirSync(folder).sort(), ['..data', version, 'a'].sort());
 });
 
 const host = (name: string, spec: HostObject['spec'] = {}, labels = {}): HostObject => ({ metadata: { ...meta(name), labels }, spec });

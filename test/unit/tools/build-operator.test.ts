@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { buildOperator, packageFolders } from '../../../tools/images/build-operator.mjs';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 function start(file: string, args: string[], cwd: string): Promise<{ code: number; stderr: string }> {
   const { promise, resolve } = Promise.withResolvers<{ code: number; stderr: string }>();
@@ -18,8 +18,7 @@ function start(file: string, args: string[], cwd: string): Promise<{ code: numbe
 }
 
 test('the bundled operator starts in an empty folder and rejects an invalid command line with a message', async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-operator-'));
-  context.after(() => rm(folder, { recursive: true }));
+  const folder = tempFolder(context);
   const { file, packages } = await buildOperator(folder);
   const { code, stderr } = await start(file, ['--nonsense'], folder);
   assert.equal(code, 2);

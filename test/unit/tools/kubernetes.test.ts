@@ -1,14 +1,14 @@
 // Kubernetes programs: the folders that are searched, and the Go modules that they are built from.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { choosePrograms, findKubernetes, programFolders } from '../../../tools/kubernetes/kubernetes.mjs';
 import { copySubset, coreDnsMain, programsModule, requiredVersion, vendoredSubsets } from '../../../tools/kubernetes/module.mjs';
 import { kubernetesVersion, programModules, programsRecipe } from '../../../tools/kubernetes/versions.mjs';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const linux = { platform: 'linux', arch: 'x64' };
 
@@ -67,19 +67,15 @@ test('a Kubernetes program without an API server in its folder is ignored, unles
   assert.deepEqual(missing, ['kubectl']);
 });
 
-test('only executable files are programs', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-programs-'));
-  try {
-    for (const [name, mode] of [['coredns', 0o644] as const, ['helm', 0o755] as const]) {
-      writeFileSync(join(folder, name), '#!/bin/sh\n');
-      chmodSync(join(folder, name), mode);
-    }
-    const { found, missing } = findKubernetes(['coredns', 'helm'], { KUBEBUILDER_ASSETS: folder, HOME: folder });
-    assert.deepEqual(found, { helm: join(folder, 'helm') });
-    assert.deepEqual(missing, ['coredns']);
-  } finally {
-    rmSync(folder, { recursive: true });
+test('only executable files are programs', (t) => {
+  const folder = tempFolder(t);
+  for (const [name, mode] of [['coredns', 0o644] as const, ['helm', 0o755] as const]) {
+    writeFileSync(join(folder, name), '#!/bin/sh\n');
+    chmodSync(join(folder, name), mode);
   }
+  const { found, missing } = findKubernetes(['coredns', 'helm'], { KUBEBUILDER_ASSETS: folder, HOME: folder });
+  assert.deepEqual(found, { helm: join(folder, 'helm') });
+  assert.deepEqual(missing, ['coredns']);
 });
 
 test('one module requires all programs except Traefik, with the dependency versions of the Kubernetes release', () => {
@@ -108,25 +104,21 @@ test('the required version of a module is read from go.mod', () => {
   assert.equal(requiredVersion(goMod, 'y'), undefined);
 });
 
-test('a copy of a module has everything except the cut parts, even if the original is read-only', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-cut-'));
-  try {
-    const [from, to] = [join(folder, 'from'), join(folder, 'to')];
-    for (const each of ['dns/acme', 'lib/dns']) mkdirSync(join(from, each), { recursive: true });
-    writeFileSync(join(from, 'dns', 'acme', 'acme.go'), 'package acme\n');
-    writeFileSync(join(from, 'dns', 'dns.go'), 'package dns\n\nimport (\n\t"x/acme"\n\t"fmt"\n)\n', { mode: 0o444 });
-    writeFileSync(join(from, 'lib', 'dns', 'a.go'), 'package dns\n');
-    writeFileSync(join(from, 'lib', 'a_test.go'), 'package lib\n');
-    const without = /^dns\/[^/.]+$|_test\.go$/;
-    const lines = [{ file: 'dns/dns.go', pattern: /^\t"x\/.*"\n/gm }];
-    copySubset(from, to, { without, lines });
-    assert.deepEqual(readdirSync(to, { recursive: true }).sort(), ['dns', 'dns/dns.go', 'lib', 'lib/dns', 'lib/dns/a.go']);
-    assert.equal(readFileSync(join(to, 'dns', 'dns.go'), 'utf8'), 'package dns\n\nimport (\n\t"fmt"\n)\n');
-    const unknown = [{ file: 'dns/dns.go', pattern: /nowhere/g }];
-    assert.throws(() => copySubset(from, join(folder, 'other'), { without, lines: unknown }), /dns\/dns\.go of .*does not match /);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+test('a copy of a module has everything except the cut parts, even if the original is read-only', (t) => {
+  const folder = tempFolder(t);
+  const [from, to] = [join(folder, 'from'), join(folder, 'to')];
+  for (const each of ['dns/acme', 'lib/dns']) mkdirSync(join(from, each), { recursive: true });
+  writeFileSync(join(from, 'dns', 'acme', 'acme.go'), 'package acme\n');
+  writeFileSync(join(from, 'dns', 'dns.go'), 'package dns\n\nimport (\n\t"x/acme"\n\t"fmt"\n)\n', { mode: 0o444 });
+  writeFileSync(join(from, 'lib', 'dns', 'a.go'), 'package dns\n');
+  writeFileSync(join(from, 'lib', 'a_test.go'), 'package lib\n');
+  const without = /^dns\/[^/.]+$|_test\.go$/;
+  const lines = [{ file: 'dns/dns.go', pattern: /^\t"x\/.*"\n/gm }];
+  copySubset(from, to, { without, lines });
+  assert.deepEqual(readdirSync(to, { recursive: true }).sort(), ['dns', 'dns/dns.go', 'lib', 'lib/dns', 'lib/dns/a.go']);
+  assert.equal(readFileSync(join(to, 'dns', 'dns.go'), 'utf8'), 'package dns\n\nimport (\n\t"fmt"\n)\n');
+  const unknown = [{ file: 'dns/dns.go', pattern: /nowhere/g }];
+  assert.throws(() => copySubset(from, join(folder, 'other'), { without, lines: unknown }), /dns\/dns\.go of .*does not match /);
 });
 
 test("Traefik's options of other providers than Kubernetes are removed, with the code that reads them", () => {

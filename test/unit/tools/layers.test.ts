@@ -1,12 +1,12 @@
 // Test layers: which layers and files a test command runs, and the summary of their counts.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { chooseLayers, endToEnd, jobsOf, layers, sum, summary, testFiles } from '../../../tools/test-runner/layers.mjs';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 test('without a name all layers run, house first and browser last', () => {
   const { chosen, filters } = chooseLayers([]);
@@ -79,17 +79,13 @@ test('the files that a layer names exist', () => {
   }
 });
 
-test('test files are found in all folders, in order, and filtered by parts of their path', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-layers-'));
-  try {
-    mkdirSync(join(folder, 'rooms'));
-    for (const name of ['b.test.ts', 'rooms/a.test.ts', 'helper.ts']) writeFileSync(join(folder, name), '');
-    assert.deepEqual(testFiles(folder, []), [join(folder, 'b.test.ts'), join(folder, 'rooms/a.test.ts')]);
-    assert.deepEqual(testFiles(folder, ['rooms/']), [join(folder, 'rooms/a.test.ts')]);
-    assert.deepEqual(testFiles(join(folder, 'absent'), []), []);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+test('test files are found in all folders, in order, and filtered by parts of their path', (t) => {
+  const folder = tempFolder(t);
+  mkdirSync(join(folder, 'rooms'));
+  for (const name of ['b.test.ts', 'rooms/a.test.ts', 'helper.ts']) writeFileSync(join(folder, name), '');
+  assert.deepEqual(testFiles(folder, []), [join(folder, 'b.test.ts'), join(folder, 'rooms/a.test.ts')]);
+  assert.deepEqual(testFiles(folder, ['rooms/']), [join(folder, 'rooms/a.test.ts')]);
+  assert.deepEqual(testFiles(join(folder, 'absent'), []), []);
 });
 
 test('the last line of a run has the counts of all layers', () => {

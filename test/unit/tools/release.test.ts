@@ -1,13 +1,13 @@
 // Release checks: bills of materials, vulnerabilities and signatures.
 
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 import { auditVerdict, signaturesVerdict } from '../../../tools/release/check.mjs';
 import { billOfMaterials, debianComponents, npmComponents } from '../../../tools/release/sbom.mjs';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const status = `Package: libssl3
 Status: install ok installed
@@ -32,8 +32,7 @@ test('the Debian components are the installed packages', () => {
 });
 
 test('npm packages are found with their scopes and inside of other packages', async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-sbom-'));
-  context.after(() => rm(folder, { recursive: true }));
+  const folder = tempFolder(context);
   const packages = [
     ['a', { name: 'a', version: '1.0.0', license: 'MIT' }],
     ['@s/b', { name: '@s/b', version: '2.0.0' }],

@@ -1,13 +1,13 @@
 // Secret leak scanner: finds secrets in the output of tests and nodes.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { readSecrets, SecretLeakScanner } from '../../../tools/test-runner/secret-leak-scan.mjs';
 import { recordedLog } from '../../kit/recorded-log.ts';
 import { assertNothingFound, searchedLog, secretsOf, startSearch } from '../../kit/secret-search.ts';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const token = `token-${randomBytes(12).toString('hex')}`;
 const webhooks = `whsec_${randomBytes(24).toString('base64')}`;
@@ -86,14 +86,10 @@ test('logs of nodes in the test process that a test records are scanned, too', (
   assert.throws(() => assertNothingFound(search), /an API token was printed/);
 });
 
-test('recorded secrets are read once each; without a file there are none', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-secrets-'));
-  try {
-    const file = join(folder, 'secrets');
-    assert.deepEqual(readSecrets(file), []);
-    writeFileSync(file, [...secrets, ...secrets].map((secret) => `${JSON.stringify(secret)}\n`).join(''));
-    assert.deepEqual(readSecrets(file), secrets);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+test('recorded secrets are read once each; without a file there are none', (t) => {
+  const folder = tempFolder(t);
+  const file = join(folder, 'secrets');
+  assert.deepEqual(readSecrets(file), []);
+  writeFileSync(file, [...secrets, ...secrets].map((secret) => `${JSON.stringify(secret)}\n`).join(''));
+  assert.deepEqual(readSecrets(file), secrets);
 });

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 
@@ -12,11 +11,11 @@ import { sourcesStamp } from '../../../tools/builds.mjs';
 import { withLock } from '../../../tools/lock.mjs';
 import { root } from '../../../tools/paths.mjs';
 import { run, SetupError } from '../../../tools/steps.mjs';
+import { tempFolder } from '../../kit/temp-folder.ts';
 import { turns } from '../../kit/turns.ts';
 
 function temporary(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-setup-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder(t);
   return folder;
 }
 

@@ -1,21 +1,20 @@
 // Test file runs: counts, retries and reports; each file here is a real one that node:test runs.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 
 import type { Layer } from '../../../tools/test-runner/layers.mjs';
 import { flakyMessage, runTestFiles, tooFlaky } from '../../../tools/test-runner/test-files.mjs';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const layer: Layer = { name: 'none', packages: [], cores: 1, testTimeout: 20_000, fileTimeout: 20_000 };
 
 /** Each text is the body of a test file, in which node:test's `test`, `assert`, and `folder` are defined. */
 function jobs(t: TestContext, files: Record<string, string>, own: Partial<Layer> = {}) {
   t.mock.method(console, 'log', () => {});
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-test-files-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   const head = `import assert from 'node:assert'; import fs from 'node:fs'; import { test } from 'node:test'; const folder = import.meta.dirname;`;
   return Object.entries(files).map(([name, body]) => {
     const file = join(folder, `${name}.test.ts`);

@@ -1,18 +1,17 @@
 // Media worker patches: they apply to the source that package.json pins, and missing patches of a binary are detected.
 import assert from 'node:assert/strict';
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { missingPatches } from '../../../node/media/worker/worker-patches.ts';
 import { nodeModules, root } from '../../../tools/paths.mjs';
 import { applyPatches, patchNames } from '../../../tools/worker/patches.mjs';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8')) as { version: string };
 
 function temporaryFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-patches-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = tempFolder(t);
   return folder;
 }
 

@@ -1,13 +1,13 @@
 // Media worker: which mediasoup worker setup chooses, and its folder in the cache.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { cacheDirectory } from '../../../tools/paths.mjs';
 import { chooseWorker, workerKey, workerRuns } from '../../../tools/worker/worker.mjs';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 const debian = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nVERSION_ID="12"\nID=debian\nID_LIKE=none\n';
 const machine = { version: '3.27.1', platform: 'linux', arch: 'x64', osRelease: debian, patches: '0a1b2c3d' } as const;
@@ -38,22 +38,18 @@ test('MEDIASOUP_WORKER_BIN takes precedence over the cached worker, and there is
   );
 });
 
-test('a worker counts as working only if it exits with the code of a worker', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-worker-'));
-  try {
-    const program = (name: string, code: number) => {
-      const path = join(folder, name);
-      writeFileSync(path, `#!/bin/sh\nexit ${code}\n`);
-      chmodSync(path, 0o755);
-      return path;
-    };
-    assert.equal(workerRuns(program('worker', 41)), true);
-    assert.equal(workerRuns(program('other', 0)), false);
-    assert.equal(workerRuns(program('without-libraries', 127)), false);
-    assert.equal(workerRuns(join(folder, 'absent')), false);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+test('a worker counts as working only if it exits with the code of a worker', (t) => {
+  const folder = tempFolder(t);
+  const program = (name: string, code: number) => {
+    const path = join(folder, name);
+    writeFileSync(path, `#!/bin/sh\nexit ${code}\n`);
+    chmodSync(path, 0o755);
+    return path;
+  };
+  assert.equal(workerRuns(program('worker', 41)), true);
+  assert.equal(workerRuns(program('other', 0)), false);
+  assert.equal(workerRuns(program('without-libraries', 127)), false);
+  assert.equal(workerRuns(join(folder, 'absent')), false);
 });
 
 test('the cache directory is XDG_CACHE_HOME or ~/.cache; a relative XDG_CACHE_HOME is ignored', () => {

@@ -2,21 +2,20 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
 import { silentLog } from '../../../../node/common/log.ts';
+import { tempFolder } from '../../../kit/temp-folder.ts';
 
 type Pair = { key: string; cert: string };
 
 async function makePair(t: TestContext, name: string): Promise<Pair> {
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-tls-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = tempFolder(t);
   const files = { key: join(folder, 'key'), cert: join(folder, 'cert') };
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', files.key];
   await promisify(execFile)('openssl', [

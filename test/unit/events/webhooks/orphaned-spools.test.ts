@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { silentLog } from '../../../../node/common/log.ts';
@@ -13,14 +12,9 @@ import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
+import { tempFolder } from '../../../kit/temp-folder.ts';
 
 const spoolingProcess = join(import.meta.dirname, '../../../kit/processes/spooling-process.ts');
-
-function folderOf(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-left-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 async function openStore(base: string, name: string): Promise<WebhookStore> {
   const store = await WebhookStore.open({ log: silentLog(), base, name });
@@ -61,7 +55,7 @@ function look(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
 
 describe('a node that restarts under another name', () => {
   it('delivers the orphaned events in order, including dead letters, and deletes the old folder', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const gone = await startReceiver(t, reject(410));
     const receiver = await startReceiver(t, reject(500));
     const first = startWebhooks(t, testSettings(), { store: await openStore(base, 'old@host'), dispatcher: { delay: () => 1_000_000 } });
@@ -88,7 +82,7 @@ describe('a node that restarts under another name', () => {
   });
 
   it('also after kill -9', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const receiver = await startReceiver(t, reject(500));
     const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';
@@ -111,7 +105,7 @@ describe('a node that restarts under another name', () => {
 
 describe('a spool of another node', () => {
   it('is left alone while that node lives, and taken over after it ended', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'live@host', receiver.url);
     const live = await SpoolFolder.take(base, 'live@host');
@@ -128,7 +122,7 @@ describe('a spool of another node', () => {
   });
 
   it('on another host is taken over only after three minutes without heartbeat', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     let now = 0;
     const { left, taken } = look(base, { now: () => now });
     const { path, touch } = elsewhere(base, 'far@host');
@@ -148,7 +142,7 @@ describe('a spool of another node', () => {
   });
 
   it('is not deleted if its node restarts on another host meanwhile', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'old@host', receiver.url);
     const { left } = look(base, {
@@ -163,7 +157,7 @@ describe('a spool of another node', () => {
   });
 
   it('is kept if its deliveries are in memory only, and taken over once', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const receiver = await startReceiver(t, reject(500));
     await leave(t, base, 'old@host', receiver.url);
     let times = 0;
@@ -185,7 +179,7 @@ describe('a spool of another node', () => {
   });
 
   it('that is unreadable does not block others', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const receiver = await startReceiver(t, reject(500));
     mkdirSync(join(base, 'a@host', 'dead-letters.jsonl'), { recursive: true });
     writeFileSync(join(base, 'b-file'), '');

@@ -1,8 +1,7 @@
 // Webhook spool on a real disk: recovery after a kill, damaged ends, compaction, and a full disk.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { silentLog } from '../../../../node/common/log.ts';
@@ -10,12 +9,7 @@ import type { Delivery } from '../../../../node/events/webhooks/delivery.ts';
 import { Spool, type SpoolOptions } from '../../../../node/events/webhooks/spool.ts';
 import { eventually } from '../../../kit/eventually.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
-
-function folderOf(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-spool-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { tempFolder } from '../../../kit/temp-folder.ts';
 
 function open(t: TestContext, folder: string, options: Partial<SpoolOptions> = {}) {
   const opened = Spool.open(folder, { log: silentLog(), ...options });
@@ -39,7 +33,7 @@ function segments(folder: string): string[] {
 
 describe('the webhook spool', () => {
   it('returns pending deliveries completely and in order without having been closed', (t) => {
-    const folder = folderOf(t);
+    const folder = tempFolder(t);
     const { spool } = open(t, folder);
     for (const n of range(1, 5)) spool.add(delivery(n));
     const { pending, last } = open(t, folder);
@@ -51,7 +45,7 @@ describe('the webhook spool', () => {
   });
 
   it('does not return finished deliveries', async (t) => {
-    const folder = folderOf(t);
+    const folder = tempFolder(t);
     const { spool } = open(t, folder);
     for (const n of range(1, 5)) spool.add(delivery(n));
     for (const n of [1, 3, 5]) spool.done(n);
@@ -75,7 +69,7 @@ describe('the webhook spool', () => {
     ['followed by zeros', (path: string) => appendFileSync(path, Buffer.alloc(5_000))],
   ] as const) {
     it(`reads everything before an end that is ${how}, and logs it`, (t) => {
-      const folder = folderOf(t);
+      const folder = tempFolder(t);
       const { spool } = open(t, folder);
       for (const n of range(1, 3)) spool.add(delivery(n));
       damage(segments(folder)[0] ?? '');
@@ -89,7 +83,7 @@ describe('the webhook spool', () => {
   }
 
   it('deletes segments without pending deliveries, and copies pending ones out of the oldest', async (t) => {
-    const folder = folderOf(t);
+    const folder = tempFolder(t);
     const { spool } = open(t, folder, { segmentBytes: 10_000 });
     const body = 'x'.repeat(500);
     for (const n of range(1, 5_000)) {
@@ -110,7 +104,7 @@ describe('the webhook spool', () => {
 
   it('continues with a full disk: logs it once, counts, and writes the missed deliveries once there is space again', async (t) => {
     if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
-    const folder = folderOf(t);
+    const folder = tempFolder(t);
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'pipe' });
     } catch (error) {

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { silentLog } from '../../../../node/common/log.ts';
 import { DeadLetters } from '../../../../node/events/webhooks/dead-letters.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
@@ -14,14 +13,9 @@ import { eventually } from '../../../kit/eventually.ts';
 import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
+import { tempFolder } from '../../../kit/temp-folder.ts';
 
 const spoolingProcess = join(import.meta.dirname, '../../../kit/processes/spooling-process.ts');
-
-function folderOf(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mediarooms-store-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 async function openStore(base: string): Promise<WebhookStore> {
   const store = await WebhookStore.open({ log: silentLog(), base, name: 'node@host' });
@@ -32,7 +26,7 @@ async function openStore(base: string): Promise<WebhookStore> {
 describe('a process that is killed with -9', () => {
   for (const state of ['rejects everything', 'accepts everything'] as const) {
     it(`loses nothing while the receiver ${state}: the next run delivers the rest in order, and duplicates have the same id`, async (t) => {
-      const base = folderOf(t);
+      const base = tempFolder(t);
       const receiver = await startReceiver(t, state === 'accepts everything' ? accept : reject(500));
       const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
       let said = '';
@@ -61,7 +55,7 @@ describe('a process that is killed with -9', () => {
 
 describe('dead letters', () => {
   it('are kept in a file, listed newest first, and delivered again on demand', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const receiver = await startReceiver(t, reject(410));
     const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
     for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), receiver.url);
@@ -92,7 +86,7 @@ describe('dead letters', () => {
   });
 
   it('are limited: the oldest are dropped', (t) => {
-    const folder = folderOf(t);
+    const folder = tempFolder(t);
     const letters = new DeadLetters(folder, { log: silentLog(), maxBytes: 3_000 });
     for (let n = 1; n <= 100; n += 1)
       letters.add(
@@ -105,7 +99,7 @@ describe('dead letters', () => {
   });
 
   it('of one room do not displace those of others, which lose their oldest first', (t) => {
-    const letters = new DeadLetters(folderOf(t), { log: silentLog(), maxBytes: 3_000 });
+    const letters = new DeadLetters(tempFolder(t), { log: silentLog(), maxBytes: 3_000 });
     const add = (roomId: string, n: number) =>
       letters.add(
         { n, url: 'http://hooks.example/', roomId, incarnation: 'i', eventId: `${roomId}${n}`, at: 0, body: '{}', attempts: 1 },
@@ -123,7 +117,7 @@ describe('dead letters', () => {
 
 describe('the shutdown of a node', () => {
   it('tries pending deliveries once more, keeps failed ones, and the next run delivers them', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const receiver = await startReceiver(t, reject(500));
     const first = startWebhooks(t, testSettings(), { store: await openStore(base), dispatcher: { delay: () => 1_000_000 } });
     for (const seq of [1, 2]) first.webhooks.publish(roomEvent('one', seq), receiver.url);
@@ -145,7 +139,7 @@ describe('the shutdown of a node', () => {
 describe('a full disk', () => {
   it('is logged and counted, and everything is delivered from memory, in order', async (t) => {
     if (process.getuid?.() !== 0) return t.skip('mounting a tmpfs needs root');
-    const base = folderOf(t);
+    const base = tempFolder(t);
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', base], { stdio: 'pipe' });
     } catch (error) {
@@ -177,7 +171,7 @@ describe('a full disk', () => {
 
 describe('the folder of a spool', () => {
   it('belongs to one running node, and a second one of the same name gets another folder', async (t) => {
-    const base = folderOf(t);
+    const base = tempFolder(t);
     const first = await SpoolFolder.take(base, 'node@[::1]/x');
     const second = await SpoolFolder.take(base, 'node@[::1]/x');
     assert.deepEqual([first.path, second.path], [join(base, 'node@___1__x'), join(base, 'node@___1__x-2')]);
@@ -188,7 +182,7 @@ describe('the folder of a spool', () => {
   });
 
   it('that is not usable is logged, and webhooks continue in memory', async (t) => {
-    const file = join(folderOf(t), 'file');
+    const file = join(tempFolder(t), 'file');
     writeFileSync(file, '');
     const { log, of } = recordedLog();
     assert.equal(await WebhookStore.open({ log, base: file, name: 'node@host' }), undefined);

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { roomEvent, secret, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
+import { tempFolder } from '../../../kit/temp-folder.ts';
 
 const other = `whsec_${Buffer.from('another secret of 24 bytes or more').toString('base64')}`;
 
@@ -174,8 +174,7 @@ describe('deliveries', () => {
   });
 
   it('are sent only to receivers with a trusted certificate', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'mediarooms-tls-'));
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = tempFolder(t);
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1', '-nodes'];
     const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', ...subject, '-keyout', key, '-out', cert];
