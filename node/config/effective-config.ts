@@ -19,11 +19,18 @@ export function effectiveConfig(config: Config, hot: ReloadableConfig, changed: 
   return variables
     .map((variable) => {
       const { value, source } = hot.given(variable);
-      const text = typeof value === 'string' && variable.path === undefined ? readText(variable, value) : value;
-      const shown = variable.env in completed ? completed[variable.env] : (text ?? variable.default);
+      const shown = variable.env in completed ? completed[variable.env] : writtenValue(variable, value);
       return configValue(variable, shown as Value | undefined, source);
     })
     .sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** The given value in the form of files, else the default; null if the value means that there is none, for example 0 for never. */
+function writtenValue(variable: Variable, given: unknown): unknown {
+  const { path, schema } = variable;
+  const written = typeof given === 'string' && path === undefined ? readText(variable, given) : given;
+  const value = written === undefined ? variable.default : written;
+  return schema.safeParse(value).data === null ? null : value;
 }
 
 function configValue({ env, path, doc, secret }: Variable, value: Value | undefined, source: ConfigValue['source']): ConfigValue {

@@ -48,6 +48,13 @@ test('defaults are written as in the environment', async () => {
   }
 });
 
+test('a value that means none is null, not the default', async () => {
+  const { of } = await inForce({ SVC_PEER_DISCONNECTED_TIMEOUT: 'none', SVC_PEERLESS_PURGE_TIMEOUT: '0', SVC_RATE_LIMIT_SOCKET: 'none' });
+  for (const name of ['SVC_PEER_DISCONNECTED_TIMEOUT', 'SVC_PEERLESS_PURGE_TIMEOUT', 'SVC_RATE_LIMIT_SOCKET']) {
+    assert.deepEqual([of(name).value, of(name).source], [null, 'environment'], name);
+  }
+});
+
 test('sources are shown: the environment overrides files, files override defaults', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'in-force-'));
   t.after(() => rm(folder, { recursive: true }));
