@@ -174,8 +174,7 @@ test('without node-av there is one error message', async (t) => {
   const { folder } = await makeRecording(t, []);
   const without = await makeResources(t);
   await mkdir(join(without, 'node_modules'));
-  await symlink(join(root, 'node'), join(without, 'node'));
-  await symlink(join(root, 'package.json'), join(without, 'package.json'));
+  for (const name of ['api', 'node', 'package.json']) await symlink(join(root, name), join(without, name));
   for (const name of await readdir(join(root, 'node_modules'))) {
     if (name !== 'node-av') await symlink(join(root, 'node_modules', name), join(without, 'node_modules', name));
   }
