@@ -42,8 +42,8 @@ class Draft {
   }
 
   changeRoom(to: (room: NodeRoom) => Partial<NodeRoom>): void {
-    const { fate } = this.observed;
-    if (fate.kind === 'present') this.set({ fate: { ...fate, room: { ...fate.room, ...to(fate.room) } } });
+    const { location } = this.observed;
+    if (location.kind === 'present') this.set({ location: { ...location, room: { ...location.room, ...to(location.room) } } });
   }
 }
 
@@ -53,8 +53,8 @@ export async function act(context: ActContext, observed: Observed, action: NodeA
   try {
     await perform(context, draft, action);
   } catch (error) {
-    if (hasCode(error, 'room_not_found', 'room_ended')) draft.set({ fate: await relocateRoom(context, draft.observed) });
-    else if (error instanceof NodeError && isUnavailable(error) && !context.signal.aborted) draft.set({ fate: unreachable(error) });
+    if (hasCode(error, 'room_not_found', 'room_ended')) draft.set({ location: await relocateRoom(context, draft.observed) });
+    else if (error instanceof NodeError && isUnavailable(error) && !context.signal.aborted) draft.set({ location: unreachable(error) });
     else throw error;
   }
   return draft.observed;
@@ -93,8 +93,8 @@ async function perform(context: ActContext, draft: Draft, action: NodeAction): P
 }
 
 /** The owning node of the room, otherwise any node. */
-function nodeOf({ link, cluster }: ActContext, { fate }: Observed): NodeClient {
-  const name = fate.kind === 'present' ? fate.node : undefined;
+function nodeOf({ link, cluster }: ActContext, { location }: Observed): NodeClient {
+  const name = location.kind === 'present' ? location.node : undefined;
   const owner = link.nodes().find(({ pod }) => pod === name);
   const node = owner ? link.clientOf(owner) : link.candidates()[0]?.client;
   if (node) return node;
@@ -102,7 +102,7 @@ function nodeOf({ link, cluster }: ActContext, { fate }: Observed): NodeClient {
 }
 
 async function create({ link, cluster, signal }: ActContext, draft: Draft, request: RoomRequest): Promise<void> {
-  const fail = (fate: ObservedRoom) => draft.set({ fate });
+  const fail = (location: ObservedRoom) => draft.set({ location });
   const ready = link.candidates({ ready: true });
   if (ready.length === 0) {
     return fail({ kind: 'retryable', reason: 'NoReadyNode', message: `MediaCluster ${cluster} has no ready node that accepts rooms.` });
@@ -110,7 +110,7 @@ async function create({ link, cluster, signal }: ActContext, draft: Draft, reque
   for (const { client } of ready.slice(0, maxProbes)) {
     try {
       const { room, address, node = await link.nodeAt(address, signal) } = await client.createRoom(request, signal);
-      return draft.set({ fate: { kind: 'present', room, address, ...(node !== undefined && { node }) } });
+      return draft.set({ location: { kind: 'present', room, address, ...(node !== undefined && { node }) } });
     } catch (error) {
       if (isUnavailable(error)) draft.set({ createPendingMs });
       if (!(error instanceof NodeError) || signal.aborted) throw error;
@@ -129,7 +129,7 @@ async function create({ link, cluster, signal }: ActContext, draft: Draft, reque
 async function deleteRoom({ signal }: ActContext, draft: Draft, node: NodeClient): Promise<void> {
   await node.deleteRoom(draft.observed.roomId, signal).catch(ignoreMissing('room_not_found', 'room_ended'));
   // The room existed, so its create request is not pending any more.
-  draft.set({ fate: { kind: 'absent' }, createPendingMs: Number.NEGATIVE_INFINITY });
+  draft.set({ location: { kind: 'absent' }, createPendingMs: Number.NEGATIVE_INFINITY });
 }
 
 async function patch({ signal }: ActContext, draft: Draft, node: NodeClient, { config }: Of<'patch'>): Promise<void> {
@@ -210,8 +210,8 @@ async function patchPeers({ signal }: ActContext, draft: Draft, node: NodeClient
 }
 
 async function freshToken({ signal }: ActContext, draft: Draft, node: NodeClient, peerId: string): Promise<void> {
-  const { roomId, fate } = draft.observed;
-  const address = fate.kind === 'present' ? fate.address : undefined;
+  const { roomId, location } = draft.observed;
+  const address = location.kind === 'present' ? location.address : undefined;
   try {
     const token = await node.peerToken(roomId, peerId, signal);
     const url = address === undefined ? (await node.peer(roomId, peerId, signal)).url : `${address}/socket/peer/websocket`;

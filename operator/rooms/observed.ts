@@ -45,7 +45,7 @@ export type Observed = Readonly<{
   cluster: { name: string; defaults: RoomDefaults; api: string | undefined; keyGeneration: number } | ConditionReason;
   /** Another Room with the same id on the same cluster. */
   conflictsWith: string | undefined;
-  fate: ObservedRoom;
+  location: ObservedRoom;
   desiredComponents: readonly DesiredComponent[];
   componentEnds: ReadonlyMap<string, ComponentEnd>;
   /** Recent crashes by name of the component, in monotonic milliseconds. */

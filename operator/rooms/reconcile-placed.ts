@@ -40,26 +40,26 @@ const steps: Readonly<Record<string, (diff: Diff) => Action | false | undefined>
   writeSecret: ({ access: { unwritten } }) => unwritten && { type: 'writeSecret', ...unwritten },
 };
 
-export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): Decision {
+export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: RoomSpec, location: Present): Decision {
   const { status, refusedConfig } = observed;
-  const config = configChanges(configOf(spec, cluster.defaults), fate.room.config);
+  const config = configChanges(configOf(spec, cluster.defaults), location.room.config);
   const diff = {
     config: refusedConfig ? undefined : config,
-    components: componentsOf(observed, fate),
-    peers: peersOf(observed, spec, fate),
-    access: accessOf(observed, cluster, spec, fate),
+    components: componentsOf(observed, location),
+    peers: peersOf(observed, spec, location),
+    access: accessOf(observed, cluster, spec, location),
   };
   for (const step of Object.values(steps)) {
     const action = step(diff);
     if (action) return { status, action };
   }
   const lacks = config && refusedConfig ? [refusedConfig] : [];
-  return placed(observed, cluster, fate, diff, [...lacks, ...diff.access.lacks, ...diff.peers.lacks, ...diff.components.lacks]);
+  return placed(observed, cluster, location, diff, [...lacks, ...diff.access.lacks, ...diff.peers.lacks, ...diff.components.lacks]);
 }
 
-function placed(observed: Observed, cluster: Cluster, fate: Present, { components, access }: Diff, unmet: ConditionReason[]): Decision {
+function placed(observed: Observed, cluster: Cluster, location: Present, { components, access }: Diff, unmet: ConditionReason[]): Decision {
   const { status, room, now, countsAgeMs } = observed;
-  const { connected, total } = countsOf(fate);
+  const { connected, total } = countsOf(location);
   const countsDiffer = status.peers !== undefined && (status.peers.connected !== connected || status.peers.total !== total);
   const countPeers = !countsDiffer || countsAgeMs >= countsIntervalMs;
   const requeue = Math.min(
@@ -71,9 +71,9 @@ function placed(observed: Observed, cluster: Cluster, fate: Present, { component
   return {
     status: placedStatus(status, context, {
       cluster: cluster.name,
-      room: fate.room,
-      node: fate.node,
-      address: fate.address,
+      room: location.room,
+      node: location.node,
+      address: location.address,
       components: components.statuses,
       countPeers,
       peersSecretName: access.written ? peerSecretName(room.metadata) : undefined,
@@ -207,10 +207,10 @@ const noAccess: AccessDiff = {
 };
 
 /** Tokens and URLs of the declared peers that exist, stored in their Secret. */
-function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Present): AccessDiff {
+function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, location: Present): AccessDiff {
   const { secret, newTokens, now, skewMs } = observed;
   const { uid } = observed.room.metadata;
-  const ours = fate.room.peers.filter(({ externalId, id }) => externalId === externalIdOf(uid, id));
+  const ours = location.room.peers.filter(({ externalId, id }) => externalId === externalIdOf(uid, id));
   if ((spec.peers ?? []).length === 0) return { ...noAccess, obsolete: secret?.foreign === false };
   // The garbage collector is slow, or does not support Rooms yet.
   if (secret?.foreign && secret.left) return { ...noAccess, obsolete: true };
@@ -228,7 +228,7 @@ function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, fate: Pr
     const keptIn = kept?.token === undefined || !sameKeys ? 0 : renewalIn(kept.token, now.getTime(), skewMs);
     const given = newTokens.get(id);
     const token = keptIn > 0 ? kept?.token : given?.token;
-    const bare = given?.url ?? (fate.address === undefined ? undefined : `${fate.address}/socket/peer/websocket`);
+    const bare = given?.url ?? (location.address === undefined ? undefined : `${location.address}/socket/peer/websocket`);
     const url = peerUrl(bare, cluster.api) ?? kept?.url;
     if (token === undefined || url === undefined) due.push(id);
     else {

@@ -22,7 +22,7 @@ type Spec = Extract<Observed['spec'], { spec: unknown }>['spec'];
 /** A Room that may have a room on a node. */
 type Accepted = { observed: Observed; cluster: Cluster; spec: Spec };
 
-/** The steps of a Room, in order: the first that decides ends the pass. An accepted Room goes on to `byFate`, and to its parts once it is placed. */
+/** The steps of a Room, in order: the first that decides ends the pass. An accepted Room goes on to `byLocation`, and to its parts once it is placed. */
 const steps: Readonly<Record<string, (observed: Observed) => Decision | undefined>> = {
   deleteRoom: (observed) => (observed.room.metadata.deletionTimestamp === undefined ? undefined : deletion(observed)),
   rejectInvalidSpec: (observed) =>
@@ -38,7 +38,7 @@ export function reconcile(observed: Observed): Decision {
     const decision = step(observed);
     if (decision) return decision;
   }
-  return byFate(accepted(observed));
+  return byLocation(accepted(observed));
 }
 
 /** @throws TypeError before the steps that reject the Room */
@@ -48,23 +48,23 @@ function accepted(observed: Observed): Accepted {
   return { observed, cluster, spec: spec.spec };
 }
 
-function byFate({ observed, cluster, spec }: Accepted): Decision {
-  const { fate, status, room, roomId } = observed;
+function byLocation({ observed, cluster, spec }: Accepted): Decision {
+  const { location, status, room, roomId } = observed;
   const { uid } = room.metadata;
-  switch (fate.kind) {
+  switch (location.kind) {
     case 'present':
-      return reconcilePlaced(observed, cluster, spec, fate);
+      return reconcilePlaced(observed, cluster, spec, location);
     case 'foreign':
       return rejected(observed, {
         reason: 'RoomIdTaken',
         message: `Room id "${roomId}" on MediaCluster "${cluster.name}" is in use by a room that this Room does not manage.`,
       });
     case 'unknown':
-      return notKnown(observed, cluster, fate);
+      return notKnown(observed, cluster, location);
     case 'retryable':
-      return { status: pendingStatus(status, contextOf(observed), cluster.name, fate), action: wait(retryDelayMs(observed)) };
+      return { status: pendingStatus(status, contextOf(observed), cluster.name, location), action: wait(retryDelayMs(observed)) };
     case 'rejected':
-      return rejected(observed, fate);
+      return rejected(observed, location);
     case 'ended':
     case 'absent':
       if (status.incarnation === undefined) {
@@ -72,7 +72,7 @@ function byFate({ observed, cluster, spec }: Accepted): Decision {
         if (pauseMs > 0) return { status, action: wait(pauseMs) };
         return { status, action: { type: 'create', request: roomRequest({ uid, roomId }, spec, cluster.defaults) } };
       }
-      return over(observed, spec, fate.kind === 'ended' ? toRoomEnd(fate.reason) : roomLostEnd);
+      return over(observed, spec, location.kind === 'ended' ? toRoomEnd(location.reason) : roomLostEnd);
   }
 }
 
@@ -103,25 +103,25 @@ function over(observed: Observed, spec: Spec, roomEnd: RoomEnd): Decision {
 }
 
 /** A failed request of the operator does not reveal the state of the room. */
-function notKnown(observed: Observed, cluster: Cluster, fate: Extract<Observed['fate'], { kind: 'unknown' }>): Decision {
+function notKnown(observed: Observed, cluster: Cluster, location: Extract<Observed['location'], { kind: 'unknown' }>): Decision {
   const { status, room, waitingForMs } = observed;
   const steady = status.phase === 'Ready' && status.observedGeneration === room.metadata.generation;
   if (steady && waitingForMs < unknownTimeoutMs) return { status, action: wait(soonMs) };
-  return { status: unknownStatus(status, contextOf(observed), cluster.name, fate), action: wait(retryDelayMs(observed)) };
+  return { status: unknownStatus(status, contextOf(observed), cluster.name, location), action: wait(retryDelayMs(observed)) };
 }
 
 function deletion(observed: Observed): Decision {
-  const { status, fate, cluster, finalized, deletingForMs, createPendingMs } = observed;
+  const { status, location, cluster, finalized, deletingForMs, createPendingMs } = observed;
   if (!finalized) return { status, action: { type: 'wait' } };
   if ('reason' in cluster) return { status, action: { type: 'removeFinalizer', orphan: false } };
-  if (fate.kind === 'present') return { status, action: { type: 'delete' } };
-  if (fate.kind !== 'unknown') {
+  if (location.kind === 'present') return { status, action: { type: 'delete' } };
+  if (location.kind !== 'unknown') {
     // A room created after the finalizer is removed would be orphaned, with an id that blocks other Rooms.
     if (status.incarnation === undefined && createPendingMs > 0) return { status, action: wait(createPendingMs) };
     return { status, action: { type: 'removeFinalizer', orphan: false } };
   }
   if (deletingForMs >= deletionTimeoutMs) return { status, action: { type: 'removeFinalizer', orphan: true } };
-  const why = { reason: 'Deleting', message: `Deletion of the room is pending: ${fate.message}` };
+  const why = { reason: 'Deleting', message: `Deletion of the room is pending: ${location.message}` };
   return {
     status: withConditions(status, contextOf(observed), { Ready: { status: 'False', ...why } }),
     action: wait(Math.min(soonMs, deletionTimeoutMs - deletingForMs)),

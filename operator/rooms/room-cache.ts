@@ -94,7 +94,7 @@ export class RoomCache {
   /** Keeps for later reconciles what an action added to the observation. */
   remember(before: Observed, after: Observed, stamp: string, now: number): void {
     this.components.add(after.refusedComponents, stamp, now);
-    this.peers.add(after.refusedPeers, peersCacheKey(stamp, after.fate), now);
+    this.peers.add(after.refusedPeers, peersCacheKey(stamp, after.location), now);
     if (after.refusedConfig) this.config.add(new Map([['config', after.refusedConfig]]), stamp, now);
     this.componentCrashes = after.componentCrashes;
     this.skewMs = after.skewMs;

@@ -139,7 +139,7 @@ export class RoomReconciler {
       finalized: hasFinalizer(room, roomFinalizer),
       cluster: 'cluster' in found ? this.#clusterOf(found.cluster) : found,
       conflictsWith: cluster && this.#conflictIn(room, cluster),
-      fate: { kind: 'absent' },
+      location: { kind: 'absent' },
       desiredComponents: 'spec' in spec ? await desiredComponents(spec.spec, uid, secretOf, this.#digests) : [],
       componentEnds: link?.componentEnds ?? new Map(),
       componentCrashes: memory.componentCrashes,
@@ -157,9 +157,9 @@ export class RoomReconciler {
     };
     if (!link || !cluster) return { observed, memory, peersSecret, context: undefined, stamp };
     const context = { link, cluster: cluster.metadata.name, signal, now: () => performance.now() };
-    const fate = asksNodes(observed) ? await relocateRoom(context, observed) : observed.fate;
-    const refusedPeers = memory.peers.current(peersCacheKey(stamp, fate), monotonic);
-    return { observed: { ...observed, fate, refusedPeers }, memory, peersSecret, context, stamp };
+    const location = asksNodes(observed) ? await relocateRoom(context, observed) : observed.location;
+    const refusedPeers = memory.peers.current(peersCacheKey(stamp, location), monotonic);
+    return { observed: { ...observed, location, refusedPeers }, memory, peersSecret, context, stamp };
   }
 
   async #settle(pass: Pass): Promise<Reconciled> {
@@ -171,8 +171,8 @@ export class RoomReconciler {
         return undefined;
       }
       if (action.type === 'wait') {
-        const { fate } = await this.#writeStatus(pass, status);
-        pass.memory.digest = fate.kind === 'present' ? contentDigest(fate.room) : undefined;
+        const { location } = await this.#writeStatus(pass, status);
+        pass.memory.digest = location.kind === 'present' ? contentDigest(location.room) : undefined;
         return action.requeueAfterMs === undefined ? undefined : { requeueAfterMs: action.requeueAfterMs };
       }
       pass.observed = await this.#perform(pass, status, action);
@@ -245,10 +245,10 @@ export class RoomReconciler {
 
   async #release({ observed, memory }: Pass, orphan: boolean): Promise<void> {
     const { client, recorder } = this.#options;
-    const { room, roomId, fate } = observed;
+    const { room, roomId, location } = observed;
     if (orphan) {
       this.#orphans.set(room.metadata.uid, roomId);
-      const why = fate.kind === 'unknown' ? ` ${fate.message}` : '';
+      const why = location.kind === 'unknown' ? ` ${location.message}` : '';
       recorder.emit(room, 'Warning', 'RoomLeft', 'Delete', `Room ${roomId} may remain on a node that could not be reached.${why}`);
     }
     memory.room = await removeFinalizer<Room>(client, resources.rooms, room, roomFinalizer);
@@ -256,7 +256,7 @@ export class RoomReconciler {
 
   /** The observation with the current time, and with the time for which the state of the room has been unknown. */
   #withTimes({ observed, memory }: Pass): Observed {
-    const { kind } = observed.fate;
+    const { kind } = observed.location;
     if (kind === 'present') memory.waitingSince = undefined;
     if (kind === 'unknown' || kind === 'retryable') memory.waitingSince ??= performance.now();
     return { ...observed, now: this.#now(), waitingForMs: performance.now() - (memory.waitingSince ?? performance.now()) };

@@ -27,6 +27,7 @@ const inNames: readonly (readonly [words: RegExp, instead: string])[] = [
   [/[sS]tranger/, 'attacker, untrusted, foreign'],
   [/^anew|Anew(?=[A-Z]|$)/, 're…'],
   [/^rivals?(?=[A-Z]|$)|Rival/, 'conflict, challenger'],
+  [/^fate(?=[A-Z]|$)|Fate/, 'location, state, reason'],
   [/^mend(?:s|ed)?(?=[A-Z]|$)|Mended/, 'repair, restore, recovered'],
   [/^beside(?=[A-Z]|$)/, 'neighbors, sibling'],
   [/^empt(?:ied|ies)(?=[A-Z]|$)|Emptied/, 'drained'],

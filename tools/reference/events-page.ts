@@ -32,9 +32,9 @@ This page lists every event with its fields, and the messages of the notificatio
 
 The same events go to [webhooks](../how-to/webhooks.md) and to the notification socket. Each has \`${common.join('`, `')}\` and, with the exceptions below, \`seq\`; the other fields depend on the event type.
 
-## Kinds
+## Event types
 
-| kind | further fields | when |
+| event type | further fields | when |
 |---|---|---|
 ${kinds.join('\n')}
 

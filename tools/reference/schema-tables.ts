@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../api/derive/json-schemas.ts';
 export function formatType(schema: JsonSchema): string {
   if (typeof schema.$ref === 'string') {
     const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
-    if (name === 'EventType') return '[kind of event](events.md#kinds)';
+    if (name === 'EventType') return '[event type](events.md#event-types)';
     return name === 'Json' ? 'any JSON' : `[${name}](#${name.toLowerCase()})`;
   }
   if (schema.const !== undefined) return code(schema.const);

@@ -56,8 +56,8 @@ async function perform(context: ActContext, start: Observed, actions: readonly N
   return state;
 }
 
-function roomOf({ fate }: Observed) {
-  return fate.kind === 'present' ? fate.room : assert.fail(fate.kind);
+function roomOf({ location }: Observed) {
+  return location.kind === 'present' ? location.room : assert.fail(location.kind);
 }
 
 const create: NodeAction = { type: 'create', request: roomRequest({ uid, roomId: 'r' }, roomSpecSchema.parse({}), defaults) };
@@ -87,7 +87,7 @@ test('each action has a message, and its result is in the returned observation o
   assert.notEqual(state.skewMs, undefined);
   const removed: NodeAction = { type: 'removeComponents', ids: room.components.map(({ id }) => id) };
   const ended = await perform(recording([clusterNode('media-0')], []), observed(), [create, removed, { type: 'delete' }]);
-  assert.equal(ended.fate.kind, 'absent');
+  assert.equal(ended.location.kind, 'absent');
   assert.deepEqual(messages, [
     'would create room r on media-0',
     'would add component song (file) to room r on media-0',
@@ -104,8 +104,8 @@ test('each action has a message, and its result is in the returned observation o
 test('the node of a planned room is unknown if several nodes accept rooms', async () => {
   const messages: string[] = [];
   const context = recording([clusterNode('media-0'), clusterNode('media-1')], messages);
-  const { fate } = await perform(context, observed(), [create, { type: 'delete' }]);
-  assert.equal(fate.kind, 'absent');
+  const { location } = await perform(context, observed(), [create, { type: 'delete' }]);
+  assert.equal(location.kind, 'absent');
   const unknown = '(known after creation)';
   assert.deepEqual(messages, ['would create room r on a node of MediaCluster media', `would delete room r on ${unknown}`]);
 });

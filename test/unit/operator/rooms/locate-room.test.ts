@@ -51,18 +51,18 @@ function looking(nodes: ClusterNode[], waited: (number | undefined)[], reportedL
   return { link, cluster: 'c', roomId: 'r', uid, status: { ...readyStatus, node: 'c-0' }, signal: new AbortController().signal };
 }
 
-for (const { ready, reportedLost, probeTimeoutMs, fate } of [
-  { ready: false, reportedLost: false, probeTimeoutMs: 1_000, fate: 'absent' },
-  { ready: false, reportedLost: true, probeTimeoutMs: 300, fate: 'absent' },
+for (const { ready, reportedLost, probeTimeoutMs, location } of [
+  { ready: false, reportedLost: false, probeTimeoutMs: 1_000, location: 'absent' },
+  { ready: false, reportedLost: true, probeTimeoutMs: 300, location: 'absent' },
   // A node is trusted only if it is connected to a node that Kubernetes reports as ready.
-  { ready: true, reportedLost: true, probeTimeoutMs: 1_000, fate: 'unknown' },
-  { ready: true, reportedLost: false, probeTimeoutMs: undefined, fate: 'unknown' },
+  { ready: true, reportedLost: true, probeTimeoutMs: 1_000, location: 'unknown' },
+  { ready: true, reportedLost: false, probeTimeoutMs: undefined, location: 'unknown' },
 ]) {
   const what = `${ready ? 'is ready' : 'is not ready'}, does not respond and ${reportedLost ? 'is' : 'is not'} reported as lost`;
-  test(`a node that ${what} is probed with timeout ${probeTimeoutMs ?? 'default'}, and its room counts as ${fate}`, async (t) => {
+  test(`a node that ${what} is probed with timeout ${probeTimeoutMs ?? 'default'}, and its room counts as ${location}`, async (t) => {
     const nodes = [await serve(t, 'c-0', ready, silent), await serve(t, 'c-1', true, lonely)];
     const waited: (number | undefined)[] = [];
-    assert.equal((await locateRoom(looking(nodes, waited, reportedLost))).kind, fate);
+    assert.equal((await locateRoom(looking(nodes, waited, reportedLost))).kind, location);
     assert.deepEqual(waited, [probeTimeoutMs, undefined]);
   });
 }

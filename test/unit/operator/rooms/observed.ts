@@ -33,7 +33,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
     finalized: true,
     cluster: { name: 'media', defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null }, api: undefined, keyGeneration: 0 },
     conflictsWith: undefined,
-    fate: { kind: 'absent' },
+    location: { kind: 'absent' },
     desiredComponents: [],
     componentEnds: new Map(),
     componentCrashes: new Map(),
@@ -53,7 +53,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
 }
 
 /** The room as reported by a node, on media-0. */
-export function present(room: Partial<NodeRoom> = {}): Extract<Observed['fate'], { kind: 'present' }> {
+export function present(room: Partial<NodeRoom> = {}): Extract<Observed['location'], { kind: 'present' }> {
   return { kind: 'present', room: nodeRoom(room), node: 'media-0', address: '127.0.0.1:5002' };
 }
 
@@ -84,7 +84,7 @@ export function desiredComponent(name: string, revision = 'v1', type = 'file'): 
 
 /** Status of a Room that is Ready like `present`. */
 export function readyStatus(given: Given = {}): RoomStatus {
-  return reconcile(observed({ ...given, fate: given.fate ?? present() })).status;
+  return reconcile(observed({ ...given, location: given.location ?? present() })).status;
 }
 
 export function conditionsOf({ status }: Pick<Decision, 'status'>): Record<string, string> {

@@ -239,7 +239,7 @@ describe('An Event', () => {
         type: 'recording',
         ...(uploadProblem !== undefined && { properties: { uploadProblem } }),
       });
-      return readyStatus({ fate: present({ components: [tape] }), desiredComponents: [desiredComponent('tape', 'v1', 'recording')] });
+      return readyStatus({ location: present({ components: [tape] }), desiredComponents: [desiredComponent('tape', 'v1', 'recording')] });
     };
     const [well, failing] = [withTape(), withTape('S3 rejected the access key (InvalidAccessKeyId)')];
     const note = 'Component tape: Its uploads fail: S3 rejected the access key (InvalidAccessKeyId).';

@@ -10,7 +10,7 @@ const live = { status: readyStatus() };
 
 describe('A Room whose room has ended', () => {
   const crashes = (...minutes: number[]) => minutes.map((each) => new Date(now.getTime() - each * 60_000).toISOString());
-  const gone = (reason: string, given: Given = {}): Given => ({ ...live, fate: { kind: 'ended', reason }, ...given });
+  const gone = (reason: string, given: Given = {}): Given => ({ ...live, location: { kind: 'ended', reason }, ...given });
   check([
     ['because it was deleted over REST is Finished', gone('deleted'), 'writeStatus Finished Ready=False/Deleted'],
     ['because no peer joined is Finished', gone('peerless'), 'writeStatus Finished Ready=False/Purged'],
@@ -43,7 +43,7 @@ describe('A Room whose room has ended', () => {
     assert.equal(status.incarnation, undefined);
     assert.equal(status.node, undefined);
     assert.equal(reconcile(observed({ status })).action.type, 'create');
-    const again = reconcile(observed({ status, fate: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } }));
+    const again = reconcile(observed({ status, location: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } }));
     assert.equal(again.status.phase, 'Recovering');
   });
 
@@ -79,15 +79,15 @@ describe('A Room whose room has ended', () => {
 
 describe('A Room whose node is unreachable', () => {
   check([
-    ['stays Ready for a moment', { ...live, fate: unknown }, 'wait Ready Ready=True/Ready'],
+    ['stays Ready for a moment', { ...live, location: unknown }, 'wait Ready Ready=True/Ready'],
     [
       'has an unknown Ready condition after a while',
-      { ...live, fate: unknown, waitingForMs: 15_000 },
+      { ...live, location: unknown, waitingForMs: 15_000 },
       'wait Recovering Ready=Unknown/NodeUnreachable',
     ],
     [
       'reports it immediately if its spec changed',
-      { ...live, metadata: { generation: 2 }, fate: unknown },
+      { ...live, metadata: { generation: 2 }, location: unknown },
       'wait Ready=Unknown/NodeUnreachable',
     ],
   ]);
@@ -95,7 +95,7 @@ describe('A Room whose node is unreachable', () => {
 
 test('a waiting Room is requeued with bounded backoff', () => {
   const pauses = [0, 10_000, 40_000, 600_000].map((waitingForMs) => {
-    const { action } = reconcile(observed({ fate: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' }, waitingForMs }));
+    const { action } = reconcile(observed({ location: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' }, waitingForMs }));
     return action.type === 'wait' ? action.requeueAfterMs : undefined;
   });
   assert.deepEqual(pauses, [2_000, 5_000, 20_000, 30_000]);
@@ -103,20 +103,20 @@ test('a waiting Room is requeued with bounded backoff', () => {
 
 describe('A Room that is being deleted', () => {
   check([
-    ['deletes its room', { metadata: deleting, fate: present() }, 'delete'],
+    ['deletes its room', { metadata: deleting, location: present() }, 'delete'],
     ['is released when its room has ended', { metadata: deleting }, 'removeFinalizer'],
     ['waits for a request that may still create its room', { metadata: deleting, createPendingMs: 7_000 }, 'wait'],
     ['is released if its room is known to have ended', { ...live, metadata: deleting, createPendingMs: 7_000 }, 'removeFinalizer'],
-    ['does not delete a foreign room', { metadata: deleting, fate: { kind: 'foreign' } }, 'removeFinalizer'],
+    ['does not delete a foreign room', { metadata: deleting, location: { kind: 'foreign' } }, 'removeFinalizer'],
     [
       'is released without its MediaCluster',
       { metadata: deleting, cluster: { reason: 'ClusterNotFound', message: 'None.' } },
       'removeFinalizer',
     ],
     ['is released with an invalid spec', { metadata: deleting, sentence: 'It is wrong.' }, 'removeFinalizer'],
-    ['waits for an unreachable node and reports it', { metadata: deleting, fate: unknown }, 'wait Ready=False/Deleting'],
-    ['does not wait forever', { metadata: deleting, fate: unknown, deletingForMs: 30_000 }, 'removeFinalizer'],
-    ['has nothing left to do without its finalizer', { metadata: deleting, finalized: false, fate: present() }, 'wait'],
-    ['deletes its room even if it is Finished', { metadata: deleting, status: { phase: 'Finished' }, fate: present() }, 'delete'],
+    ['waits for an unreachable node and reports it', { metadata: deleting, location: unknown }, 'wait Ready=False/Deleting'],
+    ['does not wait forever', { metadata: deleting, location: unknown, deletingForMs: 30_000 }, 'removeFinalizer'],
+    ['has nothing left to do without its finalizer', { metadata: deleting, finalized: false, location: present() }, 'wait'],
+    ['deletes its room even if it is Finished', { metadata: deleting, status: { phase: 'Finished' }, location: present() }, 'delete'],
   ]);
 });

@@ -35,19 +35,19 @@ describe('A Room without a room', () => {
       'wait Pending Accepted=False/ClusterNotFound',
     ],
     ['waits if another Room has its id', { conflictsWith: 'older' }, 'wait Accepted=False/RoomIdTaken'],
-    ['waits if a foreign room has its id', { fate: { kind: 'foreign' } }, 'wait Pending Accepted=False/RoomIdTaken'],
+    ['waits if a foreign room has its id', { location: { kind: 'foreign' } }, 'wait Pending Accepted=False/RoomIdTaken'],
     [
       'waits if no node accepts rooms',
-      { fate: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } },
+      { location: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } },
       'wait Accepted=True/Accepted Ready=False/NoReadyNode',
     ],
     [
       'reports the rejection of a node',
-      { fate: { kind: 'rejected', reason: 'RefusedByNode', message: 'No.' } },
+      { location: { kind: 'rejected', reason: 'RefusedByNode', message: 'No.' } },
       'wait Accepted=False/RefusedByNode',
     ],
-    ['reports unreachable nodes', { fate: unknown }, 'wait Pending Ready=False/NodeUnreachable'],
-    ['gets its room even if its node reports an ended one', { fate: { kind: 'ended', reason: 'deleted' } }, 'create'],
+    ['reports unreachable nodes', { location: unknown }, 'wait Pending Ready=False/NodeUnreachable'],
+    ['gets its room even if its node reports an ended one', { location: { kind: 'ended', reason: 'deleted' } }, 'create'],
   ]);
 
   test('requests its declared options, with default timeouts of the cluster and null for 0', () => {
@@ -69,25 +69,25 @@ describe('A Room without a room', () => {
 
 describe('A Room whose room exists', () => {
   check([
-    ['is Ready', { fate: present() }, 'wait Ready Ready=True/Ready Degraded=False/AsDeclared'],
-    ['is patched if its configuration differs', { fate: present(), spec: { maxPeers: 2 } }, 'patch'],
+    ['is Ready', { location: present() }, 'wait Ready Ready=True/Ready Degraded=False/AsDeclared'],
+    ['is patched if its configuration differs', { location: present(), spec: { maxPeers: 2 } }, 'patch'],
     [
       'reports a rejected configuration, and does not retry it',
-      { fate: present(), spec: { maxPeers: 2 }, refusedConfig: { reason: 'ConfigRefused', message: 'No.' } },
+      { location: present(), spec: { maxPeers: 2 }, refusedConfig: { reason: 'ConfigRefused', message: 'No.' } },
       'wait Ready=False/ConfigRefused',
     ],
-    ['gets a missing component', { fate: present(), desiredComponents: [desiredComponent('a')] }, 'addComponents'],
-    ['loses a component that is not declared', { fate: present({ components: [nodeComponent('a', 'v1')] }) }, 'removeComponents'],
+    ['gets a missing component', { location: present(), desiredComponents: [desiredComponent('a')] }, 'addComponents'],
+    ['loses a component that is not declared', { location: present({ components: [nodeComponent('a', 'v1')] }) }, 'removeComponents'],
     [
       'loses a component whose options changed',
-      { fate: present({ components: [nodeComponent('a', 'v0')] }), desiredComponents: [desiredComponent('a')] },
+      { location: present({ components: [nodeComponent('a', 'v0')] }), desiredComponents: [desiredComponent('a')] },
       'removeComponents',
     ],
-    ['keeps foreign components', { fate: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) }, 'wait Ready'],
+    ['keeps foreign components', { location: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) }, 'wait Ready'],
     [
       'is Degraded by a rejected component',
       {
-        fate: present(),
+        location: present(),
         desiredComponents: [desiredComponent('a')],
         refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
       },
@@ -96,7 +96,7 @@ describe('A Room whose room exists', () => {
     [
       'is Ready and Degraded by a component whose uploads fail',
       {
-        fate: present({ components: [nodeComponent('a', 'v1', { properties: { uploadProblem: 'S3 says no' } })] }),
+        location: present({ components: [nodeComponent('a', 'v1', { properties: { uploadProblem: 'S3 says no' } })] }),
         desiredComponents: [desiredComponent('a')],
       },
       'wait Ready Ready=True/Ready Degraded=True/UploadsFail',
@@ -104,7 +104,7 @@ describe('A Room whose room exists', () => {
     [
       'retries a component that changed since its rejection',
       {
-        fate: present(),
+        location: present(),
         desiredComponents: [desiredComponent('a', 'v2')],
         refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
       },
@@ -113,18 +113,18 @@ describe('A Room whose room exists', () => {
     [
       'keeps a component running with a Secret that was deleted',
       {
-        fate: present({ components: [nodeComponent('a', 'v1')] }),
+        location: present({ components: [nodeComponent('a', 'v1')] }),
         desiredComponents: [{ name: 'a', type: 'sip', problem: { reason: 'SecretMissing', message: 'Secret s does not exist.' } }],
       },
       'wait Degraded=True/SecretMissing',
     ],
-    ['gets a missing peer', { fate: present(), spec: { peers: [{ name: 'ann' }] } }, 'addPeers'],
-    ['loses a peer that is not declared', { fate: present({ peers: [nodePeer('ann')] }) }, 'removePeers'],
-    ['keeps foreign peers', { fate: present({ peers: [nodePeer('ann', { externalId: null })] }) }, 'wait Ready'],
+    ['gets a missing peer', { location: present(), spec: { peers: [{ name: 'ann' }] } }, 'addPeers'],
+    ['loses a peer that is not declared', { location: present({ peers: [nodePeer('ann')] }) }, 'removePeers'],
+    ['keeps foreign peers', { location: present({ peers: [nodePeer('ann', { externalId: null })] }) }, 'wait Ready'],
     [
       'is Degraded by a conflicting peer id',
       {
-        fate: present({ peers: [nodePeer('ann', { externalId: 'other' })] }),
+        location: present({ peers: [nodePeer('ann', { externalId: 'other' })] }),
         spec: { peers: [{ name: 'ann' }] },
         secret: { foreign: false, peers: new Map(), keyGeneration: 0 },
       },
@@ -132,14 +132,14 @@ describe('A Room whose room exists', () => {
     ],
     [
       'changes the permissions of a peer if they differ',
-      { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
+      { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
       'patchPeers',
     ],
-    ['requests missing tokens of peers', { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] } }, 'tokens'],
+    ['requests missing tokens of peers', { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] } }, 'tokens'],
     [
       'writes received tokens',
       {
-        fate: present({ peers: [nodePeer('ann')] }),
+        location: present({ peers: [nodePeer('ann')] }),
         spec: { peers: [{ name: 'ann' }] },
         newTokens: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]),
       },
@@ -147,24 +147,24 @@ describe('A Room whose room exists', () => {
     ],
     [
       'does not change a foreign Secret',
-      { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true } },
+      { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true } },
       'wait Degraded=True/SecretNotOurs',
     ],
     [
       'deletes a Secret of a previous Room of its name',
-      { fate: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true, left: true } },
+      { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true, left: true } },
       'deleteSecret',
     ],
     [
       'deletes the Secret if it has no peers any more',
-      { fate: present(), secret: { foreign: false, peers: new Map(), keyGeneration: 0 } },
+      { location: present(), secret: { foreign: false, peers: new Map(), keyGeneration: 0 } },
       'deleteSecret',
     ],
-    ['keeps a foreign Secret if it has no peers', { fate: present(), secret: { foreign: true } }, 'wait Ready'],
+    ['keeps a foreign Secret if it has no peers', { location: present(), secret: { foreign: true } }, 'wait Ready'],
   ]);
 
   const withToken = (issued: number, expires: number, given: Given = {}): Given => ({
-    fate: present({ peers: [nodePeer('ann')] }),
+    location: present({ peers: [nodePeer('ann')] }),
     spec: { peers: [{ name: 'ann' }] },
     secret: {
       foreign: false,
@@ -225,14 +225,14 @@ describe('A Room whose room exists', () => {
   test('writes counts of peers every 10 s at most', () => {
     const { status } = live;
     const crowd = present({ peers: [nodePeer('x', { externalId: null, status: 'connected' })] });
-    const early = reconcile(observed({ status, fate: crowd, countsAgeMs: 4_000 }));
+    const early = reconcile(observed({ status, location: crowd, countsAgeMs: 4_000 }));
     assert.deepEqual(early.status.peers, { total: 0, connected: 0 });
     assert.deepEqual(early.action, { type: 'wait', requeueAfterMs: 6_000 });
-    assert.deepEqual(reconcile(observed({ status, fate: crowd, countsAgeMs: 10_000 })).status.peers, { total: 1, connected: 1 });
+    assert.deepEqual(reconcile(observed({ status, location: crowd, countsAgeMs: 10_000 })).status.peers, { total: 1, connected: 1 });
   });
 
   test('reports node and creation time of its room', () => {
-    const { status } = reconcile(observed({ fate: present() }));
+    const { status } = reconcile(observed({ location: present() }));
     assert.deepEqual(
       [status.node, status.address, status.incarnation, status.cluster],
       ['media-0', '127.0.0.1:5002', incarnation, 'media'],
@@ -241,17 +241,17 @@ describe('A Room whose room exists', () => {
   });
 
   test('is idempotent', () => {
-    assert.deepEqual(reconcile(observed({ ...live, fate: present() })).status, live.status);
+    assert.deepEqual(reconcile(observed({ ...live, location: present() })).status, live.status);
   });
 });
 
 describe('A file component', () => {
   const played = (): Given => {
     const status = readyStatus({
-      fate: present({ components: [nodeComponent('song', 'v1')] }),
+      location: present({ components: [nodeComponent('song', 'v1')] }),
       desiredComponents: [desiredComponent('song')],
     });
-    return { status, fate: present(), desiredComponents: [desiredComponent('song')] };
+    return { status, location: present(), desiredComponents: [desiredComponent('song')] };
   };
 
   check([
@@ -270,7 +270,11 @@ describe('A file component', () => {
       'wait Ready',
     ],
     ['whose options changed is played', { ...played(), desiredComponents: [desiredComponent('song', 'v2')] }, 'addComponents'],
-    ['in a recreated room is played again', { ...played(), fate: present({ incarnation: '01JD7Z0000000000000000000B' }) }, 'addComponents'],
+    [
+      'in a recreated room is played again',
+      { ...played(), location: present({ incarnation: '01JD7Z0000000000000000000B' }) },
+      'addComponents',
+    ],
   ]);
 });
 
@@ -285,16 +289,16 @@ test('decisions never loop: from any state a finite number of steps is left', ()
     if (action.type === 'wait') break;
     state = { ...state, status };
     if (action.type === 'finalize') state = { ...state, finalized: true };
-    if (action.type === 'create') state = { ...state, fate: present(room) };
+    if (action.type === 'create') state = { ...state, location: present(room) };
     if (action.type === 'tokens') state = { ...state, newTokens: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]) };
     if (action.type === 'writeSecret') {
       state = { ...state, secret: { foreign: false, peers: action.peers, keyGeneration: action.keyGeneration } };
     }
-    if (state.fate.kind !== 'present') continue;
-    const there = state.fate.room;
-    if (action.type === 'patch') state = { ...state, fate: present({ ...there, config: { ...there.config, ...action.config } }) };
-    if (action.type === 'addComponents') state = { ...state, fate: present({ ...there, components: [nodeComponent('a', 'v1')] }) };
-    if (action.type === 'addPeers') state = { ...state, fate: present({ ...there, peers: [nodePeer('ann')] }) };
+    if (state.location.kind !== 'present') continue;
+    const there = state.location.room;
+    if (action.type === 'patch') state = { ...state, location: present({ ...there, config: { ...there.config, ...action.config } }) };
+    if (action.type === 'addComponents') state = { ...state, location: present({ ...there, components: [nodeComponent('a', 'v1')] }) };
+    if (action.type === 'addPeers') state = { ...state, location: present({ ...there, peers: [nodePeer('ann')] }) };
   }
   assert.deepEqual(taken, ['finalize', 'create', 'patch', 'addComponents', 'addPeers', 'tokens', 'writeSecret', 'wait']);
 });
