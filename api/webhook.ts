@@ -16,7 +16,6 @@ export const webhookReceiverSchema = z
       .meta({ description: 'Error of the last failed attempt of a pending delivery, or why no more events of a room are sent.' }),
   })
   .meta({ id: 'WebhookReceiver' });
-export type WebhookReceiverView = z.infer<typeof webhookReceiverSchema>;
 
 export const webhookStatusSchema = z
   .object({
@@ -36,7 +35,6 @@ const nodeSchema = z.string().meta({ description: 'Node that stores it.' });
 export const nodeWebhookStatusSchema = webhookStatusSchema
   .extend({ node: nodeSchema })
   .meta({ id: 'WebhookStatus', description: 'Webhooks of one node; counts since its start.' });
-export type NodeWebhookStatus = z.infer<typeof nodeWebhookStatusSchema>;
 
 export const deadLetterSchema = z
   .object({
@@ -52,7 +50,6 @@ export type DeadLetterView = z.infer<typeof deadLetterSchema>;
 export const nodeDeadLetterSchema = deadLetterSchema
   .extend({ node: nodeSchema })
   .meta({ id: 'DeadLetter', description: 'A delivery that failed permanently.' });
-export type NodeDeadLetter = z.infer<typeof nodeDeadLetterSchema>;
 
 export const replaySchema = z
   .strictObject({

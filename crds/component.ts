@@ -56,7 +56,6 @@ export const componentSchema = withRules(
     message: oneOfMessage,
   },
 ).meta({ description });
-export type RoomComponentSpec = z.infer<typeof componentSchema>;
 
 /** As version v1alpha1 had it, or as the current version has it. The operator validates the options. */
 export const v1alpha1ComponentSchema = withRules(fields, rule(oneForm, oneOfMessage)).meta({ description });

@@ -82,7 +82,6 @@ const specOf = <Component extends z.ZodType>(component: Component) =>
 export const roomSpecSchema = specOf(componentSchema);
 export const v1alpha1RoomSpecSchema = specOf(v1alpha1ComponentSchema);
 export type RoomSpec = z.infer<typeof roomSpecSchema>;
-export type RoomPeerSpec = z.infer<typeof peer>;
 
 export const roomPhases = ['Pending', 'Ready', 'Recovering', 'Finished', 'Failed'] as const;
 

@@ -31,7 +31,6 @@ export const serverRequestSchemas = {
   ping: z.strictObject({}),
 } as const;
 export type ServerMethod = keyof typeof serverRequestSchemas;
-export type ServerRequestData<M extends ServerMethod> = z.output<(typeof serverRequestSchemas)[M]>;
 
 const empty = z.strictObject({});
 export const serverResponseSchemas = {

@@ -8,7 +8,6 @@ import { deepFreeze } from './deep-freeze.ts';
 export type ApiToken = NonNullable<ReloadableValues['apiTokens']>[number];
 /** W3C RTCIceServer. */
 export type IceServer = NonNullable<ReloadableValues['iceServers']>[number];
-export type S3Settings = NonNullable<ReloadableSettings['s3']>;
 
 /**
  * Effective settings. Times are milliseconds, except those of `roomDefaults`, which are seconds as in REST; null = no limit, or never.

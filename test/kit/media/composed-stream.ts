@@ -25,7 +25,6 @@ const limits = { timeout: 60_000, maxBuffer: 1024 * 1024 * 1024 } as const;
 
 type Report = z.infer<typeof composerReportSchema>;
 type Start = ComposerStart;
-export type PartReport = Extract<Report, { type: 'part' }>;
 /** A composed track; `name` is that of its source. */
 export type ComposedTrack = { id: string; encoding: ComposedEncoding; source: string; name?: string };
 
