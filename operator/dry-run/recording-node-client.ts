@@ -1,5 +1,6 @@
 // Node client of a dry run: sends reads, and records writes as messages instead of sending them. Their results are simulated, so that
 // dependent steps are included.
+import { peerSocketPath } from '../../api/peer.ts';
 import { NodeClient, type NodeClientOptions } from '../nodes/node-client.ts';
 import { NodeError } from '../nodes/node-error.ts';
 import {
@@ -23,7 +24,7 @@ type PlannedRoom = { room: NodeRoom; where?: string };
 
 /** Placeholder for values that only a node can assign. */
 const unknownYet = '(known after creation)';
-const url = `${unknownYet}/socket/peer/websocket`;
+const url = `${unknownYet}${peerSocketPath}`;
 const tokenLifetimeSeconds = 24 * 3_600;
 
 const nowhere: NodePlace = { namespace: '', cluster: '', pod: '', nodes: () => [] };

@@ -1,5 +1,6 @@
 // Actions of the Room controller on nodes. Each returns the new observation, which the next decision sees, and changes no other state.
 
+import { peerSocketPath } from '../../api/peer.ts';
 import type { NodeClient } from '../nodes/node-client.ts';
 import { hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
 import type { NodeRoom, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
@@ -214,7 +215,7 @@ async function freshToken({ signal }: ActContext, draft: Draft, node: NodeClient
   const address = location.kind === 'present' ? location.address : undefined;
   try {
     const token = await node.peerToken(roomId, peerId, signal);
-    const url = address === undefined ? (await node.peer(roomId, peerId, signal)).url : `${address}/socket/peer/websocket`;
+    const url = address === undefined ? (await node.peer(roomId, peerId, signal)).url : `${address}${peerSocketPath}`;
     keepToken(draft, peerId, token, url);
   } catch (error) {
     if (!hasCode(error, 'peer_not_found')) throw error;

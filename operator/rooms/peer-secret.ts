@@ -1,5 +1,7 @@
 // Secret with tokens and URLs of the declared peers of a Room: name, content and token renewal.
+
 import { createHash } from 'node:crypto';
+import { peerSocketPath } from '../../api/peer.ts';
 import { controllerReference, isControlledBy, isOrphanOf, type ObjectMeta, type Stored } from '../kube/objects.ts';
 import type { Room } from '../objects.ts';
 import type { Secret } from './desired-components.ts';
@@ -91,6 +93,6 @@ export function renewalIn(token: string, now: number, skewMs: number | undefined
 
 /** Adds a scheme for clients. @param bare `host[:port][/path]/socket/peer/websocket` @param api base URL of any node, if one exists */
 export function peerUrl(bare: string | undefined, api: string | undefined): string | undefined {
-  if (api !== undefined) return `${api.replace(/^http/, 'ws').replace(/\/$/, '')}/socket/peer/websocket`;
+  if (api !== undefined) return `${api.replace(/^http/, 'ws').replace(/\/$/, '')}${peerSocketPath}`;
   return bare === undefined ? undefined : `ws://${bare}`;
 }

@@ -1,4 +1,5 @@
 // Decision for a Room whose room exists: the next difference between room and spec. Pure.
+import { peerSocketPath } from '../../api/peer.ts';
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
 import type { NodeComponent, NodeRoomConfig, PeerRequest } from '../nodes/schemas.ts';
 import { configChanges, configOf, declaredName, externalIdOf, oldFormNotice, peerRequest, samePermissions } from './desired.ts';
@@ -228,7 +229,7 @@ function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, location
     const keptIn = kept?.token === undefined || !sameKeys ? 0 : renewalIn(kept.token, now.getTime(), skewMs);
     const given = newTokens.get(id);
     const token = keptIn > 0 ? kept?.token : given?.token;
-    const bare = given?.url ?? (location.address === undefined ? undefined : `${location.address}/socket/peer/websocket`);
+    const bare = given?.url ?? (location.address === undefined ? undefined : `${location.address}${peerSocketPath}`);
     const url = peerUrl(bare, cluster.api) ?? kept?.url;
     if (token === undefined || url === undefined) due.push(id);
     else {

@@ -1,10 +1,12 @@
 // `--smoke URL`: tests an installation from inside the cluster: a room over REST, a peer websocket, the media address, and the deletion.
 // A media test would need a WebRTC stack (DTLS, SRTP), so it covers ICE: packets reach the node and its responses return.
+
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { readdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { peerSocketPath } from '../../api/peer.ts';
 import { namesOf } from '../clusters/names.ts';
 import type { Log } from '../log.ts';
 import { NodeClient } from '../nodes/node-client.ts';
@@ -41,7 +43,7 @@ export async function smoke({ url, token, media, timeout, log }: SmokeOptions): 
     const peer = await node.addPeer(roomId, { peerId: 'smoke', externalId: roomId, permissions });
     log.info({ roomId, url: peer.url }, 'peer added');
     // Any node proxies the websocket to the owning node.
-    const session = await PeerSession.open(`${url.replace(/^http/, 'ws')}/socket/peer/websocket`, peer.token, socketTimeout);
+    const session = await PeerSession.open(`${url.replace(/^http/, 'ws')}${peerSocketPath}`, peer.token, socketTimeout);
     try {
       log.info({ roomId }, 'peer websocket authenticated');
       const { iceParameters, iceCandidates } = await session.transport();
