@@ -4,7 +4,6 @@ import type { ConfigValue } from '../../api/node.ts';
 import type { StaticName } from '../../api/settings/static.ts';
 import { type Variable, variables } from '../../api/settings/variables.ts';
 import type { Config } from '../config.ts';
-import { readText } from './reader.ts';
 import type { ReloadableConfig } from './reloadable-config.ts';
 
 /** Placeholder of a secret that is set. */
@@ -25,11 +24,9 @@ export function effectiveConfig(config: Config, hot: ReloadableConfig, changed: 
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** The given value in the form of files, else the default; null if the value means that there is none, for example 0 for never. */
-function writtenValue(variable: Variable, given: unknown): unknown {
-  const { path, schema } = variable;
-  const written = typeof given === 'string' && path === undefined ? readText(variable, given) : given;
-  const value = written === undefined ? variable.default : written;
+/** The given value, else the default; null if the value means that there is none, for example 0 for never. */
+function writtenValue({ schema, default: byDefault }: Variable, given: unknown): unknown {
+  const value = given === undefined ? byDefault : given;
   return schema.safeParse(value).data === null ? null : value;
 }
 

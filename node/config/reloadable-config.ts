@@ -2,10 +2,12 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigSource } from '../../api/node.ts';
+import type { Variable } from '../../api/settings/variables.ts';
 import type { EnvReader } from '../env.ts';
 import type { CrossFieldError } from './cross-field-rules.ts';
 import { defaultLayer, envLayer, fileLayer, type Layer, mergeLayers, rejectedLayer, type Tree, valueAt } from './layers.ts';
 import { FileTooLargeError, readFileLimited } from './read-file.ts';
+import { readText } from './reader.ts';
 import type { ApiToken, ReloadableSettings } from './settings.ts';
 import { FileWatcher, type WatchIntervals } from './watch.ts';
 
@@ -92,11 +94,12 @@ export class ReloadableConfig implements ReloadableConfigView {
     return this.#state.files.map(({ name, sha256 }) => ({ name, sha256 }));
   }
 
-  /** A variable as in files, the text of a static one as in the environment, and its source. */
-  given({ env, path }: { env: string; path?: string }): { value: unknown; source: ConfigSource } {
+  /** A variable as in files, undefined if no source has it, and its source. */
+  given(variable: Variable): { value: unknown; source: ConfigSource } {
+    const { env, path } = variable;
     const entry = this.#variables.read(env);
     const inFile = path !== undefined && this.#state.files.some(({ layer }) => layer.paths.includes(path));
-    const value = path === undefined ? entry?.text : valueAt(this.#state.raw, path.split('.'));
+    const value = path === undefined ? entry && readText(variable, entry.text) : valueAt(this.#state.raw, path.split('.'));
     return { value, source: entry ? 'environment' : inFile ? 'file' : 'default' };
   }
 
