@@ -1,5 +1,4 @@
 // Cluster administration: serves the operations on nodes (state, load, drain, configuration).
-import { ServiceError } from '../../api/errors.ts';
 import type { DrainView, NodeConfig, NodeView } from '../../api/node.ts';
 import { nodeRpcs } from '../../api/operations/node-rpcs.ts';
 import { operations } from '../../api/operations/table.ts';
@@ -38,7 +37,7 @@ export function serveAdmin({ dispatcher, membership, describe, drain, drainView,
     drainNode: ({ body: { deadline } }) => drain.start(deadline === undefined ? drainTimeout() : deadline * 1000),
     cancelDrain: () => drain.cancel(),
     getConfig: async ({ query: { node = self } }) => {
-      if (node !== self && !membership.members.has(node)) throw new ServiceError('not_found', `Node ${node} is not connected`);
+      dispatcher.requireMember(node);
       const { values: data, ...rest } = await dispatcher.at(node, nodeRpcs.config, null);
       return { data, ...rest };
     },

@@ -59,6 +59,12 @@ export class Dispatcher implements OperationRunner, OperationRegistry {
     return this.at(await this.#responsible(operation, input as { params: Record<string, string> }), operation, input, request);
   }
 
+  /** @throws ServiceError `not_found` if the node is neither this one nor a connected one */
+  requireMember(node: NodeName): void {
+    const { links, member } = this.#options;
+    if (node !== links.self && !member(node)) throw new ServiceError('not_found', `Node ${node} is not connected`);
+  }
+
   /** @throws ServiceError of the handler; `node_unreachable` if the node does not respond */
   async at<R extends Rpc>(node: NodeName, rpc: R, input: InputOf<R>, request?: RequestContext): Promise<ResultOf<R>> {
     const { links, member } = this.#options;
@@ -104,12 +110,12 @@ export class Dispatcher implements OperationRunner, OperationRegistry {
   }
 
   async #responsible({ runs }: Operation, { params }: { params: Record<string, string> }): Promise<NodeName> {
-    const { links, locate, member } = this.#options;
+    const { links, locate } = this.#options;
     // Every node remembers ended rooms of all nodes, so this one responds for rooms without an owner.
     if (runs === 'room') return (await locate(params.roomId ?? '')) ?? links.self;
     if (runs === 'here') return links.self;
     const { nodeName = '' } = params;
-    if (nodeName !== links.self && !member(nodeName)) throw new ServiceError('not_found', `Node ${nodeName} is not connected`);
+    this.requireMember(nodeName);
     return nodeName;
   }
 
