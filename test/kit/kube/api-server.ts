@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { checkLast } from '../check-last.ts';
 import { eventually } from '../eventually.ts';
 import { freePorts } from '../network/free-ports.ts';
+import { isAlive } from '../processes/alive.ts';
 import { kubernetesPrograms } from './binaries.ts';
 import { Child } from './child.ts';
 import { JsonClient } from './https-json.ts';
@@ -291,21 +292,11 @@ export function startApiServer(scope: Scope, options: ApiServerOptions = {}): Pr
 function removeLeftFolders(): void {
   for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(folderPrefix))) {
     const pid = Number(/^\d+/.exec(name.slice(folderPrefix.length))?.[0]);
-    if (pid <= 0 || isRunning(pid)) continue;
+    if (pid <= 0 || isAlive(pid)) continue;
     try {
       rmSync(join(tmpdir(), name), { recursive: true, force: true, maxRetries: 10 });
     } catch {
       // Its programs may still be writing, or another process deletes it too: the next run deletes the rest.
     }
-  }
-}
-
-/** Whether a process with that id exists. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

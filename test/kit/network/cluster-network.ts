@@ -1,12 +1,9 @@
 // Cluster network: several machines as network namespaces on one bridge, with links that a test can cut and restore. Requires root.
-import { execFile } from 'node:child_process';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
+import { claimId, filesOf, ip, removeNamespace } from './namespaces.ts';
 
-const run = promisify(execFile);
-const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
 /** An unused MAC address: packets to it are lost silently, like on a cut cable. */
 const unusedMac = '02:00:00:00:00:99';
 
@@ -37,7 +34,7 @@ export class ClusterNetwork {
   /** Addresses are `10.x.y.1` and so on; removed with the test. */
   static async make(t: TestContext, machines: number): Promise<ClusterNetwork> {
     count += 1;
-    const id = `${process.pid % 10_000}n${count}`;
+    const id = await claimId();
     // Sixteen subnets per process: a process whose id differs by a hundred uses the same ones at another time.
     const third = (Math.floor(process.pid / 100) * 16 + count) % 250;
     const network = new ClusterNetwork(id, `10.${130 + (process.pid % 100)}.${third}`);
@@ -86,8 +83,8 @@ export class ClusterNetwork {
   /** A file that replaces the one of that name in /etc on every machine, for example `resolv.conf` or `hosts`. */
   async setFile(file: string, text: string): Promise<void> {
     for (const { name } of this.machines) {
-      await mkdir(folderOf(name), { recursive: true });
-      await writeFile(join(folderOf(name), file), text);
+      await mkdir(filesOf(name), { recursive: true });
+      await writeFile(join(filesOf(name), file), text);
     }
   }
 
@@ -117,16 +114,4 @@ export class ClusterNetwork {
     for (const { name } of this.machines) await removeNamespace(name);
     await ip('link', 'del', this.#bridge).catch(() => {});
   }
-}
-
-/** The link is removed with the namespace, or with the programs that still run in it. */
-async function removeNamespace(name: string): Promise<void> {
-  await ip('-n', name, 'link', 'del', 'eth0').catch(() => {});
-  await ip('netns', 'del', name).catch(() => {});
-  await rm(folderOf(name), { recursive: true, force: true });
-}
-
-/** Files in this folder replace those of /etc in the namespace (ip-netns(8)). */
-function folderOf(name: string): string {
-  return join('/etc/netns', name);
 }

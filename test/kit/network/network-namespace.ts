@@ -1,13 +1,9 @@
 // Network namespace as a second machine: one virtual link to this one, which a test can take down. Requires root.
-import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
-const ip = (...args: string[]) => run('ip', args, { timeout: 60_000 });
+import { claimId, ip, removeNamespace } from './namespaces.ts';
 
 export type NetworkNamespace = {
   name: string;
@@ -26,14 +22,14 @@ let count = 0;
 /** Created now, removed with the test. */
 export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
   count += 1;
-  const id = `${process.pid % 10_000}x${count}`;
+  const id = await claimId();
   const name = `mr-${id}`;
   // A separate subnet per process: two links with one subnet would receive each other's packets.
   const subnet = `10.${64 + (process.pid % 60)}.${(Math.floor(process.pid / 60) % 16) * 16 + count}`;
   const [here, there] = [`${subnet}.1`, `${subnet}.2`];
   const folder = await mkdtemp(join(tmpdir(), 'mediarooms-netns-'));
   t.after(async () => {
-    await ip('netns', 'del', name).catch(() => {});
+    await removeNamespace(name);
     await rm(folder, { recursive: true, force: true });
   });
   await ip('netns', 'add', name);

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import { cpuTimeOf, isUnified, cgroups as top } from '../../../../tools/test-runner/cgroup-cpu.mjs';
 import { eventually } from '../../eventually.ts';
-import { isRunning } from '../api-server.ts';
+import { isAlive } from '../../processes/alive.ts';
 
 const prefix = 'mediarooms-';
 const removalTimeoutMs = 10_000;
@@ -47,7 +47,7 @@ export function podUsage(name: string, uid: string): Usage {
 /** Deletes cgroups of ended runs, whose machines died with their process. */
 export async function removeLeftCgroups(): Promise<void> {
   const names = new Set(hierarchies().flatMap((hierarchy) => readdirSync(hierarchy).filter((name) => name.startsWith(prefix))));
-  for (const name of names) if (!isRunning(Number(name.slice(prefix.length).split('-')[0]))) await removeCgroup(name);
+  for (const name of names) if (!isAlive(Number(name.slice(prefix.length).split('-')[0]))) await removeCgroup(name);
 }
 
 function hierarchies(): string[] {

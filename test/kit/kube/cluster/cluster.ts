@@ -4,7 +4,8 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { gatewayDefinitions } from '../../../../tools/kubernetes/gateway-definitions.mjs';
 import { eventually } from '../../eventually.ts';
-import { type ApiServer, isRunning } from '../api-server.ts';
+import { isAlive } from '../../processes/alive.ts';
+import type { ApiServer } from '../api-server.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { startControlPlane } from '../control-plane.ts';
 import { helmOf, mustRun } from '../helm.ts';
@@ -232,7 +233,7 @@ async function removeCable(cable: string): Promise<void> {
 async function removeLeftCables(): Promise<void> {
   for (const cable of readdirSync('/sys/class/net')) {
     const pid = Number(/^mr(\d+)-\d+$/.exec(cable)?.[1]);
-    if (pid > 0 && !isRunning(pid)) await removeCable(cable);
+    if (pid > 0 && !isAlive(pid)) await removeCable(cable);
   }
 }
 
