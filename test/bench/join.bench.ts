@@ -1,7 +1,7 @@
 // Join benchmark: time from join() to the first RTP packet and to the first decoded frame, in Chromium on loopback.
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { enter, setStage } from '../browser/client-kit.ts';
+import { enter, startClientFixture } from '../browser/client-kit.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { printRows, quantile } from './report.ts';
 
@@ -13,15 +13,15 @@ export async function benchJoin(): Promise<void> {
   // Closed here, because the kit closes it only at the end of a test.
   const t = { after: (ending: () => unknown) => endings.unshift(ending), diagnostic: () => {}, passed: true } as unknown as TestContext;
   try {
-    const stage = await setStage(t);
-    const api = apiClient(stage.node.url, stage.node.token);
-    const sender = await enter(stage, 'sender');
+    const fixture = await startClientFixture(t);
+    const api = apiClient(fixture.node.url, fixture.node.token);
+    const sender = await enter(fixture, 'sender');
     await sender.publish({ colour: 'rgb(30 30 200)', tone: 440, width: 640, height: 360 });
-    const page = await stage.browser.newPage(stage.pageUrl);
+    const page = await fixture.browser.newPage(fixture.pageUrl);
     const all: Times[] = [];
     for (let count = 0; count < newcomers; count += 1) {
-      const { body } = await api.post(`/room/${stage.roomId}/peer`, { type: 'webrtc' });
-      all.push(await page.evaluate(measureJoin, { token: body.data.token, url: stage.node.peerSocketUrl }));
+      const { body } = await api.post(`/room/${fixture.roomId}/peer`, { type: 'webrtc' });
+      all.push(await page.evaluate(measureJoin, { token: body.data.token, url: fixture.node.peerSocketUrl }));
       // Browsers send at most one key frame per 300 ms: newcomers within that time share one, or wait for the next.
       await sleep(500);
     }

@@ -9,7 +9,7 @@ import { download, follow } from '../kit/media/hls-viewer.ts';
 import { assertNear, colors, frameTimes, probe } from '../kit/media/recorded-file.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
-import { css, enter, red, setStage } from './client-kit.ts';
+import { css, enter, red, startClientFixture } from './client-kit.ts';
 
 /** Tolerant, because the browser converts colors twice. */
 function assertRed(colour: readonly number[] | undefined): void {
@@ -19,8 +19,8 @@ function assertRed(colour: readonly number[] | undefined): void {
 const size = { width: 640, height: 360 };
 
 test('AV1 from Chromium is composed into the stream of its room and recorded', async (t) => {
-  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'hls recording' });
-  const { node, roomId } = stage;
+  const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'hls recording' });
+  const { node, roomId } = fixture;
   const api = apiClient(node.url, node.token);
   const add = async (type: string, options: object) => {
     const { status, body } = await postWhenIdle(api, `/room/${roomId}/component`, { type, options });
@@ -29,7 +29,7 @@ test('AV1 from Chromium is composed into the stream of its room and recorded', a
   };
   const hls = await add('hls', { ...size, persistent: true });
   const recording = await add('recording', {});
-  const alice = await enter(stage, 'alice');
+  const alice = await enter(fixture, 'alice');
   await alice.page.evaluate(async (colour) => {
     const { room } = kit.rooms.main as InstanceType<typeof kit.TestRoom>;
     await room.publish(kit.pattern(colour, 640, 360, 30), { codec: 'av1' });

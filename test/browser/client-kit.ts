@@ -9,10 +9,14 @@ import type { Colour } from '../kit/browser/client-page.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 
-export type Stage = { node: StartedNode; browser: StartedBrowser; pageUrl: string; roomId: string };
+export type ClientFixture = { node: StartedNode; browser: StartedBrowser; pageUrl: string; roomId: string };
 
 /** Starts a node and a browser, and creates a room. */
-export async function setStage(t: TestContext, env: Record<string, string> = {}, options: BrowserOptions = {}): Promise<Stage> {
+export async function startClientFixture(
+  t: TestContext,
+  env: Record<string, string> = {},
+  options: BrowserOptions = {},
+): Promise<ClientFixture> {
   // Sequentially: a process that is still starting when another one fails would outlive the test.
   const node = await startNode(t, env);
   const pageUrl = await servePlainPage(t);
@@ -109,8 +113,13 @@ export class PagePeer {
 }
 
 /** A page whose peer has joined the room. `port`: port of the websocket instead of that of the node, e.g. of a proxy. */
-export async function enter(stage: Stage, peerId: string, options: Options = {}, port: number = stage.node.port): Promise<PagePeer> {
-  const { node, browser, pageUrl, roomId } = stage;
+export async function enter(
+  fixture: ClientFixture,
+  peerId: string,
+  options: Options = {},
+  port: number = fixture.node.port,
+): Promise<PagePeer> {
+  const { node, browser, pageUrl, roomId } = fixture;
   const answer = await apiClient(node.url, node.token).post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId });
   assert.equal(answer.status, 201);
   const page = await browser.newPage(pageUrl);

@@ -7,10 +7,10 @@ import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { blue, css, enter, red, type Stage, setStage } from './client-kit.ts';
+import { blue, type ClientFixture, css, enter, red, startClientFixture } from './client-kit.ts';
 
 /** Resolves when all sessions have expired and their tracks are removed. */
-async function sessionsEnd({ node, roomId }: Stage): Promise<void> {
+async function sessionsEnd({ node, roomId }: ClientFixture): Promise<void> {
   const api = apiClient(node.url, node.token);
   const left = async (): Promise<unknown[]> =>
     (await api.get(`/room/${roomId}`)).body.data.peers.flatMap((peer: { tracks: unknown[] }) => peer.tracks);
@@ -19,9 +19,9 @@ async function sessionsEnd({ node, roomId }: Stage): Promise<void> {
 
 test('media continues while only the websockets are cut for five seconds', async (t) => {
   // On a busy machine, the checks of video and audio take longer than the default resume window.
-  const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '120' });
-  const proxy = await startTcpProxy(t, stage.node.port);
-  const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second', {}, proxy.port)]);
+  const fixture = await startClientFixture(t, { SVC_PEER_RESUME_WINDOW: '120' });
+  const proxy = await startTcpProxy(t, fixture.node.port);
+  const [first, second] = await Promise.all([enter(fixture, 'first', {}, proxy.port), enter(fixture, 'second', {}, proxy.port)]);
   await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue) })]);
   await Promise.all([first.sees(second, blue), second.sees(first, red), second.hears(first, 440)]);
   for (const { page } of [first, second]) await page.evaluate(() => kit.rooms.main?.gaps.clear());
@@ -47,16 +47,16 @@ test('media continues while only the websockets are cut for five seconds', async
 });
 
 test('both pages recover with media after a cut that is longer than the resume window', async (t) => {
-  const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '3' });
-  const proxy = await startTcpProxy(t, stage.node.port);
-  const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second', {}, proxy.port)]);
+  const fixture = await startClientFixture(t, { SVC_PEER_RESUME_WINDOW: '3' });
+  const proxy = await startTcpProxy(t, fixture.node.port);
+  const [first, second] = await Promise.all([enter(fixture, 'first', {}, proxy.port), enter(fixture, 'second', {}, proxy.port)]);
   await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue), tone: 1000 })]);
   await Promise.all([first.sees(second, blue), second.sees(first, red)]);
   const before = await first.page.evaluate(() => kit.rooms.main?.room.localTracks.map(({ id }) => id) ?? []);
   await first.page.evaluate(() => kit.rooms.main?.room.localTracks.find(({ kind }) => kind === 'audio')?.pause());
   const cutAt = await Promise.all([first.now(), second.now()]);
   proxy.cut();
-  await sessionsEnd(stage);
+  await sessionsEnd(fixture);
   proxy.restore();
   await Promise.all([first.waitForNote('joined', cutAt[0]), second.waitForNote('joined', cutAt[1])]);
   await Promise.all([first.sees(second, blue), second.sees(first, red), first.hears(second, 1000)]);
@@ -70,8 +70,8 @@ test('both pages recover with media after a cut that is longer than the resume w
 
 test('a page that leaves is removed immediately for other peers', async (t) => {
   // Its session does not wait for a resume, unlike that of a lost peer.
-  const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '120' });
-  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  const fixture = await startClientFixture(t, { SVC_PEER_RESUME_WINDOW: '120' });
+  const [first, second] = await Promise.all([enter(fixture, 'first'), enter(fixture, 'second')]);
   await first.publish({ colour: css(red) });
   await second.sees(first, red);
   // Not close(): Chromium gives a closed tab half a second for its last message, which is too short on a busy machine.
@@ -80,8 +80,8 @@ test('a page that leaves is removed immediately for other peers', async (t) => {
 });
 
 test('a failed media path gets new ICE parameters, and media continues', async (t) => {
-  const stage = await setStage(t);
-  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  const fixture = await startClientFixture(t);
+  const [first, second] = await Promise.all([enter(fixture, 'first'), enter(fixture, 'second')]);
   await first.publish({ colour: css(red) });
   await second.sees(first, red);
   const fragments = () =>
@@ -109,19 +109,19 @@ test('a failed media path gets new ICE parameters, and media continues', async (
 });
 
 test('a server mute during a websocket cut is reported, applies to the new session, and is removed by an unmute', async (t) => {
-  const stage = await setStage(t, { SVC_PEER_RESUME_WINDOW: '15' });
-  const proxy = await startTcpProxy(t, stage.node.port);
-  const [first, second] = await Promise.all([enter(stage, 'first', {}, proxy.port), enter(stage, 'second')]);
+  const fixture = await startClientFixture(t, { SVC_PEER_RESUME_WINDOW: '15' });
+  const proxy = await startTcpProxy(t, fixture.node.port);
+  const [first, second] = await Promise.all([enter(fixture, 'first', {}, proxy.port), enter(fixture, 'second')]);
   await first.publish({ tone: 440 });
   await second.hears(first, 440);
   const own = () => first.page.evaluate(() => kit.rooms.main?.room.localTracks.map(({ id, muted }) => ({ id, muted })) ?? []);
   const seen = () => second.page.evaluate(() => [...(kit.rooms.main?.room.peers.values() ?? [])].flatMap(({ tracks }) => tracks));
   const [before] = await own();
-  const api = apiClient(stage.node.url, stage.node.token);
+  const api = apiClient(fixture.node.url, fixture.node.token);
   const cutAt = await first.now();
   proxy.cut();
   await first.waitForNote('reconnecting', cutAt);
-  assert.equal((await api.post(`/room/${stage.roomId}/track/${before?.id}/mute`)).status, 204);
+  assert.equal((await api.post(`/room/${fixture.roomId}/track/${before?.id}/mute`)).status, 204);
   proxy.restore();
   assert.equal((await first.waitForNote('localTrackMuted', cutAt)).detail, true);
   assert.deepEqual(await own(), [{ id: before?.id, muted: true }]);
@@ -146,7 +146,7 @@ test('a server mute during a websocket cut is reported, applies to the new sessi
   const reported = (await first.notes('localTrackMuted')).filter(({ at }) => at > lostAt);
   assert.deepEqual(reported, [], 'nothing changed');
   await second.hears(first, 0);
-  assert.equal((await api.post(`/room/${stage.roomId}/track/${after.id}/unmute`)).status, 204);
+  assert.equal((await api.post(`/room/${fixture.roomId}/track/${after.id}/unmute`)).status, 204);
   assert.equal((await first.waitForNote('localTrackMuted', lostAt)).detail, false);
   await second.hears(first, 440);
   assert.deepEqual(await now(), [{ ...after, muted: false }]);

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventuallyIn } from '../kit/browser/browser.ts';
-import { blue, css, enter, red, setStage } from './client-kit.ts';
+import { blue, css, enter, red, startClientFixture } from './client-kit.ts';
 
 test('two pages see and hear each other, and an unpublished track is removed from both', async (t) => {
-  const stage = await setStage(t);
-  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  const fixture = await startClientFixture(t);
+  const [first, second] = await Promise.all([enter(fixture, 'first'), enter(fixture, 'second')]);
   await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue), tone: 1000 })]);
   await Promise.all([first.sees(second, blue), second.sees(first, red)]);
   await Promise.all([first.hears(second, 1000), second.hears(first, 440)]);
@@ -20,10 +20,10 @@ test('two pages see and hear each other, and an unpublished track is removed fro
 });
 
 test('a page that joins a room with tracks has one receiving connection and adds all tracks with one negotiation', async (t) => {
-  const stage = await setStage(t);
-  const senders = await Promise.all(['one', 'two'].map((id) => enter(stage, id)));
+  const fixture = await startClientFixture(t);
+  const senders = await Promise.all(['one', 'two'].map((id) => enter(fixture, id)));
   await Promise.all(senders.map((sender, index) => sender.publish({ colour: css(red), tone: 500 + 500 * index })));
-  const viewer = await enter(stage, 'viewer');
+  const viewer = await enter(fixture, 'viewer');
   for (const [index, sender] of senders.entries()) {
     await viewer.sees(sender, red);
     await viewer.hears(sender, 500 + 500 * index);
@@ -34,8 +34,8 @@ test('a page that joins a room with tracks has one receiving connection and adds
 });
 
 test('a small tile receives the small layer and a large tile the large one, after each resize', async (t) => {
-  const stage = await setStage(t);
-  const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
+  const fixture = await startClientFixture(t);
+  const [sender, viewer] = await Promise.all([enter(fixture, 'sender'), enter(fixture, 'viewer')]);
   await viewer.page.evaluate(() => {
     if (kit.rooms.main) kit.rooms.main.size = { width: 1280, height: 720 };
   });
@@ -64,9 +64,9 @@ test('a small tile receives the small layer and a large tile the large one, afte
 });
 
 test('media flows with ICE over TCP only', async (t) => {
-  const stage = await setStage(t);
+  const fixture = await startClientFixture(t);
   const tcp = { iceProtocols: ['tcp'] as const };
-  const [first, second] = await Promise.all([enter(stage, 'first', tcp), enter(stage, 'second', tcp)]);
+  const [first, second] = await Promise.all([enter(fixture, 'first', tcp), enter(fixture, 'second', tcp)]);
   await Promise.all([first.publish({ colour: css(red) }), second.publish({ tone: 1000 })]);
   await Promise.all([second.sees(first, red), first.hears(second, 1000)]);
   const protocols = await first.page.evaluate(async () => {
@@ -79,8 +79,8 @@ test('media flows with ICE over TCP only', async (t) => {
 });
 
 test('messages and data channels arrive', async (t) => {
-  const stage = await setStage(t);
-  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  const fixture = await startClientFixture(t);
+  const [first, second] = await Promise.all([enter(fixture, 'first'), enter(fixture, 'second')]);
   await first.page.evaluate(() => kit.rooms.main?.room.sendData('chat', { text: 'Grüß Gott' }));
   assert.deepEqual((await second.waitForNote('data')).detail, { from: 'first', label: 'chat', payload: { text: 'Grüß Gott' } });
   await first.page.evaluate(async () => {
@@ -104,8 +104,8 @@ test('messages and data channels arrive', async (t) => {
 });
 
 test('a paused track stops for other peers and resumes', async (t) => {
-  const stage = await setStage(t);
-  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  const fixture = await startClientFixture(t);
+  const [first, second] = await Promise.all([enter(fixture, 'first'), enter(fixture, 'second')]);
   await first.publish({ tone: 440 });
   await second.hears(first, 440);
   await first.page.evaluate(() => kit.rooms.main?.room.localTracks[0]?.pause());
@@ -116,8 +116,8 @@ test('a paused track stops for other peers and resumes', async (t) => {
 });
 
 test('a replaced source keeps the track id', async (t) => {
-  const stage = await setStage(t);
-  const [first, second] = await Promise.all([enter(stage, 'first'), enter(stage, 'second')]);
+  const fixture = await startClientFixture(t);
+  const [first, second] = await Promise.all([enter(fixture, 'first'), enter(fixture, 'second')]);
   await first.publish({ colour: css(red) });
   await second.sees(first, red);
   await first.page.evaluate((colour) => kit.rooms.main?.room.localTracks[0]?.replaceTrack(kit.pattern(colour)), css(blue));

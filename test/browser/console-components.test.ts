@@ -25,7 +25,7 @@ async function startWithFiles(t: TestContext) {
   await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tone.ogg'), tone, seconds)]);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
   const { api } = node;
-  await api.post('/room', { roomId: 'stage' });
+  await api.post('/room', { roomId: 'fixture' });
   return { node, api };
 }
 
@@ -76,7 +76,7 @@ const sizes = [
 
 test('files are added, seen, heard and removed in a call', async (t) => {
   const { node, api } = await startWithFiles(t);
-  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/stage`);
+  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/fixture`);
   await page.fill(byId('login-token'), apiToken);
   await page.click(byId('login-submit'));
   await enter(page, 'Ada');
@@ -96,7 +96,7 @@ test('files are added, seen, heard and removed in a call', async (t) => {
   const facts = JSON.stringify(['Sends video (h264) · framerate: 30', 'Sends audio (opus)']);
   const shown = `JSON.stringify([...document.querySelectorAll('${byId('component-facts')}')].map((each) => each.textContent))`;
   await eventuallyIn(page, `${shown} === ${JSON.stringify(facts)}`);
-  const { body } = await api.get('/room/stage');
+  const { body } = await api.get('/room/fixture');
   assert.deepEqual(
     body.data.components.map(({ type, properties }: { type: string; properties: { filePath: string } }) => [type, properties.filePath]),
     [
@@ -129,18 +129,18 @@ test('files are added, seen, heard and removed in a call', async (t) => {
     await page.waitForSelector(tileOf(name), { state: 'detached' });
   }
   await page.waitForSelector(byId('no-components'));
-  assert.deepEqual((await api.get('/room/stage')).body.data.components, []);
+  assert.deepEqual((await api.get('/room/fixture')).body.data.components, []);
   await hearsNothing(page);
   assert.deepEqual(complaints, []);
 });
 
 test('fields that are changed while a component is being added are kept for the next one', async (t) => {
   const { node } = await startWithFiles(t);
-  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/stage`);
+  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/fixture`);
   await page.fill(byId('login-token'), apiToken);
   await page.click(byId('login-submit'));
   await page.click(byId('components'));
-  const questions = await holdQuestions(page, /\/room\/stage\/component$/);
+  const questions = await holdQuestions(page, /\/room\/fixture\/component$/);
   await add(page, 'green.h264', '30');
   await questions.asked();
   await page.fill(byId('option-filePath'), 'tone.ogg');
@@ -157,16 +157,16 @@ test('fields that are changed while a component is being added are kept for the 
 
 test('components are listed without joining, including those that are added and removed through the API', async (t) => {
   const { node, api } = await startWithFiles(t);
-  const create = (filePath: string) => api.post('/room/stage/component', { type: 'file', options: { filePath } });
+  const create = (filePath: string) => api.post('/room/fixture/component', { type: 'file', options: { filePath } });
   const first = await create('tone.ogg');
-  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/stage`);
+  const { page, complaints } = await openConsole(await launch(t), `${node.url}/#/room/fixture`);
   await page.fill(byId('login-token'), apiToken);
   await page.click(byId('login-submit'));
   await page.click(byId('components'));
   await row(page, 'File: tone.ogg').waitFor();
   await create('green.h264');
   await row(page, 'File: green.h264').waitFor();
-  await api.delete(`/room/stage/component/${first.body.data.id}`);
+  await api.delete(`/room/fixture/component/${first.body.data.id}`);
   await row(page, 'File: tone.ogg').waitFor({ state: 'detached' });
   assert.deepEqual(complaints, []);
 });

@@ -60,11 +60,11 @@ async function runCopied(t: TestContext, command: string): Promise<void> {
 
 test('peers are shown with stats and charts, and are muted, unpublished, restricted and removed without joining', async (t) => {
   const { api, url } = await startNode(t);
-  await api.post('/room', { roomId: 'stage' });
+  await api.post('/room', { roomId: 'fixture' });
   const browser = await launch(t);
-  const ada = await openRoom(browser, url, 'stage', apiToken, withLayers);
+  const ada = await openRoom(browser, url, 'fixture', apiToken, withLayers);
   await enter(ada.page, 'Ada');
-  const bob = await openRoom(browser, url, 'stage', apiToken, withLayers);
+  const bob = await openRoom(browser, url, 'fixture', apiToken, withLayers);
   await enter(bob.page, 'Bob');
   await seesMovingVideo(ada.page, 'Bob');
   // Both microphones beep: the active speaker is definite only if one is muted.
@@ -75,7 +75,7 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
     .filter({ hasText: /^\d+×\d+ · layer [123] of 3$/ })
     .waitFor();
 
-  const { page, complaints } = await openRoom(browser, url, 'stage');
+  const { page, complaints } = await openRoom(browser, url, 'fixture');
   await open(peer(page, 'Bob'));
   const entry = peer(page, 'Bob');
   await eventually('three points in the chart', async () => Number(await entry.locator(byId('chart-up')).getAttribute('data-points')) >= 3);
@@ -113,13 +113,13 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   await microphone.locator(byId('unpublish')).click();
   await microphone.waitFor({ state: 'detached' });
   assert.deepEqual(
-    (await peerOf(api, 'stage', 'Bob')).tracks.map(({ type }: { type: string }) => type),
+    (await peerOf(api, 'fixture', 'Bob')).tracks.map(({ type }: { type: string }) => type),
     ['video'],
   );
 
   await entry.locator(byId('permit-video')).click();
   await eventuallyIn(page, `document.querySelector('${byId('peer')}[data-name="Bob"] ${byId('permit-video')}').checked === false`);
-  assert.deepEqual((await peerOf(api, 'stage', 'Bob')).permissions, { publish: ['audio'], subscribe: true, data: true });
+  assert.deepEqual((await peerOf(api, 'fixture', 'Bob')).permissions, { publish: ['audio'], subscribe: true, data: true });
   await ada.page.waitForSelector(`${tileOf('Bob')} video`, { state: 'detached' });
 
   await entry.locator(byId('remove-peer')).click();
@@ -127,7 +127,7 @@ test('peers are shown with stats and charts, and are muted, unpublished, restric
   await seeText(bob.page, 'call-over', 'You were removed from this room');
   await entry.waitFor({ state: 'detached' });
   await ada.page.waitForSelector(tileOf('Bob'), { state: 'detached' });
-  assert.equal(await peerOf(api, 'stage', 'Bob'), undefined);
+  assert.equal(await peerOf(api, 'fixture', 'Bob'), undefined);
   assert.deepEqual([complaints, ada.complaints, bob.complaints], [[], [], []]);
 });
 
@@ -135,12 +135,12 @@ test('components of each type are added by generated forms, with the error messa
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const kamailio = await Kamailio.start(t, { farEndPort });
   const { api, url } = await startNode(t, { SVC_COMPONENTS_USED: 'file hls recording sip', SVC_SIP_PORT: String(firstPort) });
-  await api.post('/room', { roomId: 'stage' });
-  await api.post('/room/stage/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
-  const { page, complaints } = await openRoom(await launch(t), url, 'stage');
+  await api.post('/room', { roomId: 'fixture' });
+  await api.post('/room/fixture/peer', { type: 'webrtc', peerId: 'ada', metadata: { name: 'Ada' } });
+  const { page, complaints } = await openRoom(await launch(t), url, 'fixture');
   const fill = (name: string, value: string) => page.fill(byId(`option-${name}`), value);
   const properties = async (kind: string) =>
-    (await api.get('/room/stage')).body.data.components.find(({ type }: { type: string }) => type === kind)?.properties;
+    (await api.get('/room/fixture')).body.data.components.find(({ type }: { type: string }) => type === kind)?.properties;
 
   await page.click(byId('components'));
   await page.waitForSelector(byId('no-components'));
@@ -178,7 +178,7 @@ test('components of each type are added by generated forms, with the error messa
   await page.check(`${byId('origin')}[data-origin="ada"]`);
   await page.click(byId('subscribe'));
   await seeText(page, 'subscribed', '1 subscribed.');
-  assert.equal(await page.getAttribute(byId('watch'), 'href'), '#/watch/stage');
+  assert.equal(await page.getAttribute(byId('watch'), 'href'), '#/watch/fixture');
 
   await page.click(byId('kind-recording'));
   await page.click(byId('add-component'));
@@ -229,7 +229,7 @@ test('components of each type are added by generated forms, with the error messa
     await page.click(byId('confirm'));
     await component(page, kind).waitFor({ state: 'detached' });
   }
-  assert.deepEqual((await api.get('/room/stage')).body.data.components, []);
+  assert.deepEqual((await api.get('/room/fixture')).body.data.components, []);
   await page.click(byId('events'));
   for (const type of ['SipCallRinging', 'SipCallStarted', 'SipCallEnded', 'ComponentRemoved'])
     await page.waitForSelector(`${byId('event')}[data-type="${type}"]`);

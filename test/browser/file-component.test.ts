@@ -9,7 +9,7 @@ import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { enter, setStage } from './client-kit.ts';
+import { enter, startClientFixture } from './client-kit.ts';
 import { byId, launch, logIn, openConsole, seeText } from './console-kit.ts';
 
 /** A busy machine needs some of them until the first frame, and a file is played once. */
@@ -19,10 +19,10 @@ test('a page sees the video and hears the tone of two files, whose components ar
   const resources = await makeResources(t);
   const sources = join(resources, 'file_component_sources');
   await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tones/tone.ogg'), 660, seconds)]);
-  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
-  const { node, roomId } = stage;
+  const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  const { node, roomId } = fixture;
   const api = apiClient(node.url, node.token);
-  const viewer = await enter(stage, 'viewer');
+  const viewer = await enter(fixture, 'viewer');
 
   const add = async (filePath: string) => {
     const at = performance.now();

@@ -13,7 +13,7 @@ import { download, follow } from '../kit/media/hls-viewer.ts';
 import { toneTimes } from '../kit/media/recorded-file.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
 import { type CpuStarvation, type CpuStarvationWatch, watchCpuStarvation } from '../kit/processes/cpu-starvation.ts';
-import { blue, css, enter, type PagePeer, type Stage, setStage } from './client-kit.ts';
+import { blue, type ClientFixture, css, enter, type PagePeer, startClientFixture } from './client-kit.ts';
 
 const run = promisify(execFile);
 /** Small, because publishers, composer, player and measurement share the two cores of a test machine. */
@@ -64,7 +64,7 @@ const couldCarry = ({ waited, full }: CpuStarvation) => waited < 500 && full < 2
 const viewers = 3;
 
 /** A separate viewer watches for a minute while publishers join and leave. */
-async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: string, machine: CpuStarvationWatch) {
+async function watchMinute(fixture: ClientFixture, api: ApiClient, page: Page, address: string, machine: CpuStarvationWatch) {
   // From its start, because a player that starts late stays late.
   machine.begin();
   await page.evaluate((url) => {
@@ -91,11 +91,11 @@ async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: st
   await page.evaluate(() => viewing.viewer?.begin());
   const started = { at: performance.now(), shown: (await page.evaluate(() => viewing.viewer?.watched().shown)) ?? 0 };
   for (const name of ['bob', 'carol', 'dave']) {
-    const other = await enter(stage, name);
+    const other = await enter(fixture, name);
     await other.publish({ colour: css(blue), width: 320, height: 180, tone: 660 });
     await sees({ alice: green, [name]: blue });
     await eventuallyIn(page, () => Math.abs((viewing.viewer?.loudest() ?? 0) - 660) < 15, undefined);
-    assert.equal((await api.delete(`/room/${stage.roomId}/peer/${name}`)).status, 204);
+    assert.equal((await api.delete(`/room/${fixture.roomId}/peer/${name}`)).status, 204);
     await other.page.close();
     await sees({ alice: green });
   }
@@ -112,13 +112,13 @@ async function watchMinute(stage: Stage, api: ApiClient, page: Page, address: st
 test('hls.js plays a composed room with low latency, without stalls and with correct layout and sync', {
   timeout: 420_000,
 }, async (t) => {
-  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'hls' });
-  const { node, browser, roomId } = stage;
+  const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'hls' });
+  const { node, browser, roomId } = fixture;
   const api = apiClient(node.url, node.token);
   const options = { ...size, persistent: true, framerate: 24 };
   const hls = await postWhenIdle(api, `/room/${roomId}/component`, { type: 'hls', options });
   assert.equal(hls.status, 201, JSON.stringify(hls.body));
-  const alice = await enter(stage, 'alice');
+  const alice = await enter(fixture, 'alice');
   await publishCode(alice, green);
   const { url, token } = (await api.post(`/hls/${roomId}/token`, {})).body.data;
   // In the first seconds of a stream hls.js treats the missing part before its start position as a gap, and starts too early.
@@ -128,7 +128,7 @@ test('hls.js plays a composed room with low latency, without stalls and with cor
   // If CPU starvation lasted as long as the buffer of a player, a stall proves nothing: another viewer watches for a minute.
   let carried = true;
   for (let viewer = 1; ; viewer += 1) {
-    const { watched, seen, seconds, shown } = await watchMinute(stage, api, await browser.newPage(pageUrl), `http://${url}`, machine);
+    const { watched, seen, seconds, shown } = await watchMinute(fixture, api, await browser.newPage(pageUrl), `http://${url}`, machine);
     const latency = median(watched.latencies);
     t.diagnostic(
       `latency ${latency} ms (goal ${latencyGoal}; the least ${Math.min(...watched.latencies)}), ${shown.toFixed(1)} s of ${seconds.toFixed(1)} s shown, longest pause ${Math.round(watched.maxPause)} ms; a thread waited ${seen.waited} ms, no core was free for ${seen.full} ms`,

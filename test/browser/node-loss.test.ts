@@ -10,7 +10,7 @@ import { startTcpBalancer } from '../kit/network/tcp-balancer.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { blue, css, enter, red, type Stage } from './client-kit.ts';
+import { blue, type ClientFixture, css, enter, red } from './client-kit.ts';
 
 /** Milliseconds from the recreated room to media: the goal of issue 7 for the recovery after Kubernetes has detected the loss. */
 const goal = 3_000;
@@ -56,8 +56,8 @@ test('a call on a drained node reconnects at the deadline and continues in the r
   const api = apiClient(node.url, node.token);
   for (const each of [api, apiClient(drained.url, apiToken)]) await nodesInCluster(each, 2);
   const roomId = await roomOn(api, drained.port);
-  const stage: Stage = { node, browser: await startBrowser(t), pageUrl: await servePlainPage(t), roomId };
-  const [anna, bert] = [await enter(stage, 'anna'), await enter(stage, 'bert')];
+  const fixture: ClientFixture = { node, browser: await startBrowser(t), pageUrl: await servePlainPage(t), roomId };
+  const [anna, bert] = [await enter(fixture, 'anna'), await enter(fixture, 'bert')];
   await Promise.all([anna.publish({ colour: css(red) }), bert.publish({ colour: css(blue) })]);
   const flows = () => Promise.all([anna.sees(bert, blue), bert.sees(anna, red)]);
   await flows();
@@ -89,8 +89,8 @@ for (let round = 1; round <= rounds; round += 1) {
     const roomId = await roomOn(api, lost.port);
     const balancer = await startTcpBalancer(t, [node.port, lost.port, node.port]);
     const pageUrl = await servePlainPage(t);
-    const stage: Stage = { node, browser: await startBrowser(t), pageUrl, roomId };
-    const [anna, bert] = [await enter(stage, 'anna', {}, balancer.port), await enter(stage, 'bert', {}, balancer.port)];
+    const fixture: ClientFixture = { node, browser: await startBrowser(t), pageUrl, roomId };
+    const [anna, bert] = [await enter(fixture, 'anna', {}, balancer.port), await enter(fixture, 'bert', {}, balancer.port)];
     await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
     const flows = () => Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000), bert.hears(anna, 440)]);
     await flows();

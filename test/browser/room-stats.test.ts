@@ -5,7 +5,7 @@ import type { RoomStats } from '../../api/stats.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { keepDoing } from '../kit/pace.ts';
-import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
+import { css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
 
 /** Bytes that a browser sent over its transports, with the time. */
 function sentBy({ page }: PagePeer): Promise<{ bytes: number; at: number }> {
@@ -17,13 +17,13 @@ function sentBy({ page }: PagePeer): Promise<{ bytes: number; at: number }> {
 }
 
 test('room stats contain links, bitrates, round trips and layers of a call', async (t) => {
-  const stage = await setStage(t);
-  const api = apiClient(stage.node.url, stage.node.token);
-  const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
+  const fixture = await startClientFixture(t);
+  const api = apiClient(fixture.node.url, fixture.node.token);
+  const [sender, viewer] = await Promise.all([enter(fixture, 'sender'), enter(fixture, 'viewer')]);
   await sender.publish({ colour: css(red), width: 640, height: 360, rate: 30, tone: 440 });
   await viewer.sees(sender, red);
   await viewer.hears(sender, 440);
-  const read = async (): Promise<RoomStats> => (await api.get(`/room/${stage.roomId}/stats`)).body.data;
+  const read = async (): Promise<RoomStats> => (await api.get(`/room/${fixture.roomId}/stats`)).body.data;
   const peerOf = (stats: RoomStats, { id }: PagePeer) => {
     const peer = stats.peers.find((each) => each.id === id);
     assert.ok(peer);

@@ -13,7 +13,7 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { account, Kamailio } from '../kit/sip/kamailio.ts';
 import { digitType, makeVoice, RtpPhone } from '../kit/sip/rtp-phone.ts';
 import * as far from '../kit/sip/sipp.ts';
-import { enter, setStage } from './client-kit.ts';
+import { enter, startClientFixture } from './client-kit.ts';
 
 const peerTone = 440;
 const phoneTone = 1000;
@@ -35,14 +35,14 @@ function isLoud(payload: Buffer): boolean {
 /** A room with Chromium in it and an answered phone call. */
 async function call(t: TestContext) {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
-  const stage = await setStage(t, { SVC_COMPONENTS_USED: 'sip', SVC_SIP_PORT: String(firstPort) });
-  const { node, roomId } = stage;
+  const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'sip', SVC_SIP_PORT: String(firstPort) });
+  const { node, roomId } = fixture;
   const kamailio = await Kamailio.start(t, { farEndPort });
   const api = apiClient(node.url, node.token);
   const events = await PeerSocket.enter(node.serverSocketUrl, node.token);
   t.after(() => events.cut());
   await events.request('subscribe', { events: 'all' });
-  const anna = await enter(stage, 'anna');
+  const anna = await enter(fixture, 'anna');
   await anna.page.evaluate(async (frequency) => {
     const beeper = kit.beeper(frequency);
     kit.beepers.main = beeper;

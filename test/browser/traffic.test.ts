@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { scrape } from '../kit/fakes/metrics.ts';
-import { css, enter, type PagePeer, red, setStage } from './client-kit.ts';
+import { css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
 
 /** Bytes over the transports of a peer, counted by its browser. */
 function bytesOf({ page }: PagePeer): Promise<{ sent: number; received: number }> {
@@ -18,8 +18,8 @@ function bytesOf({ page }: PagePeer): Promise<{ sent: number; received: number }
 }
 
 test('traffic counters of a node equal the bytes of browsers and keep them after browsers leave', async (t) => {
-  const stage = await setStage(t);
-  const [sender, viewer] = await Promise.all([enter(stage, 'sender'), enter(stage, 'viewer')]);
+  const fixture = await startClientFixture(t);
+  const [sender, viewer] = await Promise.all([enter(fixture, 'sender'), enter(fixture, 'viewer')]);
   await sender.publish({ colour: css(red), rate: 30, tone: 440 });
   await viewer.sees(sender, red);
   await viewer.hears(sender, 440);
@@ -28,7 +28,7 @@ test('traffic counters of a node equal the bytes of browsers and keep them after
     return { sent: one.sent + other.sent, received: one.received + other.received };
   };
   const traffic = async () => {
-    const samples = await scrape(stage.node.metricsUrl);
+    const samples = await scrape(fixture.node.metricsUrl);
     const of = (direction: string) => samples.get(`svc_traffic_${direction}_webrtc_total_bytes`) ?? 0;
     return { ingress: of('ingress'), egress: of('egress') };
   };

@@ -7,19 +7,19 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
 import { tempFolder } from '../kit/temp-folder.ts';
-import { blue, css, enter, red, setStage } from './client-kit.ts';
+import { blue, css, enter, red, startClientFixture } from './client-kit.ts';
 
 const run = promisify(execFile);
 
-async function setTurnStage(t: TestContext) {
+async function startTurnFixture(t: TestContext) {
   const port = await freePort();
-  return { ...(await setStage(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) })), port };
+  return { ...(await startClientFixture(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) })), port };
 }
 
 test('two browsers with relay-only ICE see and hear each other', async (t) => {
-  const stage = await setTurnStage(t);
+  const fixture = await startTurnFixture(t);
   const relay = { iceTransportPolicy: 'relay' } as const;
-  const [first, second] = await Promise.all([enter(stage, 'first', relay), enter(stage, 'second', relay)]);
+  const [first, second] = await Promise.all([enter(fixture, 'first', relay), enter(fixture, 'second', relay)]);
   await Promise.all([first.publish({ colour: css(red) }), second.publish({ colour: css(blue), tone: 1000 })]);
   await Promise.all([second.sees(first, red), first.sees(second, blue), first.hears(second, 1000)]);
   const types = await first.page.evaluate(async () => {
@@ -49,17 +49,17 @@ test('two browsers see each other through a relay over TLS with the separate cer
     SVC_WEBRTC_TURN_TLS_KEY_PATH: key,
     SVC_WEBRTC_TURN_TLS_CERT_PATH: certificate,
   };
-  const stage = await setStage(t, env, { args: ['--ignore-certificate-errors'] });
-  assert.match(stage.node.url, /^http:/);
-  const [server] = stage.node.node.parts.turn?.iceServers('user') ?? [];
+  const fixture = await startClientFixture(t, env, { args: ['--ignore-certificate-errors'] });
+  assert.match(fixture.node.url, /^http:/);
+  const [server] = fixture.node.node.parts.turn?.iceServers('user') ?? [];
   const turns = `turns:127.0.0.1:${tlsPort}?transport=tcp`;
   assert.deepEqual(server?.urls, [`turn:127.0.0.1:${port}?transport=udp`, `turn:127.0.0.1:${port}?transport=tcp`, turns]);
   const tlsOnly = {
-    ...stage,
+    ...fixture,
     browser: {
-      ...stage.browser,
+      ...fixture.browser,
       newPage: async (url?: string) => {
-        const page = await stage.browser.newPage();
+        const page = await fixture.browser.newPage();
         await page.addInitScript(() => {
           const Connection = RTCPeerConnection;
           const only = ({ iceServers = [], ...rest }: RTCConfiguration) => ({
@@ -93,7 +93,7 @@ test('two browsers see each other through a relay over TLS with the separate cer
 });
 
 test('the relay forwards packets to the media of its node and to no other address', async (t) => {
-  const { node, port } = await setTurnStage(t);
+  const { node, port } = await startTurnFixture(t);
   const [server] = node.node.parts.turn?.iceServers('user') ?? [];
   assert.ok(server);
   /** Output of the coturn client for a relay to this address. */
@@ -108,16 +108,16 @@ test('the relay forwards packets to the media of its node and to no other addres
 });
 
 test('a killed coturn is restarted, and it ends with the node', async (t) => {
-  const stage = await setTurnStage(t);
-  const { turn } = stage.node.node.parts;
+  const fixture = await startTurnFixture(t);
+  const { turn } = fixture.node.node.parts;
   const before = turn?.pid ?? 0;
   process.kill(before, 'SIGKILL');
-  const peer = await enter(stage, 'first', { iceTransportPolicy: 'relay' });
+  const peer = await enter(fixture, 'first', { iceTransportPolicy: 'relay' });
   await peer.publish({ tone: 440 });
-  const other = await enter(stage, 'second');
+  const other = await enter(fixture, 'second');
   await other.hears(peer, 440);
   const after = turn?.pid ?? 0;
   assert.notEqual(after, before);
-  await stage.node.close();
+  await fixture.node.close();
   assert.equal(existsSync(`/proc/${after}`), false);
 });

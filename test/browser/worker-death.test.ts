@@ -5,12 +5,12 @@ import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { blue, css, enter, red, type Stage, setStage } from './client-kit.ts';
+import { blue, type ClientFixture, css, enter, red, startClientFixture } from './client-kit.ts';
 
 test('a killed media worker crashes its room only, and the restarted worker accepts rooms', async (t) => {
-  const first = await setStage(t, { SVC_WEBRTC_WORKERS: '2' });
+  const first = await startClientFixture(t, { SVC_WEBRTC_WORKERS: '2' });
   const api = apiClient(first.node.url, first.node.token);
-  const second: Stage = { ...first, roomId: (await api.post('/room', {})).body.data.room.id };
+  const second: ClientFixture = { ...first, roomId: (await api.post('/room', {})).body.data.room.id };
   const events = await PeerSocket.enter(first.node.serverSocketUrl, first.node.token);
   t.after(() => events.cut());
   await events.request('subscribe', { events: ['RoomCrashed', 'PeerDisconnected'] });
@@ -39,7 +39,7 @@ test('a killed media worker crashes its room only, and the restarted worker acce
   t.diagnostic(`the longest time between two frames was ${Math.round(Math.max(...gaps))} ms`);
   assertPrompt('the next frame', Math.max(...gaps), { promised: 1_000 });
 
-  const third: Stage = { ...first, roomId: (await comesBack(workers, victim.pid, () => api.post('/room', {}))).body.data.room.id };
+  const third: ClientFixture = { ...first, roomId: (await comesBack(workers, victim.pid, () => api.post('/room', {}))).body.data.room.id };
   const [again, friend] = await Promise.all([enter(third, 'again'), enter(third, 'friend')]);
   await again.publish({ colour: css(blue) });
   await friend.sees(again, blue);

@@ -9,7 +9,7 @@ import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
-import { blue, css, enter, red, type Stage } from './client-kit.ts';
+import { blue, type ClientFixture, css, enter, red } from './client-kit.ts';
 
 const dist = (name: string) => ({
   SVC_DIST_ENABLED: 'true',
@@ -23,7 +23,9 @@ async function clusterOf(url: string, count: number): Promise<void> {
   await eventually(`${count} nodes in the cluster`, async () => (await known()) === count);
 }
 
-async function setStage(t: TestContext): Promise<{ stage: Stage; wrong: Awaited<ReturnType<typeof startNodeProcess>>; third: string }> {
+async function startClientFixture(
+  t: TestContext,
+): Promise<{ fixture: ClientFixture; wrong: Awaited<ReturnType<typeof startNodeProcess>>; third: string }> {
   const node = await startNode(t, dist('owner'));
   const wrong = await startNodeProcess(t, dist('wrong'));
   const other = await startNode(t, dist('other'));
@@ -32,13 +34,13 @@ async function setStage(t: TestContext): Promise<{ stage: Stage; wrong: Awaited<
   const browser = await startBrowser(t);
   // Created on the owner directly, independent of load.
   const { room } = await node.node.parts.rooms.createRoom({});
-  return { stage: { node, browser, pageUrl, roomId: room.id }, wrong, third: other.peerSocketUrl };
+  return { fixture: { node, browser, pageUrl, roomId: room.id }, wrong, third: other.peerSocketUrl };
 }
 
 test('sessions through a proxying node resume through another one after it is killed, and media continues', async (t) => {
-  const { stage, wrong, third } = await setStage(t);
+  const { fixture, wrong, third } = await startClientFixture(t);
   const options = { fallbackUrls: [third] };
-  const [first, second] = await Promise.all([enter(stage, 'first', options, wrong.port), enter(stage, 'second', options, wrong.port)]);
+  const [first, second] = await Promise.all([enter(fixture, 'first', options, wrong.port), enter(fixture, 'second', options, wrong.port)]);
   await Promise.all([first.publish({ colour: css(red), tone: 440 }), second.publish({ colour: css(blue) })]);
   await Promise.all([first.sees(second, blue), second.sees(first, red), second.hears(first, 440)]);
 
@@ -64,5 +66,5 @@ test('sessions through a proxying node resume through another one after it is ki
     events.events('roomEvent').filter(({ data }) => data.type === 'PeerDisconnected'),
     [],
   );
-  await clusterOf(stage.node.url, 2);
+  await clusterOf(fixture.node.url, 2);
 });

@@ -1,7 +1,7 @@
 // Component processes: messages, monitoring, and guaranteed end of the process or of its parent.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { getPriority } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { maxMessageBytes } from '../../../../node/components/process/limits.ts';
 import { findGreedy, memoryLimit } from '../../../../node/components/process/memory-watch.ts';
 import { RestartBudget } from '../../../../node/components/process/restarts.ts';
 import { TrackGrowth } from '../../../../node/components/process/track-growth.ts';
-import { eventually } from '../../../kit/eventually.ts';
+import { emits, eventually } from '../../../kit/eventually.ts';
 import type { AvChildCommand } from '../../../kit/media/component-process-main.ts';
 import { isAlive } from '../../../kit/processes/alive.ts';
 import { makeResources } from '../../../kit/processes/resources-folder.ts';
@@ -27,13 +27,17 @@ function startChild(t: TestContext, options: Partial<ComponentProcessOptions<Rep
   const exit = Promise.withResolvers<string>();
   const lost = Promise.withResolvers<number[]>();
   const exits: string[] = [];
-  let heard = Promise.withResolvers<string>();
+  let received: Report | undefined;
+  const reports = new EventEmitter();
   const child = new ComponentProcess<AvChildCommand, Report>({
     log: silentLog(),
     role: 'compose',
     module,
     reportSchema,
-    onReport: ({ text }) => heard.resolve(text),
+    onReport: (report) => {
+      received = report;
+      reports.emit('report');
+    },
     onExit: (reason, tracks) => {
       exits.push(reason);
       lost.resolve(tracks);
@@ -42,10 +46,11 @@ function startChild(t: TestContext, options: Partial<ComponentProcessOptions<Rep
     ...options,
   });
   t.after(() => child.end(1000));
-  const ask = (command: AvChildCommand) => {
-    heard = Promise.withResolvers();
+  const ask = async (command: AvChildCommand) => {
+    received = undefined;
     child.send(command);
-    return heard.promise;
+    const report = await eventually(`a response to ${command.type}`, () => received, { wakes: emits(reports, 'report') });
+    return report.text;
   };
   return { child, ask, exit: exit.promise, lost: lost.promise, exits };
 }
