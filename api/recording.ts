@@ -27,6 +27,13 @@ export const uploadStateSchema = z
 export type UploadState = z.infer<typeof uploadStateSchema>;
 
 /** The rendered file, as stored in the report. */
+/** Further problems of a rendered recording are not listed. */
+export const maxRenderProblems = 100;
+export const renderProblemsSchema = z
+  .array(z.string())
+  .max(maxRenderProblems)
+  .meta({ description: 'Missing parts of the recording, one sentence each.' });
+
 export const renderedSchema = z
   .object({
     file: z.string().max(255).meta({ description: 'Name in the folder of the recording.' }),
@@ -37,7 +44,7 @@ export const renderedSchema = z
     height: z.number().int(),
     framerate: z.number().int(),
     layout: z.string().max(32),
-    problems: z.array(z.string()).max(100).meta({ description: 'Missing parts of the recording, one sentence each.' }),
+    problems: renderProblemsSchema,
   })
   .meta({ id: 'Rendered', description: 'The rendered MP4 of a recording.' });
 

@@ -1,6 +1,7 @@
 // Rendering a recording to one MP4: request body and state.
 import { z } from 'zod';
 import { hlsDefaults, layouts } from './component/hls.ts';
+import { renderProblemsSchema } from './recording.ts';
 
 /** Name of the rendered file in the folder of the recording. */
 export const renderedName = 'rendered.mp4';
@@ -24,14 +25,15 @@ export const renderOptionsSchema = z
   .meta({ id: 'RenderOptions', description: 'Size, frame rate and layout of the rendered video.' });
 export type RenderOptions = z.output<typeof renderOptionsSchema>;
 
+export const maxReasonLength = 500;
 export const renderViewSchema = z
   .object({
     state: z.enum(['none', 'queued', 'running', 'done', 'failed']).meta({
       description: `none: not requested, or cancelled. queued: each node renders one recording at a time. done: the recording has the file ${renderedName}.`,
     }),
     progress: z.number().min(0).max(1).meta({ description: '0 while the duration of the recording is unknown.' }),
-    reason: z.string().max(500).optional().meta({ description: 'Why rendering failed, or what it waits for.' }),
-    problems: z.array(z.string()).max(100).optional().meta({ description: 'Missing parts of the recording, one sentence each.' }),
+    reason: z.string().max(maxReasonLength).optional().meta({ description: 'Why rendering failed, or what it waits for.' }),
+    problems: renderProblemsSchema.optional(),
   })
   .meta({ id: 'Render', description: 'State of rendering a recording.' });
 export type RenderView = z.infer<typeof renderViewSchema>;

@@ -26,13 +26,13 @@ const maxPeers = z
   .min(1, 'to be a positive integer')
   .max(1_000_000, 'to be at most 1000000')
   .nullable();
+/** The form of `isHttpUrl` in CEL, which cannot parse a URL. */
+export const httpUrlRules = [matches(/^https?:\/\/[^\s/?#]+[^\s#]*$/, 'must be an http or https URL with a host and without a fragment')];
 const webhookUrl = z
   .string({ error: 'to be an http or https URL' })
   .max(2048, 'to be at most 2048 characters')
   .refine(isHttpUrl, 'to be an http or https URL')
-  .register(kube, {
-    rules: [matches(/^https?:\/\/[^\s/?#]+[^\s#]*$/, 'must be an http or https URL with a host and without a fragment')],
-  })
+  .register(kube, { rules: httpUrlRules })
   .nullable();
 const nullableNumber = z.number().int().nullable();
 

@@ -10,6 +10,8 @@ export function isObjectPrefix(text: string): boolean {
 
 const text = z.string().min(1).max(1024);
 
+const regionPattern = /^[A-Za-z0-9-]+$/;
+export const isRegionName = (text: string) => text.length <= s3Facts.region.maxLength && regionPattern.test(text);
 export const bucketPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/;
 
 /** The fields for Kubernetes, also those of the S3 settings of a node. */
@@ -21,7 +23,7 @@ export const s3Facts = {
   },
   region: {
     maxLength: 64,
-    rules: [matches(/^[A-Za-z0-9-]+$/, 'must be a region name: letters, digits and hyphens')],
+    rules: [matches(regionPattern, 'must be a region name: letters, digits and hyphens')],
     doc: 'Its region.',
   },
   endpoint: {

@@ -7,7 +7,7 @@ import { maxTimeout, roomFields } from '../room.ts';
 import * as value from './values.ts';
 
 const apiToken = z.strictObject({
-  name: value.stringMatching('to be a name of 1 to 64 characters', (text) => /^[\w .:@-]{1,64}$/.test(text)),
+  name: value.tokenName,
   token: value.bearerToken,
   scope: value.oneOf(['admin', 'read']),
 });
@@ -19,8 +19,8 @@ const iceUrlOrUrls = z.union([value.iceUrl, z.array(value.iceUrl).min(1).max(8)]
 const iceServer = z
   .strictObject({
     urls: iceUrlOrUrls,
-    username: value.stringMatching('to be text', () => true).optional(),
-    credential: value.stringMatching('to be text', () => true).optional(),
+    username: value.iceText.optional(),
+    credential: value.iceText.optional(),
   })
   .refine(
     (server) =>
@@ -53,7 +53,7 @@ const tokens = (name: string, more: { scope?: 'admin' }) => (text: string) => {
 export const reloadableSettings = {
   apiTokens: setting(
     'SERVER_API_TOKEN',
-    value.listOf(apiToken, 100, 'to be a list of tokens').min(1, { error: 'to have at least one token' }),
+    value.listOf(apiToken, value.maxTokens, 'to be a list of tokens').min(1, { error: 'to have at least one token' }),
     'Bearer tokens, separated by spaces: all are valid (rotation). In a file: a list of `{name, token, scope: admin or read}`.',
     {
       derived: 'if IP and HOST are loopback (development mode), a random token for each start, which is printed; else required',
@@ -64,7 +64,7 @@ export const reloadableSettings = {
   ),
   apiReadTokens: setting(
     'SERVER_API_READ_TOKEN',
-    value.listOf(readToken, 100, 'to be a list of tokens'),
+    value.listOf(readToken, value.maxTokens, 'to be a list of tokens'),
     'Read-only bearer tokens, separated by spaces: every GET, events and content; other requests get 403. In a file: a list of `{name, token}`.',
     { secret: true, fromSecret: true, fromEnv: tokens('environment read', {}) },
   ),

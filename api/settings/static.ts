@@ -120,7 +120,7 @@ export const staticSettings = [
   }),
   setting(
     'DIST_COOKIE',
-    value.stringMatching('to be 1 to 255 visible ASCII characters without spaces', (cookie) => /^[\x21-\x7e]{1,255}$/.test(cookie)),
+    value.cookie,
     'Shared secret of the cluster. Choose a long random value: an attacker who can read the traffic can guess offline.',
     { derived: 'derived from SECRET_KEY_BASE; without that `svc_cookie`, on loopback only', secret: true },
   ),

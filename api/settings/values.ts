@@ -1,9 +1,9 @@
 // Schemas of single configuration values. Every message completes the text `Expected <name> ...`.
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { bucketPattern, isObjectPrefix, objectPrefixRule, s3Facts } from '../component/s3-target.ts';
+import { bucketPattern, isObjectPrefix, isRegionName, objectPrefixRule, s3Facts } from '../component/s3-target.ts';
 import { kube, matches, rule, text } from '../core/kube.ts';
-import { isHttpUrl } from '../room.ts';
+import { httpUrlRules, isHttpUrl } from '../room.ts';
 
 /** A text that passes `test`. `expected` reads `to be ...`. */
 export function stringMatching(expected: string, test: (text: string) => boolean) {
@@ -91,12 +91,24 @@ export const corsOrigin = stringMatching(
 });
 
 export const filePath = stringMatching('to be a path', (text) => /^\P{Cc}+$/u.test(text));
+export const maxTokens = 100;
+export const maxTokenName = 64;
+export const tokenName = stringMatching(
+  `to be a name of 1 to ${maxTokenName} characters`,
+  (text) => text.length <= maxTokenName && /^[\w .:@-]+$/.test(text),
+);
 /** Allowed characters of an `Authorization` header (RFC 9110, section 5.5). */
 export const bearerToken = stringMatching('to be visible ASCII characters without spaces, at most 1024', (text) =>
   /^[\x21-\x7e]{1,1024}$/.test(text),
 );
+/** Variables and Secrets keep a line break at their end, which is no part of a cookie. */
+export const cookie = stringMatching('to be 1 to 255 visible ASCII characters without spaces and line breaks', (text) =>
+  /^[\x21-\x7e]{1,255}$/.test(text),
+);
+export const iceText = stringMatching('to be text of at most 4096 characters', () => true);
 export const secretText = stringMatching('to be text without spaces, at most 4096 characters', (text) => /^[^\s\p{Cc}]+$/u.test(text));
 
+export const maxWebhookSecrets = 4;
 const webhookSecretForm = 'to be whsec_ followed by the base64 of 24 to 64 bytes';
 /** A symmetric secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. */
 export const webhookSecret = stringMatching(webhookSecretForm, (text) => {
@@ -106,22 +118,22 @@ export const webhookSecret = stringMatching(webhookSecretForm, (text) => {
   return size >= 24 && size <= 64;
 });
 /** One secret, or several during rotation. */
-export const webhookSecrets = z.union([webhookSecret.transform((secret) => [secret]), listOf(webhookSecret, 4, webhookSecretForm)], {
-  error: webhookSecretForm,
-});
+export const webhookSecrets = z.union(
+  [webhookSecret.transform((secret) => [secret]), listOf(webhookSecret, maxWebhookSecrets, webhookSecretForm)],
+  {
+    error: webhookSecretForm,
+  },
+);
 export const httpUrl = stringMatching('to be an http or https URL', (text) => text.length <= 2048 && isHttpUrl(text)).register(kube, {
   maxLength: 2048,
-  rules: [matches(/^https?:\/\/[^\s/?#]+[^\s#]*$/, 'must be an http or https URL with a host and without a fragment')],
+  rules: httpUrlRules,
 });
 export const endpointUrl = stringMatching('to be an http or https URL without a user, a query and a fragment', (text) => {
   const url = URL.parse(text);
   return isHttpUrl(text) && url?.username === '' && url.password === '' && url.search === '';
 }).register(kube, s3Facts.endpoint);
 export const bucketName = stringMatching('to be the name of a bucket', (text) => bucketPattern.test(text)).register(kube, s3Facts.bucket);
-export const regionName = stringMatching('to be the name of a region', (text) => /^[A-Za-z0-9-]{1,64}$/.test(text)).register(
-  kube,
-  s3Facts.region,
-);
+export const regionName = stringMatching('to be the name of a region', isRegionName).register(kube, s3Facts.region);
 export const objectPrefix = stringMatching(objectPrefixRule, isObjectPrefix).register(kube, s3Facts.pathPrefix);
 export const iceUrl = text('a stun:, stuns:, turn: or turns: URL', /^(stuns?|turns?):[^\s/?#]+(\?transport=(udp|tcp))?$/, 512);
 const portsForm = 'to be a port such as 5060, or a range of ports such as 5060-5063';

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { validationMessage } from '../../../api/derive/validation-messages.ts';
+import { maxRenderProblems } from '../../../api/recording.ts';
 import { maxReport, type Report, reportSchema } from '../../../api/recording-report.ts';
 import { renderOptionsSchema } from '../../../api/render.ts';
 import { reportName } from '../../storage/report-file.ts';
@@ -30,8 +31,6 @@ export type RenderReport = z.infer<typeof renderReportSchema>;
 
 /** Milliseconds between two progress reports. */
 const progressInterval = 500;
-/** Maximum of problem messages. */
-const maxProblems = 100;
 
 /** Runs the process. */
 export async function render(): Promise<void> {
@@ -40,7 +39,7 @@ export async function render(): Promise<void> {
   let problems = 0;
   const tell = (text: string) => {
     problems += 1;
-    if (problems <= maxProblems) send({ type: 'problem', sentence: text.slice(0, 1000) });
+    if (problems <= maxRenderProblems) send({ type: 'problem', sentence: text.slice(0, 1000) });
   };
   const run = async (command: RenderCommand) => {
     const report = await readReport(command.folder);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ServiceError } from '../../../api/errors.ts';
 import { recordingIdSchema } from '../../../api/recording.ts';
 import type { Report } from '../../../api/recording-report.ts';
-import { type RenderOptions, type RenderView, renderedName } from '../../../api/render.ts';
+import { maxReasonLength, type RenderOptions, type RenderView, renderedName } from '../../../api/render.ts';
 import type { Log } from '../../common/log.ts';
 import { Timer } from '../../common/timer.ts';
 import type { LocalRenderService, RenderSource } from '../../rooms/services/renders.ts';
@@ -25,7 +25,7 @@ import {
   writeHeartbeat,
   writeState,
 } from './render-state.ts';
-import { type Job, maxReasonLength, workOn } from './render-work.ts';
+import { type Job, workOn } from './render-work.ts';
 
 /** Maximum of queued recordings. */
 const maxQueued = 20;

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { renderedName } from '../../../api/render.ts';
+import { renderProblemsSchema } from '../../../api/recording.ts';
+import { maxReasonLength, renderedName } from '../../../api/render.ts';
 
 export const stateName = '.render.json';
 /** Milliseconds between two heartbeats, and without one after which the work counts as orphaned. */
@@ -12,11 +13,10 @@ export const heartbeatTimeoutMs = 60_000;
 /** Maximum bytes of a state file. */
 const maxBytes = 256 * 1024;
 
-const problems = z.array(z.string().max(1000)).max(100);
 const stateSchema = z.discriminatedUnion('state', [
   z.object({ state: z.enum(['queued', 'running']), node: z.string() }),
-  z.object({ state: z.literal('failed'), reason: z.string().max(500) }),
-  z.object({ state: z.literal('done'), problems }),
+  z.object({ state: z.literal('failed'), reason: z.string().max(maxReasonLength) }),
+  z.object({ state: z.literal('done'), problems: renderProblemsSchema }),
 ]);
 export type RenderState = z.infer<typeof stateSchema>;
 

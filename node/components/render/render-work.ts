@@ -1,8 +1,9 @@
 // Work on one recording of the render queue: downloads it if required, renders it, and stores the result.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { maxRenderProblems } from '../../../api/recording.ts';
 import type { Report } from '../../../api/recording-report.ts';
-import { type RenderOptions, renderedName } from '../../../api/render.ts';
+import { maxReasonLength, type RenderOptions, renderedName } from '../../../api/render.ts';
 import type { Log } from '../../common/log.ts';
 import { markUploadPending, updateReportFile } from '../../storage/report-file.ts';
 import type { Uploads } from '../../storage/upload.ts';
@@ -33,10 +34,6 @@ export type RenderWorkDeps = {
   /** The result is being uploaded, so that the next job may start. */
   onLeaves: () => void;
 };
-
-/** Maximum of stored problem messages. */
-const maxProblems = 100;
-export const maxReasonLength = 500;
 
 /** @throws Error, or the reason of `ending` */
 export async function workOn(job: Job, { log, uploads, archived, onLeaves }: RenderWorkDeps): Promise<void> {
@@ -82,7 +79,7 @@ function renderFiles(job: Job, log: Log): Promise<number> {
       job.progress = whole === null || whole === 0 ? 0 : Math.min(1, time / whole);
     },
     onProblem: (sentence) => {
-      if (job.problems.length < maxProblems) job.problems.push(sentence.slice(0, maxReasonLength));
+      if (job.problems.length < maxRenderProblems) job.problems.push(sentence.slice(0, maxReasonLength));
     },
   });
 }

@@ -1,6 +1,15 @@
 // Values read from Secrets, validated with the rules of the nodes, so that the status reports an error and no node has to reject it.
 import type { z } from 'zod';
-import { bearerToken, secretText, webhookSecret } from '../../../api/settings/values.ts';
+import {
+  bearerToken,
+  cookie,
+  iceText,
+  maxTokenName,
+  maxTokens,
+  maxWebhookSecrets,
+  secretText,
+  webhookSecret,
+} from '../../../api/settings/values.ts';
 import type { ClusterContext, ConditionProblem, SecretData } from '../cluster-context.ts';
 import { namesOf } from '../names.ts';
 import type { StoredCluster } from '../owned.ts';
@@ -45,25 +54,18 @@ export function operatorToken(cluster: StoredCluster, secrets: ClusterContext['s
 }
 
 type Rule = { test: (text: string) => boolean; expected: string };
-/** The rule of the node for a value. U+FFFD stands for bytes that are not UTF-8. */
+/** The rule of the node for a value, which must not be empty. U+FFFD stands for bytes that are not UTF-8. */
 function ruleOf(schema: z.ZodType<string>): Rule {
-  const expected = schema.safeParse('').error?.issues[0]?.message.replace(/^to be /, '') ?? 'valid';
-  return { test: (text) => !text.includes('\ufffd') && schema.safeParse(text).success, expected };
+  const expected = schema.safeParse(null).error?.issues[0]?.message.replace(/^to be /, '') ?? 'valid';
+  return { test: (text) => text !== '' && !text.includes('\ufffd') && schema.safeParse(text).success, expected };
 }
 const rules = {
   token: ruleOf(bearerToken),
   secret: ruleOf(secretText),
-  cookie: {
-    test: (text) => /^[\x21-\x7e]{1,255}$/.test(text),
-    expected: '1 to 255 visible ASCII characters without spaces and line breaks',
-  },
+  cookie: ruleOf(cookie),
   webhook: ruleOf(webhookSecret),
-  credential: { test: (text) => /^[^\p{Cc}\ufffd]{1,4096}$/u.test(text), expected: 'text of at most 4096 characters' },
+  credential: ruleOf(iceText),
 } as const satisfies Record<string, Rule>;
-
-const maxTokens = 100;
-const maxTokenName = 64;
-const maxWebhookKeys = 4;
 
 /** Reads values of Secrets and collects problems; a message never contains a value. */
 export class SecretValues {
@@ -107,8 +109,8 @@ export class SecretValues {
 
   webhookKeys(secret: string): string[] {
     const keys = Object.keys(this.#data(secret, 'secrets.webhooks')).sort();
-    if (this.#secrets.has(secret) && (keys.length === 0 || keys.length > maxWebhookKeys))
-      this.#problem('SecretInvalid', `Secret "${secret}" must have 1 to ${maxWebhookKeys} webhook signing keys`);
+    if (this.#secrets.has(secret) && (keys.length === 0 || keys.length > maxWebhookSecrets))
+      this.#problem('SecretInvalid', `Secret "${secret}" must have 1 to ${maxWebhookSecrets} webhook signing keys`);
     return keys.flatMap((key) => this.#value(secret, key, 'secrets.webhooks', rules.webhook) ?? []);
   }
 

@@ -155,7 +155,10 @@ const single: [Environment, string][] = [
     { SVC_DIST_MAX_PORT: '9000' },
     'Expected SVC_DIST_MIN_PORT and SVC_DIST_MAX_PORT to be set both or neither, got only: SVC_DIST_MAX_PORT',
   ],
-  [{ SVC_DIST_COOKIE: 'two words' }, `Expected SVC_DIST_COOKIE to be 1 to 255 visible ASCII characters without spaces, got: ${hidden}`],
+  [
+    { SVC_DIST_COOKIE: 'two words' },
+    `Expected SVC_DIST_COOKIE to be 1 to 255 visible ASCII characters without spaces and line breaks, got: ${hidden}`,
+  ],
   [{ SVC_PEER_RESUME_WINDOW: '1e9' }, 'Expected SVC_PEER_RESUME_WINDOW to be a number of seconds from 0 to 86400, got: 1e9'],
   [
     { SVC_PEER_DISCONNECTED_TIMEOUT: '-1' },
