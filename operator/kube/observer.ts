@@ -19,6 +19,8 @@ export type ReconcileResult = 'success' | 'error' | 'requeue_after' | 'terminal_
 
 /** Events of one queue, by its name. */
 export type QueueObserver = {
+  /** Read at each scrape. */
+  queueCreated: (queue: { name: string; depth: number; workTimes: () => number[] }) => void;
   queueAdded: (queue: string) => void;
   queueRetried: (queue: string) => void;
   /** `waitedMs`: how long the key was queued. */
@@ -39,6 +41,8 @@ export type ControllerObserver = {
 export type WatchEnd = 'closed' | 'cut' | 'stalled' | 'expired' | 'failed';
 
 export type ReflectorObserver = {
+  /** Read at each scrape: number of cached objects, and milliseconds since the last message. */
+  reflectorCreated: (resource: string, reflector: { size: number; silence: number }) => void;
   watchEnded: (resource: string, why: WatchEnd) => void;
   /** A full list completed, at startup or later. */
   listed: (resource: string, objects: number) => void;

@@ -56,6 +56,7 @@ export class Reflector<T extends KubeObject> {
     this.#namespaces = namespaced && options.namespaces.length > 0 ? [...new Set(options.namespaces)] : [undefined];
     this.#unlisted = new Set(this.#namespaces);
     this.#random = options.random ?? Math.random;
+    options.metrics?.reflectorCreated(options.resource.plural, this);
   }
 
   /** Whether the first list is complete. */

@@ -45,6 +45,7 @@ export class WorkQueue {
     this.#metrics = metrics;
     const defaults = { baseMs: 5, capMs: 5 * 60_000, limit: 100_000, now: () => performance.now(), random: Math.random };
     this.#options = { ...defaults, ...rest };
+    metrics?.queueCreated(this);
   }
 
   /** Keys that are ready to be taken. */

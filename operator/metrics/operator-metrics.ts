@@ -2,18 +2,10 @@
 import { Counter, collectDefaultMetrics, exponentialBuckets, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallObservation, ControllerObserver, QueueObserver, ReconcileResult, ReflectorObserver, WatchEnd } from '../kube/observer.ts';
 
-/** Sampled values of a queue. */
-type QueueStats = { name: string; depth: number; workTimes: () => number[] };
-/** Sampled values of a reflector: number of cached objects, and milliseconds since the last message. */
-type ReflectorStats = { size: number; silence: number };
-type Labels = Record<string, string>;
-/** A gauge, or a counter maintained elsewhere, that is read at each scrape. */
-export type Sampled = {
-  name: string;
-  help: string;
-  labels?: readonly string[];
-  read: () => number | Iterable<readonly [labels: Labels, value: number]>;
-};
+type QueueStats = Parameters<QueueObserver['queueCreated']>[0];
+type ReflectorStats = Parameters<ReflectorObserver['reflectorCreated']>[1];
+/** A gauge that is read at each scrape. */
+type Sampled = { name: string; help: string; labels: readonly string[]; read: () => (readonly [Record<string, string>, number])[] };
 
 /** Gauges of Node.js with names of counters, which promtool rejects. Metrics by type contain the same values. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
@@ -105,33 +97,14 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
     return this.#registry.metrics();
   }
 
-  /** Adds a gauge that is read at each scrape. */
-  sampled({ name, help, labels = [], read }: Sampled): void {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      labelNames: labels,
-      registers: [this.#registry],
-      collect: () => {
-        gauge.reset();
-        const samples = read();
-        if (typeof samples === 'number') gauge.set(samples);
-        else for (const [of, value] of samples) gauge.set(of, value);
-      },
-    });
-  }
-
-  /** Samples depth and unfinished work of the queue at each scrape. */
-  addQueue(queue: QueueStats): void {
+  queueCreated(queue: QueueStats): void {
     this.#queues.push(queue);
-    const labels = { name: queue.name, controller: queue.name };
-    this.#adds.inc(labels, 0);
-    this.#retries.inc(labels, 0);
+    this.#adds.inc(labelsOf(queue.name), 0);
+    this.#retries.inc(labelsOf(queue.name), 0);
     this.#refusals.inc({ name: queue.name }, 0);
   }
 
-  /** Samples objects and silence of the reflector at each scrape. */
-  addReflector(resource: string, figures: ReflectorStats): void {
+  reflectorCreated(resource: string, figures: ReflectorStats): void {
     this.#reflectors.push([resource, figures]);
   }
 
@@ -143,19 +116,19 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   }
 
   queueAdded(queue: string): void {
-    this.#adds.inc({ name: queue, controller: queue });
+    this.#adds.inc(labelsOf(queue));
   }
 
   queueRetried(queue: string): void {
-    this.#retries.inc({ name: queue, controller: queue });
+    this.#retries.inc(labelsOf(queue));
   }
 
   queueTaken(queue: string, waitedMs: number): void {
-    this.#queueTime.observe({ name: queue, controller: queue }, waitedMs / 1000);
+    this.#queueTime.observe(labelsOf(queue), waitedMs / 1000);
   }
 
   queueDone(queue: string, workedMs: number): void {
-    this.#workTime.observe({ name: queue, controller: queue }, workedMs / 1000);
+    this.#workTime.observe(labelsOf(queue), workedMs / 1000);
   }
 
   queueRefused(queue: string): void {
@@ -204,18 +177,17 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   }
 
   #addQueues(): void {
-    const each = (value: (queue: QueueStats) => number) => () =>
-      this.#queues.map((queue) => [{ name: queue.name, controller: queue.name }, value(queue)] as const);
+    const each = (value: (queue: QueueStats) => number) => () => this.#queues.map((queue) => [labelsOf(queue.name), value(queue)] as const);
     const seconds = (times: readonly number[], all: (...times: number[]) => number) => all(0, ...times) / 1000;
     const labels = ['name', 'controller'];
-    this.sampled({ name: 'workqueue_depth', help: 'Keys in the queue.', labels, read: each(({ depth }) => depth) });
-    this.sampled({
+    this.#sampled({ name: 'workqueue_depth', help: 'Keys in the queue.', labels, read: each(({ depth }) => depth) });
+    this.#sampled({
       name: 'workqueue_unfinished_work_seconds',
       help: 'Sum of the processing times of running keys, in seconds.',
       labels,
       read: each((queue) => seconds(queue.workTimes(), (...times) => times.reduce((sum, time) => sum + time))),
     });
-    this.sampled({
+    this.#sampled({
       name: 'workqueue_longest_running_processor_seconds',
       help: 'Longest processing time of a running key, in seconds.',
       labels,
@@ -228,12 +200,25 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
       this.#reflectors.map(([resource, figures]) => [{ resource }, value(figures)] as const);
     const labels = ['resource'];
     const objects = 'mediarooms_operator_cached_objects';
-    this.sampled({ name: objects, help: 'Cached objects of the kind.', labels, read: each(({ size }) => size) });
-    this.sampled({
+    this.#sampled({ name: objects, help: 'Cached objects of the kind.', labels, read: each(({ size }) => size) });
+    this.#sampled({
       name: 'mediarooms_operator_watch_silence_seconds',
       help: 'Time since the last message of the watch, in seconds; a bookmark arrives every minute.',
       labels,
       read: each(({ silence }) => silence / 1000),
+    });
+  }
+
+  #sampled({ name, help, labels, read }: Sampled): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: [this.#registry],
+      collect: () => {
+        gauge.reset();
+        for (const [of, value] of read()) gauge.set(of, value);
+      },
     });
   }
 
@@ -248,4 +233,9 @@ export class OperatorMetrics implements QueueObserver, ControllerObserver, Refle
   #histogram<L extends string>(name: string, help: string, labelNames: readonly L[], buckets: number[]): Histogram<L> {
     return new Histogram({ name, help, labelNames, buckets, registers: [this.#registry] });
   }
+}
+
+/** controller-runtime has both names. */
+function labelsOf(queue: string): { name: string; controller: string } {
+  return { name: queue, controller: queue };
 }

@@ -44,7 +44,11 @@ function operate(t: TestContext, client: KubeClient) {
       queue.add(keyOf(object));
     },
     onDelete: (object) => known.delete(keyOf(object)),
-    metrics: { watchEnded: (_resource, why) => ends.push(why), listed: (_resource, objects) => lists.push(objects) },
+    metrics: {
+      reflectorCreated: () => {},
+      watchEnded: (_resource, why) => ends.push(why),
+      listed: (_resource, objects) => lists.push(objects),
+    },
   });
   const reconcile = async (key: string, signal: AbortSignal) => {
     const scoped = client.scoped({ signal });

@@ -143,7 +143,14 @@ describe('A work queue', () => {
   it('rejects and reports keys beyond its limit', (t) => {
     let refused = 0;
     const nothing = () => {};
-    const metrics = { queueAdded: nothing, queueRetried: nothing, queueTaken: nothing, queueDone: nothing, queueRefused: () => refused++ };
+    const metrics = {
+      queueCreated: nothing,
+      queueAdded: nothing,
+      queueRetried: nothing,
+      queueTaken: nothing,
+      queueDone: nothing,
+      queueRefused: () => refused++,
+    };
     const { queue } = queueOf(t, { limit: 3, metrics });
     for (let i = 0; i < 5; i++) queue.add(`key-${i}`);
     for (let i = 0; i < 5; i++) queue.addAfter(`later-${i}`, 1000);
@@ -153,6 +160,7 @@ describe('A work queue', () => {
   it('reports queue time and processing time of a key', async (t) => {
     const calls: [string, number][] = [];
     const metrics = {
+      queueCreated: () => {},
       queueAdded: () => calls.push(['added', 0]),
       queueRetried: () => calls.push(['retried', 0]),
       queueTaken: (_name: string, ms: number) => calls.push(['taken', ms]),

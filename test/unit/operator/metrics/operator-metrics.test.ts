@@ -1,6 +1,10 @@
 // Metrics of the operator: names of controller-runtime, and values sampled at a scrape.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { resources } from '../../../../operator/kube/objects.ts';
+import { Reflector } from '../../../../operator/kube/reflector.ts';
+import { WorkQueue } from '../../../../operator/kube/work-queue.ts';
+import { silentLog } from '../../../../operator/log.ts';
 import { OperatorMetrics } from '../../../../operator/metrics/operator-metrics.ts';
 
 /** Value of a series in the exposition text. */
@@ -61,14 +65,33 @@ describe('The metrics of the operator', () => {
     const metrics = new OperatorMetrics();
     const queue = { name: 'rooms', depth: 0, workTimes: () => [2000, 500] };
     const reflector = { size: 7, silence: 1500 };
-    metrics.addQueue(queue);
-    metrics.addReflector('pods', reflector);
+    metrics.queueCreated(queue);
+    metrics.reflectorCreated('pods', reflector);
     queue.depth = 5;
     assert.equal(await seriesOf(metrics, 'workqueue_depth{name="rooms",controller="rooms"}'), 5);
     assert.equal(await seriesOf(metrics, 'workqueue_unfinished_work_seconds{name="rooms",controller="rooms"}'), 2.5);
     assert.equal(await seriesOf(metrics, 'workqueue_longest_running_processor_seconds{name="rooms",controller="rooms"}'), 2);
     assert.equal(await seriesOf(metrics, 'mediarooms_operator_cached_objects{resource="pods"}'), 7);
     assert.equal(await seriesOf(metrics, 'mediarooms_operator_watch_silence_seconds{resource="pods"}'), 1.5);
+  });
+
+  it('contain every queue and reflector without further registration', async () => {
+    const metrics = new OperatorMetrics();
+    const queue = new WorkQueue({ name: 'rooms', metrics });
+    queue.add('a/b');
+    const client = { scoped: () => assert.fail('no request is needed') };
+    new Reflector({
+      client,
+      resource: resources.pods,
+      namespaces: [],
+      log: silentLog(),
+      onChange: () => {},
+      onDelete: () => {},
+      metrics,
+    });
+    assert.equal(await seriesOf(metrics, 'workqueue_depth{name="rooms",controller="rooms"}'), 1);
+    assert.equal(await seriesOf(metrics, 'mediarooms_operator_cached_objects{resource="pods"}'), 0);
+    queue.close();
   });
 
   it('count requests by code and method, and retries separately', async () => {
@@ -79,16 +102,5 @@ describe('The metrics of the operator', () => {
     assert.equal(await seriesOf(metrics, 'rest_client_requests_total{code="200",method="PATCH",host="api"}'), 1);
     assert.equal(await seriesOf(metrics, 'rest_client_request_retries_total{code="<error>",verb="apply",host="api"}'), 1);
     assert.equal(await seriesOf(metrics, 'rest_client_request_duration_seconds_count{verb="apply",host="api"}'), 2);
-  });
-
-  it('accept additional gauges', async () => {
-    const metrics = new OperatorMetrics();
-    metrics.sampled({
-      name: 'mediarooms_operator_rooms',
-      help: 'Rooms, by phase.',
-      labels: ['phase'],
-      read: () => [[{ phase: 'Ready' }, 3]],
-    });
-    assert.equal(await seriesOf(metrics, 'mediarooms_operator_rooms{phase="Ready"}'), 3);
   });
 });
