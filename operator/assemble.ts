@@ -43,14 +43,14 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
     metrics,
     changed: (object, old) => {
       if (object.kind !== 'Room') clusters.changed(object, old);
-      tellRooms(rooms, object, old);
+      notifyRooms(rooms, object, old);
     },
     deleted: (object) => {
       if (object.kind === 'Room') rooms.roomDeleted(object as Stored<Room>);
       else clusters.deleted(object);
-      tellRooms(rooms, object, undefined, true);
+      notifyRooms(rooms, object, undefined, true);
     },
-    appeared: () => clusters.lookAgain(),
+    appeared: () => clusters.enqueueAll(),
   });
   const clusters = new ClusterController({
     client: writing,
@@ -78,7 +78,7 @@ export async function assemble(options: ComposeOptions): Promise<AssembledOperat
 }
 
 /** Notifies the Room controller of objects that Rooms depend on. */
-function tellRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, gone = false): void {
+function notifyRooms(rooms: RoomController, object: Stored<KubeObject>, old: Stored<KubeObject> | undefined, gone = false): void {
   if (object.kind === 'Room' && !gone) rooms.roomChanged(object as Stored<Room>, old as Stored<Room> | undefined);
   else if (object.kind === 'Secret' && gone) rooms.secretDeleted(object);
   else if (object.kind === 'Secret') rooms.secretChanged(object);

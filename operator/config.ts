@@ -96,22 +96,22 @@ const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: readonly string[] = process.argv.slice(2)): OperatorConfig {
   const reader = new Reader(environment);
   const given = parse(args, reader.errors);
-  const namespace = reader.matching('OPERATOR_NAMESPACE', podNamespace() ?? 'default', namespacePattern, 'a namespace');
+  const namespace = reader.matching('OPERATOR_NAMESPACE', namespacePattern, 'a namespace', podNamespace() ?? 'default');
   const config: OperatorConfig = {
     namespace,
     namespaces: reader.namespaces('OPERATOR_WATCH_NAMESPACES', namespace),
-    leaderElection: reader.flag('OPERATOR_LEADER_ELECTION', true),
-    leaseDuration: reader.integer('OPERATOR_LEASE_DURATION', 15_000, 1_000, 600_000),
-    identity: reader.matching('OPERATOR_IDENTITY', `${hostname()}_${process.pid}`, /^[\w.-]{1,128}$/, 'a name of 1 to 128 characters'),
-    nodeImage: reader.matching('OPERATOR_NODE_IMAGE', variables.OPERATOR_NODE_IMAGE[0], /^[^\s]{1,1024}$/, 'an image'),
-    applyDefinitions: reader.flag('OPERATOR_APPLY_DEFINITIONS', true),
-    roomWorkers: reader.integer('OPERATOR_ROOM_WORKERS', 16, 1, 256),
-    clusterWorkers: reader.integer('OPERATOR_CLUSTER_WORKERS', 2, 1, 64),
-    apiTimeout: reader.integer('OPERATOR_API_TIMEOUT', 10_000, 100, 300_000),
-    ip: reader.matching('OPERATOR_IP', variables.OPERATOR_IP[0], /^[0-9a-fA-F.:]{2,45}$/, 'an IP address'),
-    port: reader.integer('OPERATOR_PORT', 8081, 0, 65_535),
-    logLevel: reader.logLevel('OPERATOR_LOG_LEVEL'),
-    structuredLogging: reader.flag('OPERATOR_STRUCTURED_LOGGING', true),
+    leaderElection: reader.flag('OPERATOR_LEADER_ELECTION'),
+    leaseDuration: reader.integer('OPERATOR_LEASE_DURATION', 1_000, 600_000),
+    identity: reader.matching('OPERATOR_IDENTITY', /^[\w.-]{1,128}$/, 'a name of 1 to 128 characters', `${hostname()}_${process.pid}`),
+    nodeImage: reader.matching('OPERATOR_NODE_IMAGE', /^[^\s]{1,1024}$/, 'an image'),
+    applyDefinitions: reader.flag('OPERATOR_APPLY_DEFINITIONS'),
+    roomWorkers: reader.integer('OPERATOR_ROOM_WORKERS', 1, 256),
+    clusterWorkers: reader.integer('OPERATOR_CLUSTER_WORKERS', 1, 64),
+    apiTimeout: reader.integer('OPERATOR_API_TIMEOUT', 100, 300_000),
+    ip: reader.matching('OPERATOR_IP', /^[0-9a-fA-F.:]{2,45}$/, 'an IP address'),
+    port: reader.integer('OPERATOR_PORT', 0, 65_535),
+    logLevel: reader.oneOf('OPERATOR_LOG_LEVEL', Object.keys(logLevels) as LogLevel[]),
+    structuredLogging: reader.flag('OPERATOR_STRUCTURED_LOGGING'),
     kubeconfig: given.kubeconfig ?? reader.text('KUBECONFIG'),
     task: tasks.find((task) => given[task] !== undefined) ?? 'run',
     timeout: timeoutOf(given, reader.errors),
@@ -122,16 +122,6 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
   return config;
 }
 
-type Options = {
-  once?: boolean;
-  uninstall?: boolean;
-  smoke?: string;
-  timeout?: string;
-  release?: string;
-  tokens?: string;
-  'no-media'?: boolean;
-  kubeconfig?: string;
-};
 const tasks = ['once', 'uninstall', 'smoke'] as const;
 const options = {
   once: { type: 'boolean' },
@@ -143,6 +133,7 @@ const options = {
   'no-media': { type: 'boolean' },
   kubeconfig: { type: 'string' },
 } as const;
+type Options = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
 
 function parse(args: readonly string[], errors: string[]): Options {
   try {
@@ -186,30 +177,25 @@ class Reader {
     return this.#environment[name] || undefined;
   }
 
-  matching(name: Variable, standard: string, pattern: RegExp, expected: string): string {
+  matching(name: Variable, pattern: RegExp, expected: string, standard: string = variables[name][0]): string {
     const text = this.text(name) ?? standard;
     if (!pattern.test(text)) this.#wrong(name, expected, text);
     return text;
   }
 
-  flag(name: Variable, standard: boolean): boolean {
-    const text = this.text(name) ?? String(standard);
-    if (text !== 'true' && text !== 'false') this.#wrong(name, 'true or false', text);
-    return text === 'true';
+  oneOf<const Word extends string>(name: Variable, words: readonly Word[], expected = words.join(', ')): Word {
+    return this.matching(name, new RegExp(`^(?:${words.join('|')})$`), expected) as Word;
   }
 
-  integer(name: Variable, standard: number, minimum: number, maximum: number): number {
-    const text = this.text(name) ?? String(standard);
+  flag(name: Variable): boolean {
+    return this.oneOf(name, ['true', 'false'], 'true or false') === 'true';
+  }
+
+  integer(name: Variable, minimum: number, maximum: number): number {
+    const text = this.text(name) ?? variables[name][0];
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
     if (!(number >= minimum && number <= maximum)) this.#wrong(name, `an integer from ${minimum} to ${maximum}`, text);
     return number;
-  }
-
-  logLevel(name: Variable): LogLevel {
-    const text = this.text(name) ?? 'info';
-    if (Object.hasOwn(logLevels, text)) return text as LogLevel;
-    this.#wrong(name, Object.keys(logLevels).join(', '), text);
-    return 'info';
   }
 
   /** Unset means the local namespace. Only `*` means all, so that a missing variable does not widen the scope. */

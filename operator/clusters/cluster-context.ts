@@ -1,4 +1,4 @@
-// Inputs of the pure functions of a MediaCluster, and the problems that they return.
+// Inputs of the pure functions of a MediaCluster.
 
 /** Data of a Secret as text, by key. */
 export type SecretData = Readonly<Record<string, string>>;
@@ -31,6 +31,3 @@ export type PodSlot = {
   /** First port of its block. */
   basePort: number;
 };
-
-/** A problem for a condition: reason and message. Never contains a secret. */
-export type ConditionProblem = { reason: string; message: string };

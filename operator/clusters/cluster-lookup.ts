@@ -1,9 +1,10 @@
 // MediaCluster lookups of the Room controller, answered from reflector caches.
+import type { ConditionReason } from '../kube/conditions.ts';
 import { isControlledBy, type Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
-import type { ClusterAccess, ClusterNode, Refusal } from '../rooms/cluster-access.ts';
+import type { ClusterAccess, ClusterNode } from '../rooms/cluster-access.ts';
 import { indexOf } from './names.ts';
-import { publicUrls } from './network/ingress.ts';
+import { publicUrl } from './network/ingress.ts';
 import type { ClusterStores } from './observed-objects.ts';
 import { urlOf } from './pods/fleet.ts';
 import type { HostMonitor } from './pods/hosts.ts';
@@ -20,7 +21,7 @@ export class ClusterLookup implements ClusterAccess {
     this.#hosts = hosts;
   }
 
-  find(namespace: string, name: string | undefined): { cluster: Stored<MediaCluster> } | Refusal {
+  find(namespace: string, name: string | undefined): { cluster: Stored<MediaCluster> } | ConditionReason {
     if (name !== undefined) {
       const cluster = this.#stores.mediaClusters.get(`${namespace}/${name}`);
       if (cluster) return { cluster };
@@ -69,7 +70,7 @@ export class ClusterLookup implements ClusterAccess {
     return stored && operatorToken(cluster, new Map([[secret, decodeSecret(stored)]]));
   }
 
-  publicUrls(cluster: Stored<MediaCluster>): { api: string; secure: boolean } | undefined {
-    return publicUrls(cluster.spec);
+  publicUrl(cluster: Stored<MediaCluster>): string | undefined {
+    return publicUrl(cluster.spec);
   }
 }

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { MediaClusterSpec } from '../../crds/types.ts';
-import type { ClusterContext, ConditionProblem } from './cluster-context.ts';
+import type { ConditionReason } from '../kube/conditions.ts';
+import type { ClusterContext } from './cluster-context.ts';
 import type { ConfigMap, Secret } from './manifests.ts';
 import { configKey, namesOf, paths, secretsKey } from './names.ts';
 import { ownedMeta, type StoredCluster } from './owned.ts';
@@ -26,10 +27,7 @@ export type ConfigFiles = {
  * The files of a cluster, or problems. With problems the stored files stay effective, and a cluster without stored files waits, as a pod
  * with a missing Secret does.
  */
-export function configFiles(
-  cluster: StoredCluster,
-  facts: Pick<ClusterContext, 'secrets'>,
-): ConfigFiles | { problems: ConditionProblem[] } {
+export function configFiles(cluster: StoredCluster, facts: Pick<ClusterContext, 'secrets'>): ConfigFiles | { problems: ConditionReason[] } {
   const { config = {} } = cluster.spec;
   const names = secretsOf(cluster);
   const values = new SecretValues(facts.secrets);

@@ -59,7 +59,7 @@ export class ClusterController {
     const { client, stores, recorder, log, metrics } = options;
     const now = options.now ?? (() => performance.now());
     const clock = options.clock ?? (() => new Date());
-    const hosts = new HostMonitor(stores.nodes, now, (host) => this.#heardAt(host));
+    const hosts = new HostMonitor(stores.nodes, now, (host) => this.#lastResponseAt(host));
     this.#stores = stores;
     this.access = new ClusterLookup(stores, hosts);
     this.#queue = new WorkQueue({ name: 'mediacluster', ...(metrics ? { metrics } : {}) });
@@ -71,10 +71,10 @@ export class ClusterController {
       ...(options.pollPeriods ? { periods: options.pollPeriods } : {}),
     });
     const objects = new OwnedObjects({ stores, now });
-    const slots = new PodIndexes({ stores, objects, now });
-    const keeper = new PodOperations({ stores, slots, hosts, poll: this.#poll, recorder, log, now, clock });
-    const fleet = new Fleet({ keeper, poll: this.#poll, hosts, objects, now });
-    const foundation = new SharedResources({
+    const indexes = new PodIndexes({ stores, objects, now });
+    const operations = new PodOperations({ stores, indexes, hosts, poll: this.#poll, recorder, log, now, clock });
+    const fleet = new Fleet({ operations, poll: this.#poll, hosts, objects, now });
+    const sharedResources = new SharedResources({
       secrets: new ClusterSecrets({
         store: stores.secrets,
         random: options.randomBytes ?? nodeRandomBytes,
@@ -83,13 +83,13 @@ export class ClusterController {
         ...(options.tokenLifetimeMs === undefined ? {} : { tokenLifetimeMs: options.tokenLifetimeMs }),
       }),
       objects,
-      slots,
+      indexes,
       recorder,
       image: options.image,
       clusterDomain: options.clusterDomain ?? 'cluster.local',
       stores,
     });
-    this.#reconciler = new ClusterReconciler({ client, stores, foundation, fleet, keeper, objects, now, clock });
+    this.#reconciler = new ClusterReconciler({ client, stores, sharedResources, fleet, operations, objects, now, clock });
     this.#controller = new Controller({
       name: 'mediacluster',
       workers: options.workers ?? 2,
@@ -102,10 +102,10 @@ export class ClusterController {
   }
 
   /** Time of the last response of a media node on that Kubernetes node, in monotonic milliseconds. */
-  #heardAt(host: string): number | undefined {
+  #lastResponseAt(host: string): number | undefined {
     const times = this.#stores.pods
       .list()
-      .flatMap((pod) => (pod.spec?.nodeName === host ? (this.#poll.answeredAt(pod.metadata.uid) ?? []) : []));
+      .flatMap((pod) => (pod.spec?.nodeName === host ? (this.#poll.lastResponseAt(pod.metadata.uid) ?? []) : []));
     return times.length > 0 ? Math.max(...times) : undefined;
   }
 
@@ -134,14 +134,14 @@ export class ClusterController {
   }
 
   /** Enqueues all clusters after a change that affects all of them. */
-  lookAgain(): void {
+  enqueueAll(): void {
     for (const cluster of this.#stores.mediaClusters.list()) this.#queue.add(keyOf(cluster));
   }
 
   /** Runs until the signal aborts; the stores must be synced. */
   async run(signal: AbortSignal): Promise<void> {
     for (const cluster of this.#stores.mediaClusters.list()) this.#owners.add(cluster);
-    this.lookAgain();
+    this.enqueueAll();
     try {
       await this.#controller.run(signal);
     } finally {

@@ -1,6 +1,7 @@
 // Desired objects of a MediaCluster, computed from its spec and the observed context. Pure.
+import type { ConditionReason } from '../kube/conditions.ts';
 import { disruptionBudget, serviceAccount, serviceMonitor } from './auxiliary-objects.ts';
-import type { ClusterContext, ConditionProblem, PodSlot } from './cluster-context.ts';
+import type { ClusterContext, PodSlot } from './cluster-context.ts';
 import type { ClusterObject, Service } from './manifests.ts';
 import { httpRoutes } from './network/http-route.ts';
 import { ingress } from './network/ingress.ts';
@@ -33,9 +34,9 @@ export function slotObjects(cluster: StoredCluster, podSlot: PodSlot): { media: 
 }
 
 /** Problems of a valid spec, except those of Secrets. The cluster runs despite them. */
-export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext, 'serviceMonitors' | 'httpRoutes'>): ConditionProblem[] {
+export function specProblems(cluster: StoredCluster, facts: Pick<ClusterContext, 'serviceMonitors' | 'httpRoutes'>): ConditionReason[] {
   const { spec } = cluster;
-  const problems: ConditionProblem[] = [];
+  const problems: ConditionReason[] = [];
   const uploads = spec.config?.s3 !== undefined;
   if (spec.config?.componentsUsed?.includes('recording') && spec.storage?.persistentVolumeClaim === undefined && !uploads)
     problems.push({

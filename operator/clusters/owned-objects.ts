@@ -1,14 +1,14 @@
 // Writer of the objects of MediaClusters: applies differences, never changes foreign objects, deletes objects no longer desired.
 import { createHash } from 'node:crypto';
+import { stableJson } from '../json.ts';
 import type { ApplyResult, KubeClient } from '../kube/client.ts';
+import type { ConditionReason } from '../kube/conditions.ts';
 import { isUnavailable, KubeError } from '../kube/http/kube-error.ts';
 import { isControlledBy, type KubeObject, keyOf, resources, type Stored } from '../kube/objects.ts';
 import { cacheLagMs } from '../kube/store.ts';
-import type { ConditionProblem } from './cluster-context.ts';
 import type { ClusterObject } from './manifests.ts';
 import type { ClusterStores, Store } from './observed-objects.ts';
 import type { StoredCluster } from './owned.ts';
-import { stableJson } from './stable-json.ts';
 
 const kinds = {
   Service: 'services',
@@ -27,7 +27,7 @@ const kinds = {
 const refusalPause = 30_000;
 
 type Known = { uid: string; hash: string; print: string; at: number; object: Stored };
-type Refused = { hash: string; at: number; problem: ConditionProblem };
+type Refused = { hash: string; at: number; problem: ConditionReason };
 
 export type OwnedObjectsOptions = { stores: ClusterStores; now: () => number };
 type Client = Pick<KubeClient, 'apply' | 'delete' | 'find'>;
@@ -52,7 +52,7 @@ export class OwnedObjects {
     client: Client,
     cluster: StoredCluster,
     object: ClusterObject,
-  ): Promise<{ stored: Stored } | { problem: ConditionProblem; error?: KubeError }> {
+  ): Promise<{ stored: Stored } | { problem: ConditionReason; error?: KubeError }> {
     const key = `${object.kind} ${keyOf(object)}`;
     const hash = digest(object);
     const known = this.#known.get(key);
@@ -121,7 +121,7 @@ export function isSurplus(cluster: StoredCluster, kind: string, object: Stored, 
   );
 }
 
-function notOurs({ kind, metadata }: ClusterObject): ConditionProblem {
+function notOurs({ kind, metadata }: ClusterObject): ConditionReason {
   const message = `${kind} "${metadata.name}" already exists and is not controlled by this MediaCluster; it was not changed`;
   return { reason: 'NotOurs', message };
 }

@@ -5,7 +5,7 @@ import { KubeError } from '../kube/http/kube-error.ts';
 import { resources } from '../kube/objects.ts';
 import { writeStatus } from '../kube/status-writer.ts';
 import { namesOf, nodePorts } from './names.ts';
-import { publicUrls } from './network/ingress.ts';
+import { publicUrl } from './network/ingress.ts';
 import { mediaPortsOf } from './network/ports.ts';
 import type { ClusterStores } from './observed-objects.ts';
 import { namespaceOf, type StoredCluster } from './owned.ts';
@@ -19,16 +19,16 @@ import { configState } from './status/config-state.ts';
 import { statusOf, withStableCounters } from './status/status.ts';
 
 /** Requeue interval in milliseconds: normally, and while changes are in progress. */
-const looks = { usual: 5_000, quick: 1_000 };
+const requeueMs = { usual: 5_000, quick: 1_000 };
 /** Minimum interval between status writes that only change counters, in milliseconds. */
 const countingPause = 10_000;
 
 export type ReconcilerOptions = {
   client: KubeClient;
   stores: ClusterStores;
-  foundation: SharedResources;
+  sharedResources: SharedResources;
   fleet: Fleet;
-  keeper: PodOperations;
+  operations: PodOperations;
   objects: OwnedObjects;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -51,25 +51,22 @@ export class ClusterReconciler {
     if (!cluster || cluster.metadata.deletionTimestamp !== undefined) return this.#forget(key);
     const remembered = this.#remember(key, cluster);
     const client = this.#options.client.scoped({ signal });
-    const { foundation, fleet } = this.#options;
+    const { sharedResources, fleet } = this.#options;
     const pods = fleet.watch(key, cluster, remembered.quick);
     const livePorts = [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []);
-    const sharedResourcesResult = await foundation.reconcile(client, cluster, livePorts, (files) => fleet.knowsKeys(key, pods, files));
-    const reconcileContext: ReconcileContext = { key, client, cluster, facts: sharedResourcesResult.facts, signal };
-    const state = sharedResourcesResult.ready
-      ? await fleet.step(reconcileContext, pods, sharedResourcesResult.files)
-      : nothingSeen(cluster);
-    if (sharedResourcesResult.ready) await this.#prune(reconcileContext, sharedResourcesResult);
-    const config = configState(sharedResourcesResult.files, fleet.holders(key, pods, false));
+    const shared = await sharedResources.reconcile(client, cluster, livePorts, (files) => fleet.knowsKeys(key, pods, files));
+    const context: ReconcileContext = { key, client, cluster, facts: shared.facts, signal };
+    const state = shared.ready ? await fleet.step(context, pods, shared.files) : nothingSeen(cluster);
+    if (shared.ready) await this.#prune(context, shared);
+    const config = configState(shared.files, fleet.holders(key, pods, false));
     if (config.reason === 'Waiting') state.progress.push({ reason: 'ConfigPending', message: config.message });
-    if (sharedResourcesResult.rotation.message)
-      state.progress.push({ reason: 'KeysRotating', message: sharedResourcesResult.rotation.message });
+    if (shared.rotation.message) state.progress.push({ reason: 'KeysRotating', message: shared.rotation.message });
     remembered.quick = state.progress.length > 0;
-    await this.#writeStatus(reconcileContext, sharedResourcesResult, state, config, remembered);
+    await this.#writeStatus(context, shared, state, config, remembered);
     const after = Math.min(
-      remembered.quick ? looks.quick : looks.usual,
+      remembered.quick ? requeueMs.quick : requeueMs.usual,
       fleet.nextLoss(pods) ?? Number.POSITIVE_INFINITY,
-      Math.max(1_000, sharedResourcesResult.rotation.dueIn ?? Number.POSITIVE_INFINITY),
+      Math.max(1_000, shared.rotation.dueIn ?? Number.POSITIVE_INFINITY),
     );
     return { requeueAfterMs: after };
   }
@@ -103,7 +100,7 @@ export class ClusterReconciler {
 
   async #prune({ client, cluster }: ReconcileContext, { wanted }: SharedResourcesResult): Promise<void> {
     const names = namesOf(cluster.metadata.name);
-    const held: Pods = this.#options.keeper.pods(cluster);
+    const held: Pods = this.#options.operations.pods(cluster);
     for (const index of retainedIndexes(held)) for (const name of [names.node(index), names.media(index)]) wanted.add(`Service ${name}`);
     await this.#options.objects.prune(client, cluster, wanted);
   }
@@ -117,7 +114,7 @@ export class ClusterReconciler {
   ): Promise<void> {
     const { metadata, spec } = cluster;
     // A poll is in progress: a status without it would be corrected immediately.
-    if (state.seen.some(({ facts }) => facts.unasked)) return;
+    if (state.seen.some(({ facts }) => facts.unpolled)) return;
     const full = statusOf({
       cluster,
       pods: state.seen,
@@ -127,7 +124,7 @@ export class ClusterReconciler {
       problems: [...problems, ...state.problems],
       keyGeneration: rotation.generation,
       adminTokenSecret: secretsOf(cluster).apiTokens,
-      url: publicUrls(spec)?.api ?? `http://${namesOf(metadata.name).api}.${namespaceOf(cluster)}.svc:${nodePorts.http}`,
+      url: publicUrl(spec) ?? `http://${namesOf(metadata.name).api}.${namespaceOf(cluster)}.svc:${nodePorts.http}`,
       now: this.#options.clock(),
     });
     const now = this.#options.now();

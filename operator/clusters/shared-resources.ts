@@ -1,7 +1,8 @@
 // Shared resources of the pods of a cluster: Secrets, configuration files and cluster-wide objects.
 import type { KubeClient } from '../kube/client.ts';
+import type { ConditionReason } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
-import type { ClusterContext, ConditionProblem, IpFamily, PortRange } from './cluster-context.ts';
+import type { ClusterContext, IpFamily, PortRange } from './cluster-context.ts';
 import { type ConfigFiles, configFiles, configObjects } from './config-files.ts';
 import { sharedObjects, specProblems } from './desired.ts';
 import { namesOf } from './names.ts';
@@ -13,12 +14,12 @@ import type { ClusterSecrets, RotationState } from './secrets/cluster-secrets.ts
 import { secretsOf } from './secrets/secret-values.ts';
 
 type Client = Pick<KubeClient, 'apply' | 'create' | 'delete' | 'find' | 'patch'>;
-export type Files = ConfigFiles | { problems: ConditionProblem[] };
+export type Files = ConfigFiles | { problems: ConditionReason[] };
 
 export type SharedResourcesOptions = {
   secrets: ClusterSecrets;
   objects: OwnedObjects;
-  slots: PodIndexes;
+  indexes: PodIndexes;
   recorder: Pick<EventRecorder, 'emit'>;
   image: string;
   clusterDomain: string;
@@ -30,7 +31,7 @@ export type SharedResourcesResult = {
   facts: ClusterContext;
   files: Files;
   rotation: RotationState;
-  problems: ConditionProblem[];
+  problems: ConditionReason[];
   /** Names (`Kind name`) of the desired objects. */
   wanted: Set<string>;
   /** Whether the inputs that pods read at startup exist: the address family of the headless Service and the generated Secrets. */
@@ -51,7 +52,7 @@ export class SharedResources {
     livePorts: readonly PortRange[],
     confirmed: (files: ConfigFiles) => boolean,
   ): Promise<SharedResourcesResult> {
-    const { secrets, recorder, stores, image, clusterDomain, slots } = this.#options;
+    const { secrets, recorder, stores, image, clusterDomain, indexes } = this.#options;
     const made = await secrets.make(client, cluster);
     if (made.length > 0)
       recorder.emit(cluster, 'Normal', 'SecretsMade', 'Create', `Created ${made.map((name) => `Secret ${name}`).join(' and ')}.`);
@@ -69,7 +70,7 @@ export class SharedResources {
       httpRoutes: stores.httpRoutes !== undefined,
       livePorts,
       secrets: read,
-      ...(slots.nodePortRange ? { nodePortRange: slots.nodePortRange } : {}),
+      ...(indexes.nodePortRange ? { nodePortRange: indexes.nodePortRange } : {}),
     };
     const problems = [...specProblems(cluster, facts), ...('problems' in files ? files.problems : [])];
     if (rotation.problem) problems.push(rotation.problem);
@@ -96,7 +97,7 @@ export class SharedResources {
     cluster: StoredCluster,
     objects: ReturnType<typeof sharedObjects>,
     wanted: Set<string>,
-    problems: ConditionProblem[],
+    problems: ConditionReason[],
   ): Promise<Map<string, unknown>> {
     const stored = new Map<string, unknown>();
     for (const object of objects) {

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import { type DryRunState, dryRunClient } from './dry-run-client.ts';
 import { ApiServerConnection } from './http/api-server-connection.ts';
 import { Deadline, sleep } from './http/deadline.ts';
-import { isNotFound, isUnreachable, KubeError } from './http/kube-error.ts';
+import { clientError, isNotFound, isUnreachable, KubeError } from './http/kube-error.ts';
 import { collectionPath, groupOf, objectPath, rootOf } from './http/paths.ts';
 import {
   describeRequest,
@@ -13,6 +13,7 @@ import {
   readObject,
   readPage,
   servesKind,
+  verbs,
   type WatchEvent,
 } from './http/responses.ts';
 import { retryDelay } from './http/retry.ts';
@@ -86,7 +87,6 @@ type Limits = {
   urgent: boolean;
   dryRun: DryRunState | undefined;
 };
-type Sent = Request & { repeatable: boolean; observedAs: CallObservation['verb'] };
 
 /** One per process. All methods reject with KubeError or with the reason of a scope's signal. */
 export class KubeClient {
@@ -127,9 +127,8 @@ export class KubeClient {
 
   /** `undefined` if the object does not exist. @throws KubeError 'NotServed' if the kind is not supported */
   async get<T extends KubeObject = KubeObject>(resource: Resource, ref: ObjectRef): Promise<Stored<T> | undefined> {
-    const call = { verb: 'get', resource, ...ref };
-    const send = this.#send({ call, observedAs: 'get', method: 'GET', path: objectPath(resource, ref), repeatable: true });
-    const json = await orGone(send);
+    const call = { verb: 'get', resource, ...ref } as const;
+    const json = await orGone(this.#send({ call, path: objectPath(resource, ref) }));
     return json === undefined ? undefined : readObject<T>(call, json);
   }
 
@@ -155,15 +154,12 @@ export class KubeClient {
   /** @throws KubeError reason 'AlreadyExists' */
   async create<T extends KubeObject = KubeObject>(resource: Resource, object: T): Promise<Stored<T>> {
     const { name, namespace } = object.metadata;
-    const call = { verb: 'create', resource, name, namespace };
+    const call = { verb: 'create', resource, name, namespace } as const;
     const json = await this.#write({
       call,
-      observedAs: 'create',
-      method: 'POST',
       path: collectionPath(resource, namespace),
       query: { fieldManager: this.#shared.options.fieldManager, fieldValidation: 'Strict' },
       body: object,
-      repeatable: false,
     });
     return this.#limits.dryRun ? readDryRun<T>(call, json) : readObject<T>(call, json);
   }
@@ -174,11 +170,9 @@ export class KubeClient {
    */
   async apply<T extends KubeObject = KubeObject>(resource: Resource, object: ApplyResult, options: ApplyOptions = {}): Promise<Stored<T>> {
     const { name, namespace } = object.metadata;
-    const call = { verb: 'apply', resource, name, namespace };
+    const call = { verb: 'apply', resource, name, namespace } as const;
     const json = await this.#write({
       call,
-      observedAs: 'apply',
-      method: 'PATCH',
       path: objectPath(resource, object.metadata, options.subresource),
       query: {
         fieldManager: options.fieldManager ?? this.#shared.options.fieldManager,
@@ -187,9 +181,6 @@ export class KubeClient {
         ...(options.dryRun && { dryRun: 'All' }),
       },
       body: object,
-      // JSON is valid YAML: https://kubernetes.io/docs/reference/using-api/server-side-apply/
-      contentType: 'application/apply-patch+yaml',
-      repeatable: true,
     });
     return options.dryRun || this.#limits.dryRun ? readDryRun<T>(call, json) : readObject<T>(call, json);
   }
@@ -201,16 +192,12 @@ export class KubeClient {
     mergePatch: MergePatch,
     options: { subresource?: 'status' } = {},
   ): Promise<Stored<T> | undefined> {
-    const call = { verb: 'patch', resource, ...ref };
+    const call = { verb: 'patch', resource, ...ref } as const;
     const send = this.#write({
       call,
-      observedAs: 'patch',
-      method: 'PATCH',
       path: objectPath(resource, ref, options.subresource),
       query: { fieldManager: this.#shared.options.fieldManager, fieldValidation: 'Strict' },
       body: mergePatch,
-      contentType: 'application/merge-patch+json',
-      repeatable: true,
     });
     const json = await orGone(send);
     return json === undefined ? undefined : readObject<T>(call, json);
@@ -221,8 +208,6 @@ export class KubeClient {
     const { uid, resourceVersion, gracePeriodSeconds } = options;
     const send = this.#write({
       call: { verb: 'delete', resource, ...ref },
-      observedAs: 'delete',
-      method: 'DELETE',
       path: objectPath(resource, ref),
       body: {
         apiVersion: 'v1',
@@ -231,7 +216,6 @@ export class KubeClient {
         gracePeriodSeconds,
         preconditions: { uid, resourceVersion },
       },
-      repeatable: true,
     });
     try {
       return (await orGone(send)) !== undefined;
@@ -246,15 +230,15 @@ export class KubeClient {
   /** Resolves when the API server ended the watch normally. For the reflector. */
   async watch(resource: Resource, options: WatchOptions, onEvent: (event: WatchEvent) => void): Promise<void> {
     const { namespace, labelSelector, fieldSelector, resourceVersion, idleMs } = options;
-    const call = { verb: 'watch', resource, namespace };
+    const call = { verb: 'watch', resource, namespace } as const;
     // Random as in client-go, so that watches that began together do not end together.
     const timeoutSeconds = Math.floor(300 * (1 + this.#shared.random()));
     const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, resourceVersion, labelSelector, fieldSelector };
-    const request: Request = { call, method: 'GET', path: collectionPath(resource, namespace), query };
+    const request: Request = { call, path: collectionPath(resource, namespace), query };
     const open = async (ended: AbortSignal) => {
       const begin = this.#deadline(call, [ended]);
       try {
-        return await this.#observed('watch', request, 0, () => this.#shared.transport.stream(request, begin.signal));
+        return await this.#observed(request, 0, () => this.#shared.transport.stream(request, begin.signal));
       } finally {
         begin.end();
       }
@@ -269,8 +253,6 @@ export class KubeClient {
     const review = { ...kind, plural: 'selfsubjectaccessreviews', namespaced: false };
     const json = await this.#send({
       call: { verb: 'create', resource: review },
-      observedAs: 'create',
-      method: 'POST',
       path: collectionPath(review, undefined),
       body: { ...kind, spec: { resourceAttributes: attributes } },
       repeatable: true,
@@ -280,9 +262,9 @@ export class KubeClient {
 
   /** Whether the API server supports the kind. */
   async serves(resource: Resource): Promise<boolean> {
-    const call = { verb: 'discover', resource };
+    const call = { verb: 'discover', resource } as const;
     try {
-      return servesKind(resource, await this.#send({ call, observedAs: 'get', method: 'GET', path: rootOf(resource), repeatable: true }));
+      return servesKind(resource, await this.#send({ call, path: rootOf(resource) }));
     } catch (error) {
       if (error instanceof KubeError && error.status === 404) return false;
       throw error;
@@ -303,38 +285,39 @@ export class KubeClient {
 
   async #pages<T extends KubeObject>(resource: Resource, options: ListOptions): Promise<{ items: Stored<T>[]; resourceVersion: string }> {
     const { namespace, labelSelector, fieldSelector } = options;
-    const call = { verb: 'list', resource, namespace };
+    const call = { verb: 'list', resource, namespace } as const;
     const items: Stored<T>[] = [];
     for (let token: string | undefined; ; ) {
       const query = { limit: pageSize, continue: token, labelSelector, fieldSelector };
       const path = collectionPath(resource, namespace);
-      const page = readPage<T>(call, await this.#send({ call, observedAs: 'list', method: 'GET', path, query, repeatable: true }));
+      const page = readPage<T>(call, await this.#send({ call, path, query }));
       for (const item of page.items) items.push(item);
       if (page.next === undefined) return { items, resourceVersion: page.resourceVersion };
       token = page.next;
     }
   }
 
-  #write(request: Sent): Promise<unknown> {
+  #write(request: Request): Promise<unknown> {
     const { dryRun } = this.#limits;
     return dryRun ? dryRunClient(request, dryRun, this, (dry) => this.#send(dry)) : this.#send(request);
   }
 
   /** The response of the first successful attempt, within one deadline including delays. */
-  async #send(request: Sent): Promise<unknown> {
+  async #send(request: Request): Promise<unknown> {
     const { gate, transport, random } = this.#shared;
     const deadline = this.#deadline(request.call, this.#limits.signals);
     const { signal } = deadline;
+    const { repeatable = request.call.verb !== 'create' } = request;
     try {
       for (let attempt = 0; ; attempt++) {
         const send = () => {
           this.#mayWrite(request);
-          return this.#observed(request.observedAs, request, attempt, () => transport.json(request, signal));
+          return this.#observed(request, attempt, () => transport.json(request, signal));
         };
         try {
           return await (this.#limits.urgent ? send() : gate.through(signal, send));
         } catch (error) {
-          const wait = retryDelay(error, { attempt, repeatable: request.repeatable, random });
+          const wait = retryDelay(error, { attempt, repeatable, random });
           // A delay beyond the deadline would only hide the cause.
           if (wait === undefined || wait > deadline.left || !(await sleep(wait, signal))) throw signal.aborted ? signal.reason : error;
         }
@@ -347,19 +330,15 @@ export class KubeClient {
   #deadline(requestInfo: RequestInfo, signals: readonly AbortSignal[]): Deadline {
     const ms = this.#limits.timeoutMs;
     const message = `The API server did not respond within ${ms} ms (${describeRequest(requestInfo)}).`;
-    return new Deadline(ms, () => new KubeError({ status: 0, reason: 'Timeout', message }), signals);
+    return new Deadline(ms, () => clientError('Timeout', message), signals);
   }
 
-  #mayWrite({ call, method }: Request): void {
-    if (method === 'GET' || this.#limits.mayWrite.every((may) => may())) return;
-    throw new KubeError({
-      status: 0,
-      reason: 'NotLeader',
-      message: `This process is not the leader any more; rejected ${describeRequest(call)}.`,
-    });
+  #mayWrite({ call }: Request): void {
+    if (verbs[call.verb].method === 'GET' || this.#limits.mayWrite.every((may) => may())) return;
+    throw clientError('NotLeader', `This process is not the leader any more; rejected ${describeRequest(call)}.`);
   }
 
-  async #observed<R>(verb: CallObservation['verb'], request: Request, attempt: number, send: () => Promise<R>): Promise<R> {
+  async #observed<R>({ call }: Request, attempt: number, send: () => Promise<R>): Promise<R> {
     const { options, transport } = this.#shared;
     const began = performance.now();
     let status = 200;
@@ -369,10 +348,11 @@ export class KubeClient {
       status = error instanceof KubeError ? error.status : 0;
       if (isUnreachable(error)) this.#shared.reach.lost = true;
       const said = error instanceof KubeError ? error.message : 'aborted by its caller';
-      options.log.debug({ call: describeRequest(request.call), status, attempt, error: said }, 'API server request failed');
+      options.log.debug({ call: describeRequest(call), status, attempt, error: said }, 'API server request failed');
       throw error;
     } finally {
-      const { method, call } = request;
+      const verb = call.verb === 'discover' ? 'get' : call.verb;
+      const { method } = verbs[call.verb];
       const ms = performance.now() - began;
       if (status > 0 && status !== 503) this.#reached();
       options.observe?.({ verb, method, host: transport.host, resource: call.resource.plural, status, ms, attempt });

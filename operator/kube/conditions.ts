@@ -1,19 +1,11 @@
 // Conditions by the Kubernetes API conventions: one per type, and a transition time that changes only with the status.
+import type { RoomStatus } from '../../crds/types.ts';
+import { timeText } from './times.ts';
 
-export type ConditionStatus = 'True' | 'False' | 'Unknown';
+export type Condition = NonNullable<RoomStatus['conditions']>[number];
 
-export type Condition = {
-  type: string;
-  status: ConditionStatus;
-  /** One CamelCase word, for programs. */
-  reason: string;
-  /** Message for people. */
-  message: string;
-  /** Generation of the spec from which the condition was derived. */
-  observedGeneration: number;
-  /** RFC 3339, when `status` last changed. */
-  lastTransitionTime: string;
-};
+/** A condition without type and status: one CamelCase word for programs, and a message for people. Never contains a secret. */
+export type ConditionReason = Pick<Condition, 'reason' | 'message'>;
 
 /** Limits of message and reason in the schema of metav1.Condition. */
 const maxMessageLength = 32_768;
@@ -22,7 +14,7 @@ const maxReasonLength = 1024;
 /** Sets a condition, in the order of types; keeps `lastTransitionTime` if the status is unchanged. */
 export function setCondition(list: readonly Condition[], next: Omit<Condition, 'lastTransitionTime'>, now: Date): Condition[] {
   const previous = list.find(({ type }) => type === next.type);
-  const lastTransitionTime = previous?.status === next.status ? previous.lastTransitionTime : now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const lastTransitionTime = previous?.status === next.status ? previous.lastTransitionTime : timeText(now);
   const condition = {
     ...next,
     reason: next.reason.slice(0, maxReasonLength),
@@ -34,10 +26,6 @@ export function setCondition(list: readonly Condition[], next: Omit<Condition, '
 
 export function conditionOf(list: readonly Condition[] | undefined, type: string): Condition | undefined {
   return list?.find((condition) => condition.type === type);
-}
-
-export function isTrue(list: readonly Condition[] | undefined, type: string): boolean {
-  return conditionOf(list, type)?.status === 'True';
 }
 
 /** Truncates to a number of UTF-16 units without splitting a character. */

@@ -21,20 +21,20 @@ type Looking = {
 type ObjectRef = { namespace?: string | undefined; name: string };
 
 /** The response of the API server. @throws KubeError as the write itself would */
-export async function dryRunClient<R extends Request>(
-  request: R,
+export async function dryRunClient(
+  request: Request,
   dryRunState: DryRunState,
   looking: Looking,
-  send: (dry: R) => Promise<unknown>,
+  send: (dry: Request) => Promise<unknown>,
 ): Promise<unknown> {
-  const { call, method } = request;
+  const { call } = request;
   const before = await storedNow(call, looking);
   try {
     const json = await send(dry(request));
-    dryRunState.tell({ resource: call.resource, before, after: method === 'DELETE' ? undefined : readDryRun(call, json) });
+    dryRunState.tell({ resource: call.resource, before, after: call.verb === 'delete' ? undefined : readDryRun(call, json) });
     return json;
   } catch (error) {
-    if (method !== 'POST' || !(error instanceof KubeError)) throw error;
+    if (call.verb !== 'create' || !(error instanceof KubeError)) throw error;
     const after = dryRunState.excuse?.(error, request.body as KubeObject);
     if (!after) throw error;
     dryRunState.tell({ resource: call.resource, before, after });
@@ -43,8 +43,8 @@ export async function dryRunClient<R extends Request>(
 }
 
 /** The API server ignores options in the query if the body contains options. */
-function dry<R extends Request>(request: R): R {
-  if (request.method === 'DELETE') return { ...request, body: { ...(request.body as object), dryRun: ['All'] } };
+function dry(request: Request): Request {
+  if (request.call.verb === 'delete') return { ...request, body: { ...(request.body as object), dryRun: ['All'] } };
   return { ...request, query: { ...request.query, dryRun: 'All' } };
 }
 

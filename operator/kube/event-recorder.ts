@@ -3,8 +3,8 @@ import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
 import { sleep } from './http/deadline.ts';
 import { isUnavailable } from './http/kube-error.ts';
-import { microTime } from './micro-time.ts';
 import { type KubeObject, type ObjectMeta, resources, type Stored } from './objects.ts';
+import { microTime } from './times.ts';
 
 export type EventType = 'Normal' | 'Warning';
 

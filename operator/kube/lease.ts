@@ -3,8 +3,8 @@ import type { Log } from '../log.ts';
 import type { KubeClient, Scope } from './client.ts';
 import { sleep } from './http/deadline.ts';
 import { isAlreadyExists, isConflict } from './http/kube-error.ts';
-import { microTime } from './micro-time.ts';
 import { type KubeObject, type OwnerReference, resources, type Stored } from './objects.ts';
+import { microTime } from './times.ts';
 
 type LeaseClient = Pick<KubeClient, 'get' | 'create' | 'patch'>;
 type LeaseSpec = {

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { Deadline } from './http/deadline.ts';
 import { JsonLines } from './http/json-lines.ts';
-import { KubeError } from './http/kube-error.ts';
+import { clientError } from './http/kube-error.ts';
 import { describeRequest, invalidResponse, type RequestInfo, readWatchEvent, type WatchEvent } from './http/responses.ts';
 import { toConnectionError } from './http/transport.ts';
 
@@ -18,8 +18,7 @@ export async function readWatch(options: {
   onEvent: (event: WatchEvent) => void;
 }): Promise<void> {
   const { call, open, idleMs, onEvent } = options;
-  const stalled = () =>
-    new KubeError({ status: 0, reason: 'Stalled', message: `The API server sent nothing for ${idleMs} ms (${describeRequest(call)}).` });
+  const stalled = () => clientError('Stalled', `The API server sent nothing for ${idleMs} ms (${describeRequest(call)}).`);
   const idle = new Deadline(idleMs, stalled, options.signals);
   try {
     await follow(call, await open(idle.signal), idle, onEvent);

@@ -1,5 +1,6 @@
 // Connection to the notification websocket of a node: authenticates, subscribes, delivers events and detects a dead connection.
 import { z } from 'zod';
+import { parseJson } from '../json.ts';
 import { type NodeEvent, nodeEventSchema } from './schemas.ts';
 import { signedSocket } from './signature.ts';
 
@@ -85,7 +86,7 @@ export class EventSocket {
       this.close('a frame was too long or not text');
       return;
     }
-    const frame = parse(data);
+    const frame = parseJson(data);
     const event = nodeEventSchema.safeParse(frame);
     if (event.success) {
       this.#take(event.data);
@@ -133,13 +134,5 @@ export class EventSocket {
 
   #send(id: number, method: string, data: unknown): void {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ id, method, data }));
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

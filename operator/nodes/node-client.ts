@@ -1,9 +1,10 @@
 // REST client of one media node, with timeouts, validation of responses and backoff after failures.
 import type { z } from 'zod';
+import { parseJson } from '../json.ts';
 import { Deadline } from '../kube/http/deadline.ts';
 import { Semaphore } from '../kube/http/semaphore.ts';
 import { boundedText } from './bounded-text.ts';
-import { NodeError } from './node-error.ts';
+import { clientError, NodeError } from './node-error.ts';
 import {
   type ClusterNodeView,
   type ComponentRequest,
@@ -187,44 +188,34 @@ export class NodeClient {
   #call(method: string, path: string, schema: undefined, options: CallOptions): Promise<undefined>;
   async #call(method: string, path: string, schema: z.ZodType | undefined, options: CallOptions): Promise<unknown> {
     if (this.#options.readOnly && method !== 'GET')
-      throw new NodeError({ status: 0, code: 'read_only', sentence: `${this.url} is read-only in this run; rejected ${method} ${path}.` });
+      throw clientError('read_only', `${this.url} is read-only in this run; rejected ${method} ${path}.`);
     const text = await this.#inTurn(options.signal, () => this.#ask(method, path, options));
     if (!schema) return undefined;
     const parsed = schema.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
     const where = issue ? ` (${issue.path.join('.') || 'body'}: ${issue.message})` : '';
-    throw new NodeError({
-      status: 0,
-      code: 'bad_answer',
-      sentence: `${this.url} returned an invalid response to ${method} ${path}${where}.`,
-    });
+    throw clientError('bad_answer', `${this.url} returned an invalid response to ${method} ${path}${where}.`);
   }
 
   #inTurn(signal: AbortSignal | undefined, work: () => Promise<string>): Promise<string> {
     return this.#semaphore.through(signal ?? new AbortController().signal, work).catch((error: unknown) => {
       if (error instanceof NodeError) throw error;
-      throw new NodeError({
-        status: 0,
-        code: 'aborted',
-        sentence: `The request to ${this.url} was aborted in the queue.`,
-        cause: error,
-      });
+      throw clientError('aborted', `The request to ${this.url} was aborted in the queue.`, { cause: error });
     });
   }
 
   async #ask(method: string, path: string, { body, timeoutMs, signal }: CallOptions): Promise<string> {
     const token = this.#options.token();
-    if (token === undefined)
-      throw new NodeError({ status: 0, code: 'no_token', sentence: `No API token is available for ${this.url} yet.` });
+    if (token === undefined) throw clientError('no_token', `No API token is available for ${this.url} yet.`);
     const wait = this.backOffMs;
     if (wait > 0) {
       const sentence = `${this.url} did not respond ${this.#failures} times in a row; next attempt in ${Math.ceil(wait / 1000)} s.`;
-      throw new NodeError({ status: 0, code: 'backing_off', sentence, retryAfterMs: wait });
+      throw clientError('backing_off', sentence, { retryAfterMs: wait });
     }
     const started = this.#now();
     const ms = timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs;
-    const timeout = () => new NodeError({ status: 0, code: 'timeout', sentence: `${this.url} did not respond within ${ms / 1000} s.` });
+    const timeout = () => clientError('timeout', `${this.url} did not respond within ${ms / 1000} s.`);
     const deadline = new Deadline(ms, timeout, signal ? [signal] : []);
     let status = 0;
     try {
@@ -272,11 +263,7 @@ export class NodeClient {
       if (again || signal.aborted || !keptConnection.includes(codeOf(error))) throw error;
       return this.#fetch(method, path, token, body, signal, true);
     }
-    throw new NodeError({
-      status: 0,
-      code: 'bad_answer',
-      sentence: `${this.url} returned a response to ${method} ${path} that exceeds the limit.`,
-    });
+    throw clientError('bad_answer', `${this.url} returned a response to ${method} ${path} that exceeds the limit.`);
   }
 
   #refusalOf(answer: { status: number; headers: Headers; text: string }): NodeError {
@@ -289,11 +276,9 @@ export class NodeClient {
 
   #failureOf(error: unknown, signal: AbortSignal | undefined): NodeError {
     if (error instanceof NodeError) return error;
-    if (signal?.aborted)
-      return new NodeError({ status: 0, code: 'aborted', sentence: `The request to ${this.url} was aborted.`, cause: error });
+    if (signal?.aborted) return clientError('aborted', `The request to ${this.url} was aborted.`, { cause: error });
     const code = codeOf(error);
-    const sentence = `${this.url} could not be reached${code === '' ? '' : ` (${code})`}.`;
-    return new NodeError({ status: 0, code: 'unreachable', sentence, cause: error });
+    return clientError('unreachable', `${this.url} could not be reached${code === '' ? '' : ` (${code})`}.`, { cause: error });
   }
 
   #fail(): void {
@@ -315,14 +300,6 @@ function refusalOf(url: string, { status, headers, text }: { status: number; hea
   if (!refusal.success) return new NodeError({ status, code: 'bad_answer', sentence: `${url} returned status ${status}.`, retryAfterMs });
   const { code, errors, reason } = refusal.data;
   return new NodeError({ status, code, sentence: errors, reason, retryAfterMs });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** fetch wraps the system error in `cause`. */

@@ -1,7 +1,7 @@
 // NodeError: a failed request to a media node.
 
 /** Codes of the client itself, with status 0. */
-export type ClientErrorCode =
+type ClientErrorCode =
   /** No connection, or it broke before the response was complete. */
   | 'unreachable'
   /** The request timed out. */
@@ -43,6 +43,11 @@ export class NodeError extends Error {
     this.reason = options.reason;
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** An error of the client itself. */
+export function clientError(code: ClientErrorCode, sentence: string, more: { retryAfterMs?: number; cause?: unknown } = {}): NodeError {
+  return new NodeError({ status: 0, code, sentence, ...more });
 }
 
 const nothingKnown = new Set([401, 403, 408, 409, 429, 502, 503, 504]);

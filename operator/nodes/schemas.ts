@@ -64,20 +64,14 @@ export const foundPeerSchema = z.object({ data: z.object({ peer: nodePeerSchema,
 export const peerTokenSchema = z.object({ data: z.object({ token: z.string().max(8192) }) });
 export const createdComponentSchema = z.object({ data: nodeComponentSchema });
 
-const nodeState = z.enum(['accepting', 'draining', 'terminating']);
-
 export const healthResponseSchema = z.object({
   data: z.object({
-    status: text,
-    uptime: z.number().min(0),
-    version: text,
-    state: nodeState,
-    distribution: z.object({ enabled: z.boolean(), nodeStatus: text, nodesInCluster: count }),
+    state: z.enum(['accepting', 'draining', 'terminating']),
+    distribution: z.object({ nodesInCluster: count }),
     /** Load of the node itself. */
     load: z.object({ rooms: count, connectedPeers: count, forwardedTracks: count }),
     config: z.object({
       files: z.array(z.object({ name: text, sha256: text })).max(100),
-      shadowed: z.array(text).max(1_000),
       error: z.string().max(65_536).nullable(),
     }),
   }),
@@ -85,17 +79,7 @@ export const healthResponseSchema = z.object({
 export type NodeHealth = z.infer<typeof healthResponseSchema>['data'];
 
 export const clusterNodesSchema = z.object({
-  data: z
-    .array(
-      z.object({
-        name: text,
-        address: text,
-        version: text,
-        state: nodeState,
-        load: z.object({ rooms: count, forwardedTracks: count, cpu: z.number(), accepting: z.boolean() }).nullable(),
-      }),
-    )
-    .max(10_000),
+  data: z.array(z.object({ name: text, address: text })).max(10_000),
 });
 export type ClusterNodeView = z.infer<typeof clusterNodesSchema>['data'][number];
 

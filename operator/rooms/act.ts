@@ -2,7 +2,7 @@
 
 import { peerSocketPath } from '../../api/peer.ts';
 import type { NodeClient } from '../nodes/node-client.ts';
-import { hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
+import { clientError, hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
 import type { NodeRoom, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import type { DesiredComponent } from './desired-components.ts';
@@ -99,7 +99,7 @@ function nodeOf({ link, cluster }: ActContext, { location }: Observed): NodeClie
   const owner = link.nodes().find(({ pod }) => pod === name);
   const node = owner ? link.clientOf(owner) : link.candidates()[0]?.client;
   if (node) return node;
-  throw new NodeError({ status: 0, code: 'unreachable', sentence: `MediaCluster ${cluster} has no node for this request.` });
+  throw clientError('unreachable', `MediaCluster ${cluster} has no node for this request.`);
 }
 
 async function create({ link, cluster, signal }: ActContext, draft: Draft, request: RoomRequest): Promise<void> {

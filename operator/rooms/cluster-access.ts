@@ -1,4 +1,5 @@
 // Interface of the Room controller to MediaClusters: lookup, nodes, token and public URLs.
+import type { ConditionReason } from '../kube/conditions.ts';
 import type { Stored } from '../kube/objects.ts';
 import type { MediaCluster } from '../objects.ts';
 
@@ -19,16 +20,13 @@ export type ClusterNode = {
   lost: boolean;
 };
 
-/** Reason and message for a condition. */
-export type Refusal = { reason: string; message: string };
-
 export interface ClusterAccess {
   /** The MediaCluster of that name, or the only one of the namespace. */
-  find(namespace: string, name: string | undefined): { cluster: Stored<MediaCluster> } | Refusal;
+  find(namespace: string, name: string | undefined): { cluster: Stored<MediaCluster> } | ConditionReason;
   /** Its existing pods with an address. */
   nodes(namespace: string, cluster: string): ClusterNode[];
   /** API token of the operator; read for every request, because it may rotate. */
   token(namespace: string, cluster: string): string | undefined;
   /** Base URL of any node for clients (`http[s]://host[:port][/path]`); undefined if clients use the address of each node (http and ws). */
-  publicUrls(cluster: Stored<MediaCluster>): { api: string; secure: boolean } | undefined;
+  publicUrl(cluster: Stored<MediaCluster>): string | undefined;
 }

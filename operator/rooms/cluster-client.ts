@@ -84,11 +84,6 @@ export class ClusterClient {
     this.#running = Promise.all([this.#events.run(this.#stop.signal), this.#poll()]);
   }
 
-  /** The node of the current event stream. */
-  get listeningTo(): string | undefined {
-    return this.#events.connected;
-  }
-
   get componentEnds(): ReadonlyMap<string, ComponentEnd> {
     return this.#componentEnds.map;
   }
@@ -146,7 +141,7 @@ export class ClusterClient {
     const direct = nodes.find(({ url }) => new URL(url).host === address);
     if (direct) return direct.pod;
     // With an Ingress, a new pod takes over the address of the old pod with its index.
-    if (this.#podAt(address) === undefined) await this.#lookAtNodes(signal);
+    if (this.#podAt(address) === undefined) await this.#listNodes(signal);
     return this.#podAt(address) ?? this.#views.get(address);
   }
 
@@ -162,7 +157,7 @@ export class ClusterClient {
     return found.length === 1 ? found[0] : undefined;
   }
 
-  async #lookAtNodes(signal: AbortSignal): Promise<void> {
+  async #listNodes(signal: AbortSignal): Promise<void> {
     const now = performance.now();
     if (now - this.#viewsAt < viewsIntervalMs) return;
     this.#viewsAt = now;

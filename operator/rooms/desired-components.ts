@@ -5,6 +5,8 @@ import { type ComponentType, definitionOf } from '../../api/component/types.ts';
 import { type RoomOption, roomFields, roomOptions } from '../../api/derive/room-options.ts';
 import { type ComponentOptions, currentForm, memberOf } from '../../crds/component.ts';
 import type { RoomSpec } from '../../crds/types.ts';
+import { stableJson } from '../json.ts';
+import type { ConditionReason } from '../kube/conditions.ts';
 import type { KubeObject, Stored } from '../kube/objects.ts';
 import type { ComponentRequest } from '../nodes/schemas.ts';
 import { externalIdOf } from './desired.ts';
@@ -14,7 +16,7 @@ export type Secret = KubeObject & { data?: Record<string, string>; type?: string
 /** `problem`: why it cannot be requested yet, as a message. */
 export type DesiredComponent = { name: string; type: string } & (
   | { revision: string; request: ComponentRequest }
-  | { problem: { reason: string; message: string } }
+  | { problem: ConditionReason }
 );
 
 type Read = { values: Record<string, string>; salt: string };
@@ -111,11 +113,7 @@ function nodeOptions(
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-function readSecret(
-  secretOf: (name: string) => Stored<Secret> | undefined,
-  name: string,
-  keys: readonly string[],
-): Read | { reason: string; message: string } {
+function readSecret(secretOf: (name: string) => Stored<Secret> | undefined, name: string, keys: readonly string[]): Read | ConditionReason {
   const secret = secretOf(name);
   if (!secret) return { reason: 'SecretMissing', message: `Secret ${name} does not exist.` };
   const values: Record<string, string> = {};
@@ -128,17 +126,6 @@ function readSecret(
 }
 
 function revisionOf(type: string, options: ComponentOptions, secrets: readonly string[]): string {
-  const text = JSON.stringify([type, sorted(options), secrets]);
+  const text = stableJson([type, options, secrets]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
-}
-
-/** Sorts the properties of objects, so that equal options have equal text. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, each]) => [key, sorted(each)]),
-  );
 }

@@ -1,14 +1,12 @@
 // Observed state for decisions of the Room controller: the Room, its cluster, the room on the nodes, and rejected requests.
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
+import type { ConditionReason } from '../kube/conditions.ts';
 import type { Stored } from '../kube/objects.ts';
 import type { NodeRoom, NodeRoomConfig, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
 import type { Room } from '../objects.ts';
 import type { RoomDefaults } from './desired.ts';
 import type { DesiredComponent } from './desired-components.ts';
 import type { FoundSecret, PeerCredentials } from './peer-secret.ts';
-
-/** Reason and message, as in conditions. */
-export type ConditionReason = { reason: string; message: string };
 
 /** A request that the nodes rejected. It is retried after a change, or after this time if it has one. */
 export type Rejection = ConditionReason & { retryAfterMs?: number };

@@ -1,12 +1,13 @@
 // Decision for a Room whose room exists: the next difference between room and spec. Pure.
 import { peerSocketPath } from '../../api/peer.ts';
 import type { RoomSpec, RoomStatus } from '../../crds/types.ts';
+import type { ConditionReason } from '../kube/conditions.ts';
 import type { NodeComponent, NodeRoomConfig, PeerRequest } from '../nodes/schemas.ts';
-import { configChanges, configOf, declaredName, externalIdOf, oldFormNotice, peerRequest, samePermissions } from './desired.ts';
+import { configChanges, configOf, declaredName, externalIdOf, peerRequest, samePermissions } from './desired.ts';
 import type { DesiredComponent } from './desired-components.ts';
-import type { Action, ConditionReason, Decision, Observed, ObservedRoom } from './observed.ts';
+import type { Action, Decision, Observed, ObservedRoom } from './observed.ts';
 import { type PeerCredentials, peerSecretName, peerUrl, renewalIn } from './peer-secret.ts';
-import { placedStatus } from './status.ts';
+import { contextOf, placedStatus } from './status.ts';
 
 /** Minimum interval between writes of peer counts, in milliseconds. */
 export const countsIntervalMs = 10_000;
@@ -54,12 +55,12 @@ export function reconcilePlaced(observed: Observed, cluster: Cluster, spec: Room
     const action = step(diff);
     if (action) return { status, action };
   }
-  const lacks = config && refusedConfig ? [refusedConfig] : [];
-  return placed(observed, cluster, location, diff, [...lacks, ...diff.access.lacks, ...diff.peers.lacks, ...diff.components.lacks]);
+  const refused = config && refusedConfig ? [refusedConfig] : [];
+  return placed(observed, cluster, location, diff, [...refused, ...diff.access.unmet, ...diff.peers.unmet, ...diff.components.unmet]);
 }
 
 function placed(observed: Observed, cluster: Cluster, location: Present, { components, access }: Diff, unmet: ConditionReason[]): Decision {
-  const { status, room, now, countsAgeMs } = observed;
+  const { status, room, countsAgeMs } = observed;
   const { connected, total } = countsOf(location);
   const countsDiffer = status.peers !== undefined && (status.peers.connected !== connected || status.peers.total !== total);
   const countPeers = !countsDiffer || countsAgeMs >= countsIntervalMs;
@@ -68,9 +69,8 @@ function placed(observed: Observed, cluster: Cluster, location: Present, { compo
     countPeers ? Number.POSITIVE_INFINITY : countsIntervalMs - countsAgeMs,
     unmet.length > 0 ? slowMs : Number.POSITIVE_INFINITY,
   );
-  const context = { generation: room.metadata.generation ?? 0, now, notice: oldFormNotice(room) };
   return {
-    status: placedStatus(status, context, {
+    status: placedStatus(status, contextOf(observed), {
       cluster: cluster.name,
       room: location.room,
       node: location.node,
@@ -96,7 +96,7 @@ type ComponentsDiff = {
   superfluous: string[];
   missing: CreatableComponent[];
   statuses: ComponentStatus[];
-  lacks: ConditionReason[];
+  unmet: ConditionReason[];
   troubles: ConditionReason[];
 };
 
@@ -115,7 +115,7 @@ function componentsOf(observed: Observed, { room }: Present): ComponentsDiff {
   const superfluous = [...mine].filter(([externalId]) => !keeps(externalId)).map(([, { id }]) => id);
   const missing: CreatableComponent[] = [];
   const statuses: ComponentStatus[] = [];
-  const lacks: ConditionReason[] = [];
+  const unmet: ConditionReason[] = [];
   const troubles: ConditionReason[] = [];
   for (const desired of observed.desiredComponents) {
     const { name, type } = desired;
@@ -124,7 +124,7 @@ function componentsOf(observed: Observed, { room }: Present): ComponentsDiff {
       const running = [...mine].find(([externalId]) => declaredName(externalId, uid) === name)?.[1];
       const message = `Component ${name}: ${desired.problem.message}`;
       statuses.push({ ...prefix, ...(running && { id: running.id }), ready: running !== undefined, message: desired.problem.message });
-      lacks.push({ reason: desired.problem.reason, message });
+      unmet.push({ reason: desired.problem.reason, message });
       continue;
     }
     const { revision } = desired;
@@ -138,10 +138,10 @@ function componentsOf(observed: Observed, { room }: Present): ComponentsDiff {
     } else if (finished) statuses.push(finished);
     else if (refusal) {
       statuses.push({ ...prefix, ready: false, revision, message: refusal.message });
-      lacks.push({ reason: refusal.reason, message: `Component ${name}: ${refusal.message}` });
+      unmet.push({ reason: refusal.reason, message: `Component ${name}: ${refusal.message}` });
     } else missing.push(desired);
   }
-  return { superfluous, missing, statuses, lacks, troubles };
+  return { superfluous, missing, statuses, unmet, troubles };
 }
 
 /** It runs, but its uploads fail. The message of the node contains no keys. */
@@ -165,26 +165,26 @@ function finishedOne(
   return finished ? { ...last, ready: false, message: finishedMessage } : undefined;
 }
 
-type PeersDiff = { superfluous: string[]; missing: PeerRequest[]; changed: PeerRequest[]; lacks: ConditionReason[] };
+type PeersDiff = { superfluous: string[]; missing: PeerRequest[]; changed: PeerRequest[]; unmet: ConditionReason[] };
 
 function peersOf(observed: Observed, spec: RoomSpec, { room }: Present): PeersDiff {
   const { uid } = observed.room.metadata;
   const declared = new Map((spec.peers ?? []).map((peer) => [peer.name, peerRequest(uid, peer)]));
   const superfluous = room.peers.filter(({ externalId, id }) => declaredName(externalId, uid) !== undefined && !declared.has(id));
   const found = new Map(room.peers.map((peer) => [peer.id, peer]));
-  const lacks: ConditionReason[] = [];
+  const unmet: ConditionReason[] = [];
   const missing: PeerRequest[] = [];
   const changed: PeerRequest[] = [];
   for (const [name, request] of declared) {
     const peer = found.get(name);
     const refusal = observed.refusedPeers.get(name);
-    if (!peer && refusal) lacks.push({ reason: refusal.reason, message: `Peer ${name}: ${refusal.message}` });
+    if (!peer && refusal) unmet.push({ reason: refusal.reason, message: `Peer ${name}: ${refusal.message}` });
     else if (!peer) missing.push(request);
     else if (peer.externalId !== request.externalId) {
-      lacks.push({ reason: 'PeerIdTaken', message: `Peer ${name}: the room has a foreign peer with that id.` });
+      unmet.push({ reason: 'PeerIdTaken', message: `Peer ${name}: the room has a foreign peer with that id.` });
     } else if (!samePermissions(peer.permissions, request.permissions)) changed.push(request);
   }
-  return { superfluous: superfluous.map(({ id }) => id), missing, changed, lacks };
+  return { superfluous: superfluous.map(({ id }) => id), missing, changed, unmet };
 }
 
 type AccessDiff = {
@@ -196,7 +196,7 @@ type AccessDiff = {
   unwritten: { peers: ReadonlyMap<string, PeerCredentials>; keyGeneration: number } | undefined;
   written: boolean;
   renewInMs: number;
-  lacks: ConditionReason[];
+  unmet: ConditionReason[];
 };
 const noAccess: AccessDiff = {
   obsolete: false,
@@ -204,7 +204,7 @@ const noAccess: AccessDiff = {
   unwritten: undefined,
   written: false,
   renewInMs: Number.POSITIVE_INFINITY,
-  lacks: [],
+  unmet: [],
 };
 
 /** Tokens and URLs of the declared peers that exist, stored in their Secret. */
@@ -217,7 +217,7 @@ function accessOf(observed: Observed, cluster: Cluster, spec: RoomSpec, location
   if (secret?.foreign && secret.left) return { ...noAccess, obsolete: true };
   if (secret?.foreign) {
     const message = `Secret ${peerSecretName(observed.room.metadata)} is not controlled by this Room and was not changed; peers get no tokens.`;
-    return { ...noAccess, lacks: [{ reason: 'SecretNotOurs', message }] };
+    return { ...noAccess, unmet: [{ reason: 'SecretNotOurs', message }] };
   }
   const stored = secret?.peers ?? new Map<string, Partial<PeerCredentials>>();
   const sameKeys = secret?.keyGeneration === cluster.keyGeneration;

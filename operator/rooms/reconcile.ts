@@ -1,10 +1,11 @@
 // Decision for a Room: maps the observed state to the next status and at most one action. Pure.
 import type { RoomStatus } from '../../crds/types.ts';
-import { oldFormNotice, roomRequest } from './desired.ts';
-import type { Action, ConditionReason, Decision, Observed } from './observed.ts';
+import type { ConditionReason } from '../kube/conditions.ts';
+import { roomRequest } from './desired.ts';
+import type { Action, Decision, Observed } from './observed.ts';
 import { reconcilePlaced } from './reconcile-placed.ts';
 import { crashPauseMs, pauseAfterCrashes, type RoomEnd, recordCrash, roomLostEnd, toRoomEnd } from './room-end.ts';
-import { pendingStatus, recoveringStatus, rejectedStatus, terminalStatus, unknownStatus, withConditions } from './status.ts';
+import { contextOf, pendingStatus, recoveringStatus, rejectedStatus, terminalStatus, unknownStatus, withConditions } from './status.ts';
 
 /** An unavailable node, MediaCluster or Secret must not block deletion for longer, in milliseconds. */
 export const deletionTimeoutMs = 30_000;
@@ -77,7 +78,7 @@ function byLocation({ observed, cluster, spec }: Accepted): Decision {
 }
 
 /** A terminal phase is final, except Failed because of recreate: Never, if recreate changes. */
-function isTerminal({ status, spec }: Observed): boolean {
+export function isTerminal({ status, spec }: Observed): boolean {
   return status.phase === 'Finished' || (status.phase === 'Failed' && 'spec' in spec && spec.spec.recreate === 'Never');
 }
 
@@ -151,10 +152,6 @@ function conflicting(observed: Observed, other: string): Decision {
 
 function retryDelayMs({ waitingForMs }: Observed): number {
   return Math.min(Math.max(waitingForMs / 2, soonMs), maxWaitMs);
-}
-
-export function contextOf({ room, now }: Pick<Observed, 'room' | 'now'>): { generation: number; now: Date; notice: string | undefined } {
-  return { generation: room.metadata.generation ?? 0, now, notice: oldFormNotice(room) };
 }
 
 function wait(requeueAfterMs: number): Action {

@@ -1,5 +1,6 @@
 // Maps the end of a room to its consequence: ended, crashed, or lost and to be recreated.
-import type { ConditionReason } from './observed.ts';
+import type { ConditionReason } from '../kube/conditions.ts';
+import { timeText } from '../kube/times.ts';
 
 /** Window in milliseconds in which crashes of a Room or of one of its components count; the third and later ones cause a pause. */
 export const crashWindowMs = 10 * 60_000;
@@ -42,7 +43,7 @@ export const roomLostEnd: RoomEnd = {
 
 /** The crashes within the window and one crash now; times in RFC 3339. */
 export function recordCrash(earlier: readonly string[] | undefined, now: Date): string[] {
-  return [...recentCrashes(earlier, now), now.toISOString().replace(/\.\d+Z$/, 'Z')].slice(-maxCrashes);
+  return [...recentCrashes(earlier, now), timeText(now)].slice(-maxCrashes);
 }
 
 /** Milliseconds until a room with these crashes is recreated. */

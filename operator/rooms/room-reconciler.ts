@@ -4,7 +4,7 @@ import type { RoomStatus } from '../../crds/types.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Reconciled } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
-import { addFinalizer, hasFinalizer, removeFinalizer } from '../kube/finalizers.ts';
+import { hasFinalizer, setFinalizer } from '../kube/finalizers.ts';
 import { conflict, isConflict, isNotFound } from '../kube/http/kube-error.ts';
 import { keyOf, resources, type Stored } from '../kube/objects.ts';
 import type { Reflector } from '../kube/reflector.ts';
@@ -23,7 +23,7 @@ import { defaultsOf, readSpec, roomIdOf } from './desired.ts';
 import { desiredComponents, type Secret, SecretDigests } from './desired-components.ts';
 import type { Action, Observed } from './observed.ts';
 import { peerSecretName, readPeerSecret } from './peer-secret.ts';
-import { reconcile } from './reconcile.ts';
+import { isTerminal, reconcile } from './reconcile.ts';
 import { createPendingMs, newerVersion, peersCacheKey, RoomCache } from './room-cache.ts';
 import { conflictingRoom } from './room-conflicts.ts';
 import { deletePeerSecret, writePeerSecret } from './secret-writer.ts';
@@ -209,7 +209,7 @@ export class RoomReconciler {
   }
 
   async #finalize({ observed, memory }: Pass): Promise<Observed> {
-    const stored = await addFinalizer<Room>(this.#options.client, resources.rooms, observed.room, roomFinalizer);
+    const stored = await setFinalizer<Room>(this.#options.client, resources.rooms, observed.room, roomFinalizer, true);
     // Without the finalizer, a room created now would never be deleted.
     if (!stored) throw conflict(`Room ${keyOf(observed.room)} was deleted concurrently.`);
     memory.room = stored;
@@ -251,7 +251,7 @@ export class RoomReconciler {
       const why = location.kind === 'unknown' ? ` ${location.message}` : '';
       recorder.emit(room, 'Warning', 'RoomLeft', 'Delete', `Room ${roomId} may remain on a node that could not be reached.${why}`);
     }
-    memory.room = await removeFinalizer<Room>(client, resources.rooms, room, roomFinalizer);
+    memory.room = await setFinalizer<Room>(client, resources.rooms, room, roomFinalizer, false);
   }
 
   /** The observation with the current time, and with the time for which the state of the room has been unknown. */
@@ -275,7 +275,7 @@ export class RoomReconciler {
     return {
       name: cluster.metadata.name,
       defaults: defaultsOf(cluster),
-      api: this.#options.access.publicUrls(cluster)?.api,
+      api: this.#options.access.publicUrl(cluster),
       keyGeneration: cluster.status?.keyGeneration ?? 0,
     };
   }
@@ -305,8 +305,8 @@ async function deleteOrphan(client: NodeClient, uid: string, roomId: string): Pr
 }
 
 /** Whether nodes must be asked; not before the room was created, or in a terminal phase. */
-function asksNodes({ room, status, spec, conflictsWith, finalized }: Observed): boolean {
+function asksNodes(observed: Observed): boolean {
+  const { room, status, spec, conflictsWith, finalized } = observed;
   if (room.metadata.deletionTimestamp !== undefined) return finalized;
-  const over = status.phase === 'Finished' || (status.phase === 'Failed' && 'spec' in spec && spec.spec.recreate === 'Never');
-  return status.incarnation !== undefined && !over && conflictsWith === undefined && 'spec' in spec;
+  return status.incarnation !== undefined && !isTerminal(observed) && conflictsWith === undefined && 'spec' in spec;
 }

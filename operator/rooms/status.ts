@@ -1,13 +1,19 @@
 // Status of a Room: conditions, phase and the report of its node.
 import type { RoomStatus } from '../../crds/types.ts';
-import { type Condition, setCondition } from '../kube/conditions.ts';
+import { type Condition, type ConditionReason, setCondition } from '../kube/conditions.ts';
+import { timeText } from '../kube/times.ts';
 import type { NodeRoom } from '../nodes/schemas.ts';
-import type { ConditionReason } from './observed.ts';
+import { oldFormNotice } from './desired.ts';
+import type { Observed } from './observed.ts';
 
 export type ConditionValue = ConditionReason & { status: Condition['status'] };
 /** `notice`: additional message about an accepted spec. */
 type Context = { generation: number; now: Date; notice?: string | undefined };
 type ComponentStatus = NonNullable<RoomStatus['components']>[number];
+
+export function contextOf({ room, now }: Pick<Observed, 'room' | 'now'>): Context {
+  return { generation: room.metadata.generation ?? 0, now, notice: oldFormNotice(room) };
+}
 
 /** Sets these conditions for this generation of the spec; others are kept. */
 export function withConditions(
@@ -15,7 +21,7 @@ export function withConditions(
   { generation, now }: Context,
   verdicts: Readonly<Record<string, ConditionValue>>,
 ): RoomStatus {
-  let conditions = (status.conditions ?? []) as Condition[];
+  let conditions = status.conditions ?? [];
   for (const [type, verdict] of Object.entries(verdicts)) {
     conditions = setCondition(conditions, { type, ...verdict, observedGeneration: generation }, now);
   }
@@ -30,63 +36,46 @@ export function conditionValue(status: Condition['status'], { reason, message }:
   return { status, reason, message };
 }
 
+const unplaced = ['Placed', 'Ready', 'Degraded'];
+function valuesOf(types: readonly string[], status: Condition['status'], conditionReason: ConditionReason) {
+  return Object.fromEntries(types.map((type) => [type, conditionValue(status, conditionReason)]));
+}
+
 /** Not accepted; no room is created. */
 export function rejectedStatus(status: RoomStatus, context: Context, conditionReason: ConditionReason): RoomStatus {
-  return withConditions({ ...status, phase: waitingPhase(status) }, context, {
-    Accepted: conditionValue('False', conditionReason),
-    Placed: conditionValue('False', conditionReason),
-    Ready: conditionValue('False', conditionReason),
-    Degraded: conditionValue('False', conditionReason),
-  });
+  const values = valuesOf(['Accepted', ...unplaced], 'False', conditionReason);
+  return withConditions({ ...status, phase: waitingPhase(status) }, context, values);
 }
 
 /** Accepted, but not on a node. */
 export function pendingStatus(status: RoomStatus, context: Context, cluster: string, conditionReason: ConditionReason): RoomStatus {
-  return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, {
-    Accepted: accepted(cluster, context),
-    Placed: conditionValue('False', conditionReason),
-    Ready: conditionValue('False', conditionReason),
-    Degraded: conditionValue('False', conditionReason),
-  });
+  const values = { Accepted: accepted(cluster, context), ...valuesOf(unplaced, 'False', conditionReason) };
+  return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, values);
 }
 
 /** The state on the node is unknown. */
 export function unknownStatus(status: RoomStatus, context: Context, cluster: string, conditionReason: ConditionReason): RoomStatus {
   const known = status.incarnation === undefined ? 'False' : 'Unknown';
-  return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, {
-    Accepted: accepted(cluster, context),
-    Placed: conditionValue(known, conditionReason),
-    Ready: conditionValue(known, conditionReason),
-  });
+  const values = { Accepted: accepted(cluster, context), ...valuesOf(['Placed', 'Ready'], known, conditionReason) };
+  return withConditions({ ...status, cluster, phase: waitingPhase(status) }, context, values);
 }
 
 /** Lost and to be recreated; fields of the lost room are removed. */
 export function recoveringStatus(status: RoomStatus, context: Context, conditionReason: ConditionReason): RoomStatus {
-  const { incarnation: _, node: _node, address: _address, createdAt: _createdAt, ...rest } = status;
-  const components = status.components?.map(({ id: _id, message: _message, ...each }) => ({ ...each, ready: false }));
-  const counts = status.peers && { total: 0, connected: 0 };
-  return withConditions({ ...rest, ...(components && { components }), ...(counts && { peers: counts }), phase: 'Recovering' }, context, {
-    Placed: conditionValue('False', conditionReason),
-    Ready: conditionValue('False', conditionReason),
-    Degraded: conditionValue('False', conditionReason),
-  });
+  const { incarnation: _, createdAt: _createdAt, ...rest } = withoutRoom(status);
+  const components = rest.components?.map(({ id: _id, message: _message, ...each }) => each);
+  const values = valuesOf(unplaced, 'False', conditionReason);
+  return withConditions({ ...rest, ...(components && { components }), phase: 'Recovering' }, context, values);
 }
 
 /** Terminal phase. */
-export function terminalStatus(
-  status: RoomStatus,
-  context: Context,
-  phase: 'Finished' | 'Failed',
-  conditionReason: ConditionReason,
-): RoomStatus {
-  const { node: _node, address: _address, ...rest } = status;
-  const components = status.components?.map((component) => ({ ...component, ready: false }));
-  const counts = status.peers && { total: 0, connected: 0 };
-  return withConditions({ ...rest, ...(components && { components }), ...(counts && { peers: counts }), phase }, context, {
-    Placed: conditionValue('False', conditionReason),
-    Ready: conditionValue('False', conditionReason),
-    Degraded: conditionValue('False', conditionReason),
-  });
+export function terminalStatus(status: RoomStatus, context: Context, phase: 'Finished' | 'Failed', why: ConditionReason): RoomStatus {
+  return withConditions({ ...withoutRoom(status), phase }, context, valuesOf(unplaced, 'False', why));
+}
+
+function withoutRoom({ node: _, address: _address, ...rest }: RoomStatus): RoomStatus {
+  const components = rest.components?.map((component) => ({ ...component, ready: false }));
+  return { ...rest, ...(components && { components }), ...(rest.peers && { peers: { total: 0, connected: 0 } }) };
 }
 
 export type Placement = {
@@ -114,7 +103,7 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
   const connected = room.peers.filter((peer) => peer.status === 'connected').length;
   const counts = placement.countPeers || !same || !status.peers ? { total: room.peers.length, connected } : status.peers;
   const where = `Room ${room.id} is on ${node === undefined ? `MediaCluster ${cluster}` : `node ${node}`}`;
-  const [lack] = unmet;
+  const [missing] = unmet;
   const problems = [...unmet, ...degradations];
   const [problem] = problems;
   const made = createdAt(room.incarnation) ?? status.createdAt;
@@ -122,7 +111,7 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
     {
       ...rest,
       cluster,
-      phase: lack ? 'Pending' : 'Ready',
+      phase: missing ? 'Pending' : 'Ready',
       roomId: room.id,
       incarnation: room.incarnation,
       ...(node !== undefined && { node }),
@@ -136,8 +125,8 @@ export function placedStatus(status: RoomStatus, context: Context, placement: Pl
     {
       Accepted: accepted(cluster, context),
       Placed: conditionValue('True', { reason: 'Placed', message: `${where}.` }),
-      Ready: lack
-        ? conditionValue('False', { reason: lack.reason, message: sentences(unmet) })
+      Ready: missing
+        ? conditionValue('False', { reason: missing.reason, message: sentences(unmet) })
         : conditionValue('True', { reason: 'Ready', message: `${where}, and everything declared in the spec is ready.` }),
       Degraded: problem
         ? conditionValue('True', { reason: problem.reason, message: sentences(problems) })
@@ -167,5 +156,5 @@ function createdAt(incarnation: string): string | undefined {
     if (value < 0) return undefined;
     ms = ms * 32 + value;
   }
-  return incarnation.length === 26 && ms < 8.64e15 ? new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z') : undefined;
+  return incarnation.length === 26 && ms < 8.64e15 ? timeText(new Date(ms)) : undefined;
 }

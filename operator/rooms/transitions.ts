@@ -1,7 +1,6 @@
 // Maps changes of the status of a Room to Events. Pure.
 import type { RoomStatus } from '../../crds/types.ts';
-import type { Condition } from '../kube/conditions.ts';
-import { conditionOf } from '../kube/conditions.ts';
+import { type Condition, conditionOf } from '../kube/conditions.ts';
 
 export type EventDraft = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };
 
@@ -32,7 +31,7 @@ function changeOfTrouble(before: RoomStatus, after: RoomStatus): EventDraft | un
 }
 
 function of({ conditions }: RoomStatus, type: string): Condition | undefined {
-  return conditionOf(conditions as Condition[] | undefined, type);
+  return conditionOf(conditions, type);
 }
 
 function isSame(one: Condition | undefined, other: Condition): boolean {

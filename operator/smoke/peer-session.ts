@@ -1,5 +1,6 @@
 // Minimal peer websocket for the smoke test: authenticates and creates a transport.
 import { z } from 'zod';
+import { parseJson } from '../json.ts';
 
 const maxFrame = 1024 * 1024;
 const answerSchema = z.object({
@@ -75,7 +76,7 @@ export class PeerSession {
       this.#end('a frame was too long or not text');
       return;
     }
-    const frame = parse(data);
+    const frame = parseJson(data);
     // Events and responses to other requests are ignored.
     const parsed = answerSchema.safeParse(frame);
     if (!parsed.success) return;
@@ -85,13 +86,5 @@ export class PeerSession {
 
   #end(why: string): void {
     this.#ended.reject(new Error(`The websocket of the peer failed: ${why}.`));
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -10,7 +10,7 @@ import { peerSocketPath } from '../../api/peer.ts';
 import { namesOf } from '../clusters/names.ts';
 import type { Log } from '../log.ts';
 import { NodeClient } from '../nodes/node-client.ts';
-import { NodeError } from '../nodes/node-error.ts';
+import { clientError, NodeError } from '../nodes/node-error.ts';
 import { type Candidate, checkMediaAddress } from './check-media-address.ts';
 import { PeerSession } from './peer-session.ts';
 
@@ -84,7 +84,7 @@ async function nodeBehind(url: string, token: string, attempt: number): Promise<
   const [service = '', ...domain] = given.split('.');
   const name = isIP(given) > 0 ? given : [namesOf(service).nodes, ...domain].join('.');
   const pods = await lookup(name, { all: true }).catch((cause: unknown) => {
-    throw new NodeError({ status: 0, code: 'unreachable', sentence: `${name} could not be resolved.`, cause });
+    throw clientError('unreachable', `${name} could not be resolved.`, { cause });
   });
   const { address, family } = pods[attempt % pods.length] ?? { address: hostname, family: 0 };
   const host = family === 6 ? `[${address}]` : address;

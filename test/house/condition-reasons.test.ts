@@ -56,7 +56,7 @@ describe('condition reasons', () => {
     const typesOf = (text: string, pattern: RegExp) => new Set([...text.matchAll(pattern)].map(([, word = '']) => word));
     const ofClusters = typesOf(clusters, /\btype: '([A-Z][A-Za-z]+)', (?:status|\.\.\.config)/g);
     assert.deepEqual(ofClusters, new Set(Object.keys(mediaClusterConditions.conditions)));
-    const types = typesOf(rooms, /^\s+([A-Z][a-z]+): (?:accepted|conditionValue)\(/gm);
+    const types = typesOf(rooms, /^\s+([A-Z][a-z]+): (?:accepted|conditionValue|missing|problem)\b/gm);
     assert.deepEqual(types, new Set(Object.keys(roomConditions.conditions)));
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it, type TestContext } from 'node:test';
 import type { KubeClient } from '../../operator/kube/client.ts';
 import { EventRecorder } from '../../operator/kube/event-recorder.ts';
-import { addFinalizer, removeFinalizer } from '../../operator/kube/finalizers.ts';
+import { setFinalizer } from '../../operator/kube/finalizers.ts';
 import { isConflict, KubeError } from '../../operator/kube/http/kube-error.ts';
 import type { WatchEvent } from '../../operator/kube/http/responses.ts';
 import { controllerReference, type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
@@ -124,22 +124,22 @@ describe('A Kubernetes client', () => {
   it('adds and removes its finalizer without changing finalizers of others', async (t) => {
     const client = await ready(t);
     const made = await client.create<Widget>(widgets, widget('held'));
-    const held = await addFinalizer(client, widgets, made, 'mediarooms.dev/room');
+    const held = await setFinalizer(client, widgets, made, 'mediarooms.dev/room', true);
     assert.deepEqual(held?.metadata.finalizers, ['mediarooms.dev/room']);
-    assert.equal(await addFinalizer(client, widgets, held as Stored<Widget>, 'mediarooms.dev/room'), held);
+    assert.equal(await setFinalizer(client, widgets, held as Stored<Widget>, 'mediarooms.dev/room', true), held);
     const other = await client.patch<Widget>(widgets, inDefault('held'), {
       metadata: { finalizers: ['mediarooms.dev/room', 'other/one'] },
     });
     assert.ok(held && other);
-    await assert.rejects(removeFinalizer(client, widgets, held, 'mediarooms.dev/room'), (error) => isConflict(error));
+    await assert.rejects(setFinalizer(client, widgets, held, 'mediarooms.dev/room', false), (error) => isConflict(error));
     await client.delete(widgets, inDefault('held'));
     const dying = await client.get<Widget>(widgets, inDefault('held'));
     assert.ok(dying?.metadata.deletionTimestamp);
-    const left = await removeFinalizer(client, widgets, dying, 'mediarooms.dev/room');
+    const left = await setFinalizer(client, widgets, dying, 'mediarooms.dev/room', false);
     assert.deepEqual(left?.metadata.finalizers, ['other/one']);
-    await removeFinalizer(client, widgets, left as Stored<Widget>, 'other/one');
+    await setFinalizer(client, widgets, left as Stored<Widget>, 'other/one', false);
     assert.equal(await client.get(widgets, inDefault('held')), undefined);
-    assert.equal(await removeFinalizer(client, widgets, left as Stored<Widget>, 'other/one'), undefined);
+    assert.equal(await setFinalizer(client, widgets, left as Stored<Widget>, 'other/one', false), undefined);
   });
 
   it('discovers kinds and its permissions', async (t) => {

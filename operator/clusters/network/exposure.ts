@@ -1,7 +1,7 @@
 // Media address that a pod announces to clients, or the reason why it is not known yet.
 import { isIP } from 'node:net';
 import type { MediaClusterSpec } from '../../../crds/types.ts';
-import type { ConditionProblem } from '../cluster-context.ts';
+import type { ConditionReason } from '../../kube/conditions.ts';
 import { exposureOf } from './ports.ts';
 
 /** Observed addresses of a pod. */
@@ -18,7 +18,7 @@ export type PodLocation = {
 };
 
 /** Content of SVC_WEBRTC_TURN_IP_FILE, or the reason why it is pending. */
-export type Announced = { address: string } | ConditionProblem;
+export type Announced = { address: string } | ConditionReason;
 
 // Maximum that a node accepts.
 const maxAddresses = 8;
@@ -52,12 +52,12 @@ const byDefault = {
   loadBalancer: 'loadBalancer',
 } as const;
 
-const podPending: ConditionProblem = { reason: 'PodPending', message: 'the pod is not scheduled yet, so its media address is not known' };
-const hostPending: ConditionProblem = {
+const podPending: ConditionReason = { reason: 'PodPending', message: 'the pod is not scheduled yet, so its media address is not known' };
+const hostPending: ConditionReason = {
   reason: 'HostUnknown',
   message: 'the addresses of the Kubernetes node of the pod are not known yet',
 };
-const loadBalancerPending: ConditionProblem = {
+const loadBalancerPending: ConditionReason = {
   reason: 'LoadBalancerPending',
   message: 'the media Service of the pod has no load balancer address yet',
 };
@@ -77,7 +77,7 @@ function addressesOf(place: PodLocation, type: string): string[] {
   return same.length > 0 ? same : all;
 }
 
-function known(addresses: readonly string[] | undefined, otherwise: ConditionProblem): Announced {
+function known(addresses: readonly string[] | undefined, otherwise: ConditionReason): Announced {
   const found = [...new Set((addresses ?? []).filter((address) => address !== ''))].slice(0, maxAddresses);
   return found.length > 0 ? { address: found.join(' ') } : otherwise;
 }

@@ -5,18 +5,16 @@ import type { Ingress } from '../manifests.ts';
 import { indexCount, namesOf } from '../names.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 
-/** Base URL of the API for clients (`api`: `https://host[:port]`); undefined without Ingress and Gateway. */
-export function publicUrls(spec: MediaClusterSpec): { api: string; secure: boolean } | undefined {
+/** Base URL of the API for clients: `https://host[:port]`; undefined without Ingress and Gateway. */
+export function publicUrl(spec: MediaClusterSpec): string | undefined {
   const host = publicHost(spec);
-  if (host === undefined) return undefined;
-  const secure = isSecure(spec);
-  return { api: `${secure ? 'https' : 'http'}://${host}`, secure };
+  return host && `${isSecure(spec) ? 'https' : 'http'}://${host}`;
 }
 
 /** SVC_HOST of a node: `host[:port]/n/<index>`; undefined without Ingress and Gateway. */
 export function nodeHost(spec: MediaClusterSpec, index: number): string | undefined {
   const host = publicHost(spec);
-  return host === undefined ? undefined : `${host}${nodePath(index)}`;
+  return host && `${host}${nodePath(index)}`;
 }
 
 /** One path for the API and one for each possible pod index, so that scaling does not change the Ingress. */

@@ -1,6 +1,7 @@
 // Pods of a cluster: observes them, computes the desired number and performs the steps of the rollout plan.
+import type { ConditionReason } from '../../kube/conditions.ts';
 import type { Stored } from '../../kube/objects.ts';
-import type { ClusterContext, ConditionProblem } from '../cluster-context.ts';
+import type { ClusterContext } from '../cluster-context.ts';
 import type { ConfigFiles } from '../config-files.ts';
 import { slotObjects } from '../desired.ts';
 import { container, indexCount, indexOf, nodePorts } from '../names.ts';
@@ -25,14 +26,14 @@ const firstFailurePause = 1_000;
 const maxFailurePauseMs = 60_000;
 const failureMemory = 300_000;
 
-export type FleetOptions = { keeper: PodOperations; poll: NodePoll; hosts: HostMonitor; objects: OwnedObjects; now: () => number };
+export type FleetOptions = { operations: PodOperations; poll: NodePoll; hosts: HostMonitor; objects: OwnedObjects; now: () => number };
 
 export type FleetState = {
   seen: PodReport[];
   desired: number;
   /** Changes in progress. */
-  progress: ConditionProblem[];
-  problems: ConditionProblem[];
+  progress: ConditionReason[];
+  problems: ConditionReason[];
 };
 
 export class Fleet {
@@ -46,7 +47,7 @@ export class Fleet {
 
   /** Observes the pods and polls their nodes from now on. */
   watch(key: string, cluster: StoredCluster, quick: boolean): Pods {
-    const pods = this.#options.keeper.pods(cluster);
+    const pods = this.#options.operations.pods(cluster);
     const targets = [...pods.values()].flatMap((pod): PollTarget[] => {
       const url = urlOf(pod);
       return url === undefined || this.#isLost(pod)
@@ -77,24 +78,24 @@ export class Fleet {
   }
 
   /** Performs one step for all pods. @throws KubeError if the API server is unavailable */
-  async step(reconcileContext: ReconcileContext, pods: Pods, files: Files): Promise<FleetState> {
-    const { key, cluster, facts } = reconcileContext;
+  async step(context: ReconcileContext, pods: Pods, files: Files): Promise<FleetState> {
+    const { key, cluster, facts } = context;
     const seen = this.#see(key, pods, facts, cluster);
     const desired = this.#desired(key, cluster, seen);
     const plan = planRollout({
       desired,
       indexes: indexCount(cluster),
-      foreignIndexes: this.#options.keeper.takenIndexes(cluster),
+      foreignIndexes: this.#options.operations.takenIndexes(cluster),
       pods: seen.map((each) => each.facts),
       replacementTimedOut: (pod) =>
         (this.#options.hosts.unschedulableSince(pods.get(pod.uid)?.spec?.nodeName ?? '') ?? 0) >= replacementTimeoutMs,
     });
     const state: FleetState = { seen, desired, progress: [], problems: this.#problemsOf(seen, pods, plan) };
-    await this.#makeAndRemove(reconcileContext, plan, files, state);
-    await this.#drainAndKeep(reconcileContext, pods, plan, state);
-    await this.#mark(reconcileContext, pods, files, state);
-    await this.#repair(reconcileContext, pods, state);
-    this.#options.keeper.retain(key, pods);
+    await this.#makeAndRemove(context, plan, files, state);
+    await this.#drainAndKeep(context, pods, plan, state);
+    await this.#mark(context, pods, files, state);
+    await this.#repair(context, pods, state);
+    this.#options.operations.retain(key, pods);
     return state;
   }
 
@@ -108,7 +109,7 @@ export class Fleet {
   forget(key: string): void {
     this.#samples.delete(key);
     this.#failures.delete(key);
-    this.#options.keeper.retain(key, new Map());
+    this.#options.operations.retain(key, new Map());
     this.#options.poll.forget(key);
   }
 
@@ -124,7 +125,7 @@ export class Fleet {
       lost: (host: string) => hosts.timeUntilLost(host) === 0,
       leaving: (host: string) => hosts.unschedulableSince(host) !== undefined,
       indexes: indexCount(cluster),
-      unasked: (uid: string) => poll.neverPolled(key, uid),
+      unpolled: (uid: string) => poll.neverPolled(key, uid),
       report: (uid: string) => {
         const health = poll.report(key, uid)?.health;
         return health && { state: health.state, ...health.load };
@@ -151,8 +152,8 @@ export class Fleet {
     return desiredNodes(autoscaling, status?.desiredReplicas ?? seen.length, samples, now);
   }
 
-  #problemsOf(seen: readonly PodReport[], pods: Pods, plan: RolloutPlan): ConditionProblem[] {
-    const problems: ConditionProblem[] = plan.blocked === undefined ? [] : [{ reason: 'NoFreeIndex', message: plan.blocked }];
+  #problemsOf(seen: readonly PodReport[], pods: Pods, plan: RolloutPlan): ConditionReason[] {
+    const problems: ConditionReason[] = plan.blocked === undefined ? [] : [{ reason: 'NoFreeIndex', message: plan.blocked }];
     const hosts = new Set(seen.filter(({ facts }) => facts.lost).map(({ facts }) => pods.get(facts.uid)?.spec?.nodeName));
     for (const host of hosts)
       problems.push({ reason: 'HostLost', message: `Kubernetes node "${host}" is unreachable; its pods are being replaced` });
@@ -165,25 +166,20 @@ export class Fleet {
     return problems;
   }
 
-  async #makeAndRemove(
-    reconcileContext: ReconcileContext,
-    plan: RolloutPlan,
-    files: Files,
-    { progress, problems }: FleetState,
-  ): Promise<void> {
-    const { keeper } = this.#options;
+  async #makeAndRemove(context: ReconcileContext, plan: RolloutPlan, files: Files, { progress, problems }: FleetState): Promise<void> {
+    const { operations } = this.#options;
     for (const pod of plan.remove) {
-      await keeper.remove(reconcileContext, pod, 'it failed');
+      await operations.remove(context, pod, 'it failed');
       progress.push({ reason: 'Replacing', message: `Pod ${pod.name} failed and is being replaced.` });
     }
-    const pause = this.#pauseAfterFailures(reconcileContext.key, plan.remove.length > 0);
+    const pause = this.#pauseAfterFailures(context.key, plan.remove.length > 0);
     if (pause > 0 && plan.create.length > 0) {
       progress.push({ reason: 'Replacing', message: 'The next pod is created after a pause, because a pod failed.' });
       return;
     }
     for (const index of plan.create) {
-      const conditionProblem = await keeper.create(reconcileContext, index, 'problems' in files ? undefined : files.hash);
-      if (conditionProblem) problems.push(conditionProblem);
+      const problem = await operations.create(context, index, 'problems' in files ? undefined : files.hash);
+      if (problem) problems.push(problem);
       else progress.push({ reason: 'Creating', message: `Creating a pod with index ${index}.` });
     }
   }
@@ -199,17 +195,17 @@ export class Fleet {
     return Math.max(0, (this.#failures.get(key)?.until ?? 0) - now);
   }
 
-  async #drainAndKeep(reconcileContext: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {
-    const { keeper } = this.#options;
-    const timeout = drainSeconds(reconcileContext.cluster) * 1000;
+  async #drainAndKeep(context: ReconcileContext, pods: Pods, plan: RolloutPlan, { seen, progress }: FleetState): Promise<void> {
+    const { operations } = this.#options;
+    const timeout = drainSeconds(context.cluster) * 1000;
     for (const { pod, reason } of plan.drain) {
-      const message = await keeper.drain(reconcileContext, pods, pod, reason, timeout);
+      const message = await operations.drain(context, pods, pod, reason, timeout);
       if (message) progress.push({ reason: 'Draining', message });
       const entry = seen.find(({ facts }) => facts === pod);
       if (entry) entry.message = message;
     }
     for (const pod of plan.keep) {
-      const message = await keeper.cancelDrain(reconcileContext, pods, pod);
+      const message = await operations.cancelDrain(context, pods, pod);
       if (message) progress.push({ reason: 'CallingBack', message });
       else if (!pod.ready) progress.push({ reason: 'Starting', message: `Pod ${pod.name} is not ready yet.` });
       else if (!pod.current)
@@ -223,18 +219,18 @@ export class Fleet {
     for (const { facts } of seen) if (facts.ending) progress.push({ reason: 'Ending', message: `Pod ${facts.name} is terminating.` });
   }
 
-  async #mark(reconcileContext: ReconcileContext, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {
-    const { keeper, poll } = this.#options;
+  async #mark(context: ReconcileContext, pods: Pods, files: Files, { seen }: FleetState): Promise<void> {
+    const { operations, poll } = this.#options;
     for (const entry of seen) {
       const pod = pods.get(entry.facts.uid);
       if (!pod || entry.facts.failed) continue;
-      const health = poll.report(reconcileContext.key, entry.facts.uid)?.health;
+      const health = poll.report(context.key, entry.facts.uid)?.health;
       const config =
         'problems' in files ? undefined : { hash: files.hash, inForce: health !== undefined && hasFiles(health.config, files) };
-      const conditionProblem = await keeper.mark(reconcileContext, pod, entry.facts, config);
-      if (conditionProblem && !entry.facts.ready && entry.message === undefined && pod.spec?.nodeName)
-        entry.message = asConditionMessage(conditionProblem.message);
-      if (!health && entry.facts.ready) entry.message ??= poll.error(reconcileContext.key, entry.facts.uid);
+      const problem = await operations.mark(context, pod, entry.facts, config);
+      if (problem && !entry.facts.ready && entry.message === undefined && pod.spec?.nodeName)
+        entry.message = asConditionMessage(problem.message);
+      if (!health && entry.facts.ready) entry.message ??= poll.error(context.key, entry.facts.uid);
     }
   }
 

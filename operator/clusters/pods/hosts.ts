@@ -41,18 +41,18 @@ type Store = { get: (name: string) => Stored<Host> | undefined; list: () => Stor
 export class HostMonitor {
   readonly #store: Store | undefined;
   readonly #now: () => number;
-  readonly #heardAt: (host: string) => number | undefined;
+  readonly #lastResponseAt: (host: string) => number | undefined;
   readonly #unready = new Map<string, number>();
   readonly #leaving = new Map<string, number>();
 
   /**
    * Without a store (no permission to read Nodes) no Kubernetes node is ever lost or leaving. `now`: monotonic milliseconds;
-   * `heardAt`: time of the last response of a media node on it.
+   * `lastResponseAt`: time of the last response of a media node on it.
    */
-  constructor(store: Store | undefined, now: () => number, heardAt: (host: string) => number | undefined = () => undefined) {
+  constructor(store: Store | undefined, now: () => number, lastResponseAt: (host: string) => number | undefined = () => undefined) {
     this.#store = store;
     this.#now = now;
-    this.#heardAt = heardAt;
+    this.#lastResponseAt = lastResponseAt;
   }
 
   get known(): boolean {
@@ -71,7 +71,7 @@ export class HostMonitor {
     const since = this.#since(this.#unready, name, unwell && this.#store?.list().some(isHostReady) === true);
     if (since === undefined) return undefined;
     // The kubelet may be down while rooms live: as long as a media node responds, its pods are not lost.
-    const heard = Math.max(since, this.#heardAt(name) ?? since);
+    const heard = Math.max(since, this.#lastResponseAt(name) ?? since);
     return Math.max(0, heard + lostTimeoutMs - this.#now());
   }
 

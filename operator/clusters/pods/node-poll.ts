@@ -1,21 +1,9 @@
 // Polls the health of the nodes of each cluster, with a shorter interval while changes are in progress.
-import type { NodeSnapshot } from './pod-snapshot.ts';
+import type { NodeClient } from '../../nodes/node-client.ts';
+import type { NodeHealth } from '../../nodes/schemas.ts';
 
-/** Response of GET /health, limited to the used fields. */
-export type NodeHealth = {
-  state: NodeSnapshot['state'];
-  load: { rooms: number; connectedPeers: number; forwardedTracks: number };
-  distribution: { nodesInCluster: number };
-  config: { files: readonly { name: string; sha256: string }[]; error: string | null };
-};
-
-/** Client of the REST API of a node; `forgive` resets its backoff. */
-export type NodeApi = {
-  health: (signal?: AbortSignal) => Promise<NodeHealth>;
-  drain: (node: string, seconds?: number, signal?: AbortSignal) => Promise<void>;
-  cancelDrain: (node: string, signal?: AbortSignal) => Promise<void>;
-  resetBackoff: () => void;
-};
+/** Client of the REST API of a node. */
+export type NodeApi = Pick<NodeClient, 'health' | 'drain' | 'cancelDrain' | 'resetBackoff'>;
 export type NodeApiFactory = (target: { url: string; signed: boolean; token: () => string | undefined }) => NodeApi;
 
 /** `signed`: whether requests to it are signed; `ready`: whether its pod is ready. */
@@ -78,7 +66,7 @@ export class NodePoll {
   }
 
   /** Time of the last response of the node of the pod, in monotonic milliseconds; undefined if it never responded or is not polled. */
-  answeredAt(uid: string): number | undefined {
+  lastResponseAt(uid: string): number | undefined {
     for (const { nodes } of this.#clusters.values()) if (nodes.has(uid)) return nodes.get(uid)?.report?.at;
     return undefined;
   }

@@ -11,7 +11,7 @@ export type PodContext = {
   lost: (host: string) => boolean;
   leaving: (host: string) => boolean;
   report: (uid: string) => NodeSnapshot | undefined;
-  unasked: (uid: string) => boolean;
+  unpolled: (uid: string) => boolean;
   /** Indexes of pods are below this. */
   indexes: number;
 };
@@ -37,7 +37,7 @@ export function podSnapshot(pod: Stored<ObservedPod>, podContext: PodContext): P
     busyLabel: labels[label.busy] === 'true',
     drain: drainOf(annotations[annotation.drain]),
     report: podContext.report(uid),
-    unasked: podContext.unasked(uid),
+    unpolled: podContext.unpolled(uid),
   };
 }
 

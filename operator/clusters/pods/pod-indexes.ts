@@ -1,8 +1,9 @@
 // Prepares a pod: allocates its port block, and creates its Services and its claim before the pod.
 import type { KubeClient } from '../../kube/client.ts';
+import type { ConditionReason } from '../../kube/conditions.ts';
 import type { Stored } from '../../kube/objects.ts';
 import { isControlledBy, keyOf } from '../../kube/objects.ts';
-import type { ConditionProblem, PodSlot, PortRange } from '../cluster-context.ts';
+import type { PodSlot, PortRange } from '../cluster-context.ts';
 import { slotObjects } from '../desired.ts';
 import type { PersistentVolumeClaim } from '../manifests.ts';
 import { namesOf } from '../names.ts';
@@ -40,7 +41,7 @@ export class PodIndexes {
   }
 
   /** Creates all objects that the pod of that index needs. @throws KubeError if the API server is unavailable */
-  async make(client: Client, cluster: StoredCluster, index: number): Promise<{ slot: PodSlot } | { problem: ConditionProblem }> {
+  async make(client: Client, cluster: StoredCluster, index: number): Promise<{ slot: PodSlot } | { problem: ConditionReason }> {
     const slot = await this.#withPorts(client, cluster, index);
     if ('problem' in slot) return slot;
     for (const object of slotObjects(cluster, slot.slot).others) {
@@ -56,7 +57,7 @@ export class PodIndexes {
     return there !== undefined && isControlledBy(there, cluster.metadata.uid);
   }
 
-  async #withPorts(client: Client, cluster: StoredCluster, index: number): Promise<{ slot: PodSlot } | { problem: ConditionProblem }> {
+  async #withPorts(client: Client, cluster: StoredCluster, index: number): Promise<{ slot: PodSlot } | { problem: ConditionReason }> {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const basePort = this.#basePort(cluster, index);
       if (basePort === undefined) return { problem: noPorts(cluster) };
@@ -116,7 +117,7 @@ function blockOf(service: Stored<ObservedService>): { base: number; size: number
   return ports.every((port, offset) => port === base + offset) ? { base, size: ports.length } : undefined;
 }
 
-function noPorts({ spec }: StoredCluster): ConditionProblem {
+function noPorts({ spec }: StoredCluster): ConditionReason {
   const { from, to } = mediaRange(spec, {});
   return {
     reason: 'NoPorts',

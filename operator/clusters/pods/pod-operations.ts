@@ -1,12 +1,13 @@
 // Pod operations of the rollout plan: creates, drains and removes pods, cancels drains, and updates annotations and labels.
 
 import type { KubeClient } from '../../kube/client.ts';
+import type { ConditionReason } from '../../kube/conditions.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';
 import { isAlreadyExists, isUnavailable, KubeError } from '../../kube/http/kube-error.ts';
 import { isControlledBy, keyOf, resources, type Stored } from '../../kube/objects.ts';
 import { cacheLagMs } from '../../kube/store.ts';
 import type { Log } from '../../log.ts';
-import type { ClusterContext, ConditionProblem } from '../cluster-context.ts';
+import type { ClusterContext } from '../cluster-context.ts';
 import { annotation, indexOf, label, namesOf } from '../names.ts';
 import { announcedAddress } from '../network/exposure.ts';
 import type { ClusterStores, ObservedPod } from '../observed-objects.ts';
@@ -29,7 +30,7 @@ const lastSeconds = 30;
 
 export type PodOperationsOptions = {
   stores: ClusterStores;
-  slots: PodIndexes;
+  indexes: PodIndexes;
   hosts: HostMonitor;
   poll: NodePoll;
   recorder: Pick<EventRecorder, 'emit'>;
@@ -83,9 +84,9 @@ export class PodOperations {
   }
 
   /** @returns the problem, if the pod could not be created */
-  async create(reconcileContext: ReconcileContext, index: number, configHash: string | undefined): Promise<ConditionProblem | undefined> {
-    const { client, cluster, facts } = reconcileContext;
-    const slot = await this.#options.slots.make(client, cluster, index);
+  async create(context: ReconcileContext, index: number, configHash: string | undefined): Promise<ConditionReason | undefined> {
+    const { client, cluster, facts } = context;
+    const slot = await this.#options.indexes.make(client, cluster, index);
     if ('problem' in slot) return slot.problem;
     const made = podOf(cluster, facts, slot.slot);
     if (configHash !== undefined) made.metadata.annotations = { ...made.metadata.annotations, [annotation.configHash]: configHash };
@@ -93,48 +94,43 @@ export class PodOperations {
     try {
       const pod = await client.create<ObservedPod>(resources.pods, made as unknown as ObservedPod);
       this.#made.set(keyOf(pod), { pod, at: this.#options.now() });
-      this.#tell(reconcileContext, 'Normal', 'PodCreated', 'Create', `Created pod ${name}.`);
+      this.#emit(context, 'Normal', 'PodCreated', 'Create', `Created pod ${name}.`);
       return undefined;
     } catch (error) {
-      if (isAlreadyExists(error)) return await this.#whoIs(reconcileContext, index, name);
+      if (isAlreadyExists(error)) return await this.#whoIs(context, index, name);
       if (!(error instanceof KubeError) || error.status === 0 || isUnavailable(error)) throw error;
-      this.#tell(reconcileContext, 'Warning', 'PodRefused', 'Create', `Pod ${name} was rejected: ${error.message}`);
+      this.#emit(context, 'Warning', 'PodRefused', 'Create', `Pod ${name} was rejected: ${error.message}`);
       return { reason: 'PodRefused', message: `pod "${name}" was rejected: ${error.message}` };
     }
   }
 
-  async remove({ client, cluster, ...look }: ReconcileContext, pod: PodSnapshot, why: string, gracePeriodSeconds?: number): Promise<void> {
+  async remove(context: ReconcileContext, pod: PodSnapshot, why: string, gracePeriodSeconds?: number): Promise<void> {
+    const { client, cluster } = context;
     const options = { uid: pod.uid, ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }) };
     if (await client.delete(resources.pods, { namespace: namespaceOf(cluster), name: pod.name }, options))
-      this.#tell({ ...look, client, cluster }, 'Normal', 'PodRemoved', 'Remove', `Removed pod ${pod.name}: ${why}.`);
+      this.#emit(context, 'Normal', 'PodRemoved', 'Remove', `Removed pod ${pod.name}: ${why}.`);
   }
 
   /** Performs one step of a drain. @returns what it waits for */
-  async drain(
-    reconcileContext: ReconcileContext,
-    pods: Pods,
-    pod: PodSnapshot,
-    reason: DrainReason,
-    timeout: number,
-  ): Promise<string | undefined> {
+  async drain(context: ReconcileContext, pods: Pods, pod: PodSnapshot, reason: DrainReason, timeout: number): Promise<string | undefined> {
     const now = this.#options.clock().getTime();
     const step = drainStep(pod, reason, timeout, now);
     switch (step.do) {
       case 'begin': {
-        await this.#annotate(reconcileContext, pod, { [annotation.drain]: drainText(step) });
-        this.#tell(reconcileContext, 'Normal', 'Draining', 'Drain', `Draining pod ${pod.name} (${causes[reason]}).`);
+        await this.#patch(context, pod, { annotations: { [annotation.drain]: drainText(step) } });
+        this.#emit(context, 'Normal', 'Draining', 'Drain', `Draining pod ${pod.name} (${causes[reason]}).`);
         const seconds = Math.max(0, Math.ceil((step.deadline - now) / 1000));
-        await this.#ask(reconcileContext, pods, pod, (calls, node) => calls.drain(node, seconds, reconcileContext.signal));
+        await this.#ask(context, pods, pod, (calls, node) => calls.drain(node, seconds, context.signal));
         return `Pod ${pod.name} is being drained.`;
       }
       case 'ask':
         return (
-          (await this.#ask(reconcileContext, pods, pod, (calls, node) => calls.drain(node, step.seconds, reconcileContext.signal))) ??
+          (await this.#ask(context, pods, pod, (calls, node) => calls.drain(node, step.seconds, context.signal))) ??
           `Pod ${pod.name} is being drained.`
         );
       case 'remove': {
         const late = pod.drain !== undefined && now >= pod.drain.deadline;
-        await this.remove(reconcileContext, pod, causes[reason], late && !pod.idle ? lastSeconds : undefined);
+        await this.remove(context, pod, causes[reason], late && !pod.idle ? lastSeconds : undefined);
         return `Pod ${pod.name} is terminating.`;
       }
       case 'wait':
@@ -143,36 +139,36 @@ export class PodOperations {
   }
 
   /** Performs one step of cancelling the drain of a pod that stays. */
-  async cancelDrain(reconcileContext: ReconcileContext, pods: Pods, pod: PodSnapshot): Promise<string | undefined> {
+  async cancelDrain(context: ReconcileContext, pods: Pods, pod: PodSnapshot): Promise<string | undefined> {
     const step = cancelStep(pod);
     if (step === 'callBack') {
-      const failure = await this.#ask(reconcileContext, pods, pod, (calls, node) => calls.cancelDrain(node, reconcileContext.signal));
+      const failure = await this.#ask(context, pods, pod, (calls, node) => calls.cancelDrain(node, context.signal));
       if (failure !== undefined) return failure;
     }
     if (step === 'nothing') return pod.drain ? `The drain of pod ${pod.name} will be cancelled when its node responds.` : undefined;
-    await this.#annotate(reconcileContext, pod, { [annotation.drain]: null });
-    this.#tell(reconcileContext, 'Normal', 'DrainCancelled', 'CallBack', `Pod ${pod.name} accepts rooms again.`);
+    await this.#patch(context, pod, { annotations: { [annotation.drain]: null } });
+    this.#emit(context, 'Normal', 'DrainCancelled', 'CallBack', `Pod ${pod.name} accepts rooms again.`);
     return undefined;
   }
 
   /** Patches address, configuration hash and busy label if they differ. @returns why the address is not known yet */
   async mark(
-    reconcileContext: ReconcileContext,
+    context: ReconcileContext,
     pod: Stored<ObservedPod>,
     facts: PodSnapshot,
     config: { hash: string; inForce: boolean } | undefined,
-  ): Promise<ConditionProblem | undefined> {
+  ): Promise<ConditionReason | undefined> {
     const { annotations = {}, labels = {} } = pod.metadata;
-    const announced = this.#address(reconcileContext.cluster, pod);
+    const announced = this.#address(context.cluster, pod);
     const wanted: Record<string, string> = {};
     if ('address' in announced && annotations[annotation.mediaAddress] !== announced.address)
       wanted[annotation.mediaAddress] = announced.address;
-    const touch = config && this.#touch(reconcileContext.key, pod, facts, config);
+    const touch = config && this.#touch(context.key, pod, facts, config);
     if (touch !== undefined && annotations[annotation.configHash] !== touch) wanted[annotation.configHash] = touch;
     const busy = isBusy(facts, this.#options.clock().getTime());
     const relabel = busy !== undefined && busy !== (labels[label.busy] === 'true');
     if (Object.keys(wanted).length > 0 || relabel)
-      await this.#patch(reconcileContext, facts, {
+      await this.#patch(context, facts, {
         ...(Object.keys(wanted).length > 0 ? { annotations: wanted } : {}),
         ...(relabel ? { labels: { [label.busy]: busy ? 'true' : null } } : {}),
       });
@@ -219,29 +215,25 @@ export class PodOperations {
 
   /** Sends a drain request to the node of a pod. @returns why it failed */
   async #ask(
-    reconcileContext: ReconcileContext,
+    context: ReconcileContext,
     pods: Pods,
     facts: PodSnapshot,
     tell: (calls: NodeApi, node: string) => Promise<void>,
   ): Promise<string | undefined> {
     const podIP = pods.get(facts.uid)?.status?.podIP;
-    const calls = this.#options.poll.calls(reconcileContext.key, facts.uid);
+    const calls = this.#options.poll.calls(context.key, facts.uid);
     if (podIP === undefined || !calls) return undefined;
     calls.resetBackoff();
     try {
       await tell(calls, nodeName(podIP));
       return undefined;
     } catch (error) {
-      reconcileContext.signal.throwIfAborted();
+      context.signal.throwIfAborted();
       this.#options.log.info({ pod: facts.name, err: error }, 'could not start or cancel drain');
       return `The node of pod ${facts.name} could not be drained: ${error instanceof Error ? error.message : String(error)}`;
     } finally {
-      this.#options.poll.pollSoon(reconcileContext.key);
+      this.#options.poll.pollSoon(context.key);
     }
-  }
-
-  async #annotate(reconcileContext: ReconcileContext, pod: PodSnapshot, annotations: Record<string, string | null>): Promise<void> {
-    await this.#patch(reconcileContext, pod, { annotations });
   }
 
   async #patch({ client, cluster }: ReconcileContext, pod: PodSnapshot, metadata: Record<string, unknown>): Promise<void> {
@@ -255,7 +247,7 @@ export class PodOperations {
   }
 
   /** A pod of ours that is missing in the cache is no conflict; a foreign pod keeps its name, and ours gets another index. */
-  async #whoIs({ client, cluster }: ReconcileContext, index: number, name: string): Promise<ConditionProblem | undefined> {
+  async #whoIs({ client, cluster }: ReconcileContext, index: number, name: string): Promise<ConditionReason | undefined> {
     const namespace = namespaceOf(cluster);
     const there = await client.find<ObservedPod>(resources.pods, { namespace, name });
     if (!there || (isControlledBy(there, cluster.metadata.uid) && hasOurLabels(there))) return undefined;
@@ -263,7 +255,7 @@ export class PodOperations {
     return { reason: 'NotOurs', message: `pod "${name}" already exists and is not managed by the operator; another name is used` };
   }
 
-  #tell({ cluster }: ReconcileContext, type: 'Normal' | 'Warning', reason: string, action: string, note: string): void {
+  #emit({ cluster }: ReconcileContext, type: 'Normal' | 'Warning', reason: string, action: string, note: string): void {
     this.#options.recorder.emit(cluster, type, reason, action, note);
   }
 }

@@ -1,5 +1,7 @@
 // Snapshot of a pod for decisions: state from the API server, its Kubernetes node and its media node in one flat record.
 
+import type { NodeHealth } from '../../nodes/schemas.ts';
+
 /** Why a pod is being drained. */
 export type DrainReason = 'HostDrained' | 'Rollout' | 'ScaleDown';
 
@@ -26,15 +28,10 @@ export type PodSnapshot = {
   /** Latest report of its node; `undefined` if it did not respond recently. */
   report: NodeSnapshot | undefined;
   /** Its node has not been polled yet, so its state is unknown. */
-  unasked: boolean;
+  unpolled: boolean;
 };
 
-export type NodeSnapshot = {
-  state: 'accepting' | 'draining' | 'terminating';
-  rooms: number;
-  connectedPeers: number;
-  forwardedTracks: number;
-};
+export type NodeSnapshot = { state: NodeHealth['state'] } & NodeHealth['load'];
 
 /** Order: fewest connected peers, rooms, forwarded tracks, then highest index. A pod without a report counts as the fullest. */
 export function compareByLoad(one: PodSnapshot, other: PodSnapshot): number {

@@ -1,6 +1,7 @@
 // Pod of a media node. Almost no field of a running pod can change, so differences require a new pod, detected by the template hash.
 import { createHash } from 'node:crypto';
 import type { MediaClusterSpec } from '../../../crds/types.ts';
+import { stableJson } from '../../json.ts';
 import type { Container, ContainerPort, PodSpec, Probe, TopologySpreadConstraint, Volume, VolumeMount } from '../../kube/kinds.ts';
 import type { ClusterContext, PodSlot } from '../cluster-context.ts';
 import type { NodeContainer, Pod } from '../manifests.ts';
@@ -9,7 +10,6 @@ import { exposureOf, portsOf } from '../network/ports.ts';
 import { ownedMeta, type StoredCluster } from '../owned.ts';
 import { hasCertificates } from '../secrets/secret-values.ts';
 import { callsAnnotation } from '../secrets/signed-calls.ts';
-import { stableJson } from '../stable-json.ts';
 import { drainSeconds, nodeEnv } from './node-env.ts';
 
 /** Shutdown time of a node after its drain, for uploads, deliveries and closing connections. */

@@ -1,4 +1,5 @@
 // Drain of a pod: decides the next step, so that live rooms get their time. Pure.
+import { timeText } from '../../kube/times.ts';
 import type { DrainReason, PodSnapshot } from '../pods/pod-snapshot.ts';
 
 /** After the deadline the node ends its rooms itself. An unresponsive node is waited for no longer than this. */
@@ -23,7 +24,8 @@ export function drainStep(pod: PodSnapshot, reason: DrainReason, timeout: number
     return now > deadline + drainRetryMs ? { do: 'remove' } : { do: 'wait', message: 'Its node does not respond to the operator.' };
   if (report.state === 'accepting') return { do: 'ask', seconds: Math.max(0, Math.ceil((deadline - now) / 1000)) };
   if (report.rooms === 0 || now > deadline + drainRetryMs) return { do: 'remove' };
-  return { do: 'wait', message: `${report.rooms} live ${report.rooms === 1 ? 'room has' : 'rooms have'} time until ${at(deadline)}.` };
+  const rooms = report.rooms === 1 ? 'room has' : 'rooms have';
+  return { do: 'wait', message: `${report.rooms} live ${rooms} time until ${timeText(new Date(deadline))}.` };
 }
 
 export type CancelStep =
@@ -45,8 +47,6 @@ export function isBusy(pod: PodSnapshot, now: number): boolean | undefined {
   if (pod.idle || pod.failed) return false;
   return pod.report === undefined ? undefined : pod.report.connectedPeers > 0;
 }
-
-const at = (time: number): string => new Date(time).toISOString().replace(/\.\d+Z$/, 'Z');
 
 /** Parses and formats the drain annotation of a pod. */
 export function drainText({ reason, deadline }: { reason: DrainReason; deadline: number }): string {

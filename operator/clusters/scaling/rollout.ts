@@ -80,7 +80,7 @@ function toGo(serving: readonly PodSnapshot[], surplus: number, minReady: number
   const chosen: PodSnapshot[] = [];
   let ready = serving.filter((pod) => pod.ready).length;
   // Without reports, an operator that just started would pick the fullest pod.
-  const unknown = serving.some((pod) => pod.unasked);
+  const unknown = serving.some((pod) => pod.unpolled);
   for (const pod of order.slice(0, surplus)) {
     // A working old pod waits for the new pod. Fewer pods than desired are ready only if none of them is replaced.
     if (!pod.current && pod.ready && ready - 1 < minReady) continue;

@@ -1,9 +1,10 @@
 // Secrets of a cluster: reads them from caches, creates missing ones once, rotates keys and renews certificates.
 import type { KubeClient } from '../../kube/client.ts';
+import type { ConditionReason } from '../../kube/conditions.ts';
 import { isAlreadyExists, isConflict } from '../../kube/http/kube-error.ts';
 import { isControlledBy, isOrphanOf, keyOf, resources, type Stored } from '../../kube/objects.ts';
 import { cacheLagMs } from '../../kube/store.ts';
-import type { ConditionProblem, SecretData } from '../cluster-context.ts';
+import type { SecretData } from '../cluster-context.ts';
 import type { Secret } from '../manifests.ts';
 import { annotation } from '../names.ts';
 import type { ObservedSecret, Store } from '../observed-objects.ts';
@@ -31,7 +32,7 @@ export type RotationState = {
   /** Generation of the last completed rotation. */
   generation: number;
   message: string | undefined;
-  problem: ConditionProblem | undefined;
+  problem: ConditionReason | undefined;
   /** Whether keys were just written, so that configuration files must be generated again. */
   changed: boolean;
   /** Milliseconds until the next step if nothing changes; undefined if no step is pending. */
@@ -160,7 +161,7 @@ export class ClusterSecrets {
   }
 }
 
-function notOurs({ metadata }: Stored): ConditionProblem {
+function notOurs({ metadata }: Stored): ConditionReason {
   const message = `Secret "${metadata.name}" with the token keys was not created by the operator; its keys are not rotated`;
   return { reason: 'KeysNotOurs', message };
 }

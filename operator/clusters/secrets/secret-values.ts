@@ -10,7 +10,8 @@ import {
   secretText,
   webhookSecret,
 } from '../../../api/settings/values.ts';
-import type { ClusterContext, ConditionProblem, SecretData } from '../cluster-context.ts';
+import type { ConditionReason } from '../../kube/conditions.ts';
+import type { ClusterContext, SecretData } from '../cluster-context.ts';
 import { namesOf } from '../names.ts';
 import type { StoredCluster } from '../owned.ts';
 
@@ -70,7 +71,7 @@ const rules = {
 /** Reads values of Secrets and collects problems; a message never contains a value. */
 export class SecretValues {
   readonly #secrets: ClusterContext['secrets'];
-  readonly problems: ConditionProblem[] = [];
+  readonly problems: ConditionReason[] = [];
 
   constructor(secrets: ClusterContext['secrets']) {
     this.#secrets = secrets;
@@ -151,10 +152,10 @@ export class SecretValues {
 }
 
 /** Missing references of the spec, such as S3 without keys, which need no Secret to be detected. */
-export function referenceProblems(cluster: StoredCluster): ConditionProblem[] {
+export function referenceProblems(cluster: StoredCluster): ConditionReason[] {
   const { config = {}, secrets = {} } = cluster.spec;
   const own = secretsOf(cluster);
-  const problems: ConditionProblem[] = [];
+  const problems: ConditionReason[] = [];
   if (config.s3 !== undefined && secrets.s3 === undefined)
     problems.push({
       reason: 'SecretNotNamed',

@@ -1,9 +1,9 @@
 // Condition ConfigSynced: whether all nodes run with the current configuration files, by the hashes that they report. Pure.
 
-import type { ConditionProblem } from '../cluster-context.ts';
+import type { ConditionReason } from '../../kube/conditions.ts';
+import type { NodeHealth } from '../../nodes/schemas.ts';
 import type { ConfigFiles } from '../config-files.ts';
 import { configKey, secretsKey } from '../names.ts';
-import type { NodeHealth } from '../pods/node-poll.ts';
 
 /** A condition without its type. */
 export type ConfigState = { status: 'True' | 'False' | 'Unknown'; reason: string; message: string };
@@ -25,9 +25,9 @@ function hasFile({ files }: Config, key: string, sha256: string): boolean {
   return files.some((file) => file.name.endsWith(`/${key}`) && file.sha256 === sha256);
 }
 
-export function configState(files: ConfigFiles | { problems: readonly ConditionProblem[] }, holders: readonly ConfigHolder[]): ConfigState {
+export function configState(files: ConfigFiles | { problems: readonly ConditionReason[] }, holders: readonly ConfigHolder[]): ConfigState {
   if ('problems' in files) {
-    const message = `The previous configuration stays effective: ${files.problems.map((conditionProblem) => conditionProblem.message).join('; ')}.`;
+    const message = `The previous configuration stays effective: ${files.problems.map(({ message: text }) => text).join('; ')}.`;
     return { status: 'False', reason: files.problems[0]?.reason ?? 'Invalid', message };
   }
   const behind = holders.filter(({ health }) => !health || !hasFiles(health.config, files));

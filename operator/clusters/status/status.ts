@@ -1,9 +1,8 @@
 // Status of a MediaCluster, computed from its pods. Pure.
 import type { MediaClusterStatus } from '../../../crds/types.ts';
-import { type Condition, setCondition } from '../../kube/conditions.ts';
+import { type Condition, type ConditionReason, setCondition } from '../../kube/conditions.ts';
 import type { Stored } from '../../kube/objects.ts';
 import type { MediaCluster } from '../../objects.ts';
-import type { ConditionProblem } from '../cluster-context.ts';
 import { annotation, podSelector, selectorText } from '../names.ts';
 import type { ObservedPod } from '../observed-objects.ts';
 import { notReadyReason } from '../pods/observe-pod.ts';
@@ -21,8 +20,8 @@ export type StatusInput = {
   desired: number;
   config: ConfigState;
   /** Changes in progress; empty if the cluster matches the spec. */
-  progress: readonly ConditionProblem[];
-  problems: readonly ConditionProblem[];
+  progress: readonly ConditionReason[];
+  problems: readonly ConditionReason[];
   keyGeneration: number;
   adminTokenSecret: string;
   url: string;
@@ -35,12 +34,12 @@ export function statusOf(input: StatusInput): MediaClusterStatus {
   const { cluster, pods, desired, now } = input;
   const { generation = 0, name } = cluster.metadata;
   const nodes = [...pods].sort((one, other) => one.facts.index - other.facts.index).map(nodeStatus);
-  let conditions = (cluster.status?.conditions ?? []) as readonly Condition[];
+  let conditions = cluster.status?.conditions ?? [];
   for (const condition of [available(input), progressing(input), configSynced(input), degraded(input)])
     conditions = setCondition(conditions, { ...condition, observedGeneration: generation }, now);
   return {
     observedGeneration: generation,
-    conditions: conditions as MediaClusterStatus['conditions'],
+    conditions,
     replicas: pods.filter(({ facts }) => !facts.failed).length,
     readyReplicas: readyPods(pods).length,
     desiredReplicas: desired,
@@ -131,7 +130,7 @@ function degraded({ problems }: StatusInput): Finding {
   return { type: 'Degraded', status: 'True', reason: first.reason, message: textOf(problems) };
 }
 
-function textOf(all: readonly ConditionProblem[]): string {
+function textOf(all: readonly ConditionReason[]): string {
   return all
     .slice(0, maxMessages)
     .map(({ message }) => asConditionMessage(message))

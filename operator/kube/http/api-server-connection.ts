@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type Cluster, HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
-import { KubeError } from './kube-error.ts';
+import { clientError, type KubeError } from './kube-error.ts';
 
 export type ApiServerAccess = { dispatcher: Dispatcher; headers: Record<string, string> };
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
@@ -117,7 +117,7 @@ function makeDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 function noCredentials(message: string): KubeError {
-  return new KubeError({ status: 0, reason: 'NoCredentials', message });
+  return clientError('NoCredentials', message);
 }
 
 /** The code of a system error as ` (ENOENT)`. */

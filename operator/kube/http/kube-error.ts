@@ -1,7 +1,7 @@
 // KubeError: every failure of a request to the API server, and its classification.
 
 /** Reasons of the client itself, with status 0. */
-export type ClientErrorReason =
+type ClientErrorReason =
   /** No connection, or it broke before the response was complete. */
   | 'Unreachable'
   /** The request timed out. */
@@ -33,6 +33,11 @@ export class KubeError extends Error {
     this.reason = options.reason;
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** An error of the client itself. */
+export function clientError(reason: ClientErrorReason, message: string, cause?: unknown): KubeError {
+  return new KubeError({ status: 0, reason, message, cause });
 }
 
 /** Like a conflict from the API server: the key is reconciled again. */

@@ -1,7 +1,8 @@
 // Parses responses of the API server: objects, lists, discovery and errors.
 import { z } from 'zod';
 import type { KubeObject, Resource, Stored } from '../objects.ts';
-import { KubeError } from './kube-error.ts';
+import type { CallObservation } from '../observer.ts';
+import { clientError, KubeError } from './kube-error.ts';
 
 const maxMessageLength = 2000;
 
@@ -31,7 +32,20 @@ const statusSchema = z.object({
     .optional(),
 });
 
-export type RequestInfo = { verb: string; resource: Resource; name?: string | undefined; namespace?: string | undefined };
+type Method = { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; contentType?: string };
+/** How each verb is sent. */
+export const verbs: Record<CallObservation['verb'] | 'discover', Method> = {
+  get: { method: 'GET' },
+  list: { method: 'GET' },
+  watch: { method: 'GET' },
+  discover: { method: 'GET' },
+  create: { method: 'POST' },
+  // JSON is valid YAML: https://kubernetes.io/docs/reference/using-api/server-side-apply/
+  apply: { method: 'PATCH', contentType: 'application/apply-patch+yaml' },
+  patch: { method: 'PATCH', contentType: 'application/merge-patch+json' },
+  delete: { method: 'DELETE' },
+};
+export type RequestInfo = { verb: keyof typeof verbs; resource: Resource; name?: string | undefined; namespace?: string | undefined };
 export type WatchEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: KubeObject };
 
 /** The result of a dry run has no resource version. @throws KubeError 'BadAnswer' */
@@ -100,7 +114,7 @@ export function toStatusError(requestInfo: RequestInfo, status: number, json: un
 }
 
 export function invalidResponse(requestInfo: RequestInfo, what: string): KubeError {
-  return new KubeError({ status: 0, reason: 'BadAnswer', message: `The API server ${what} (${describeRequest(requestInfo)}).` });
+  return clientError('BadAnswer', `The API server ${what} (${describeRequest(requestInfo)}).`);
 }
 
 /** A request as text: `get Room default/standup`. */

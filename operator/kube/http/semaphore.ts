@@ -1,12 +1,10 @@
 // Semaphore: limits concurrency and queues further callers.
-import { KubeError } from './kube-error.ts';
-
-type Waiter = { go: () => void };
+import { clientError } from './kube-error.ts';
 
 export class Semaphore {
   readonly #width: number;
   readonly #longest: number;
-  readonly #waiting = new Set<Waiter>();
+  readonly #waiting = new Set<() => void>();
   #inside = 0;
 
   /** `longest`: maximum length of the queue. */
@@ -29,9 +27,7 @@ export class Semaphore {
   #turn(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#waiting.size >= this.#longest)
-      return Promise.reject(
-        new KubeError({ status: 0, reason: 'Overloaded', message: `More than ${this.#longest} requests wait for the API server.` }),
-      );
+      return Promise.reject(clientError('Overloaded', `More than ${this.#longest} requests wait for the API server.`));
     return new Promise((resolve, reject) => {
       const end = () => {
         this.#waiting.delete(waiter);
@@ -41,11 +37,9 @@ export class Semaphore {
         end();
         reject(signal.reason);
       };
-      const waiter: Waiter = {
-        go: () => {
-          end();
-          resolve();
-        },
+      const waiter = () => {
+        end();
+        resolve();
       };
       this.#waiting.add(waiter);
       signal.addEventListener('abort', giveUp);
@@ -55,7 +49,7 @@ export class Semaphore {
   /** The slot is passed to the next caller in the queue, so that a new caller cannot overtake it. */
   #leave(): void {
     const [next] = this.#waiting;
-    if (next) next.go();
+    if (next) next();
     else this.#inside -= 1;
   }
 }

@@ -1,13 +1,14 @@
 // Transport: one HTTP request with JSON to the API server, bounded in time and size. Every failure is a KubeError.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import { parseJson } from '../../json.ts';
 import type { ApiServerConnection } from './api-server-connection.ts';
-import { KubeError } from './kube-error.ts';
+import { clientError } from './kube-error.ts';
 import { type Query, queryText } from './paths.ts';
-import { describeRequest, invalidResponse, type RequestInfo, toStatusError } from './responses.ts';
+import { describeRequest, invalidResponse, type RequestInfo, toStatusError, verbs } from './responses.ts';
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-export type Request = { call: RequestInfo; method: Method; path: string; query?: Query; body?: unknown; contentType?: string };
+/** `repeatable`: idempotent; everything except `create` is, if omitted. */
+export type Request = { call: RequestInfo; path: string; query?: Query; body?: unknown; repeatable?: boolean };
 
 /** A page of 500 Secrets of maximum size is longer; clusters with such Secrets need smaller pages. */
 const maxResponseBytes = 128 * 2 ** 20;
@@ -33,7 +34,7 @@ export class Transport {
   async json(request: Request, signal: AbortSignal): Promise<unknown> {
     const { status, headers, body } = await this.#send(request, signal);
     const text = await this.#text(request.call, body, signal);
-    const json = parse(text);
+    const json = parseJson(text);
     if (status < 200 || status > 299) throw toStatusError(request.call, status, json, headers['retry-after']);
     if (json === undefined) throw invalidResponse(request.call, 'returned invalid JSON');
     return json;
@@ -43,7 +44,7 @@ export class Transport {
   async stream(request: Request, signal: AbortSignal): Promise<Readable> {
     const { status, headers, body } = await this.#send(request, signal);
     if (status === 200) return body;
-    throw toStatusError(request.call, status, parse(await this.#text(request.call, body, signal)), headers['retry-after']);
+    throw toStatusError(request.call, status, parseJson(await this.#text(request.call, body, signal)), headers['retry-after']);
   }
 
   close(): Promise<void> {
@@ -51,7 +52,8 @@ export class Transport {
   }
 
   async #send(request: Request, signal: AbortSignal): Promise<Answer> {
-    const { call, method, path, query, body, contentType } = request;
+    const { call, path, query, body } = request;
+    const { method, contentType = 'application/json' } = verbs[call.verb];
     const { dispatcher, headers } = await until(signal, this.#apiServerConnection.access());
     try {
       const answer = await dispatcher.request({
@@ -62,7 +64,7 @@ export class Transport {
           accept: 'application/json',
           ...headers,
           'user-agent': this.#userAgent,
-          ...(body === undefined ? {} : { 'content-type': contentType ?? 'application/json' }),
+          ...(body === undefined ? {} : { 'content-type': contentType }),
         },
         body: body === undefined ? null : JSON.stringify(body),
         signal,
@@ -97,15 +99,7 @@ export function toConnectionError(requestInfo: RequestInfo, error: unknown, sign
   if (signal.aborted) return signal.reason;
   const code = (error as NodeJS.ErrnoException).code;
   const message = `Could not reach the API server for ${describeRequest(requestInfo)}${code === undefined ? '' : ` (${code})`}.`;
-  return new KubeError({ status: 0, reason: 'Unreachable', message, cause: error });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return clientError('Unreachable', message, error);
 }
 
 /** The result of the promise, or the reason of the signal if that aborts first. */

@@ -189,7 +189,7 @@ export class RoomFixture {
       },
       nodes: (namespace, cluster) => this.pods.get(`${namespace}/${cluster}`) ?? [],
       token: () => this.token,
-      publicUrls: () => (this.api === undefined ? undefined : { api: this.api, secure: this.api.startsWith('https') }),
+      publicUrl: () => this.api,
     };
   }
 }

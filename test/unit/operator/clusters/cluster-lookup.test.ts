@@ -114,7 +114,7 @@ test('the token is the key of the operator in the Secret that the spec names', (
 });
 
 test('clients use the Ingress if there is one', () => {
-  const through = access([]).publicUrls(cluster('c', 'n', { ingress: { host: 'media.example', tls: { secretName: 's' }, port: 8443 } }));
-  assert.deepEqual(through, { api: 'https://media.example:8443', secure: true });
-  assert.equal(access([]).publicUrls(cluster('c')), undefined);
+  const through = access([]).publicUrl(cluster('c', 'n', { ingress: { host: 'media.example', tls: { secretName: 's' }, port: 8443 } }));
+  assert.equal(through, 'https://media.example:8443');
+  assert.equal(access([]).publicUrl(cluster('c')), undefined);
 });

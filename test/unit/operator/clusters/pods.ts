@@ -11,7 +11,7 @@ const working: Omit<PodSnapshot, 'name' | 'uid' | 'index'> = {
   idle: false,
   busyLabel: false,
   drain: undefined,
-  unasked: false,
+  unpolled: false,
   report: { state: 'accepting', rooms: 0, connectedPeers: 0, forwardedTracks: 0 },
 };
 

@@ -92,7 +92,7 @@ describe('The node client with a real node', () => {
     token = 'wrong';
     await assert.rejects(client.health(), failsWith('invalid_token', 401));
     token = node.token;
-    assert.equal((await client.health()).status, 'UP');
+    assert.equal((await client.health()).state, 'accepting');
   });
 });
 

@@ -1,7 +1,7 @@
 // Services and Ingress of a MediaCluster: ports, selectors and public addresses.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ingress, nodeHost, publicUrls } from '../../../../../operator/clusters/network/ingress.ts';
+import { ingress, nodeHost, publicUrl } from '../../../../../operator/clusters/network/ingress.ts';
 import {
   apiService,
   headlessServiceHost,
@@ -125,13 +125,13 @@ for (const [what, wanted, api, host] of [
 ] as const)
   test(`public URLs of an Ingress with ${what}`, () => {
     const { spec } = testCluster({ ingress: { host: 'a.example', ...wanted } });
-    assert.deepEqual(publicUrls(spec), { api, secure: api.startsWith('https') });
+    assert.equal(publicUrl(spec), api);
     assert.equal(nodeHost(spec, 2), host);
   });
 
 test('without an Ingress there are no public URLs', () => {
   const cluster = testCluster();
   assert.equal(ingress(cluster), undefined);
-  assert.equal(publicUrls(cluster.spec), undefined);
+  assert.equal(publicUrl(cluster.spec), undefined);
   assert.equal(nodeHost(cluster.spec, 0), undefined);
 });

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import { type NodeHealth, NodePoll, reportTtlMs } from '../../../../../operator/clusters/pods/node-poll.ts';
+import { NodePoll, reportTtlMs } from '../../../../../operator/clusters/pods/node-poll.ts';
+import type { NodeHealth } from '../../../../../operator/nodes/schemas.ts';
 import { eventually } from '../../../../kit/eventually.ts';
 
 const well: NodeHealth = {

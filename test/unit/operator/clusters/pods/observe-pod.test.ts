@@ -12,7 +12,7 @@ const surroundings = {
   lost: (host: string) => host === 'dark',
   leaving: (host: string) => host === 'cordoned',
   report: () => undefined,
-  unasked: () => false,
+  unpolled: () => false,
 };
 
 function stored({

@@ -45,9 +45,9 @@ test('a node without a report counts as the fullest, and an idle one as empty', 
 });
 
 test('no working pod is removed before every node was polled', () => {
-  const unasked = { report: undefined, unasked: true };
-  assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, unasked), aPod(2)]).drain, []);
-  assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, { ...unasked, ready: false })]).drain, ['1 ScaleDown']);
+  const unpolled = { report: undefined, unpolled: true };
+  assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, unpolled), aPod(2)]).drain, []);
+  assert.deepEqual(plan(1, [aPod(0, withPeers(2)), aPod(1, { ...unpolled, ready: false })]).drain, ['1 ScaleDown']);
 });
 
 test('a draining pod stays selected, and its drain is cancelled first when more pods are desired', () => {

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MediaClusterStatus } from '../../../../../crds/types.ts';
 import type { ConfigFiles } from '../../../../../operator/clusters/config-files.ts';
-import type { NodeHealth } from '../../../../../operator/clusters/pods/node-poll.ts';
 import type { PodSnapshot } from '../../../../../operator/clusters/pods/pod-snapshot.ts';
 import { configState } from '../../../../../operator/clusters/status/config-state.ts';
 import {
@@ -14,6 +13,7 @@ import {
   withStableCounters,
 } from '../../../../../operator/clusters/status/status.ts';
 import type { Stored } from '../../../../../operator/kube/objects.ts';
+import type { NodeHealth } from '../../../../../operator/nodes/schemas.ts';
 import type { MediaCluster } from '../../../../../operator/objects.ts';
 import { aPod, withPeers } from '../pods.ts';
 
