@@ -25,9 +25,7 @@ export async function openFileResponse(
 ): Promise<ContentResponse> {
   try {
     const { size, mtime } = await handle.stat();
-    const modified = mtime.getTime();
-    const etag = `"${size.toString(36)}-${modified.toString(36)}"`;
-    const { status, headers, bytes } = planFileResponse({ size, modified, etag }, request, more);
+    const { status, headers, bytes } = planFileResponse({ size, modified: mtime.getTime() }, request, more);
     if (bytes) return { status, headers, body: handle.createReadStream({ ...bytes, highWaterMark: readAhead }) };
     await handle.close();
     return { status, headers, body: undefined };

@@ -5,16 +5,17 @@ import { type ByteRange, readRange } from './ranges.ts';
 
 export type FileRequest = Pick<ContentRequest, 'file' | 'method' | 'range' | 'ifRange'>;
 /** `modified`: milliseconds since 1970. */
-export type FileMetadata = { size: number; modified: number; etag: string };
+export type FileMetadata = { size: number; modified: number };
 /** `bytes`: undefined if the response has no body. */
 export type FileResponse = { status: number; headers: Record<string, string>; bytes: ByteRange | undefined };
 
 /** `more`: headers in addition to those of the file. */
 export function planFileResponse(
-  { size, modified: time, etag }: FileMetadata,
+  { size, modified: time }: FileMetadata,
   request: FileRequest,
   more: Record<string, string> = {},
 ): FileResponse {
+  const etag = `"${size.toString(36)}-${time.toString(36)}"`;
   const modified = new Date(time).toUTCString();
   const sameFile = request.ifRange === undefined || request.ifRange === etag || request.ifRange === modified;
   const range = request.method === 'GET' && sameFile ? readRange(request.range, size) : 'whole';

@@ -53,8 +53,7 @@ export class S3Archive implements RecordingArchive, RenderSource {
       if (pieces.length === 0) return undefined;
       const size = pieces.reduce((sum, piece) => sum + piece.size, 0);
       const modified = Math.max(...pieces.map((piece) => piece.modified));
-      const etag = `"${size.toString(36)}-${modified.toString(36)}"`;
-      const { status, headers, bytes } = planFileResponse({ size, modified, etag }, request);
+      const { status, headers, bytes } = planFileResponse({ size, modified }, request);
       if (!bytes) return { status, headers, body: undefined };
       return { status, headers, body: await bodyOf(store, pieces, bytes, signal) };
     });

@@ -13,13 +13,7 @@ const nowhere = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
  */
 export async function resolveFileInside(folder: string, name: string): Promise<string | undefined> {
   if (!isPlainName(name)) throw new ServiceError('bad_request', 'File names must not contain slashes and must not be . or ..');
-  const base = await realPathOf(folder);
-  if (base === undefined) return undefined;
-  const path = await realPathOf(join(base, name));
-  if (path !== undefined && !path.startsWith(base.endsWith(sep) ? base : base + sep)) {
-    throw new ServiceError('bad_request', 'This name leads out of its folder');
-  }
-  return path;
+  return resolveInside(folder, [name], 'This name leads out of its folder');
 }
 
 /**
@@ -28,14 +22,17 @@ export async function resolveFileInside(folder: string, name: string): Promise<s
  */
 export async function resolvePathInside(folder: string, path: string): Promise<string | undefined> {
   const names = path.split('/');
-  if (!names.every(isPlainName)) throw new ServiceError('bad_request', 'This path leads out of its folder');
+  const leadsOut = 'This path leads out of its folder';
+  if (!names.every(isPlainName)) throw new ServiceError('bad_request', leadsOut);
+  return resolveInside(folder, names, leadsOut);
+}
+
+async function resolveInside(folder: string, names: readonly string[], leadsOut: string): Promise<string | undefined> {
   const base = await realPathOf(folder);
   if (base === undefined) return undefined;
-  const real = await realPathOf(join(base, ...names));
-  if (real !== undefined && !real.startsWith(base.endsWith(sep) ? base : base + sep)) {
-    throw new ServiceError('bad_request', 'This path leads out of its folder');
-  }
-  return real;
+  const path = await realPathOf(join(base, ...names));
+  if (path !== undefined && !path.startsWith(base.endsWith(sep) ? base : base + sep)) throw new ServiceError('bad_request', leadsOut);
+  return path;
 }
 
 /** Like resolveFileInside(), but rejects links. */
@@ -47,7 +44,7 @@ export async function resolveWithoutLinks(folder: string, name: string): Promise
 }
 
 /** A path segment that does not change the folder. */
-export function isPlainName(name: string): boolean {
+function isPlainName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name);
 }
 

@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { silentLog } from '../../node/common/log.ts';
-import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
+import { createHlsRunner } from '../../node/components/hls/hls-runner.ts';
 import { HlsStreams } from '../../node/components/hls/hls-streams.ts';
 import { parseOptions } from '../../node/components/hls/options.ts';
 import { Admission } from '../../node/components/process/admission.ts';
@@ -236,7 +236,7 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
   const streams = new HlsStreams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
   const [dropped, crashes]: [string[][], string[]] = [[], []];
   const unused = () => Promise.reject(new Error('not asked for'));
-  const runner = new HlsRunner({
+  const runner = createHlsRunner({
     host: {
       ...hostFacts,
       ...{ log, connect: unused, publish: unused, openOutput: () => room.openOutput(), finished: () => {} },

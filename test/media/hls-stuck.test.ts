@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ServiceError } from '../../api/errors.ts';
-import { HlsRunner } from '../../node/components/hls/hls-runner.ts';
+import { createHlsRunner } from '../../node/components/hls/hls-runner.ts';
 import { HlsStreams } from '../../node/components/hls/hls-streams.ts';
 import { parseOptions } from '../../node/components/hls/options.ts';
 import { Admission } from '../../node/components/process/admission.ts';
@@ -40,7 +40,7 @@ test('a composer with a hanging encoder ends, and the stream continues with anot
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
   const streams = new HlsStreams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
   const crashes: string[] = [];
-  const runner = new HlsRunner({
+  const runner = createHlsRunner({
     host: {
       ...hostFacts,
       log,

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { findFont } from '../process/font.ts';
-import { HlsRunner } from './hls-runner.ts';
+import { createHlsRunner } from './hls-runner.ts';
 import type { HlsStreams } from './hls-streams.ts';
 import { parseOptions, publicOptions } from './options.ts';
 import { multivariantName } from './playlist/playlist.ts';
@@ -21,6 +21,6 @@ export function createHlsSpec(options: unknown, roomId: string, streams: HlsStre
     properties: { ...publicOptions(read), playable: false, playlist: `/hls/${roomId}/${multivariantName}` },
     subscribeMode: read.subscribeMode,
     origins: read.origins,
-    open: (host) => new HlsRunner({ host, streams, options: read }),
+    open: (host) => createHlsRunner({ host, streams, options: read }),
   };
 }

@@ -34,42 +34,20 @@ function maxPixels(memory: number): number {
   return Math.max(1920 * 1080, Math.floor((memory - memoryWithoutInput) / bytesPerPixel));
 }
 
-export class HlsRunner implements ComponentRunner {
-  readonly #kept: ProcessSupervisor<ComposerProcess, RunningStream>;
+export function createHlsRunner(options: HlsRunnerOptions): Required<Pick<ComponentRunner, 'start' | 'receive' | 'close'>> {
+  const { host, streams } = options;
   /** Tracks whose refusal has been reported. */
-  readonly #refused = new Set<string>();
-  #closed: Promise<void> | undefined;
-
-  constructor(options: HlsRunnerOptions) {
-    const { host, streams } = options;
-    this.#kept = new ProcessSupervisor({
-      host,
-      name: 'composer',
-      facts: ({ id: recording }) => ({ recording }),
-      begin: () => streams.begin({ host, options: options.options }),
-      make: (running, callbacks, careful) => new ComposerProcess(options, running, callbacks, { careful, refused: this.#refused }),
-      onCrashed: ({ stream }) => stream.interrupted(),
-      limits,
-    });
-  }
-
-  start(): Promise<void> {
-    return this.#kept.start();
-  }
-
-  receive(tracks: readonly SubscribableTrack[]): void {
-    this.#kept.receive(tracks);
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close(): Promise<void> {
-    await this.#kept.close();
-    await this.#kept.work?.finish();
-  }
+  const refused = new Set<string>();
+  return new ProcessSupervisor<ComposerProcess, RunningStream>({
+    host,
+    name: 'composer',
+    facts: ({ id: recording }) => ({ recording }),
+    begin: () => streams.begin({ host, options: options.options }),
+    make: (running, callbacks, careful) => new ComposerProcess(options, running, callbacks, { careful, refused }),
+    onCrashed: ({ stream }) => stream.interrupted(),
+    onClosed: (running) => running.finish(),
+    limits,
+  });
 }
 
 type ComposedTrack = SubscribableTrack & { encoding: ComposedEncoding };

@@ -1,6 +1,6 @@
 // Process supervisor: starts the process of a component, restarts it after a crash, and fails after too many crashes.
 import { ServiceError } from '../../../api/errors.ts';
-import type { ComponentHost, SubscribableTrack } from '../../rooms/interfaces.ts';
+import type { ComponentHost, ComponentRunner, SubscribableTrack } from '../../rooms/interfaces.ts';
 import { DroppedTracks, type TrackLimits } from './dropped-tracks.ts';
 import { RestartBudget } from './restarts.ts';
 
@@ -36,12 +36,14 @@ export type ProcessSupervisorOptions<Process extends SupervisedProcess, Work> = 
   make: (work: Work, callbacks: ProcessCallbacks, careful: boolean) => Process;
   /** A process has crashed, possibly during close(). Never throws. @returns a promise that the restart waits for */
   onCrashed: (work: Work) => Promise<void> | undefined;
+  /** The last process has ended, after close(). Never rejects. */
+  onClosed?: (work: Work) => Promise<void>;
   /** True if a failed restart counts as another crash, instead of ending the component. */
   persistent?: boolean;
   limits: TrackLimits;
 };
 
-export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
+export class ProcessSupervisor<Process extends SupervisedProcess, Work> implements ComponentRunner {
   readonly #options: ProcessSupervisorOptions<Process, Work>;
   readonly #restarts = new RestartBudget();
   readonly #dropped: DroppedTracks;
@@ -54,6 +56,7 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
   #tracks: readonly SubscribableTrack[] = [];
   #starting: Promise<void> | undefined;
   #closing = false;
+  #closed: Promise<void> | undefined;
 
   constructor(options: ProcessSupervisorOptions<Process, Work>) {
     this.#options = options;
@@ -63,11 +66,6 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
   /** The running process; in onCrashed the crashed one. */
   get current(): Process | undefined {
     return this.#process;
-  }
-
-  /** Undefined before begin(). */
-  get work(): Work | undefined {
-    return this.#work;
   }
 
   get closing(): boolean {
@@ -92,11 +90,17 @@ export class ProcessSupervisor<Process extends SupervisedProcess, Work> {
     this.#process?.receive(taken);
   }
 
-  /** Resolves when the process has ended. Never rejects. */
-  async close(): Promise<void> {
+  /** Resolves when the process has ended and its work is finished. Idempotent; never rejects. */
+  close(): Promise<void> {
     this.#closing = true;
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     await this.#starting?.catch(() => {});
     await this.#process?.close();
+    if (this.#work !== undefined) await this.#options.onClosed?.(this.#work);
   }
 
   async #start(): Promise<void> {

@@ -7,7 +7,7 @@ import { invalidFieldError } from '../../../api/derive/validation-messages.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { ComponentSpec } from '../../rooms/interfaces.ts';
 import { conflictMessages, type Uploads } from '../../storage/upload.ts';
-import { RecordingRunner } from './recording-runner.ts';
+import { createRecordingRunner } from './recording-runner.ts';
 import type { Recordings } from './recordings.ts';
 
 /** @throws ServiceError if an option is invalid */
@@ -25,7 +25,7 @@ export function createRecordingSpec(options: unknown, recordings: Recordings, up
     subscribeMode,
     origins,
     open: (host) =>
-      new RecordingRunner({
+      createRecordingRunner({
         host,
         begin: () => {
           const { room, componentId, log } = host;

@@ -20,54 +20,33 @@ type Report = Exclude<RecorderReport, TrackReport>;
 /** Maximum of tracks that are recorded at once. */
 const limits = { audio: 1000, video: 500 } as const;
 
-export class RecordingRunner implements ComponentRunner {
-  readonly #kept: ProcessSupervisor<RecorderProcess, Recording>;
-  /** Files of crashed processes that are being finished. */
-  readonly #former = new Set<Promise<void>>();
-  #closed: Promise<void> | undefined;
-
-  constructor({ host, begin }: RecordingRunnerOptions) {
-    this.#kept = new ProcessSupervisor({
-      host,
-      name: 'recorder',
-      facts: ({ id: recording }) => ({ recording }),
-      begin: () =>
-        begin().catch((error: unknown) => {
-          host.log.error({ err: error }, 'could not start recording');
-          throw new ServiceError('unavailable', 'Could not write the recording to disk', { cause: error });
-        }),
-      make: (recording, callbacks) => new RecorderProcess(host, recording, callbacks),
-      onCrashed: () => this.#lost(),
-      limits,
-    });
-  }
-
-  start(): Promise<void> {
-    return this.#kept.start();
-  }
-
-  receive(tracks: readonly SubscribableTrack[]): void {
-    this.#kept.receive(tracks);
-  }
-
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  /** The next process does not wait until the files of this one are finished. */
-  #lost(): undefined {
-    const recorder = this.#kept.current;
-    if (!recorder) return;
-    const files: Promise<void> = recorder.close().finally(() => this.#former.delete(files));
-    this.#former.add(files);
-  }
-
-  async #close(): Promise<void> {
-    await this.#kept.close();
-    await Promise.all(this.#former);
-    await this.#kept.work?.finish();
-  }
+export function createRecordingRunner({ host, begin }: RecordingRunnerOptions): ComponentRunner {
+  /** Files of crashed processes that are being finished. The next process does not wait for them. */
+  const former = new Set<Promise<void>>();
+  const supervisor: ProcessSupervisor<RecorderProcess, Recording> = new ProcessSupervisor({
+    host,
+    name: 'recorder',
+    facts: ({ id: recording }) => ({ recording }),
+    begin: () =>
+      begin().catch((error: unknown) => {
+        host.log.error({ err: error }, 'could not start recording');
+        throw new ServiceError('unavailable', 'Could not write the recording to disk', { cause: error });
+      }),
+    make: (recording, callbacks) => new RecorderProcess(host, recording, callbacks),
+    onCrashed: () => {
+      const recorder = supervisor.current;
+      if (!recorder) return undefined;
+      const files: Promise<void> = recorder.close().finally(() => former.delete(files));
+      former.add(files);
+      return undefined;
+    },
+    onClosed: async (recording) => {
+      await Promise.all(former);
+      await recording.finish();
+    },
+    limits,
+  });
+  return supervisor;
 }
 
 /** A recorder process and the files that it writes. */

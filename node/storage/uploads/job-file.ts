@@ -34,7 +34,7 @@ export const jobSchema = z.strictObject({
 export type Job = z.infer<typeof jobSchema>;
 
 /** Heartbeat interval of a process in milliseconds, and timeout after which it counts as lost. */
-const signInterval = 2000;
+export const heartbeatInterval = 2000;
 const goneAfter = 10_000;
 /** Age after which heartbeats of lost processes are deleted. */
 const oldSign = 24 * 3600_000;
@@ -95,7 +95,7 @@ export class JobFiles {
 
   /** Writes the heartbeat, unless one was written just before. */
   async heartbeat(): Promise<void> {
-    if (performance.now() - this.#signedAt < signInterval) return;
+    if (performance.now() - this.#signedAt < heartbeatInterval) return;
     this.#signedAt = performance.now();
     const path = this.#sign(this.owner);
     const now = new Date();

@@ -12,7 +12,7 @@ import { StorageError } from '../s3/s3-errors.ts';
 import { S3Store } from '../s3/s3-store.ts';
 import type { Upload, UploadPlan, Uploads } from '../upload.ts';
 import { FolderUpload, type Outcome } from './folder-upload.ts';
-import { type Job, JobFiles } from './job-file.ts';
+import { heartbeatInterval, type Job, JobFiles } from './job-file.ts';
 import { Semaphore } from './semaphore.ts';
 import { type UploadSettings, uploadSettings } from './settings.ts';
 
@@ -36,8 +36,6 @@ type Entry = { job: Job; upload: FolderUpload; store: S3Store | undefined; savin
 
 /** Maximum concurrent transfers. */
 const maxTransfers = 4;
-/** Heartbeat interval in milliseconds. */
-const signInterval = 2000;
 
 export class S3Uploads implements Uploads {
   readonly #options: S3UploadsOptions;
@@ -305,7 +303,7 @@ export class S3Uploads implements Uploads {
 
   #keepSigning(): void {
     if (this.#closed) return;
-    this.#sign = new Timer(signInterval, () => {
+    this.#sign = new Timer(heartbeatInterval, () => {
       const signed = this.#entries.size > 0 ? this.#files.heartbeat() : Promise.resolve();
       // If even this write fails, recordings fail too and report it.
       this.#signing = signed.catch(() => {}).then(() => this.#keepSigning());

@@ -116,3 +116,20 @@ test('tracks above the limit are dropped from the source with the most, and repo
   kept.receive(crowd.slice(2));
   assert.deepEqual(newest().received, ['c', 'd', 'e', 'f']);
 });
+
+test('the work is finished once, after the last process has ended', async () => {
+  const order: string[] = [];
+  const supervisor = new ProcessSupervisor<SupervisedProcess, string>({
+    host: { log: silentLog(), crashed: () => {}, trackDropped: () => {} },
+    name: 'recorder',
+    facts: () => ({}),
+    begin: async () => 'work',
+    make: () => ({ pid: 1, start: async () => {}, receive: () => {}, close: async () => void order.push('process') }),
+    onCrashed: () => undefined,
+    onClosed: async (work) => void order.push(work),
+    limits: { audio: 1, video: 1 },
+  });
+  await supervisor.start();
+  await Promise.all([supervisor.close(), supervisor.close()]);
+  assert.deepEqual(order, ['process', 'work']);
+});
