@@ -1,5 +1,6 @@
 // MediaCluster controller: composes its parts and maps changes of objects to the clusters to reconcile.
 import { randomBytes as nodeRandomBytes } from 'node:crypto';
+import { eachOf } from '../each-of.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { Controller } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
@@ -142,27 +143,21 @@ export class ClusterController {
   async run(signal: AbortSignal): Promise<void> {
     for (const cluster of this.#stores.mediaClusters.list()) this.#owners.add(cluster);
     this.enqueueAll();
-    try {
-      await this.#controller.run(signal);
-    } finally {
-      this.#queue.close();
-      this.#poll.close();
-    }
+    await this.#controller.run(signal).finally(() => this.#close());
   }
 
   /** Reconciles every cluster once, instead of `run`; the stores must be synced. @returns errors by key */
   async once(signal: AbortSignal): Promise<Map<string, unknown>> {
     const failures = new Map<string, unknown>();
-    try {
-      for (const cluster of this.#stores.mediaClusters.list()) {
-        const key = keyOf(cluster);
-        await this.#reconciler.once(key, signal).catch((error: unknown) => failures.set(key, error));
-      }
-    } finally {
-      this.#queue.close();
-      this.#poll.close();
-    }
+    const keys = this.#stores.mediaClusters.list().map(keyOf);
+    const reconcile = (key: string) => this.#reconciler.once(key, signal).catch((error: unknown) => failures.set(key, error));
+    await eachOf(keys, 1, reconcile).finally(() => this.#close());
     return failures;
+  }
+
+  #close(): void {
+    this.#queue.close();
+    this.#poll.close();
   }
 
   #about(object: Stored<KubeObject>): void {

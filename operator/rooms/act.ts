@@ -1,6 +1,7 @@
 // Actions of the Room controller on nodes. Each returns the new observation, which the next decision sees, and changes no other state.
 
 import { peerSocketPath } from '../../api/peer.ts';
+import { eachOf } from '../each-of.ts';
 import type { NodeClient } from '../nodes/node-client.ts';
 import { clientError, hasCode, isUnavailable, NodeError } from '../nodes/node-error.ts';
 import type { NodeRoom, PeerRequest, RoomRequest } from '../nodes/schemas.ts';
@@ -89,7 +90,7 @@ async function perform(context: ActContext, draft: Draft, action: NodeAction): P
     case 'patchPeers':
       return patchPeers(context, draft, node, action);
     case 'tokens':
-      return eachOf(action.peers, (peerId) => freshToken(context, draft, node, peerId));
+      return eachOf(action.peers, width, (peerId) => freshToken(context, draft, node, peerId));
   }
 }
 
@@ -145,7 +146,7 @@ async function patch({ signal }: ActContext, draft: Draft, node: NodeClient, { c
 
 async function removeComponents({ signal }: ActContext, draft: Draft, node: NodeClient, { ids }: Of<'removeComponents'>): Promise<void> {
   const { roomId } = draft.observed;
-  await eachOf(ids, (id) => node.deleteComponent(roomId, id, signal).catch(ignoreMissing('component_not_found')));
+  await eachOf(ids, width, (id) => node.deleteComponent(roomId, id, signal).catch(ignoreMissing('component_not_found')));
   draft.changeRoom(({ components }) => ({ components: components.filter(({ id }) => !ids.includes(id)) }));
 }
 
@@ -182,13 +183,13 @@ function crashesOf(draft: Draft, name: string, now: number): number {
 
 async function removePeers({ signal }: ActContext, draft: Draft, node: NodeClient, { ids }: Of<'removePeers'>): Promise<void> {
   const { roomId } = draft.observed;
-  await eachOf(ids, (id) => node.deletePeer(roomId, id, signal).catch(ignoreMissing('peer_not_found')));
+  await eachOf(ids, width, (id) => node.deletePeer(roomId, id, signal).catch(ignoreMissing('peer_not_found')));
   draft.changeRoom(({ peers }) => ({ peers: peers.filter(({ id }) => !ids.includes(id)) }));
 }
 
 async function addPeers({ signal }: ActContext, draft: Draft, node: NodeClient, peers: readonly PeerRequest[]): Promise<void> {
   let full: NodeError | undefined;
-  await eachOf(peers, async (request) => {
+  await eachOf(peers, width, async (request) => {
     try {
       if (full) throw full;
       const { peer, token, url } = await node.addPeer(draft.observed.roomId, request, signal);
@@ -204,7 +205,7 @@ async function addPeers({ signal }: ActContext, draft: Draft, node: NodeClient, 
 }
 
 async function patchPeers({ signal }: ActContext, draft: Draft, node: NodeClient, action: Of<'patchPeers'>): Promise<void> {
-  await eachOf(action.peers, async ({ peerId, permissions }) => {
+  await eachOf(action.peers, width, async ({ peerId, permissions }) => {
     const peer = await node.patchPeer(draft.observed.roomId, peerId, permissions, signal).catch(ignoreMissing('peer_not_found'));
     draft.changeRoom(({ peers }) => ({ peers: peers.flatMap((each) => (each.id !== peerId ? [each] : peer ? [peer] : [])) }));
   });
@@ -243,17 +244,4 @@ function ignoreMissing(...codes: string[]): (error: unknown) => undefined {
     if (!hasCode(error, ...codes)) throw error;
     return undefined;
   };
-}
-
-/** Limits concurrency; after a failure no more items are started. @throws the first failure, after all running items have ended */
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
-  const waiting = [...items];
-  const failures: unknown[] = [];
-  const worker = async () => {
-    for (let next = waiting.shift(); next !== undefined && failures.length === 0; next = waiting.shift()) {
-      await work(next).catch((error: unknown) => failures.push(error));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker));
-  if (failures.length > 0) throw failures[0];
 }

@@ -1,4 +1,5 @@
 // Room controller: creates rooms on nodes for Rooms and keeps them as declared.
+import { eachOf } from '../each-of.ts';
 import { Controller } from '../kube/controller.ts';
 import { controllerOwner, keyOf, type Stored } from '../kube/objects.ts';
 import type { ControllerObserver, QueueObserver } from '../kube/observer.ts';
@@ -66,31 +67,21 @@ export class RoomController {
 
   /** Runs until the signal aborts and every worker has ended. Can be called once. */
   async run(signal: AbortSignal): Promise<void> {
-    try {
-      await this.#controller.run(signal);
-    } finally {
-      this.#queue.close();
-      await this.#clusterClients.close();
-    }
+    await this.#controller.run(signal).finally(() => this.#close());
   }
 
   /** Reconciles every Room once, with limited concurrency, instead of `run`. @returns errors by key */
   async once(signal: AbortSignal): Promise<Map<string, unknown>> {
     const failures = new Map<string, unknown>();
     const keys = this.#options.rooms.list().map(keyOf);
-    const worker = async () => {
-      for (let key = keys.shift(); key !== undefined; key = keys.shift()) {
-        const each = key;
-        await this.#work.reconcile(each, signal).catch((error: unknown) => failures.set(each, error));
-      }
-    };
-    try {
-      await Promise.all(Array.from({ length: this.#options.workers ?? defaultWorkers }, worker));
-    } finally {
-      this.#queue.close();
-      await this.#clusterClients.close();
-    }
+    const reconcile = (key: string) => this.#work.reconcile(key, signal).catch((error: unknown) => failures.set(key, error));
+    await eachOf(keys, this.#options.workers ?? defaultWorkers, reconcile).finally(() => this.#close());
     return failures;
+  }
+
+  async #close(): Promise<void> {
+    this.#queue.close();
+    await this.#clusterClients.close();
   }
 
   roomChanged(room: Stored<Room>, old?: Stored<Room>): void {
