@@ -139,8 +139,8 @@ function parse(args: readonly string[], errors: string[]): Options {
   try {
     const { values } = parseArgs({ args: [...args], options });
     if (values.release !== undefined && !labelValue.test(values.release)) errors.push('Expected --release to be a release name');
-    const asked = tasks.filter((task) => values[task] !== undefined).map((task) => `--${task}`);
-    if (asked.length > 1) errors.push(`Expected only one of --once, --uninstall and --smoke, got: ${asked.join(' and ')}`);
+    const requested = tasks.filter((task) => values[task] !== undefined).map((task) => `--${task}`);
+    if (requested.length > 1) errors.push(`Expected only one of --once, --uninstall and --smoke, got: ${requested.join(' and ')}`);
     if (values.smoke !== undefined && !/^https?:\/\/[^/\s]+$/.test(values.smoke))
       errors.push(`Expected --smoke to be http:// or https:// with a host, got: ${values.smoke.slice(0, 100)}`);
     if (values.smoke !== undefined && !values.tokens) errors.push('Expected --tokens to be set together with --smoke');

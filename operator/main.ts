@@ -18,11 +18,11 @@ function configuration(): OperatorConfig {
 
 /** Stops the operator at the first signal, and exits at the second. */
 function bindToProcess(operator: Operator, log: Log): void {
-  let asked = false;
+  let ending = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (asked) process.exit(1);
-      asked = true;
+      if (ending) process.exit(1);
+      ending = true;
       log.info({ signal }, 'ending');
       operator.close();
     });

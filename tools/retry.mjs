@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Messages of transient failures, and the number of attempts for each.
- * @type {readonly { says: RegExp, times: number }[]}
+ * @type {readonly { pattern: RegExp, times: number }[]}
  */
-const passing = [
+const transient = [
   // A machine that has just started upgrades itself for minutes. apt-get waits for dpkg's lock, but not for the locks of apt itself.
-  { says: /^E: (Could not get lock|Unable to (lock directory|acquire the dpkg frontend lock)).*/m, times: 60 },
+  { pattern: /^E: (Could not get lock|Unable to (lock directory|acquire the dpkg frontend lock)).*/m, times: 60 },
   {
-    says: new RegExp(
+    pattern: new RegExp(
       [
         '\\b(ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|EIDLETIMEOUT|E429|E50[0234])\\b',
         'socket hang up|premature close|temporary failure|failed to fetch|hash sum mismatch|server misbehaving|stream error',
@@ -35,8 +35,8 @@ const pause = 10_000;
  */
 export function retriesAfter({ code, output, timedOut }) {
   if (code === 0 || timedOut) return { times: 1, why: '' };
-  for (const { says, times } of passing) {
-    const why = says.exec(output)?.[0];
+  for (const { pattern, times } of transient) {
+    const why = pattern.exec(output)?.[0];
     if (why !== undefined) return { times, why: why.trim().slice(0, 300) };
   }
   return { times: 1, why: '' };

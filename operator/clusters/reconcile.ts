@@ -56,7 +56,7 @@ export class ClusterReconciler {
     const livePorts = [...pods.values()].flatMap((pod) => mediaPortsOf(pod) ?? []);
     const shared = await sharedResources.reconcile(client, cluster, livePorts, (files) => fleet.knowsKeys(key, pods, files));
     const context: ReconcileContext = { key, client, cluster, facts: shared.facts, signal };
-    const state = shared.ready ? await fleet.step(context, pods, shared.files) : nothingSeen(cluster);
+    const state = shared.ready ? await fleet.step(context, pods, shared.files) : emptyState(cluster);
     if (shared.ready) await this.#prune(context, shared);
     const config = configState(shared.files, fleet.holders(key, pods, false));
     if (config.reason === 'Waiting') state.progress.push({ reason: 'ConfigPending', message: config.message });
@@ -141,6 +141,6 @@ export class ClusterReconciler {
 }
 
 /** State if even the headless Service could not be created. */
-function nothingSeen({ spec, status }: StoredCluster): FleetState {
+function emptyState({ spec, status }: StoredCluster): FleetState {
   return { seen: [], desired: spec.replicas ?? status?.desiredReplicas ?? 1, progress: [], problems: [] };
 }

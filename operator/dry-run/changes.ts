@@ -18,7 +18,7 @@ export class PlannedChanges implements DryRunState {
   readonly #objects = new Map<string, PlannedWrite>();
   readonly #actions: { sentence: string; about: string }[] = [];
 
-  readonly tell = ({ resource, before, after }: Change): void => {
+  readonly report = ({ resource, before, after }: Change): void => {
     const named = after ?? before;
     if (!named) return;
     const key = `${resource.kind} ${keyOf(named)}`;

@@ -347,8 +347,8 @@ export class KubeClient {
     } catch (error) {
       status = error instanceof KubeError ? error.status : 0;
       if (isUnreachable(error)) this.#shared.reach.lost = true;
-      const said = error instanceof KubeError ? error.message : 'aborted by its caller';
-      options.log.debug({ call: describeRequest(call), status, attempt, error: said }, 'API server request failed');
+      const message = error instanceof KubeError ? error.message : 'aborted by its caller';
+      options.log.debug({ call: describeRequest(call), status, attempt, error: message }, 'API server request failed');
       throw error;
     } finally {
       const verb = call.verb === 'discover' ? 'get' : call.verb;

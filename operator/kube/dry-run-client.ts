@@ -9,12 +9,12 @@ import type { KubeObject, Resource, Stored } from './objects.ts';
 export type Change = { resource: Resource; before: Stored | undefined; after: Stored | undefined };
 
 export type DryRunState = {
-  tell: (change: Change) => void;
+  report: (change: Change) => void;
   /** Result of a rejected create, if it was rejected only because an earlier dry run stored no object. */
   excuse?: (refusal: KubeError, object: KubeObject) => Stored | undefined;
 };
 
-type Looking = {
+type Reads = {
   get: (resource: Resource, ref: ObjectRef) => Promise<Stored | undefined>;
   find: (resource: Resource, ref: ObjectRef) => Promise<Stored | undefined>;
 };
@@ -24,20 +24,20 @@ type ObjectRef = { namespace?: string | undefined; name: string };
 export async function dryRunClient(
   request: Request,
   dryRunState: DryRunState,
-  looking: Looking,
+  reads: Reads,
   send: (dry: Request) => Promise<unknown>,
 ): Promise<unknown> {
   const { call } = request;
-  const before = await storedNow(call, looking);
+  const before = await storedNow(call, reads);
   try {
     const json = await send(dry(request));
-    dryRunState.tell({ resource: call.resource, before, after: call.verb === 'delete' ? undefined : readDryRun(call, json) });
+    dryRunState.report({ resource: call.resource, before, after: call.verb === 'delete' ? undefined : readDryRun(call, json) });
     return json;
   } catch (error) {
     if (call.verb !== 'create' || !(error instanceof KubeError)) throw error;
     const after = dryRunState.excuse?.(error, request.body as KubeObject);
     if (!after) throw error;
-    dryRunState.tell({ resource: call.resource, before, after });
+    dryRunState.report({ resource: call.resource, before, after });
     return after;
   }
 }
@@ -49,6 +49,6 @@ function dry(request: Request): Request {
 }
 
 /** A Role permits lists of namespaced kinds, and gets by name of cluster-scoped ones. */
-function storedNow({ resource, namespace, name = '' }: RequestInfo, looking: Looking): Promise<Stored | undefined> {
-  return resource.namespaced ? looking.find(resource, { namespace, name }) : looking.get(resource, { name });
+function storedNow({ resource, namespace, name = '' }: RequestInfo, reads: Reads): Promise<Stored | undefined> {
+  return resource.namespaced ? reads.find(resource, { namespace, name }) : reads.get(resource, { name });
 }

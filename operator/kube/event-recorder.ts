@@ -112,7 +112,7 @@ export class EventRecorder {
     this.#end.abort();
   }
 
-  #event(regarding: Stored<KubeObject>, said: Pick<KubeEvent, 'type' | 'reason' | 'action' | 'note'>, now: number): KubeEvent {
+  #event(regarding: Stored<KubeObject>, fields: Pick<KubeEvent, 'type' | 'reason' | 'action' | 'note'>, now: number): KubeEvent {
     const { name, namespace, uid, resourceVersion } = regarding.metadata;
     const { apiVersion, kind } = resources.events;
     return {
@@ -122,10 +122,10 @@ export class EventRecorder {
       eventTime: microTime(now),
       reportingController: this.#options.controller,
       reportingInstance: this.#options.instance.slice(0, maxReasonLength),
-      type: said.type,
-      reason: said.reason.slice(0, maxReasonLength),
-      action: said.action.slice(0, maxReasonLength),
-      note: truncateUtf8(said.note, maxNoteLength),
+      type: fields.type,
+      reason: fields.reason.slice(0, maxReasonLength),
+      action: fields.action.slice(0, maxReasonLength),
+      note: truncateUtf8(fields.note, maxNoteLength),
       regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
     };
   }

@@ -46,7 +46,7 @@ export class LeaderElector {
   #renewedAt = Number.NEGATIVE_INFINITY;
   #leads = false;
   /** The last error message, to avoid repeated log lines. */
-  #said = '';
+  #lastMessage = '';
 
   constructor(options: LeaderElectorOptions) {
     const { client, onChange = () => {}, ...rest } = options;
@@ -131,25 +131,25 @@ export class LeaderElector {
       const lease = await this.#client.get<Lease>(resources.leases, { namespace, name });
       const spec = this.#claim(lease?.spec ?? {});
       if (lease) {
-        this.#see(lease.spec ?? {}, now());
+        this.#observe(lease.spec ?? {}, now());
         if (!this.#isFree(lease.spec ?? {})) return false;
         await this.#write(lease, spec);
       } else {
         const { apiVersion, kind } = resources.leases;
         await this.#client.create<Lease>(resources.leases, { apiVersion, kind, metadata: { name, namespace, ...this.#owned() }, spec });
       }
-      this.#see(spec, begun);
+      this.#observe(spec, begun);
       // Others count from their first sight of the record, which is later.
       this.#renewedAt = begun;
-      this.#said = '';
+      this.#lastMessage = '';
       return true;
     } catch (error) {
       // Another process was faster, or the API server is unreachable and the record is unchanged.
       const beaten = isConflict(error) || isAlreadyExists(error);
       const { message } = error as Error;
       // Repeated attempts of an outage have the same message; it is logged once.
-      log[beaten || message === this.#said ? 'debug' : 'warn']({ lease: name, identity, error: message }, 'could not acquire lease');
-      this.#said = message;
+      log[beaten || message === this.#lastMessage ? 'debug' : 'warn']({ lease: name, identity, error: message }, 'could not acquire lease');
+      this.#lastMessage = message;
       return false;
     }
   }
@@ -188,7 +188,7 @@ export class LeaderElector {
     this.#onChange(leads);
   }
 
-  #see(spec: LeaseSpec, at: number): void {
+  #observe(spec: LeaseSpec, at: number): void {
     const record = `${spec.holderIdentity}|${spec.renewTime}|${spec.leaseTransitions}`;
     if (this.#seen?.record !== record) this.#seen = { record, at };
   }

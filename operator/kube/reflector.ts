@@ -176,19 +176,19 @@ export class Reflector<T extends KubeObject> {
 
   #failed(scope: Scope, error: unknown): WatchEnd {
     const { log, resource } = this.#options;
-    const said = { resource: resource.plural, namespace: scope.namespace, error: error instanceof Error ? error.message : String(error) };
+    const fields = { resource: resource.plural, namespace: scope.namespace, error: error instanceof Error ? error.message : String(error) };
     const { status, reason } = error instanceof KubeError ? error : { status: 0, reason: 'BadAnswer' };
     if (status === 410) {
-      log.info(said, 'resource version expired, relisting');
+      log.info(fields, 'resource version expired, relisting');
       scope.resourceVersion = '';
       return 'expired';
     }
     if (reason === 'Stalled') {
-      log.warn(said, 'watch stalled, restarting');
+      log.warn(fields, 'watch stalled, restarting');
       return 'stalled';
     }
     scope.failures += 1;
-    log[scope.failures === 1 ? 'warn' : 'debug']({ ...said, failures: scope.failures }, 'watch failed');
+    log[scope.failures === 1 ? 'warn' : 'debug']({ ...fields, failures: scope.failures }, 'watch failed');
     if (isUnreachable(error) || status === 429) return wasNeverSent(error) ? 'failed' : 'cut';
     // An unreadable event would be sent again; a relist skips it.
     if (scope.failures >= maxFailures) scope.resourceVersion = '';
@@ -228,18 +228,18 @@ export class Reflector<T extends KubeObject> {
     delete (object.metadata as { managedFields?: unknown }).managedFields;
     const old = this.#store.set(object);
     // An object recreated during a gap of the watch is a deletion and an addition.
-    if (old && old.metadata.uid !== object.metadata.uid) this.#tell(() => this.#options.onDelete(old));
-    this.#tell(() => this.#options.onChange(object, old?.metadata.uid === object.metadata.uid ? old : undefined));
+    if (old && old.metadata.uid !== object.metadata.uid) this.#notify(() => this.#options.onDelete(old));
+    this.#notify(() => this.#options.onChange(object, old?.metadata.uid === object.metadata.uid ? old : undefined));
   }
 
   #delete(object: Stored<T>): void {
     this.#store.delete(keyOf(object));
-    this.#tell(() => this.#options.onDelete(object));
+    this.#notify(() => this.#options.onDelete(object));
   }
 
-  #tell(tell: () => void): void {
+  #notify(notify: () => void): void {
     try {
-      tell();
+      notify();
     } catch (error) {
       this.#options.log.error({ err: error, resource: this.#options.resource.plural }, 'change handler failed');
     }
@@ -250,6 +250,6 @@ export class Reflector<T extends KubeObject> {
     const { resyncMs, onChange } = this.#options;
     if (resyncMs === undefined) return;
     while (await sleep(resyncMs * (0.9 + 0.2 * this.#random()), signal))
-      for (const object of this.#store.list()) this.#tell(() => onChange(object, object));
+      for (const object of this.#store.list()) this.#notify(() => onChange(object, object));
   }
 }

@@ -189,7 +189,7 @@ export class NodeClient {
   async #call(method: string, path: string, schema: z.ZodType | undefined, options: CallOptions): Promise<unknown> {
     if (this.#options.readOnly && method !== 'GET')
       throw clientError('read_only', `${this.url} is read-only in this run; rejected ${method} ${path}.`);
-    const text = await this.#inTurn(options.signal, () => this.#ask(method, path, options));
+    const text = await this.#inTurn(options.signal, () => this.#attempt(method, path, options));
     if (!schema) return undefined;
     const parsed = schema.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
@@ -205,7 +205,7 @@ export class NodeClient {
     });
   }
 
-  async #ask(method: string, path: string, { body, timeoutMs, signal }: CallOptions): Promise<string> {
+  async #attempt(method: string, path: string, { body, timeoutMs, signal }: CallOptions): Promise<string> {
     const token = this.#options.token();
     if (token === undefined) throw clientError('no_token', `No API token is available for ${this.url} yet.`);
     const wait = this.backOffMs;

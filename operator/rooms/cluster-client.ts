@@ -74,7 +74,7 @@ export class ClusterClient {
       nodes: () => this.candidates().map(({ node }) => node),
       token,
       types: eventTypes,
-      onEvent: (event) => this.#heard(event),
+      onEvent: (event) => this.#onEvent(event),
       onGap: () => {
         this.#missed = true;
       },
@@ -117,9 +117,9 @@ export class ClusterClient {
     const nodes = this.nodes();
     this.#turn += 1;
     const turned = nodes.map((_, index) => nodes[(index + this.#turn) % nodes.length]).filter((node) => node !== undefined);
-    const asked = turned.filter((node) => !node.lost && (!ready || (node.ready && !node.terminating)));
+    const eligible = turned.filter((node) => !node.lost && (!ready || (node.ready && !node.terminating)));
     const rank = ({ node, client }: Candidate) => (client.backOffMs > 0 ? 4 : 0) + (node.ready ? 0 : 2) + (node.terminating ? 1 : 0);
-    return asked.map((node) => ({ node, client: this.clientOf(node) })).sort((one, other) => rank(one) - rank(other));
+    return eligible.map((node) => ({ node, client: this.clientOf(node) })).sort((one, other) => rank(one) - rank(other));
   }
 
   clientOf({ url, signed, pod }: ClusterNode): NodeClient {
@@ -171,7 +171,7 @@ export class ClusterClient {
     }
   }
 
-  #heard(event: NodeEvent): void {
+  #onEvent(event: NodeEvent): void {
     const { type, incarnation, componentId, reason } = event;
     // If a room is reported as lost with its node, that node must be asked, because the reporting node may only be disconnected from it.
     if (type === 'RoomDeleted') this.#roomEnds.set(incarnation, reason ?? 'deleted');

@@ -49,8 +49,8 @@ export class RoomController {
       random,
       pollMs,
       connect,
-      onEvent: (namespace, event) => this.#heard(namespace, event),
-      onListing: (namespace, cluster, rooms) => this.#listed(namespace, cluster, rooms),
+      onEvent: (namespace, event) => this.#onEvent(namespace, event),
+      onListing: (namespace, cluster, rooms) => this.#onListing(namespace, cluster, rooms),
     });
     this.#work = new RoomReconciler({ ...options, links: this.#clusterClients, memories: this.#memories });
     this.#queue = new WorkQueue({ name: 'room', capMs: maxBackOffMs, random, ...(metrics && { metrics }) });
@@ -153,7 +153,7 @@ export class RoomController {
     return this.#options.rooms.where('roomId', `${namespace}/${roomId}`);
   }
 
-  #heard(namespace: string, { type, roomId, peerId }: NodeEvent): void {
+  #onEvent(namespace: string, { type, roomId, peerId }: NodeEvent): void {
     for (const room of this.#withId(namespace, roomId)) {
       const key = keyOf(room);
       if (type.startsWith('Room')) this.#queue.add(key, 'high');
@@ -170,7 +170,7 @@ export class RoomController {
     }
   }
 
-  #listed(namespace: string, cluster: string, listing: readonly NodeRoom[]): void {
+  #onListing(namespace: string, cluster: string, listing: readonly NodeRoom[]): void {
     const found = new Map(listing.map((room) => [room.externalId, room]));
     for (const room of this.#roomsOf(namespace)) {
       const { phase, incarnation, cluster: on } = room.status ?? {};

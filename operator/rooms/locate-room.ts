@@ -29,8 +29,8 @@ export function unreachableReason(error: NodeError | undefined): string {
 
 export async function locateRoom(options: LocateRoomOptions): Promise<ObservedRoom> {
   const { link, status } = options;
-  const heard = link.roomEnd(status.incarnation);
-  if (heard !== undefined) return { kind: 'ended', reason: heard };
+  const end = link.roomEnd(status.incarnation);
+  if (end !== undefined) return { kind: 'ended', reason: end };
   const nodes = link.nodes();
   if (nodes.length === 0) return { kind: 'absent' };
   const owner = nodes.find(({ pod }) => pod === status.node);

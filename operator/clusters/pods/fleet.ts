@@ -80,7 +80,7 @@ export class Fleet {
   /** Performs one step for all pods. @throws KubeError if the API server is unavailable */
   async step(context: ReconcileContext, pods: Pods, files: Files): Promise<FleetState> {
     const { key, cluster, facts } = context;
-    const seen = this.#see(key, pods, facts, cluster);
+    const seen = this.#observe(key, pods, facts, cluster);
     const desired = this.#desired(key, cluster, seen);
     const plan = planRollout({
       desired,
@@ -118,7 +118,7 @@ export class Fleet {
     return host !== undefined && this.#options.hosts.timeUntilLost(host) === 0;
   }
 
-  #see(key: string, pods: Pods, facts: ClusterContext, cluster: StoredCluster): PodReport[] {
+  #observe(key: string, pods: Pods, facts: ClusterContext, cluster: StoredCluster): PodReport[] {
     const { hosts, poll } = this.#options;
     const surroundings = {
       templateHash: templateHash(cluster, facts),

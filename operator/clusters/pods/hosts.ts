@@ -71,8 +71,8 @@ export class HostMonitor {
     const since = this.#since(this.#unready, name, unwell && this.#store?.list().some(isHostReady) === true);
     if (since === undefined) return undefined;
     // The kubelet may be down while rooms live: as long as a media node responds, its pods are not lost.
-    const heard = Math.max(since, this.#lastResponseAt(name) ?? since);
-    return Math.max(0, heard + lostTimeoutMs - this.#now());
+    const lastSign = Math.max(since, this.#lastResponseAt(name) ?? since);
+    return Math.max(0, lastSign + lostTimeoutMs - this.#now());
   }
 
   /** Milliseconds since the Kubernetes node became unschedulable; undefined if it is schedulable. */

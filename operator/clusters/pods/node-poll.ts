@@ -126,7 +126,7 @@ export class NodePoll {
   async #run(key: string, round: Round): Promise<void> {
     round.running = true;
     const before = new Map([...round.nodes].map(([uid, node]) => [uid, meaningOf(node)]));
-    await Promise.all([...round.nodes.values()].map((node) => this.#ask(node, round.ended.signal)));
+    await Promise.all([...round.nodes.values()].map((node) => this.#request(node, round.ended.signal)));
     round.running = false;
     if (round.ended.signal.aborted) return;
     const { usual, quick } = this.#options.periods ?? periods;
@@ -137,7 +137,7 @@ export class NodePoll {
     if ([...round.nodes].some(([uid, node]) => meaningOf(node) !== before.get(uid))) this.#options.changed(key);
   }
 
-  async #ask(node: Polled, signal: AbortSignal): Promise<void> {
+  async #request(node: Polled, signal: AbortSignal): Promise<void> {
     node.calls.resetBackoff();
     try {
       node.report = { health: await node.calls.health(signal), at: this.#options.now() };

@@ -97,7 +97,7 @@ export class PodOperations {
       this.#emit(context, 'Normal', 'PodCreated', 'Create', `Created pod ${name}.`);
       return undefined;
     } catch (error) {
-      if (isAlreadyExists(error)) return await this.#whoIs(context, index, name);
+      if (isAlreadyExists(error)) return await this.#checkName(context, index, name);
       if (!(error instanceof KubeError) || error.status === 0 || isUnavailable(error)) throw error;
       this.#emit(context, 'Warning', 'PodRefused', 'Create', `Pod ${name} was rejected: ${error.message}`);
       return { reason: 'PodRefused', message: `pod "${name}" was rejected: ${error.message}` };
@@ -120,12 +120,12 @@ export class PodOperations {
         await this.#patch(context, pod, { annotations: { [annotation.drain]: drainText(step) } });
         this.#emit(context, 'Normal', 'Draining', 'Drain', `Draining pod ${pod.name} (${causes[reason]}).`);
         const seconds = Math.max(0, Math.ceil((step.deadline - now) / 1000));
-        await this.#ask(context, pods, pod, (calls, node) => calls.drain(node, seconds, context.signal));
+        await this.#request(context, pods, pod, (calls, node) => calls.drain(node, seconds, context.signal));
         return `Pod ${pod.name} is being drained.`;
       }
       case 'ask':
         return (
-          (await this.#ask(context, pods, pod, (calls, node) => calls.drain(node, step.seconds, context.signal))) ??
+          (await this.#request(context, pods, pod, (calls, node) => calls.drain(node, step.seconds, context.signal))) ??
           `Pod ${pod.name} is being drained.`
         );
       case 'remove': {
@@ -142,7 +142,7 @@ export class PodOperations {
   async cancelDrain(context: ReconcileContext, pods: Pods, pod: PodSnapshot): Promise<string | undefined> {
     const step = cancelStep(pod);
     if (step === 'callBack') {
-      const failure = await this.#ask(context, pods, pod, (calls, node) => calls.cancelDrain(node, context.signal));
+      const failure = await this.#request(context, pods, pod, (calls, node) => calls.cancelDrain(node, context.signal));
       if (failure !== undefined) return failure;
     }
     if (step === 'nothing') return pod.drain ? `The drain of pod ${pod.name} will be cancelled when its node responds.` : undefined;
@@ -214,18 +214,18 @@ export class PodOperations {
   }
 
   /** Sends a drain request to the node of a pod. @returns why it failed */
-  async #ask(
+  async #request(
     context: ReconcileContext,
     pods: Pods,
     facts: PodSnapshot,
-    tell: (calls: NodeApi, node: string) => Promise<void>,
+    send: (calls: NodeApi, node: string) => Promise<void>,
   ): Promise<string | undefined> {
     const podIP = pods.get(facts.uid)?.status?.podIP;
     const calls = this.#options.poll.calls(context.key, facts.uid);
     if (podIP === undefined || !calls) return undefined;
     calls.resetBackoff();
     try {
-      await tell(calls, nodeName(podIP));
+      await send(calls, nodeName(podIP));
       return undefined;
     } catch (error) {
       context.signal.throwIfAborted();
@@ -247,7 +247,7 @@ export class PodOperations {
   }
 
   /** A pod of ours that is missing in the cache is no conflict; a foreign pod keeps its name, and ours gets another index. */
-  async #whoIs({ client, cluster }: ReconcileContext, index: number, name: string): Promise<ConditionReason | undefined> {
+  async #checkName({ client, cluster }: ReconcileContext, index: number, name: string): Promise<ConditionReason | undefined> {
     const namespace = namespaceOf(cluster);
     const there = await client.find<ObservedPod>(resources.pods, { namespace, name });
     if (!there || (isControlledBy(there, cluster.metadata.uid) && hasOurLabels(there))) return undefined;

@@ -100,15 +100,15 @@ const senseless = /^failed to create typed (patch|live) object/;
 
 /** Error of an unsuccessful response. `retryAfter`: the header. */
 export function toStatusError(requestInfo: RequestInfo, status: number, json: unknown, retryAfter: string | undefined): KubeError {
-  const said = statusSchema.safeParse(json).data;
-  if (status === 500 && !said?.reason && senseless.test(said?.message ?? ''))
-    return new KubeError({ status: 422, reason: 'Invalid', message: sentence(requestInfo, 422, said).slice(0, maxMessageLength) });
-  const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : said?.details?.retryAfterSeconds;
+  const returned = statusSchema.safeParse(json).data;
+  if (status === 500 && !returned?.reason && senseless.test(returned?.message ?? ''))
+    return new KubeError({ status: 422, reason: 'Invalid', message: sentence(requestInfo, 422, returned).slice(0, maxMessageLength) });
+  const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : returned?.details?.retryAfterSeconds;
   return new KubeError({
     status,
     // A missing object is reported by a Status, an unsupported path is not.
-    reason: said?.reason || (status === 404 ? 'NotServed' : String(status)),
-    message: sentence(requestInfo, status, said).slice(0, maxMessageLength),
+    reason: returned?.reason || (status === 404 ? 'NotServed' : String(status)),
+    message: sentence(requestInfo, status, returned).slice(0, maxMessageLength),
     retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
   });
 }
@@ -123,13 +123,13 @@ export function describeRequest({ verb, resource, name, namespace }: RequestInfo
   return `${verb} ${resource.kind}${where && ` ${where}`}`;
 }
 
-function sentence(requestInfo: RequestInfo, status: number, said: z.infer<typeof statusSchema> | undefined): string {
+function sentence(requestInfo: RequestInfo, status: number, returned: z.infer<typeof statusSchema> | undefined): string {
   // A rejection of a Secret may quote its content, so only field names are included.
   if (requestInfo.resource.kind === 'Secret' && [400, 415, 422, 500].includes(status)) {
-    const fields = said?.details?.causes?.flatMap(({ field }) => field ?? []) ?? [];
-    return `The API server rejected ${describeRequest(requestInfo)}: ${said?.reason ?? status}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}.`;
+    const fields = returned?.details?.causes?.flatMap(({ field }) => field ?? []) ?? [];
+    return `The API server rejected ${describeRequest(requestInfo)}: ${returned?.reason ?? status}${fields.length > 0 ? ` (${fields.join(', ')})` : ''}.`;
   }
-  return said?.message || `The API server returned ${status} for ${describeRequest(requestInfo)}.`;
+  return returned?.message || `The API server returned ${status} for ${describeRequest(requestInfo)}.`;
 }
 
 /** Items in lists of built-in kinds contain neither apiVersion nor kind. */

@@ -15,7 +15,7 @@ function object(kind: string, fields: object = {}, metadata: object = {}): Anyth
 test('server-managed metadata is no change', () => {
   const plannedChanges = new PlannedChanges();
   const before = object('Pod');
-  plannedChanges.tell({
+  plannedChanges.report({
     resource: resources.pods,
     before,
     after: object('Pod', {}, { resourceVersion: '9', generation: 3, managedFields: [] }),
@@ -26,8 +26,8 @@ test('server-managed metadata is no change', () => {
 test('several writes of one object are merged into one diff', () => {
   const plannedChanges = new PlannedChanges();
   const before = object('Room', { status: { phase: 'Pending', peers: { total: 1 } } });
-  plannedChanges.tell({ resource: resources.rooms, before, after: object('Room', { status: before.status }, { finalizers: ['f'] }) });
-  plannedChanges.tell({ resource: resources.rooms, before, after: object('Room', { status: { phase: 'Ready' } }) });
+  plannedChanges.report({ resource: resources.rooms, before, after: object('Room', { status: before.status }, { finalizers: ['f'] }) });
+  plannedChanges.report({ resource: resources.rooms, before, after: object('Room', { status: { phase: 'Ready' } }) });
   const shown = plannedChanges.text();
   assert.equal(shown.match(/^--- Room default\/media$/gm)?.length, 1);
   assert.match(shown, /^\+ +finalizers:$/m);
@@ -40,7 +40,7 @@ test('values of a Secret are shown only as changed or unchanged', () => {
   const [old, fresh, same] = ['b2xk', 'ZnJlc2g=', 'c2FtZQ=='];
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': `{"data":{"a":"${old}"}}` };
   const before = object('Secret', { data: { a: old, kept: same } }, { annotations });
-  plannedChanges.tell({ resource: resources.secrets, before, after: object('Secret', { data: { a: fresh, kept: same, more: fresh } }) });
+  plannedChanges.report({ resource: resources.secrets, before, after: object('Secret', { data: { a: fresh, kept: same, more: fresh } }) });
   const shown = plannedChanges.text();
   for (const value of [old, fresh, same]) assert.ok(!shown.includes(value), shown);
   assert.match(shown, /^- +a: "?\*\*\* \(before\)"?\n\+ +a: "?\*\*\* \(after\)"?$/m);
@@ -50,8 +50,8 @@ test('values of a Secret are shown only as changed or unchanged', () => {
 
 test('deletions are named, creations are shown completely, and actions come first', () => {
   const plannedChanges = new PlannedChanges();
-  plannedChanges.tell({ resource: resources.services, before: object('Service'), after: undefined });
-  plannedChanges.tell({ resource: resources.configMaps, before: undefined, after: object('ConfigMap', { data: { key: 'value' } }) });
+  plannedChanges.report({ resource: resources.services, before: object('Service'), after: undefined });
+  plannedChanges.report({ resource: resources.configMaps, before: undefined, after: object('ConfigMap', { data: { key: 'value' } }) });
   plannedChanges.act('would create room class on media-0', 'default/class');
   plannedChanges.act('would create room a on media-0', 'default/a');
   plannedChanges.act('would add peer anna to room class on media-0', 'default/class');
@@ -72,7 +72,7 @@ test('a pod counts as created if only its ServiceAccount of the same dry run is 
   const message = 'pods "media-0" is forbidden: error looking up service account default/media: serviceaccount "media" not found';
   const refusal = new KubeError({ status: 403, reason: 'Forbidden', message });
   assert.equal(plannedChanges.excuse(refusal, pod), undefined);
-  plannedChanges.tell({ resource: resources.serviceAccounts, before: undefined, after: object('ServiceAccount') });
+  plannedChanges.report({ resource: resources.serviceAccounts, before: undefined, after: object('ServiceAccount') });
   assert.equal(plannedChanges.excuse(refusal, pod)?.metadata.name, 'media-0');
   assert.equal(plannedChanges.excuse(new KubeError({ status: 403, reason: 'Forbidden', message: 'exceeded quota' }), pod), undefined);
 });
