@@ -2,21 +2,9 @@
 
 import { join } from 'node:path';
 
-import { ensureBuilds } from './builds.mjs';
-import { ensureDependencies } from './dependencies.mjs';
-import { aptPackages, ensurePackages } from './packages.mjs';
-import { childEnvironment, pinnedNode, root } from './paths.mjs';
-import { fail, runInForeground } from './steps.mjs';
-import { ensureWorker } from './worker/worker.mjs';
+import { aptPackages } from './packages.mjs';
+import { root } from './paths.mjs';
+import { runProgram } from './program.mjs';
 
-try {
-  await ensureDependencies();
-  const worker = await ensureWorker();
-  await ensurePackages(aptPackages.browser, 'the benchmarks');
-  await ensureBuilds();
-  const args = [join(root, 'test', 'bench', 'run.ts'), ...process.argv.slice(2)];
-  const { code } = await runInForeground(pinnedNode, args, childEnvironment(worker), root);
-  process.exitCode = code;
-} catch (error) {
-  fail(error);
-}
+const args = [join(root, 'test', 'bench', 'run.ts'), ...process.argv.slice(2)];
+await runProgram(args, { worker: true, packages: [aptPackages.browser, 'the benchmarks'], builds: true });

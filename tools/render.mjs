@@ -2,15 +2,7 @@
 
 import { join } from 'node:path';
 
-import { ensureDependencies } from './dependencies.mjs';
-import { childEnvironment, pinnedNode, root } from './paths.mjs';
-import { fail, runInForeground } from './steps.mjs';
+import { root } from './paths.mjs';
+import { runProgram } from './program.mjs';
 
-try {
-  await ensureDependencies();
-  const args = ['--disable-warning=ExperimentalWarning', join(root, 'node', 'render.ts'), ...process.argv.slice(2)];
-  const { code } = await runInForeground(pinnedNode, args, childEnvironment(), root);
-  process.exitCode = code;
-} catch (error) {
-  fail(error);
-}
+await runProgram(['--disable-warning=ExperimentalWarning', join(root, 'node', 'render.ts'), ...process.argv.slice(2)], {});

@@ -2,22 +2,17 @@
 
 import { join } from 'node:path';
 
-import { ensureDependencies } from './dependencies.mjs';
-import { aptPackages, ensurePackages } from './packages.mjs';
-import { childEnvironment, pinnedNode, root } from './paths.mjs';
-import { fail, runInForeground, SetupError } from './steps.mjs';
-import { ensureWorker } from './worker/worker.mjs';
+import { aptPackages } from './packages.mjs';
+import { root } from './paths.mjs';
+import { runProgram } from './program.mjs';
+import { fail, SetupError } from './steps.mjs';
 
 const [minutes = '30'] = process.argv.slice(2);
 
-try {
-  if (!/^[1-9]\d{0,4}$/.test(minutes)) throw new SetupError(`MINUTES must be a whole number from 1, got: ${minutes}`);
-  await ensureDependencies();
-  const worker = await ensureWorker();
-  await ensurePackages(aptPackages.media, 'the soak test');
-  const args = ['--test', '--test-reporter=spec', join(root, 'test', 'media', 'churn.test.ts')];
-  const { code } = await runInForeground(pinnedNode, args, { ...childEnvironment(worker), SOAK_MINUTES: minutes }, root);
-  process.exitCode = code ?? 1;
-} catch (error) {
-  fail(error);
-}
+if (/^[1-9]\d{0,4}$/.test(minutes)) {
+  await runProgram(['--test', '--test-reporter=spec', join(root, 'test', 'media', 'churn.test.ts')], {
+    worker: true,
+    packages: [aptPackages.media, 'the soak test'],
+    env: { SOAK_MINUTES: minutes },
+  });
+} else fail(new SetupError(`MINUTES must be a whole number from 1, got: ${minutes}`));

@@ -2,19 +2,11 @@
 
 import { join } from 'node:path';
 
-import { ensureBuilds } from './builds.mjs';
-import { ensureDependencies } from './dependencies.mjs';
-import { childEnvironment, nodeFlags, pinnedNode, root } from './paths.mjs';
-import { fail, runInForeground } from './steps.mjs';
-import { ensureWorker } from './worker/worker.mjs';
+import { nodeFlags, root } from './paths.mjs';
+import { runProgram } from './program.mjs';
 
-try {
-  await ensureDependencies();
-  const worker = await ensureWorker();
-  await ensureBuilds();
-  const args = [...nodeFlags, join(root, 'node', 'main.ts'), ...process.argv.slice(2)];
-  const { code } = await runInForeground(pinnedNode, args, childEnvironment(worker));
-  process.exitCode = code;
-} catch (error) {
-  fail(error);
-}
+await runProgram([...nodeFlags, join(root, 'node', 'main.ts'), ...process.argv.slice(2)], {
+  worker: true,
+  builds: true,
+  cwd: process.cwd(),
+});
