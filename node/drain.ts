@@ -1,8 +1,11 @@
 // Drain: rejects new rooms, ends rooms without peers at once and the others at their end or at the deadline. Cancellable until shutdown.
 import { ServiceError } from '../api/errors.ts';
-import type { NodeState } from '../api/node.ts';
+import type { DrainView, NodeState } from '../api/node.ts';
+import { operations } from '../api/operations/table.ts';
+import type { FeatureContext } from './common/feature-context.ts';
 import type { Log } from './common/log.ts';
 import { Timer } from './common/timer.ts';
+import type { LocalRooms } from './rooms/local-rooms.ts';
 
 export type DrainOptions = {
   rooms: { drain(): Promise<void>; cancelDrain(): void; close(reason: string): void; readonly size: number };
@@ -76,4 +79,39 @@ export class Drain {
   #assertNotTerminating(): void {
     if (this.#state === 'terminating') throw new ServiceError('terminating', 'This node is shutting down; its drain cannot be cancelled');
   }
+}
+
+export type DrainContext = Pick<FeatureContext, 'log' | 'registry'> & {
+  rooms: LocalRooms;
+  peerSockets: { drainingNotice(deadline: Date | null): void };
+  membership: { stateChanged(state: NodeState): void };
+  /** Milliseconds, if a request has none. */
+  config: { drainTimeout: number };
+};
+
+/** The end of the node terminates the drain. */
+export function createDrain({ log, registry, rooms, peerSockets, membership, config: { drainTimeout } }: DrainContext): Drain {
+  const drain = new Drain({
+    log,
+    rooms,
+    notifyPeers: (deadline) => peerSockets.drainingNotice(deadline),
+    stateChanged: (state) => membership.stateChanged(state),
+  });
+  registry.serve(operations, {
+    getDrain: () => viewOf(drain, rooms, drainTimeout),
+    drainNode: ({ body: { deadline } }) => drain.start(deadline === undefined ? drainTimeout : deadline * 1000),
+    cancelDrain: () => drain.cancel(),
+  });
+  return drain;
+}
+
+function viewOf({ state, deadline }: Drain, rooms: LocalRooms, drainTimeout: number): DrainView {
+  let connectedPeers = 0;
+  let roomsWithPeers = 0;
+  for (const room of rooms.all()) {
+    connectedPeers += room.connectedPeers;
+    if (room.connectedPeers > 0) roomsWithPeers += 1;
+  }
+  const until = deadline?.toISOString() ?? null;
+  return { state, deadline: until, defaultDeadline: Math.floor(drainTimeout / 1000), rooms: rooms.size, roomsWithPeers, connectedPeers };
 }

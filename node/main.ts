@@ -8,7 +8,7 @@ import { ConfigError } from './config/reader.ts';
 import { localSystem } from './config/system.ts';
 import { type LoadedConfig, loadConfig } from './config.ts';
 import { processEnvironment } from './env.ts';
-import { MediaNode } from './node.ts';
+import { MediaNode } from './media-node.ts';
 import { deferSignals, installSignalHandlers } from './shutdown.ts';
 import { version } from './version.ts';
 

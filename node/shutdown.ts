@@ -1,7 +1,7 @@
 // Shutdown of a node: signal handling, its deadline, and the handling of uncaught errors.
 
 import { Timer } from './common/timer.ts';
-import type { MediaNode } from './node.ts';
+import type { MediaNode } from './media-node.ts';
 
 /** Signals within this time of the first are duplicates, in milliseconds. */
 const sameSignal = 250;

@@ -1,4 +1,4 @@
-// Cluster rooms: creates rooms on the least loaded node, lists the rooms of all nodes and finds the owning node of a room.
+// Cluster rooms: creates rooms on the least loaded node, and lists the rooms of all nodes.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../api/errors.ts';
 import { type CreatedRoom, nameReservationSchema, nodeRpcs, type RoomList } from '../../api/operations/node-rpcs.ts';
@@ -8,19 +8,18 @@ import type { Log } from '../common/log.ts';
 import type { LocalRooms } from '../rooms/local-rooms.ts';
 import { Arbiter } from './arbiter.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
+import type { Directory } from './directory.ts';
 import { LoadPoll } from './load-poll.ts';
-import type { Membership } from './membership.ts';
+import type { Members } from './nodes.ts';
 import type { NodeLoad } from './placement.ts';
 import { RoomCreator } from './room-creator.ts';
 import type { Dispatcher } from './rpc/dispatcher.ts';
 
-/** Maximum number of concurrent searches. Beyond it an unknown room is reported as not found without a search. */
-const maxSearches = 100;
-
 export type ClusterRoomsOptions = {
   links: ClusterTransport;
   dispatcher: Dispatcher;
-  membership: Membership;
+  members: Pick<Members, 'get'>;
+  directory: Directory;
   local: LocalRooms;
   log: Log;
   load: () => NodeLoad;
@@ -32,12 +31,10 @@ export class ClusterRooms {
   readonly #arbiter: Arbiter;
   readonly #loads: LoadPoll;
   readonly #roomCreator: RoomCreator;
-  readonly #searches = new Map<string, Promise<NodeName | undefined>>();
 
   constructor(options: ClusterRoomsOptions) {
     this.#options = options;
-    const { links, dispatcher, log } = options;
-    const { directory } = options.membership;
+    const { links, dispatcher, directory, log } = options;
     this.#arbiter = new Arbiter(
       ({ space, name }) => (space === 'id' ? directory.find(name) : directory.findByExternalId(name)) !== undefined,
     );
@@ -102,44 +99,20 @@ export class ClusterRooms {
     return { rooms: shown, incomplete, ...(more ? { cursor: last.incarnation } : {}) };
   }
 
-  /** The owning node of a room, from the directory of this node. */
-  ownerOf(roomId: string): NodeName | undefined {
-    return this.#options.local.has(roomId) ? this.#options.links.self : this.#options.membership.directory.find(roomId)?.owner;
-  }
-
-  /** Like ownerOf, but asks the other nodes if the directory has no entry. */
-  async locate(roomId: string): Promise<NodeName | undefined> {
-    return this.ownerOf(roomId) ?? this.#search(roomId);
-  }
-
   nodeDown(node: NodeName): void {
     this.#arbiter.releaseAll(node);
     this.#loads.nodeDown(node);
   }
 
   async #findByExternalId(externalId: string): Promise<CreatedRoom | undefined> {
-    const { dispatcher, membership, links, address } = this.#options;
-    const entry = membership.directory.findByExternalId(externalId);
+    const { dispatcher, members, directory, links, address } = this.#options;
+    const entry = directory.findByExternalId(externalId);
     if (!entry) return undefined;
     const room = await dispatcher
       .at(entry.owner, operations.getRoom, { params: { roomId: entry.id }, body: undefined, query: undefined })
       .catch(ignoreMissing);
     if (room?.externalId !== externalId) return undefined;
-    return { created: false, room, address: entry.owner === links.self ? address() : (membership.members.get(entry.owner)?.address ?? '') };
-  }
-
-  /** The announcement of a new room may not have arrived yet. A client that has just received the room id must still find it. */
-  #search(roomId: string): Promise<NodeName | undefined> {
-    const running = this.#searches.get(roomId);
-    if (running) return running;
-    const { links, dispatcher } = this.#options;
-    if (links.nodes().length === 0 || this.#searches.size >= maxSearches) return Promise.resolve(undefined);
-    const search = dispatcher
-      .search(nodeRpcs.has, roomId)
-      .then(({ node }) => node)
-      .finally(() => this.#searches.delete(roomId));
-    this.#searches.set(roomId, search);
-    return search;
+    return { created: false, room, address: entry.owner === links.self ? address() : (members.get(entry.owner)?.address ?? '') };
   }
 }
 

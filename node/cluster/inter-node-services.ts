@@ -11,15 +11,16 @@ import type { LocalWebhookService } from '../rooms/services/webhook-admin.ts';
 import { ClusterEvents, type LocalEventFeed } from './cluster-events.ts';
 import { serveRenders } from './cluster-renders.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
-import { ClusterWebhooks } from './cluster-webhooks.ts';
+import { serveWebhooks } from './cluster-webhooks.ts';
 import type { LostEntry } from './connected-peers.ts';
 import { LostRoomNotifier } from './lost-room-notifier.ts';
-import type { Member } from './membership.ts';
+import type { Members } from './nodes.ts';
 import { ClusterContent, type LocalContentService } from './proxy/cluster-content.ts';
 import { NodeHttpClient } from './proxy/node-http-client.ts';
 import { type NodeClaims, NodeTokens } from './proxy/node-tokens.ts';
 import { PeerSocketProxy } from './proxy/peer-socket-proxy.ts';
 import type { Dispatcher } from './rpc/dispatcher.ts';
+import type { RoomLocator } from './rpc/room-locator.ts';
 
 export type InterNodeServicesOptions = {
   links: ClusterTransport;
@@ -27,20 +28,15 @@ export type InterNodeServicesOptions = {
   log: Log;
   events: LocalEventFeed;
   content: LocalContentService;
-  ownRenders: LocalRenderService;
+  renders: LocalRenderService;
   /** Recordings that exist only in S3. */
   archive?: RecordingArchive | undefined;
   /** SVC_SECRET_KEY_BASE: the first secret signs, all verify. */
   secrets: readonly string[];
   cookie: string;
-  /** The owning node of a room, from the directory of this node. */
-  ownerOf: (roomId: string) => NodeName | undefined;
-  /** Like ownerOf, but asks the other nodes if the directory has no entry. */
-  locate: (roomId: string) => Promise<NodeName | undefined>;
-  member: (node: NodeName) => Member | undefined;
-  ownWebhooks: LocalWebhookService;
-  /** A node that shuts down hands over webhooks. @returns the number of accepted webhooks */
-  takeWebhooks: (data: unknown) => number;
+  locator: Pick<RoomLocator, 'ownerOf' | 'locate'>;
+  members: Pick<Members, 'get'>;
+  webhooks: LocalWebhookService;
   /** A room was lost with its node, and this node was chosen to notify its webhook receivers. */
   onRoomLost?: ((event: RoomEvent, webhookUrl: string | null) => void) | undefined;
   /** PEM of this node's certificate. */
@@ -50,14 +46,13 @@ export type InterNodeServicesOptions = {
 export class InterNodeServices {
   readonly events: ClusterEvents;
   readonly content: ClusterContent;
-  readonly webhooks: ClusterWebhooks;
   readonly #lostRoomNotifier: LostRoomNotifier;
   readonly #tokens: NodeTokens;
   readonly #sockets: PeerSocketProxy;
   readonly #http: NodeHttpClient;
 
   constructor(options: InterNodeServicesOptions) {
-    const { links, dispatcher, log, secrets, cookie, ownCertificate, member, ownerOf } = options;
+    const { links, dispatcher, log, secrets, cookie, ownCertificate, members, locator } = options;
     this.#lostRoomNotifier = new LostRoomNotifier({ links, tell: ({ event, webhookUrl }) => options.onRoomLost?.(event, webhookUrl) });
     this.events = new ClusterEvents({ links, dispatcher, own: options.events, log });
     this.#tokens = new NodeTokens({ links, dispatcher, secrets, cookie });
@@ -69,20 +64,20 @@ export class InterNodeServices {
       archive: options.archive,
       http: this.#http,
       log,
-      ownerOf,
-      target: member,
+      locator,
+      members,
     });
-    serveRenders({ dispatcher, own: options.ownRenders, locate: (id) => this.content.locate('recording', id) });
-    this.webhooks = new ClusterWebhooks({ links, dispatcher, log, own: options.ownWebhooks, take: options.takeWebhooks, member });
+    serveRenders({ dispatcher, own: options.renders, locate: (id) => this.content.locate('recording', id) });
+    serveWebhooks({ dispatcher, log, own: options.webhooks });
     this.#sockets = new PeerSocketProxy({
       log,
       tokens: this.#tokens,
       ownCertificate,
       locate: async (roomId) => {
-        const owner = await options.locate(roomId);
+        const owner = await locator.locate(roomId);
         if (owner === undefined || owner === links.self) return undefined;
         links.suspect(owner);
-        return member(owner);
+        return members.get(owner);
       },
     });
   }

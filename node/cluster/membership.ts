@@ -4,7 +4,8 @@ import { type NodeState, nodeStateSchema } from '../../api/node.ts';
 import type { Log } from '../common/log.ts';
 import type { ClusterTransport, NodeName } from './cluster-transport.ts';
 import { ConnectedPeers, type LostEntry, type Presence } from './connected-peers.ts';
-import { Directory, type DirectoryEntry } from './directory.ts';
+import type { Directory, DirectoryEntry } from './directory.ts';
+import type { Member, Members } from './nodes.ts';
 import type { Dispatcher } from './rpc/dispatcher.ts';
 import { rpcVersion } from './rpc/legacy-rpcs.ts';
 
@@ -37,24 +38,17 @@ const changeSchema = z.object({
 
 const presenceSchema = z.object({ incarnation: z.string().max(64), peerId: z.string().max(128), connected: z.boolean() });
 
-/** A connected node with the data of its snapshot. */
-export type Member = {
-  name: NodeName;
-  internalAddress: string;
-  address: string;
-  version: string;
-  tls: boolean;
-  state: NodeState;
-  /** Version of its RPCs. */
-  rpc: number;
-};
-export type LocalNodeDescription = Omit<Member, 'name' | 'rpc'>;
+/** What a node tells the others about itself. */
+export type NodeDescription = Omit<Member, 'name' | 'rpc'>;
 
 export type MembershipOptions = {
   links: ClusterTransport;
   dispatcher: Dispatcher;
   log: Log;
-  describe: () => LocalNodeDescription;
+  members: Members;
+  directory: Directory;
+  /** This node, except its state. */
+  describe: () => Omit<NodeDescription, 'state'>;
   /** A local room must end because `older`, with the same id, exists on another node. */
   onDuplicate: (entry: DirectoryEntry, older: DirectoryEntry) => void;
   /** A remote room ended, or exists (again). */
@@ -65,10 +59,9 @@ export type MembershipOptions = {
 };
 
 export class Membership {
-  readonly directory = new Directory();
   readonly #peers = new ConnectedPeers();
   readonly #options: MembershipOptions;
-  readonly #members = new Map<NodeName, Member>();
+  #state: NodeState = 'accepting';
 
   constructor(options: MembershipOptions) {
     this.#options = options;
@@ -79,9 +72,9 @@ export class Membership {
     dispatcher.receive('state', nodeStateSchema, (from, state) => this.#setState(from, state));
   }
 
-  /** Nodes that sent their snapshot, by name. */
-  get members(): ReadonlyMap<NodeName, Member> {
-    return this.#members;
+  /** This node. */
+  get own(): NodeDescription {
+    return { ...this.#options.describe(), state: this.#state };
   }
 
   nodeUp(node: NodeName): void {
@@ -89,10 +82,11 @@ export class Membership {
   }
 
   nodeDown(node: NodeName): void {
-    this.#members.delete(node);
-    const lost = this.directory.drop(node).map((entry) => ({ ...entry, connected: this.#peers.of(node, entry.incarnation) }));
+    const { members, directory, onLost } = this.#options;
+    members.delete(node);
+    const lost = directory.drop(node).map((entry) => ({ ...entry, connected: this.#peers.of(node, entry.incarnation) }));
     this.#peers.nodeDown(node);
-    this.#options.onLost(node, lost);
+    onLost(node, lost);
   }
 
   /** A local room was created or changed. */
@@ -104,7 +98,7 @@ export class Membership {
   /** A local room ended. */
   retract(id: string, incarnation: string, reason: string): void {
     this.#peers.roomEnded(this.#options.links.self, incarnation);
-    if (!this.directory.remove(id, incarnation, this.#options.links.self)) return;
+    if (!this.#options.directory.remove(id, incarnation, this.#options.links.self)) return;
     this.#tell('rooms', { added: [], removed: [{ id, incarnation, reason: reason.slice(0, 256) }] });
   }
 
@@ -114,23 +108,25 @@ export class Membership {
     this.#tell('presence', presence);
   }
 
+  /** This node accepts rooms, or drains. */
   stateChanged(state: NodeState): void {
+    this.#state = state;
     this.#tell('state', state);
   }
 
   #hello(): z.input<typeof helloSchema> {
-    const { self } = this.#options.links;
-    const rooms = this.directory
-      .ownedBy(self)
+    const { links, directory } = this.#options;
+    const rooms = directory
+      .ownedBy(links.self)
       .map(({ owner, ...entry }) => ({ ...entry, connected: this.#peers.of(owner, entry.incarnation) }));
-    return { ...this.#options.describe(), rpc: rpcVersion, rooms };
+    return { ...this.own, rpc: rpcVersion, rooms };
   }
 
   #meet(name: NodeName, { rooms, ...member }: z.infer<typeof helloSchema>): void {
-    this.#members.set(name, { name, ...member });
+    this.#options.members.set({ name, ...member });
     this.#peers.replace(name, rooms);
     for (const { id } of rooms) this.#options.onMade(id);
-    const conflicts = this.directory.replace(
+    const conflicts = this.#options.directory.replace(
       name,
       rooms.map(({ connected: _, ...entry }) => ({ ...entry, owner: name })),
     );
@@ -140,20 +136,21 @@ export class Membership {
   #change(from: NodeName, { added, removed }: z.infer<typeof changeSchema>): void {
     for (const { id, incarnation, reason } of removed) {
       this.#peers.roomEnded(from, incarnation);
-      const known = this.directory.remove(id, incarnation, from);
-      if (known && reason !== undefined && !this.directory.find(id)) this.#options.onEnded(id, reason);
+      const known = this.#options.directory.remove(id, incarnation, from);
+      if (known && reason !== undefined && !this.#options.directory.find(id)) this.#options.onEnded(id, reason);
     }
     for (const entry of added) this.#take({ ...entry, owner: from });
   }
 
   #setState(from: NodeName, state: NodeState): void {
-    const member = this.#members.get(from);
-    if (member) this.#members.set(from, { ...member, state });
+    const { members } = this.#options;
+    const member = members.get(from);
+    if (member) members.set({ ...member, state });
   }
 
   #take(entry: DirectoryEntry): void {
     if (entry.owner !== this.#options.links.self) this.#options.onMade(entry.id);
-    const conflict = this.directory.add(entry);
+    const conflict = this.#options.directory.add(entry);
     if (conflict) this.#settle(conflict);
   }
 

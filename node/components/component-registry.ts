@@ -32,7 +32,7 @@ export type ComponentRegistryOptions = {
   resources: string;
   log: Log;
   /** Name of this node. */
-  node: () => string;
+  node: string;
   uploads: Uploads;
   /** Recordings that exist only in S3; undefined without S3. */
   archive?: RenderSource | undefined;

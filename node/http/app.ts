@@ -9,24 +9,19 @@ import { proxiedHeader } from '../../api/node.ts';
 import type { Log } from '../common/log.ts';
 import { networkOf, RateLimit } from '../common/rate-limit.ts';
 import { isRequestId } from '../common/request-id.ts';
-import type { OperationRunner } from '../rooms/services/operations.ts';
 import type { ApiTokens } from '../rooms/tokens/api-tokens.ts';
 import type { SignedCalls } from '../rooms/tokens/signed-calls.ts';
-import type { ViewerTokens } from '../rooms/tokens/viewer-tokens.ts';
 import { consoleFiles } from './console-files.ts';
 import { logRequest, type RequestObservation } from './middleware/access-log.ts';
 import { Authenticator } from './middleware/auth.ts';
 import type { ClientAddressOf } from './middleware/client-address.ts';
 import { allowOrigin, handlePreflight } from './middleware/cors.ts';
 import type { ForwardedBy } from './middleware/forwarded.ts';
-import { runRoute, sendFailure, type TracedResponse } from './middleware/pipeline.ts';
+import { type PipelineOptions, runRoute, sendFailure, type TracedResponse } from './middleware/pipeline.ts';
 import { nothingHere, securityHeaders, toClientError } from './responses.ts';
 import { routes } from './routes/routes.ts';
 
-export type AppOptions = {
-  log: Log;
-  operations: OperationRunner;
-  viewerTokens: Pick<ViewerTokens, 'verify'>;
+export type AppOptions = Pick<PipelineOptions, 'log' | 'operations' | 'viewerTokens'> & {
   apiTokens: ApiTokens;
   signedCalls: SignedCalls;
   corsOrigins: () => readonly string[];
@@ -60,9 +55,7 @@ export function createApp(options: AppOptions): Express {
   const clientLimit = new RateLimit(options.rateLimit);
   app.use((request, response, next) => prepare({ ...options, clientLimit }, request, response as TracedResponse, next));
   const pipeline = {
-    log,
-    operations: options.operations,
-    viewerTokens: options.viewerTokens,
+    ...options,
     authenticator: new Authenticator(options.apiTokens, options.signedCalls),
     tokenLimit: new RateLimit(options.rateLimit),
   };

@@ -31,8 +31,9 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 
 export type HttpOptions = {
   log: Log;
-  /** Runs all operations; those of HTTP alone are registered at the start. */
-  operations: OperationRunner & OperationRegistry;
+  operations: OperationRunner;
+  /** Gets the operations of HTTP alone at the start. */
+  registry: OperationRegistry;
   content: ContentService & RecordingList;
   viewerTokens: ViewerTokens;
   ip: string;
@@ -173,12 +174,12 @@ export class HttpServer {
 
 /** Registers the operations that need the HTTP request. @throws Error if any other operation has no handler */
 function serveHttpOperations(options: HttpOptions, documents: ApiDocuments): void {
-  options.operations.serve(operations, {
+  options.registry.serve(operations, {
     ...nodeHandlers({ ...options, documents }),
     ...recordingHandlers(options.content),
     ...hlsHandlers(options.content, options.viewerTokens, options.host),
   });
-  const missing = routes.filter((operation) => !options.operations.serves(operation));
+  const missing = routes.filter((operation) => !options.registry.serves(operation));
   if (missing.length > 0) throw new Error(`no handler of ${missing.map(({ id }) => id).join(', ')}`);
 }
 

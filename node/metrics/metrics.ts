@@ -1,6 +1,7 @@
 // Prometheus metrics: reads the groups of api/metrics.ts at each scrape, and adds the metrics of Node.js.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { type Metric, nodeMetrics, type Readings, type ReadMetric } from '../../api/metrics.ts';
+import type { MetricsRegistry } from '../common/feature-context.ts';
 
 /** Gauges of Node.js with names of counters, which the linter of Prometheus rejects. The same values exist by type. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
@@ -8,7 +9,7 @@ const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 type Group = Record<string, ReadMetric>;
 type Series = Gauge | Counter;
 
-export class Metrics {
+export class Metrics implements MetricsRegistry {
   readonly #registry = new Registry();
   readonly #series = new Map<Metric, Series>();
   readonly #histograms = new Map<Metric, Histogram>();
@@ -35,17 +36,14 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** Reads a group at each scrape. */
   collect<Read extends Group>(group: Read, read: () => Readings<Read>): void {
     this.#readers.push(() => this.#fill(group, read()));
   }
 
-  /** As collect(), for values that take time. `read` must be bounded in time and never reject. */
   collectSlow<Read extends Group>(group: Read, read: () => Promise<Readings<Read>>): void {
     this.#slowReaders.push(async () => this.#fill(group, await read()));
   }
 
-  /** Adds one value to a histogram. */
   observe<Label extends string>(histogram: Metric<Label>, labels: Record<Label, string>, value: number): void {
     this.#histograms.get(histogram)?.observe(labels, value);
   }

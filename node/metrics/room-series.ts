@@ -1,6 +1,8 @@
 // Room series: per-room stats computed from room events, exact at any time.
 import type { RoomEvent } from '../../api/events.ts';
-import type { nodeMetrics, Readings } from '../../api/metrics.ts';
+import { nodeMetrics, type Readings } from '../../api/metrics.ts';
+import type { MetricsRegistry } from '../common/feature-context.ts';
+import type { EventFeed } from '../rooms/event-feed.ts';
 
 /** Time for which an ended room is still reported, with zeros, in milliseconds. */
 const removedLifetime = 10 * 60_000;
@@ -117,4 +119,11 @@ export class RoomSeries {
 function count(room: LivingRoom, now: number): void {
   room.peerTime += room.peers * (now - room.countedAt);
   room.countedAt = now;
+}
+
+/** `events`: of local rooms. */
+export function collectRoomSeries(metrics: MetricsRegistry, events: Pick<EventFeed, 'subscribe'>): void {
+  const series = new RoomSeries();
+  events.subscribe(({ event }) => series.take(event));
+  metrics.collect(nodeMetrics.roomSeries, () => series.readings());
 }

@@ -24,8 +24,6 @@ export type TurnServerOptions = {
   /** Public address of the node: an IP address, or the host name of the certificate for TLS. */
   address: () => string | undefined;
   tlsHost: (address: string) => string;
-  /** Credentials must be renewed. */
-  onRenew: () => void;
 };
 
 /** W3C RTCIceServer. */
@@ -49,6 +47,7 @@ export class TurnServer {
   #certificates: Timer | undefined;
   #certificateTime = 0;
   #closed = false;
+  #renew = () => {};
 
   private constructor(options: TurnServerOptions, folder: string) {
     this.#options = options;
@@ -87,6 +86,11 @@ export class TurnServer {
     const urls = [`turn:${at}:${port}?transport=udp`, `turn:${at}:${port}?transport=tcp`];
     if (tls) urls.push(`turns:${bracketed(tlsHost(host))}:${tls.port}?transport=tcp`);
     return [{ urls, ...turnCredential(this.#secret, user, nextHour(Date.now() + credentialLifetime)) }];
+  }
+
+  /** Credentials must be renewed. */
+  onRenew(renew: () => void): void {
+    this.#renew = renew;
   }
 
   /** Stops coturn. Idempotent. */
@@ -176,7 +180,7 @@ export class TurnServer {
   #keepRenewing(): void {
     if (this.#closed) return;
     this.#renewal = new Timer(credentialLifetime / 2, () => {
-      this.#options.onRenew();
+      this.#renew();
       this.#keepRenewing();
     });
   }

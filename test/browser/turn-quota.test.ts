@@ -11,7 +11,7 @@ test('a peer has at most 16 concurrent relays whatever its credentials, and the 
   const turn = await TurnServer.start({
     log: recordedLog().log,
     ...{ listenIp: '127.0.0.1', port, tls: undefined, mediaIp: '127.0.0.1' },
-    ...{ address: () => '127.0.0.1', tlsHost: () => '', onRenew: () => {} },
+    ...{ address: () => '127.0.0.1', tlsHost: () => '' },
   });
   t.after(() => turn.close());
   const ask = async (user: string) => {

@@ -233,7 +233,7 @@ async function flawedStream(t: TestContext, fault: string, tracks: number) {
   const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
   const { log, of } = recordedLog();
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
-  const streams = new HlsStreams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
+  const streams = new HlsStreams({ log, resources, node: 'svc@test', uploads: noUploads, admission });
   const [dropped, crashes]: [string[][], string[]] = [[], []];
   const unused = () => Promise.reject(new Error('not asked for'));
   const runner = createHlsRunner({

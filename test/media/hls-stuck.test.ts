@@ -38,7 +38,7 @@ test('a composer with a hanging encoder ends, and the stream continues with anot
   const [room, resources] = [openRoom(await engineFor(t)), await makeResources(t)];
   const { log, of } = recordedLog();
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
-  const streams = new HlsStreams({ log, resources, node: () => 'svc@test', uploads: noUploads, admission });
+  const streams = new HlsStreams({ log, resources, node: 'svc@test', uploads: noUploads, admission });
   const crashes: string[] = [];
   const runner = createHlsRunner({
     host: {

@@ -41,7 +41,7 @@ async function stage(t: TestContext) {
     const uploads = new S3Uploads({
       log: silentLog(),
       resources,
-      node: () => 'svc@test',
+      node: 'svc@test',
       place: () => null,
       allowPrivate: () => true,
       onEvent: (event, webhookUrl) => heard.push({ event, webhookUrl, failures: uploads.figures().failures }),

@@ -4,12 +4,13 @@ import { type TestContext, test } from 'node:test';
 import { Atom, type Term, tuple } from '../../node/cluster/erlang/terms/terms.ts';
 import { ErlangTransport } from '../../node/cluster/erlang-transport.ts';
 import { Distribution } from '../../node/distribution.ts';
+import { makeDispatcher } from '../kit/fakes/dispatcher.ts';
 import { startDistNode, testCookie } from '../kit/network/dist-nodes.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { turns } from '../kit/turns.ts';
 
 /** Starts a node next to one that has not answered its handshake yet. */
-async function startBeside(t: TestContext, handshakesPending = () => false) {
+async function startBeside(t: TestContext) {
   const epmdPort = await freePort();
   const { node, record } = await startDistNode(t, 'other', epmdPort);
   const asked = Promise.withResolvers<void>();
@@ -38,20 +39,18 @@ async function startBeside(t: TestContext, handshakesPending = () => false) {
     ...place,
   } as const;
   const clock = { time: 0 };
-  const distribution = await Distribution.start({
-    config,
-    name,
-    links,
-    log: record.log,
-    handshakesPending,
-    epmdPort,
-    now: () => clock.time,
-  });
+  /** `incomplete`: a connected node has not sent its snapshot. */
+  const members = { incomplete: false };
+  const dispatcher = makeDispatcher({ links });
+  const distribution = new Distribution({ config, name, links, members, dispatcher, log: record.log, epmdPort, now: () => clock.time });
   t.after(() => distribution.close());
+  assert.deepEqual([distribution.discovering, distribution.synced], [true, false], 'before the start other nodes may have any room');
+  await distribution.start();
   await asked.promise;
   return {
     distribution,
     links,
+    members,
     clock,
     /** Answers the handshake as a Mediarooms node. */
     answer: async () => {
@@ -63,15 +62,15 @@ async function startBeside(t: TestContext, handshakesPending = () => false) {
 }
 
 test('a node is synced when every connected node completed its handshake', async (t) => {
-  let meets = true;
-  const { distribution, links, answer } = await startBeside(t, () => meets);
+  const { distribution, links, members, answer } = await startBeside(t);
+  members.incomplete = true;
   assert.deepEqual([links.handshakePending, distribution.discovering, distribution.synced], [true, true, false]);
   await answer();
   assert.deepEqual([links.handshakePending, distribution.discovering, distribution.synced], [false, true, false]);
-  meets = false;
+  members.incomplete = false;
   assert.deepEqual([distribution.discovering, distribution.synced], [false, true]);
   // Nodes that connect later had no rooms when this node started.
-  meets = true;
+  members.incomplete = true;
   assert.deepEqual([distribution.discovering, distribution.synced], [true, true]);
 });
 

@@ -15,6 +15,7 @@ import type {
 } from '../../rooms/services/content.ts';
 import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
 import type { Dispatcher, Settled } from '../rpc/dispatcher.ts';
+import type { RoomLocator } from '../rpc/room-locator.ts';
 import type { NodeHttpClient } from './node-http-client.ts';
 import type { ProxyTarget } from './peer-socket-proxy.ts';
 
@@ -36,10 +37,9 @@ export type ClusterContentOptions = {
   archive?: RecordingArchive | undefined;
   http: Pick<NodeHttpClient, 'fetch'>;
   log: Log;
-  /** The owning node of a room, from the directory of this node. */
-  ownerOf: (roomId: string) => NodeName | undefined;
-  /** Address of another node; undefined before its snapshot arrived. */
-  target: (node: NodeName) => ProxyTarget | undefined;
+  locator: Pick<RoomLocator, 'ownerOf'>;
+  /** Addresses of the other nodes; none before the snapshot of a node arrived. */
+  members: { get(node: NodeName): ProxyTarget | undefined };
 };
 
 export class ClusterContent implements ContentService, RecordingList {
@@ -72,10 +72,10 @@ export class ClusterContent implements ContentService, RecordingList {
   }
 
   async #openOnNodes(request: ContentRequest): Promise<ContentResponse> {
-    const { links, local, target, http } = this.#options;
+    const { links, local, members, http } = this.#options;
     const node = (await this.locate(request.kind, request.folder)) ?? links.self;
     if (node === links.self) return local.open(request);
-    const other = target(node);
+    const other = members.get(node);
     if (!other) throw new ServiceError('node_unreachable', `Node ${node} cannot be reached`, { retryAfter: 1 });
     const { kind, folder, file, playlist, method, range, ifRange, client, signal } = request;
     const headers = {
@@ -149,8 +149,8 @@ export class ClusterContent implements ContentService, RecordingList {
 
   /** The node that stores or writes it. @throws ServiceError `node_unreachable`, `unavailable` */
   async locate(kind: ContentKind, folder: string): Promise<NodeName | undefined> {
-    const { links, local, ownerOf } = this.#options;
-    const owner = kind === 'hls' ? ownerOf(folder) : undefined;
+    const { links, local, locator } = this.#options;
+    const owner = kind === 'hls' ? locator.ownerOf(folder) : undefined;
     if (owner !== undefined) return owner;
     if (await local.has(kind, folder)) return links.self;
     return this.#search(kind, folder);

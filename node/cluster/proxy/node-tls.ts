@@ -2,7 +2,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { checkServerIdentity, getCACertificates, type PeerCertificate } from 'node:tls';
-import type { Member } from '../membership.ts';
+import type { Member } from '../nodes.ts';
 
 export type NodeTlsOptions = {
   ca: string[];

@@ -6,7 +6,7 @@ import { peerSocketPath as path } from '../../../api/peer.ts';
 import type { Log } from '../../common/log.ts';
 import type { ProxiedSocket } from '../../rooms/proxied-socket.ts';
 import type { NodeName } from '../cluster-transport.ts';
-import type { Member } from '../membership.ts';
+import type { Member } from '../nodes.ts';
 import { nodeTls } from './node-tls.ts';
 import type { NodeTokens } from './node-tokens.ts';
 import { SocketPipe } from './socket-pipe.ts';

@@ -1,26 +1,24 @@
-// Dispatcher: runs operations and RPCs at the responsible node. Features register a handler for each by name.
+// Dispatcher: runs operations and RPCs at a given node. Features register a handler for each by name.
 import type { z } from 'zod';
-import type { InputOf, Operation, ResultOf, Rpc } from '../../../api/core/operation.ts';
+import type { InputOf, ResultOf, Rpc } from '../../../api/core/operation.ts';
 import { ServiceError } from '../../../api/errors.ts';
 import type { Log } from '../../common/log.ts';
-import type { Handler, Handlers, OperationRegistry, OperationRunner, RequestContext } from '../../rooms/services/operations.ts';
+import type { Handler, Handlers, OperationRegistry, RequestContext } from '../../rooms/services/operations.ts';
 import type { ClusterTransport, NodeName } from '../cluster-transport.ts';
 import { fromLegacy, rpcVersion, toLegacy } from './legacy-rpcs.ts';
 
 export type DispatcherOptions = {
   links: ClusterTransport;
   log: Log;
-  /** The owning node of a room; undefined if no node has it. */
-  locate: (roomId: string) => Promise<NodeName | undefined>;
-  /** A connected node that sent its snapshot, and the version of its RPCs. */
-  member: (node: NodeName) => { rpc: number } | undefined;
+  /** The connected nodes that sent their snapshot, with the version of their RPCs. */
+  members: { get(node: NodeName): { rpc: number } | undefined };
 };
 
 /** The response of one of several nodes. */
 export type Settled<Result> = { node: NodeName; result: Result } | { node: NodeName; error: unknown };
 type Registered = { rpc: Rpc; handle: Handler<Rpc> };
 
-export class Dispatcher implements OperationRunner, OperationRegistry {
+export class Dispatcher implements OperationRegistry {
   readonly #options: DispatcherOptions;
   readonly #handlers = new Map<string, Registered>();
   readonly #messages = new Map<string, (from: NodeName, data: unknown) => void>();
@@ -55,21 +53,17 @@ export class Dispatcher implements OperationRunner, OperationRegistry {
     this.#messages.set(method, (from, data) => handle(from, schema.parse(data)));
   }
 
-  async run<O extends Operation>(operation: O, input: InputOf<O>, request?: RequestContext): Promise<ResultOf<O>> {
-    return this.at(await this.#responsible(operation, input as { params: Record<string, string> }), operation, input, request);
-  }
-
   /** @throws ServiceError `not_found` if the node is neither this one nor a connected one */
   requireMember(node: NodeName): void {
-    const { links, member } = this.#options;
-    if (node !== links.self && !member(node)) throw new ServiceError('not_found', `Node ${node} is not connected`);
+    const { links, members } = this.#options;
+    if (node !== links.self && !members.get(node)) throw new ServiceError('not_found', `Node ${node} is not connected`);
   }
 
   /** @throws ServiceError of the handler; `node_unreachable` if the node does not respond */
   async at<R extends Rpc>(node: NodeName, rpc: R, input: InputOf<R>, request?: RequestContext): Promise<ResultOf<R>> {
-    const { links, member } = this.#options;
+    const { links, members } = this.#options;
     if (node === links.self) return (await this.#find(methodOf(rpc)).handle(input, { from: node, request })) as ResultOf<R>;
-    const legacy = (member(node)?.rpc ?? 1) < rpcVersion ? toLegacy(methodOf(rpc), input) : undefined;
+    const legacy = (members.get(node)?.rpc ?? 1) < rpcVersion ? toLegacy(methodOf(rpc), input) : undefined;
     const answer = legacy
       ? legacy.result(await links.call(node, legacy.method, legacy.data, rpc.timeoutMs))
       : await links.call(node, methodOf(rpc), input, rpc.timeoutMs);
@@ -107,16 +101,6 @@ export class Dispatcher implements OperationRunner, OperationRegistry {
     } catch (error) {
       return { node, error };
     }
-  }
-
-  async #responsible({ runs }: Operation, { params }: { params: Record<string, string> }): Promise<NodeName> {
-    const { links, locate } = this.#options;
-    // Every node remembers ended rooms of all nodes, so this one responds for rooms without an owner.
-    if (runs === 'room') return (await locate(params.roomId ?? '')) ?? links.self;
-    if (runs === 'here') return links.self;
-    const { nodeName = '' } = params;
-    this.requireMember(nodeName);
-    return nodeName;
   }
 
   /** Input of other nodes is validated again. */

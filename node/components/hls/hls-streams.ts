@@ -23,7 +23,7 @@ export type HlsStreamsOptions = {
   /** Absolute path of the resources directory. */
   resources: string;
   /** Node name for reports. */
-  node: () => string;
+  node: string;
   uploads: Uploads;
   admission: Admission;
   now?: () => number;
@@ -183,7 +183,7 @@ export class HlsStreams implements LiveStreams {
         id,
         type: 'hls',
         roomId,
-        node: this.#options.node(),
+        node: this.#options.node,
         state: 'running',
         startTime,
         endTime: null,

@@ -16,7 +16,7 @@ export type RecordingsOptions = {
   /** Absolute path of the resources directory. */
   resources: string;
   /** Node name for reports; available once the node runs. */
-  node: () => string;
+  node: string;
   uploads: Uploads;
   /** TTL of recordings in milliseconds. Null: one day after the upload; recordings that are not uploaded stay. */
   timeToLive: () => number | null;
@@ -83,7 +83,7 @@ export class Recordings {
         this.#running.delete(id);
         running.resolve();
       };
-      const node = this.#options.node();
+      const node = this.#options.node;
       const report: Report = { id, type: 'recording', roomId, node, state: 'running', startTime, endTime: null, tracks: [] };
       try {
         const folder = join(this.#folder, id);

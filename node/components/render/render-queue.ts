@@ -44,7 +44,7 @@ export type RenderQueueOptions = {
   /** Absolute path of the resources directory. */
   resources: string;
   /** Name of this node. */
-  node: () => string;
+  node: string;
   uploads: Pick<Uploads, 'reopen'>;
   /** Recordings that exist only in S3; undefined without S3. */
   archive?: RenderSource | undefined;
@@ -261,7 +261,7 @@ export class RenderQueue implements LocalRenderService {
   }
 
   async #tell(job: Job): Promise<void> {
-    await writeState(job.folder, { state: job.state, node: this.#options.node() });
+    await writeState(job.folder, { state: job.state, node: this.#options.node });
   }
 
   async #settleAll(): Promise<void> {
@@ -287,7 +287,7 @@ export class RenderQueue implements LocalRenderService {
     if (this.#jobs.has(id)) return undefined;
     const left = await readState(folder);
     if (left?.state.state !== 'queued' && left?.state.state !== 'running') return undefined;
-    if (left.state.node !== this.#options.node() && left.fresh) return left.state.state;
+    if (left.state.node !== this.#options.node && left.fresh) return left.state.state;
     // A concurrent request may have queued it again.
     if (this.#jobs.has(id)) return undefined;
     await removeUnfinished(folder);

@@ -13,6 +13,7 @@ export function webhookAdmin(webhooks: Webhooks): LocalWebhookService {
     }),
     deadLetters: (filter, limit) => webhooks.deadLetters(filter, limit).flatMap((letter) => viewOf(letter) ?? []),
     replay: (filter) => webhooks.replay(filter),
+    take: (deliveries) => webhooks.take(deliveries),
   };
 }
 

@@ -7,4 +7,6 @@ export interface LocalWebhookService {
   deadLetters(filter: WebhookReplay, limit: number): DeadLetterView[];
   /** @returns the number of deliveries that are retried */
   replay(filter: WebhookReplay): number;
+  /** A node that shuts down hands over deliveries. @returns the number of accepted deliveries */
+  take(deliveries: unknown): number;
 }

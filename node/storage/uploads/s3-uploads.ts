@@ -21,7 +21,7 @@ export type S3UploadsOptions = {
   /** Absolute path of the resources directory. */
   resources: string;
   /** Name of this node. */
-  node: () => string;
+  node: string;
   /** The current storage of the node. */
   place: () => S3Target | null;
   /** True if storages from requests may currently have private addresses. */
@@ -247,7 +247,7 @@ export class S3Uploads implements Uploads {
       id: `${id}-${done ? 'uploaded' : 'upload-crashed'}`,
       type: names[done ? 0 : 1],
       time: new Date().toISOString(),
-      node: this.#options.node(),
+      node: this.#options.node,
       incarnation,
       roomId,
       componentId,

@@ -5,8 +5,11 @@ import { operations } from '../../../api/operations/table.ts';
 import { Cluster } from '../../../node/cluster/cluster.ts';
 import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
 import type { LostEntry } from '../../../node/cluster/connected-peers.ts';
-import { Dispatcher } from '../../../node/cluster/rpc/dispatcher.ts';
+import { createNodes, type Nodes } from '../../../node/cluster/nodes.ts';
+import { OperationRouter } from '../../../node/cluster/rpc/operation-router.ts';
+import { RoomLocator } from '../../../node/cluster/rpc/room-locator.ts';
 import { silentLog } from '../../../node/common/log.ts';
+import { createDrain } from '../../../node/drain.ts';
 import type { LocalLimits } from '../../../node/rooms/local-rooms.ts';
 import { roomHandlers } from '../../../node/rooms/room-handlers.ts';
 import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
@@ -18,10 +21,11 @@ import { FakeMedia } from './fake-media.ts';
 import { TestLocalRooms } from './local-rooms.ts';
 import { noLimits } from './rooms.ts';
 
-export type TestNode = {
+export type TestNode = Nodes & {
   name: NodeName;
   links: FakeLinks;
   cluster: Cluster;
+  locator: RoomLocator;
   /** Runs operations as the HTTP server of this node does. */
   run: OperationCalls;
   local: TestLocalRooms;
@@ -53,6 +57,8 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
   const keys = new PeerTokens(['the secret of all nodes']);
   const load = { forwardedTracks: 0, cpu: 0, accepting: true };
   const address = `${name.split('@')[1]}.test`;
+  const nodes = createNodes(links, log);
+  const { dispatcher } = nodes;
   const local: TestLocalRooms = new TestLocalRooms({
     node: name,
     log,
@@ -67,32 +73,27 @@ export function makeNode(network: FakeNetwork, name: NodeName, limits: Partial<L
       cluster.roomEvent(event);
     },
   });
-  const dispatcher = new Dispatcher({
-    links,
-    log,
-    locate: (roomId) => cluster.rooms.locate(roomId),
-    member: (node) => cluster.membership.members.get(node),
-  });
   dispatcher.serve(operations, roomHandlers(local));
+  const locator = new RoomLocator({ ...nodes, local });
   const cluster: Cluster = new Cluster({
-    links,
-    dispatcher,
+    ...nodes,
     local,
     log,
     load: () => ({ ...load, rooms: local.size, accepting: load.accepting && local.accepting }),
-    describe: () => ({ address, internalAddress: `${address}:8080`, version: '0.7.0', tls: false, state: 'accepting' }),
-    drain: { start: () => void local.drain(), cancel: () => local.cancelDrain() },
-    drainTimeout: () => 60_000,
-    drainView: () => ({ state: 'accepting', deadline: null, defaultDeadline: 60, rooms: local.size, roomsWithPeers: 0, connectedPeers: 0 }),
-    config: () => ({ node: name, values: [], config: { files: [], shadowed: [], error: null }, warnings: [] }),
-    onNodes: () => {},
+    describe: () => ({ address, internalAddress: `${address}:8080`, version: '0.7.0', tls: false }),
     traffic: {
       nodeUp: () => {},
       nodeDown: () => {},
       roomsLost: (_node, entries) => lost.push(...entries),
     },
   });
-  return { name, links, cluster, run: callsOf(dispatcher), local, media, components, events, lost, load };
+  createDrain({
+    ...{ log, registry: dispatcher, rooms: local, membership: cluster.membership },
+    peerSockets: { drainingNotice: () => {} },
+    config: { drainTimeout: 60_000 },
+  });
+  const run = callsOf(new OperationRouter(dispatcher, locator));
+  return { ...nodes, name, links, cluster, locator, run, local, media, components, events, lost, load };
 }
 
 /** Resolves when all messages in transit between nodes have arrived. */

@@ -19,7 +19,7 @@ export function makeComponentRegistry(resources: string, used: readonly Componen
     used: () => used,
     resources,
     log: silentLog(),
-    node: () => 'svc@test',
+    node: 'svc@test',
     uploads: noUploads,
     recordingTimeToLive: () => null,
     sip: () => ({

@@ -2,14 +2,20 @@
 import type { InputOf, Operation, ResultOf } from '../../../api/core/operation.ts';
 import { operations } from '../../../api/operations/table.ts';
 import { Dispatcher, type DispatcherOptions } from '../../../node/cluster/rpc/dispatcher.ts';
+import { OperationRouter } from '../../../node/cluster/rpc/operation-router.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import type { OperationRunner } from '../../../node/rooms/services/operations.ts';
 import { FakeNetwork } from './fake-links.ts';
 
-/** By default the dispatcher of a single node that owns every room. All other nodes are of this version. */
+/** By default the dispatcher of a single node. All other nodes are of this version. */
 export function makeDispatcher(options: Partial<DispatcherOptions> = {}): Dispatcher {
   const links = options.links ?? new FakeNetwork().join('svc@test');
-  return new Dispatcher({ links, log: silentLog(), locate: async () => undefined, member: () => ({ rpc: 2 }), ...options });
+  return new Dispatcher({ links, log: silentLog(), members: { get: () => ({ rpc: 2 }) }, ...options });
+}
+
+/** By default of a node that owns every room. */
+export function makeRouter(dispatcher: Dispatcher, owner?: string): OperationRouter {
+  return new OperationRouter(dispatcher, { locate: async () => owner });
 }
 
 type Operations = typeof operations;

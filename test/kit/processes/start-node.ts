@@ -6,7 +6,7 @@ import type { Log } from '../../../node/common/log.ts';
 import { AnnouncedAddresses } from '../../../node/config/announced.ts';
 import { localSystem } from '../../../node/config/system.ts';
 import type { Environment } from '../../../node/env.ts';
-import { MediaNode } from '../../../node/node.ts';
+import { MediaNode } from '../../../node/media-node.ts';
 import { assertDocumented } from '../answers/answer-check.ts';
 import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { checkLast } from '../check-last.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { renderOptionsSchema } from '../../../api/render.ts';
 import { serveRenders } from '../../../node/cluster/cluster-renders.ts';
 import type { LocalRenderService } from '../../../node/rooms/services/renders.ts';
-import { callsOf, makeDispatcher } from '../../kit/fakes/dispatcher.ts';
+import { callsOf, makeDispatcher, makeRouter } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 
 function stage() {
@@ -24,7 +24,7 @@ function stage() {
     };
     const dispatcher = makeDispatcher({ links: network.join(name) });
     serveRenders({ dispatcher, own, locate: async (id) => (id === 'on-c' ? 'svc@c' : undefined) });
-    return { run: callsOf(dispatcher), works };
+    return { run: callsOf(makeRouter(dispatcher)), works };
   });
   network.connectAll();
   const [a, b, c] = nodes;

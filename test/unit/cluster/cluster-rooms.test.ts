@@ -88,7 +88,7 @@ describe('names', () => {
       assert.equal(made?.created, true);
       await b?.run.deleteRoom({ roomId: 'again' });
       await flushNetwork();
-      assert.equal(c?.cluster.membership.directory.size, 0);
+      assert.equal(c?.directory.size, 0);
     }
   });
 
@@ -201,8 +201,8 @@ describe('node loss and partition', () => {
         node?.lost.map(({ id }) => id),
         ['gone'],
       );
-      assert.equal(node?.cluster.membership.directory.size, 0);
-      assert.equal(node?.cluster.membership.members.has('svc@c'), false);
+      assert.equal(node?.directory.size, 0);
+      assert.equal(node?.members.get('svc@c'), undefined);
     }
     assert.equal((await a?.cluster.rooms.createRoom({ roomId: 'gone' }))?.created, true);
   });
@@ -217,7 +217,7 @@ describe('node loss and partition', () => {
     network.kill('svc@c');
     assert.equal((await b?.cluster.rooms.createRoom({ roomId: 'x' }))?.created, true);
     await flushNetwork();
-    assert.notEqual(a?.cluster.rooms.ownerOf('x'), undefined);
+    assert.notEqual(a?.locator.ownerOf('x'), undefined);
   });
 
   test('after a partition with a duplicate room id every node keeps the older room', async () => {
@@ -232,7 +232,7 @@ describe('node loss and partition', () => {
     network.connectAll();
     await flushNetwork();
     for (const node of [a, b, c]) {
-      assert.equal(node?.cluster.rooms.ownerOf('twice'), 'svc@c');
+      assert.equal(node?.locator.ownerOf('twice'), 'svc@c');
       assert.equal((await node?.run.getRoom({ roomId: 'twice' }))?.incarnation, older.room.incarnation);
     }
     const ended = [...(a?.events ?? []), ...(b?.events ?? [])].filter((event) => event.type === 'RoomDeleted');
@@ -265,13 +265,13 @@ describe('node loss and partition', () => {
     await flushNetwork();
     assert.equal(c.local.find('again')?.incarnation, made.room.incarnation);
     for (const node of nodes) {
-      assert.equal(node.cluster.rooms.ownerOf('again'), c.name);
-      assert.equal(node.cluster.membership.directory.findByExternalId('new')?.incarnation, made.room.incarnation);
+      assert.equal(node.locator.ownerOf('again'), c.name);
+      assert.equal(node.directory.findByExternalId('new')?.incarnation, made.room.incarnation);
     }
     await a.run.deleteRoom({ roomId: 'again' });
     await flushNetwork();
     assert.deepEqual(
-      nodes.map(({ cluster }) => cluster.membership.directory.size),
+      nodes.map(({ directory }) => directory.size),
       [0, 0, 0],
     );
   });
@@ -284,8 +284,8 @@ describe('node loss and partition', () => {
     await a?.local.deleteRoom('r3');
     network.connectAll();
     await flushNetwork();
-    assert.equal(b?.cluster.membership.directory.ownedBy('svc@a').length, 9);
-    assert.deepEqual(b?.cluster.membership.members.get('svc@a')?.address, 'a.test');
+    assert.equal(b?.directory.ownedBy('svc@a').length, 9);
+    assert.deepEqual(b?.members.get('svc@a')?.address, 'a.test');
   });
 
   test('invalid messages change nothing', async () => {

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../api/errors.ts';
 import type { DeadLetterView, WebhookReplay, WebhookStatus } from '../../../api/webhook.ts';
-import { ClusterWebhooks } from '../../../node/cluster/cluster-webhooks.ts';
+import { serveWebhooks, WebhookHandover } from '../../../node/cluster/cluster-webhooks.ts';
+import { Members } from '../../../node/cluster/nodes.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import type { LocalWebhookService } from '../../../node/rooms/services/webhook-admin.ts';
 import { eventually } from '../../kit/eventually.ts';
-import { callsOf, makeDispatcher, type OperationCalls } from '../../kit/fakes/dispatcher.ts';
+import { callsOf, makeDispatcher, makeRouter, type OperationCalls } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { roomEvent } from '../../kit/fakes/webhooks.ts';
 import { turns } from '../../kit/turns.ts';
@@ -40,6 +41,7 @@ function own(letters: DeadLetterView[]): LocalWebhookService & { replays: Webhoo
       replays.push(filter);
       return matching(filter).length;
     },
+    take: () => 0,
   };
 }
 
@@ -49,8 +51,8 @@ function makeNodes(...lists: DeadLetterView[][]) {
     const links = network.join(`svc@${'abc'[index]}`);
     const webhooks = own(letters);
     const dispatcher = makeDispatcher({ links });
-    new ClusterWebhooks({ links, dispatcher, log: silentLog(), own: webhooks, take: () => 0, member: () => undefined });
-    return { links, webhooks, run: callsOf(dispatcher) };
+    serveWebhooks({ dispatcher, log: silentLog(), own: webhooks });
+    return { links, webhooks, run: callsOf(makeRouter(dispatcher)) };
   });
   network.connectAll();
   return { network, nodes, asked: nodes[0]?.run as OperationCalls };
@@ -144,14 +146,10 @@ test('a handover tries the next node if one rejects or does not respond, and doe
   heir('svc@b', () => Promise.reject(new ServiceError('unavailable', 'This node is shutting down')));
   heir('svc@c', async () => 1);
   const links = network.join('svc@d');
-  const ending = new ClusterWebhooks({
-    links,
-    dispatcher: makeDispatcher({ links }),
-    log: silentLog(),
-    own: own([]),
-    take: () => 0,
-    member: (name) => ({ name, internalAddress: '', address: '', version: '', tls: false, state: 'accepting', rpc: 2 }),
-  });
+  const member = { internalAddress: '', address: '', version: '', tls: false, state: 'accepting' as const, rpc: 2 };
+  const members = new Members(links);
+  for (const name of ['svc@a', 'svc@b', 'svc@c']) members.set({ name, ...member });
+  const ending = new WebhookHandover({ links, dispatcher: makeDispatcher({ links }), members }, silentLog());
   network.connectAll();
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const first = ending.handOver([]);

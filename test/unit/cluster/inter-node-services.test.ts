@@ -7,7 +7,7 @@ import { proxiedHeader } from '../../../api/node.ts';
 import { peerSocketPath } from '../../../api/peer.ts';
 import type { NodeName } from '../../../node/cluster/cluster-transport.ts';
 import { InterNodeServices } from '../../../node/cluster/inter-node-services.ts';
-import type { Member } from '../../../node/cluster/membership.ts';
+import type { Member } from '../../../node/cluster/nodes.ts';
 import { silentLog } from '../../../node/common/log.ts';
 import { EventLog } from '../../../node/events/event-log.ts';
 import { ApiTokens } from '../../../node/rooms/tokens/api-tokens.ts';
@@ -43,14 +43,12 @@ async function startNode(t: TestContext, name: NodeName, { network, members, own
     log,
     events,
     content: makeContent(resources),
-    ownRenders: noRenders,
+    renders: noRenders,
     secrets: [],
     cookie: 'svc_cookie',
-    ownerOf: () => owner,
-    locate: async () => owner,
-    member: (node) => members.get(node),
-    ownWebhooks: { status: () => assert.fail(), deadLetters: () => assert.fail(), replay: () => assert.fail() },
-    takeWebhooks: () => assert.fail(),
+    locator: { ownerOf: () => owner, locate: async () => owner },
+    members,
+    webhooks: { status: () => assert.fail(), deadLetters: () => assert.fail(), replay: () => assert.fail(), take: () => assert.fail() },
     onRoomLost: (event) => lostEvents.push(event),
   });
   links.listen({ up: (node) => traffic.nodeUp(node), down: (node) => traffic.nodeDown(node) });

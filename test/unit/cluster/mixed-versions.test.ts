@@ -9,7 +9,7 @@ import { operations } from '../../../api/operations/table.ts';
 import type { RoomView } from '../../../api/room.ts';
 import type { Handler } from '../../../node/rooms/services/operations.ts';
 import { flushNetwork, makeNode } from '../../kit/fakes/cluster.ts';
-import { makeDispatcher } from '../../kit/fakes/dispatcher.ts';
+import { makeDispatcher, makeRouter } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 
 const config = {
@@ -96,7 +96,7 @@ for (const [id, { params, body, result }, method, args, oldResult] of rows) {
 
   test(`${id} is requested from a node of 0.7 as ${method}`, async () => {
     const network = new FakeNetwork();
-    const dispatcher = makeDispatcher({ links: network.join('svc@a'), locate: async () => 'svc@b', member: () => ({ rpc: 1 }) });
+    const router = makeRouter(makeDispatcher({ links: network.join('svc@a'), members: { get: () => ({ rpc: 1 }) } }), 'svc@b');
     const asked: unknown[] = [];
     network.join('svc@b').handle({
       call: async (_from, ...request) => {
@@ -106,7 +106,7 @@ for (const [id, { params, body, result }, method, args, oldResult] of rows) {
       cast: () => {},
     });
     network.connectAll();
-    assert.deepEqual(await dispatcher.run(operation, { params, body, query: undefined }), result);
+    assert.deepEqual(await router.run(operation, { params, body, query: undefined }), result);
     assert.deepEqual(asked, [[method, args]]);
   });
 
@@ -128,11 +128,11 @@ for (const [id, { params, body, result }, method, args, oldResult] of rows) {
 
 test('an operation that 0.7 does not have is rejected by a node of 0.7, not sent under another name', async () => {
   const network = new FakeNetwork();
-  const dispatcher = makeDispatcher({ links: network.join('svc@a'), locate: async () => 'svc@b', member: () => ({ rpc: 1 }) });
+  const router = makeRouter(makeDispatcher({ links: network.join('svc@a'), members: { get: () => ({ rpc: 1 }) } }), 'svc@b');
   network.join('svc@b').handle({ call: (_from, method) => Promise.reject(new ServiceError('bad_request', method)), cast: () => {} });
   network.connectAll();
   const added = { ...(operations.getRoom as Operation), id: 'addedLater' };
-  await assert.rejects(dispatcher.run(added, { params: r, body: undefined, query: undefined }), { message: 'op.addedLater' });
+  await assert.rejects(router.run(added, { params: r, body: undefined, query: undefined }), { message: 'op.addedLater' });
 });
 
 test('a node of 0.7 creates, finds and uses a room of this version, and the reverse', async () => {

@@ -16,7 +16,7 @@ import { ViewerTokens } from '../../../node/rooms/tokens/viewer-tokens.ts';
 import { assertDocumented } from '../../kit/answers/answer-check.ts';
 import { type ApiClient, apiClient } from '../../kit/answers/api-client.ts';
 import { checkLast } from '../../kit/check-last.ts';
-import { makeDispatcher } from '../../kit/fakes/dispatcher.ts';
+import { makeDispatcher, makeRouter } from '../../kit/fakes/dispatcher.ts';
 import { makeRooms, type TestRooms } from '../../kit/fakes/rooms.ts';
 import { makeContent } from '../../kit/media/content.ts';
 
@@ -78,7 +78,8 @@ export async function startServer(context: TestContext, options: Partial<HttpOpt
   const apiTokens = new ApiTokens(() => tokens, 10_000);
   const server = await HttpServer.start({
     log: silentLog(),
-    operations: dispatcher,
+    operations: makeRouter(dispatcher),
+    registry: dispatcher,
     content: makeContent('/nonexistent'),
     viewerTokens: new ViewerTokens(['the secret of the test']),
     ip: '127.0.0.1',

@@ -65,8 +65,8 @@ async function stage(t: TestContext) {
         archive,
         http: { fetch: () => Promise.reject(new ServiceError('node_unreachable', `Node of ${name} cannot be reached`)) },
         log: silentLog(),
-        ownerOf: () => undefined,
-        target: (node) => ({ name: node, internalAddress: '127.0.0.1:1', address: 'x', tls: false }),
+        locator: { ownerOf: () => undefined },
+        members: { get: (node) => ({ name: node, internalAddress: '127.0.0.1:1', address: 'x', tls: false }) },
       });
       return { content, links, resources };
     }),

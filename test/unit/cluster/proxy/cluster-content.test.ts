@@ -63,8 +63,8 @@ async function startNode(
     local,
     http,
     log: silentLog(),
-    ownerOf: (roomId) => owners.get(roomId),
-    target: (node) => targets.get(node),
+    locator: { ownerOf: (roomId) => owners.get(roomId) },
+    members: targets,
   });
   const observed: RequestObservation[] = [];
   const { url, server } = await startServer(t, {

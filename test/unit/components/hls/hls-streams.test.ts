@@ -43,7 +43,7 @@ async function make(t: TestContext, options: Partial<HlsStreamsOptions> = {}) {
   const resources = await makeResources(t);
   const uploads = new WrittenUploads();
   const admission = new Admission(() => ({ budget: 1.5, cores: 2, busy: 0 }));
-  const streams = new HlsStreams({ log: silentLog(), resources, node: () => 'svc@test', uploads, admission, grace: 20, ...options });
+  const streams = new HlsStreams({ log: silentLog(), resources, node: 'svc@test', uploads, admission, grace: 20, ...options });
   t.after(() => streams.close());
   const list = async (folder: string) => (await readdir(join(resources, folder)).catch(() => [])).sort();
   return { resources, uploads, streams, list };

@@ -16,7 +16,7 @@ const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namesp
 
 /** Options with which a recording is created. */
 async function prepared(options: unknown, nodeHasOne: boolean, resources: string) {
-  const recordings = new Recordings({ log: silentLog(), resources, node: () => 'n', uploads: noUploads, timeToLive: () => null });
+  const recordings = new Recordings({ log: silentLog(), resources, node: 'n', uploads: noUploads, timeToLive: () => null });
   let plan: Partial<RecordingTarget> = {};
   recordings.create = (given) => {
     plan = given;

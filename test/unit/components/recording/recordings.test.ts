@@ -34,7 +34,7 @@ async function stage(t: TestContext, timeToLive: number | null = null) {
     const recordings = new Recordings({
       log: silentLog(),
       resources,
-      node: () => 'svc@test',
+      node: 'svc@test',
       uploads: noUploads,
       timeToLive: () => timeToLive,
       now: () => now,

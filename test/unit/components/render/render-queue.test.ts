@@ -28,7 +28,7 @@ async function busyNode(t: TestContext, ids: readonly string[], archive?: Render
   const renders = new RenderQueue({
     log,
     resources,
-    node: () => 'svc@here',
+    node: 'svc@here',
     uploads: noUploads,
     archive,
     isRunning: (id) => id === 'live',

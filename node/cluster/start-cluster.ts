@@ -1,0 +1,62 @@
+// Cluster of a node: finds rooms on all nodes, and serves their traffic between nodes.
+import { readFileSync } from 'node:fs';
+import type { FeatureContext } from '../common/feature-context.ts';
+import { waitWhile } from '../common/timer.ts';
+import type { NodeAddress } from '../config/node-address.ts';
+import type { ReloadableConfigView } from '../config/reloadable-config.ts';
+import type { TlsFiles } from '../config/tls.ts';
+import type { LocalRooms } from '../rooms/local-rooms.ts';
+import { Cluster, type ClusterOptions } from './cluster.ts';
+import { InterNodeServices, type InterNodeServicesOptions } from './inter-node-services.ts';
+import type { Nodes } from './nodes.ts';
+import { OperationRouter } from './rpc/operation-router.ts';
+import { RoomLocator } from './rpc/room-locator.ts';
+
+export type ClusterContext = Pick<FeatureContext, 'log' | 'closers'> &
+  Pick<ClusterOptions, 'load'> &
+  Pick<InterNodeServicesOptions, 'events' | 'content' | 'renders' | 'archive' | 'webhooks' | 'onRoomLost'> & {
+    nodes: Nodes;
+    rooms: LocalRooms;
+    hot: Pick<ReloadableConfigView, 'current' | 'onChange'>;
+    address: NodeAddress;
+    version: string;
+    config: { dist: { cookie: string }; tls: TlsFiles | null; shutdownDelay: number };
+  };
+/** `operations` runs operations of clients; `traffic`: services between nodes. */
+export type StartedCluster = { cluster: Cluster; traffic: InterNodeServices; operations: OperationRouter };
+
+export function createCluster({ nodes, rooms, hot, address, version, config, closers, load, ...services }: ClusterContext): StartedCluster {
+  const { log, events } = services;
+  const locator = new RoomLocator({ ...nodes, local: rooms });
+  const traffic = new InterNodeServices({
+    ...services,
+    ...nodes,
+    locator,
+    secrets: hot.current.secretKeys,
+    cookie: config.dist.cookie,
+    ownCertificate: () => certificateOf(config.tls),
+  });
+  const cluster = new Cluster({
+    ...nodes,
+    local: rooms,
+    log,
+    load,
+    describe: () => ({ address: address.host, internalAddress: address.internal, version, tls: config.tls !== null }),
+    traffic,
+  });
+  events.subscribe(({ event }) => cluster.roomEvent(event));
+  hot.onChange(({ secretKeys }) => traffic.secretsChanged(secretKeys));
+  closers.add('loadBalancers', (ending) => waitWhile(ending.left(config.shutdownDelay), () => cluster.hasActiveNodes));
+  closers.add('peers', () => traffic.closeForwarding());
+  closers.add('events', () => traffic.events.close());
+  return { cluster, traffic, operations: new OperationRouter(nodes.dispatcher, locator) };
+}
+
+/** The TLS certificate of this node; undefined without TLS, or if the file cannot be read. */
+function certificateOf(tls: TlsFiles | null): string | undefined {
+  try {
+    return tls ? readFileSync(tls.certPath, 'utf8') : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,24 @@
+// Tokens of a node: of peers, viewers and the API, by the settings.
+import { type ApiToken, ApiTokens } from './api-tokens.ts';
+import { PeerTokens } from './peer-tokens.ts';
+import { SignedCalls } from './signed-calls.ts';
+import { ViewerTokens } from './viewer-tokens.ts';
+
+type Settings = { secretKeys: readonly string[]; apiTokens: readonly ApiToken[] };
+export type TokensContext = {
+  hot: { readonly current: Settings; onChange(listener: (settings: Settings) => void): void };
+  /** `internal`: SVC_INTERNAL_ADDRESS. */
+  address: { readonly internal: string };
+};
+export type Tokens = { peers: PeerTokens; viewers: ViewerTokens; api: ApiTokens; signedCalls: SignedCalls };
+
+export function createTokens({ hot, address }: TokensContext): Tokens {
+  const peers = new PeerTokens(hot.current.secretKeys);
+  const viewers = new ViewerTokens(hot.current.secretKeys);
+  hot.onChange(({ secretKeys }) => {
+    peers.replace(secretKeys);
+    viewers.replace(secretKeys);
+  });
+  const api = new ApiTokens(() => hot.current.apiTokens);
+  return { peers, viewers, api, signedCalls: new SignedCalls({ tokens: api, address: () => address.internal }) };
+}

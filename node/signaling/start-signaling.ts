@@ -1,0 +1,82 @@
+// Signaling of a node: the websockets of peers and of backends.
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { peerSocketPath } from '../../api/peer.ts';
+import type { FeatureContext } from '../common/feature-context.ts';
+import type { NodeAddress } from '../config/node-address.ts';
+import type { ReloadableConfigView } from '../config/reloadable-config.ts';
+import type { EventFeed } from '../rooms/event-feed.ts';
+import type { LocalRooms } from '../rooms/local-rooms.ts';
+import type { Tokens } from '../rooms/tokens/start-tokens.ts';
+import type { OriginRule } from './origin.ts';
+import { PeerSockets, type PeerSocketsOptions } from './peer-sockets.ts';
+import { ServerSockets, serverSocketPath } from './server-sockets.ts';
+
+export type SignalingContext = Pick<FeatureContext, 'log' | 'closers'> & {
+  hot: Pick<ReloadableConfigView, 'current' | 'onChange'>;
+  config: { dist: { enabled: boolean }; checkOrigin: OriginRule };
+  address: NodeAddress;
+  rooms: LocalRooms;
+  tokens: Tokens;
+  /** Services between nodes. */
+  traffic: Required<Pick<PeerSocketsOptions, 'forward' | 'forwardedFor'>> & { events: EventFeed };
+  /** True while other nodes may own unknown rooms. */
+  distribution: { readonly discovering: boolean };
+  turn: { iceServers(user: string): Record<string, unknown>[]; onRenew(renew: () => void): void } | undefined;
+};
+type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, client: string) => void;
+export type StartedSignaling = {
+  peerSockets: PeerSockets;
+  serverSockets: ServerSockets;
+  /** The handler of websockets at a path. */
+  upgrade: (path: string) => Upgrade | undefined;
+};
+
+export function createSignaling(context: SignalingContext): StartedSignaling {
+  const { hot, config, address, tokens, traffic, turn, log, closers } = context;
+  const common = {
+    log,
+    rateLimit: () => hot.current.limits.rateLimitSocket,
+    checkOrigin: () => config.checkOrigin,
+    address: () => address.host,
+  };
+  const peerSockets = new PeerSockets({ ...common, ...peerOptions(context) });
+  const serverSockets = new ServerSockets({ ...common, apiTokens: tokens.api, signedCalls: tokens.signedCalls, events: traffic.events });
+  turn?.onRenew(() => peerSockets.iceServersUpdated());
+  hot.onChange(() => {
+    serverSockets.tokensChanged();
+    peerSockets.iceServersUpdated();
+  });
+  closers.add('peers', () => peerSockets.close());
+  closers.add('http', () => serverSockets.close());
+  const doors = new Map<string, PeerSockets | ServerSockets>([
+    [peerSocketPath, peerSockets],
+    [serverSocketPath, serverSockets],
+  ]);
+  const upgrade = (path: string) => {
+    const door = doors.get(path);
+    return door && ((...given: Parameters<Upgrade>) => door.handleUpgrade(...given));
+  };
+  return { peerSockets, serverSockets, upgrade };
+}
+
+type PeerOptions = Omit<PeerSocketsOptions, 'log' | 'rateLimit' | 'checkOrigin' | 'address' | 'limits'>;
+
+function peerOptions({ hot, config, rooms, tokens, traffic, distribution, turn }: SignalingContext): PeerOptions {
+  return {
+    findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
+    // Without a cluster no other node can recreate a lost room: it has ended.
+    whyMissing: (roomId, peerId, incarnation) =>
+      rooms.roomNotFoundError(roomId, peerId, config.dist.enabled ? incarnation : undefined, distribution.discovering),
+    forward: traffic.forward,
+    forwardedFor: traffic.forwardedFor,
+    verifyToken: (token) => tokens.peers.verify(token),
+    signToken: (claims) => tokens.peers.sign(claims),
+    iceServers: ({ roomId, id }) => [
+      ...hot.current.iceServers.map((server) => ({ ...server })),
+      // Peer ids are unique per room only, and peers must not share a TURN quota.
+      ...(turn?.iceServers(`${roomId}/${id}`) ?? []),
+    ],
+    resumeWindow: () => hot.current.timeouts.peerResumeWindow / 1000,
+  };
+}
