@@ -25,7 +25,7 @@ export const aptPackages = /** @type {const} */ ({
   media: ['ffmpeg'],
   sip: ['kamailio', 'kamailio-tls-modules', 'sip-tester', 'openssl'],
   relay: ['coturn'],
-  browser: ['chromium', 'ffmpeg', 'coturn'],
+  browser: ['chromium', 'chromium-headless-shell', 'ffmpeg', 'coturn'],
   networks: ['iproute2', 'iptables'],
   cluster: ['erlang-base'],
   metrics: ['prometheus'],

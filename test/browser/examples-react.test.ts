@@ -60,10 +60,9 @@ test('after an unplugged network cable participants see each other again, with t
   const env = { SVC_URL: `http://${machine.here}:${node.port}`, SVC_SERVER_API_TOKEN: apiToken, PORT: '0' };
   const example = await startExample(t, 'react-page', ['--host', machine.here], env);
   const [url = ''] = await example.says(/http:\/\/10\.[\d.]+:\d+\//);
-  const secure = `--unsafely-treat-insecure-origin-as-secure=${new URL(url).origin}`;
-  const browser = await startBrowser(t, { args: [secure], wrap: machine.wrap });
+  const browser = await startBrowser(t, { args: [machine.nameFlag], wrap: machine.wrap });
   const enter = async (name: string): Promise<Page> => {
-    const page = await browser.newPage(`${url}?name=${name}`);
+    const page = await browser.newPage(`${url.replace(machine.here, machine.hereName)}?name=${name}`);
     await shows(page, '[role=status]', 'joined');
     return page;
   };

@@ -79,7 +79,7 @@ async function farNode(t: TestContext, env: Environment = {}) {
   const machine = await makeNamespace(t);
   const [port = 0, turn] = await freePorts(2, machine.here);
   const proxy = await startTcpProxy(t, port, machine.here);
-  const host = `${machine.here}:${proxy.port}`;
+  const host = `${machine.hereName}:${proxy.port}`;
   const node = await startNode(t, {
     SVC_IP: machine.here,
     SVC_PORT: String(port),
@@ -91,7 +91,7 @@ async function farNode(t: TestContext, env: Environment = {}) {
   });
   const hosted = await hostOn(node, apiClient(node.url, apiToken));
   const base = `http://${host}`;
-  const browser = await launch(t, [`--unsafely-treat-insecure-origin-as-secure=${base}`], machine.wrap);
+  const browser = await launch(t, [machine.nameFlag], machine.wrap);
   return { machine, node, proxy, hosted, base, browser, turn };
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { eventuallyIn } from '../kit/browser/browser.ts';
+import { eventuallyIn, startBrowser } from '../kit/browser/browser.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import {
   assertAccessible,
@@ -140,7 +140,7 @@ test('a denied camera and microphone are explained, and a guest can join without
 
 test('nothing is stored beyond the tab without consent', options, async (t) => {
   const hosted = await hostRoom(t);
-  const browser = await launch(t, [threeDevices]);
+  const { browser } = await startBrowser(t, { args: [threeDevices], whole: true });
   const guest = await openGuest(browser, hosted);
   const { page } = guest;
   const stored = () => page.evaluate<string>('JSON.stringify(localStorage)');

@@ -19,7 +19,7 @@ test('two console users and a plain page recover from cut websockets and a cut n
   const machine = await makeNamespace(t);
   const port = await freePort(machine.here);
   const proxy = await startTcpProxy(t, port, machine.here);
-  const host = `${machine.here}:${proxy.port}`;
+  const host = `${machine.hereName}:${proxy.port}`;
   const node = await startNode(t, {
     SVC_IP: machine.here,
     SVC_PORT: String(port),
@@ -28,9 +28,8 @@ test('two console users and a plain page recover from cut websockets and a cut n
   });
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'meeting' });
-  const plainUrl = await servePlainPage(t, machine.here);
-  const secure = `--unsafely-treat-insecure-origin-as-secure=http://${host},${new URL(plainUrl).origin}`;
-  const browser = await launch(t, [secure], machine.wrap);
+  const plainUrl = (await servePlainPage(t, machine.here)).replace(machine.here, machine.hereName);
+  const browser = await launch(t, [machine.nameFlag], machine.wrap);
 
   const ada = await openConsole(browser, `http://${host}/#/room/meeting`);
   const bob = await openConsole(browser, `http://${host}/#/room/meeting`);

@@ -206,7 +206,7 @@ export class Installed {
   browser(t: TestContext): Promise<StartedBrowser> {
     const { ingressAddress, here, browserWrap } = this.cluster;
     const names = `--host-resolver-rules=MAP ${host} ${ingressAddress}, MAP ${pageHost} ${here}`;
-    return startBrowser(t, { args: [names, this.certificates.chromiumFlag], wrap: browserWrap });
+    return startBrowser(t, { args: [names, this.certificates.chromiumFlag], wrap: browserWrap, whole: true });
   }
 
   openPage(browser: StartedBrowser): Promise<Page> {

@@ -1,15 +1,17 @@
 // Chromium for tests: started with fake devices and closed with the test; console messages of its pages are shown if a test fails.
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { testFileVariable } from '../../../tools/paths.mjs';
 import { eventually } from '../eventually.ts';
 
-const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** Chromium without its user interface, which costs half a second of a core for each page with separate storage. */
+const shell = '/usr/lib/chromium/chromium-headless-shell';
+const wholeProgram = '/usr/bin/chromium';
 
 /** Flags for media without hardware, WebRTC over loopback without mDNS names, and no background activity. */
 const flags = [
-  '--headless=new',
   '--no-sandbox',
   '--disable-gpu',
   // Half of the default frame rate: enough to see motion, and each frame costs an encoder and all decoders.
@@ -66,15 +68,17 @@ export type StartedBrowser = {
 
 /**
  * `args` are additional flags; `wrap` returns a program that runs Chromium elsewhere, for example in a network namespace. `shared`: the
- * tests of a file share one browser per set of flags, because a start costs two seconds of a core; pages are closed with the test.
+ * tests of a file share one browser per set of flags, because a start costs a second of a core; pages are closed with the test. `whole`:
+ * with the user interface, whose profile keeps the ids of devices.
  */
-export type BrowserOptions = { args?: readonly string[]; wrap?: (program: string) => Promise<string>; shared?: boolean };
+export type BrowserOptions = { args?: readonly string[]; wrap?: (program: string) => Promise<string>; shared?: boolean; whole?: boolean };
 
-async function start({ args = [], wrap }: BrowserOptions): Promise<Browser> {
-  const program = places.find((path) => existsSync(path));
-  if (!program) throw new Error('Chromium is not installed: sudo apt-get install -y chromium');
+async function start({ args = [], wrap, whole }: BrowserOptions): Promise<Browser> {
+  const program = whole ? wholeProgram : shell;
+  if (!existsSync(program)) throw new Error(`${program} is missing: sudo apt-get install -y ${basename(program)}`);
   const executablePath = wrap ? await wrap(program) : program;
-  return chromium.launch({ executablePath, args: [...flags, ...args], timeout: 90_000 });
+  const window = whole ? ['--headless=new'] : [];
+  return chromium.launch({ executablePath, args: [...flags, ...window, ...args], timeout: 90_000 });
 }
 
 /** Idle browsers by flags. A test takes one out while it uses it. */
@@ -85,7 +89,7 @@ if (hasEnd) after(() => Promise.all([...idle.values()].map((browser) => browser.
 
 /** Starts Chromium. */
 export async function startBrowser(t: TestContext, options: BrowserOptions = {}): Promise<StartedBrowser> {
-  const key = options.shared && hasEnd && !options.wrap ? JSON.stringify(options.args ?? []) : undefined;
+  const key = options.shared && hasEnd && !options.wrap ? JSON.stringify([options.whole, options.args]) : undefined;
   const kept = key === undefined ? undefined : idle.get(key);
   if (key !== undefined) idle.delete(key);
   const browser = kept?.isConnected() ? kept : await start(options);

@@ -5,12 +5,17 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { claimId, ip, removeNamespace } from './namespaces.ts';
 
+const hereName = 'here.localhost';
+
 export type NetworkNamespace = {
   name: string;
   /** Address of this machine on the link. */
   here: string;
   /** Address of the namespace. */
   there: string;
+  /** A name of `here`; its pages may use cameras without HTTPS, like those of localhost. Resolved only with the flag, by Chromium. */
+  hereName: string;
+  nameFlag: string;
   /** A program that runs another one in the namespace, usable as a browser executable. */
   wrap: (program: string) => Promise<string>;
   /** Takes the link down or up. */
@@ -51,6 +56,8 @@ export async function makeNamespace(t: TestContext): Promise<NetworkNamespace> {
     name,
     here,
     there,
+    hereName,
+    nameFlag: `--host-resolver-rules=MAP ${hereName} ${here}`,
     wrap: async (program) => {
       const path = join(folder, 'run');
       await writeFile(path, `#!/bin/sh\nexec ip netns exec ${name} ${program} "$@"\n`);

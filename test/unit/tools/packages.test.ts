@@ -25,7 +25,10 @@ test('the plan has an obstacle instead of a prefix without apt-get or permission
 
 test('the command that installs a missing package can be pasted', () => {
   assert.equal(aptLine(['chromium'], false), 'apt-get update && apt-get install -y chromium (as root)');
-  assert.equal(aptLine(aptPackages.browser, true), 'sudo apt-get update && sudo apt-get install -y chromium ffmpeg coturn');
+  assert.equal(
+    aptLine(aptPackages.browser, true),
+    'sudo apt-get update && sudo apt-get install -y chromium chromium-headless-shell ffmpeg coturn',
+  );
 });
 
 test('lastError returns the last error of an output, or its last line', () => {
