@@ -18,7 +18,7 @@ const buildTimeoutMs = 180_000;
  * @property {string[]} sources source files and folders
  * @property {string} output output folder
  * @property {string[]} command arguments of the pinned Node.js
- * @property {string} script the npm script with the same effect
+ * @property {string} script the command with the same effect
  */
 
 /** The build that the type check of the console depends on. */
@@ -94,15 +94,22 @@ function filesOf(path) {
  */
 export async function ensureBuilds(only) {
   for (const build of builds) {
-    if (only !== undefined && build.name !== only) continue;
-    if (!existsSync(join(root, build.recipe)) || isCurrent(build)) continue;
-    await withLock(checkoutLock('build'), async () => {
-      if (isCurrent(build)) return;
-      const stamp = stampOf(build);
-      await step(`building ${build.name}`, () => make(build));
-      writeFileSync(stampFile(build), stamp);
-    });
+    if (only === undefined || build.name === only) await ensureBuild(build);
   }
+}
+
+/**
+ * Builds an outdated build.
+ * @param {Build} build
+ */
+export async function ensureBuild(build) {
+  if (!existsSync(join(root, build.recipe)) || isCurrent(build)) return;
+  await withLock(checkoutLock('build'), async () => {
+    if (isCurrent(build)) return;
+    const stamp = stampOf(build);
+    await step(`building ${build.name}`, () => make(build));
+    writeFileSync(stampFile(build), stamp);
+  });
 }
 
 /** @param {Build} build */

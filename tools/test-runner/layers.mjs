@@ -21,6 +21,7 @@ const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment
  * @property {string} name the folder under test/
  * @property {boolean} [worker] requires the mediasoup worker
  * @property {boolean} [builds] requires the built client library and console
+ * @property {boolean} [operator] requires the built operator
  * @property {boolean} [runtimes] uses Deno and Bun if they can be installed
  * @property {readonly string[]} packages Debian packages
  * @property {readonly import('../kubernetes/versions.mjs').KubernetesProgram[]} [programs] programs of Kubernetes, and an S3 server
@@ -72,6 +73,7 @@ export const layers = [
   {
     name: 'kubernetes',
     worker: true,
+    operator: true,
     packages: aptPackages.browser,
     programs: [...controlPlanePrograms, 'helm', 'versitygw'],
     // These files wait for leases, probes and lost hosts most of the time.

@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { ensureBuilds } from '../builds.mjs';
 import { ensureDependencies } from '../dependencies.mjs';
 import { ensureKubernetes } from '../kubernetes/kubernetes.mjs';
+import { ensureOperator } from '../operator-bundle.mjs';
 import { ensurePackages } from '../packages.mjs';
 import { childEnvironment, root } from '../paths.mjs';
 import { fail, SetupError, seconds } from '../steps.mjs';
@@ -66,6 +67,7 @@ async function setUp() {
   if (needed.some((layer) => layer.worker)) await ensureWorker();
   await ensurePackages([...new Set(needed.flatMap((layer) => layer.packages))], 'the tests');
   if (needed.some((layer) => layer.builds)) await ensureBuilds();
+  if (needed.some((layer) => layer.operator)) await ensureOperator();
   if (needed.some((layer) => layer.runtimes)) await ensureRuntimes();
   /** @type {Map<string, Promise<unknown>>} */
   const coming = new Map();

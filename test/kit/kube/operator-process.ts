@@ -3,12 +3,12 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { operatorProgram } from '../../../tools/operator-bundle.mjs';
 import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 import { Child, type ChildEnd } from './child.ts';
 import type { Scope } from './scope.ts';
 
-const main = join(import.meta.dirname, '../../../operator/main.ts');
 const startTimeoutMs = 60_000;
 let count = 0;
 
@@ -17,7 +17,7 @@ export type OperatorOptions = {
   kubeconfig?: string;
   env?: Record<string, string>;
   args?: readonly string[];
-  /** Another file than operator/main.ts, such as a bundle. */
+  /** Another file than the bundle that setup built. */
   program?: string;
 };
 
@@ -87,7 +87,7 @@ export function startOperator(scope: Scope, server: ApiServer, options: Operator
   count += 1;
   const env = environment(server, options);
   const log = join(server.dir, `operator-${count}.log`);
-  const child = new Child([process.execPath, options.program ?? main, ...(options.args ?? [])], { log, env, cwd: server.dir });
+  const child = new Child([process.execPath, options.program ?? operatorProgram, ...(options.args ?? [])], { log, env, cwd: server.dir });
   const operator = new OperatorProcess(child, env.OPERATOR_IDENTITY ?? '');
   let ending: Promise<void> | undefined;
   const end = () => {
@@ -105,7 +105,7 @@ export async function runOperator(
   options: OperatorOptions,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   count += 1;
-  const child = spawn(process.execPath, [options.program ?? main, ...(options.args ?? [])], {
+  const child = spawn(process.execPath, [options.program ?? operatorProgram, ...(options.args ?? [])], {
     env: environment(server, options),
     cwd: server.dir,
   });

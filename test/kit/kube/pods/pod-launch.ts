@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { variables } from '../../../../api/settings/variables.ts';
+import { operatorProgram } from '../../../../tools/operator-bundle.mjs';
 import { workerBin } from '../../processes/worker-bin.ts';
 import { Child } from '../child.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
@@ -73,7 +74,7 @@ export function launchProcess(launch: Launch, { dns, names, api }: PodContext): 
   // The entry point of the image is a path of this machine, not of the container.
   const entry = container.command
     ? []
-    : [process.execPath, ...(operator ? [join(root, 'operator/main.ts')] : [reportAnswers, join(root, 'node/main.ts')])];
+    : [process.execPath, ...(operator ? [operatorProgram] : [reportAnswers, join(root, 'node/main.ts')])];
   const command = [...entry, ...[...(container.command ?? []), ...(container.args ?? [])].map((word) => paths.rewrite(word))];
   const cwd = join(folder, 'work');
   mkdirSync(cwd, { recursive: true });
