@@ -27,7 +27,7 @@ const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment
  * @property {readonly import('../kubernetes/versions.mjs').KubernetesProgram[]} [programs] programs of Kubernetes, and an S3 server
  * @property {readonly string[]} [goClient] files that run examples/go-client
  * @property {number} cores cores that a file keeps busy on average; the summary of a run has the measured value
- * @property {Readonly<Record<string, number>>} [heavy] cores of files that use more, or that need idle cores because they measure
+ * @property {Readonly<Record<string, number>>} [heavy] measured cores of files that use more; about twice as many if they measure time
  * @property {readonly string[]} [first] the slowest files: started last, they would run alone at the end
  * @property {number} testTimeout of one test, in milliseconds
  * @property {number} fileTimeout of one file, in milliseconds
@@ -36,7 +36,7 @@ const needsFixedPorts = /SVC_DIST_ENABLED|defaultEpmdPort|\bcontainerEnvironment
 /** @type {readonly Layer[]} in the order of the table */
 export const layers = [
   { name: 'house', packages: [], cores: 1, testTimeout: 30_000, fileTimeout: 60_000 },
-  { name: 'unit', packages: [], cores: 0.4, testTimeout: 30_000, fileTimeout: 120_000 },
+  { name: 'unit', packages: [], cores: 0.35, testTimeout: 30_000, fileTimeout: 120_000 },
   { name: 'contract', worker: true, runtimes: true, packages: [], cores: 0.4, testTimeout: 60_000, fileTimeout: 300_000 },
   {
     name: 'media',
@@ -46,7 +46,7 @@ export const layers = [
     goClient: ['go-client'],
     // Media runs in real time: each file waits most of the time.
     cores: 0.3,
-    heavy: { 'call-sound': 1.2, hls: 1.2, 'hls-composer': 1.2, leaks: 1.2, 'room-leaks': 1.2, 'worker-pool': 1.2 },
+    heavy: { 'call-sound': 0.6, hls: 1, 'hls-composer': 1, leaks: 1 },
     first: ['churn', 'sip-signalling', 's3-recording', 'sip-component'],
     testTimeout: 90_000,
     fileTimeout: 600_000,
@@ -58,7 +58,7 @@ export const layers = [
     programs: ['versitygw'],
     // Each file attacks a separate node and checks that another room of that node is not affected.
     cores: 0.45,
-    heavy: { components: 1.2, guest: 1.2 },
+    heavy: { components: 0.8, guest: 0.8 },
     testTimeout: 90_000,
     fileTimeout: 300_000,
   },
@@ -79,7 +79,7 @@ export const layers = [
     // These files wait for leases, probes and lost hosts most of the time.
     cores: 0.4,
     // Real-time video, and Leases of one second: both expire on a busy machine, which is correct.
-    heavy: { 'example-class': 1.2, 'operator-killed': 1.2 },
+    heavy: { 'example-class': 1, 'operator-killed': 1 },
     first: ['clusters-hosts', 'clusters-scale', 'rooms-loss', 'operator-outages', 'kube-outages'],
     testTimeout: 300_000,
     fileTimeout: 1_200_000,
@@ -90,9 +90,9 @@ export const layers = [
     builds: true,
     packages: [...aptPackages.browser, ...aptPackages.networks],
     programs: ['versitygw'],
-    cores: 0.55,
+    cores: 0.5,
     // Measures the latency of a stream that it composes, encodes and plays.
-    heavy: { hls: 1.5 },
+    heavy: { hls: 1.2 },
     first: ['console-watch-trouble', 'console-recordings', 'console-recovery', 'guest-check'],
     testTimeout: 180_000,
     fileTimeout: 900_000,

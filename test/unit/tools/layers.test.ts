@@ -36,14 +36,14 @@ test('heavy files start first, then slow ones, and the layer of the shortest fil
   const jobs = jobsOf(layers.map((layer) => ({ layer, files: testFiles(join(tests, layer.name), []) })));
   const media = layers.find(({ name }) => name === 'media') ?? assert.fail('no layer "media"');
   const turn = (name: string) => jobs.findIndex((job) => job.name === name);
-  const turns = ['house/files', 'media/worker-pool', 'media/churn', 'browser/turn', 'media/quotas', 'unit/tools/layers'].map(turn);
+  const turns = ['house/files', 'media/leaks', 'media/churn', 'browser/turn', 'media/quotas', 'unit/tools/layers'].map(turn);
   assert.deepEqual(
     turns,
     turns.toSorted((one, other) => one - other),
   );
   assert.ok(!turns.includes(-1));
   assert.deepEqual([jobs[0]?.layer.name, jobs.at(-1)?.layer.name], ['house', 'unit']);
-  assert.deepEqual([jobs[turn('media/worker-pool')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.['worker-pool'], media.cores]);
+  assert.deepEqual([jobs[turn('media/leaks')]?.cores, jobs[turn('media/churn')]?.cores], [media.heavy?.leaks, media.cores]);
 });
 
 test('files that create network devices or cluster nodes run in a separate network', () => {
