@@ -6,6 +6,9 @@ import { permissionsSchema } from '../peer.ts';
 import { kindSchema } from '../track.ts';
 import { peerEventSchema, remoteComponentSchema, remotePeerSchema } from './peer-events.ts';
 
+/** Maximum size of a message of a peer, in bytes. */
+export const maxMessageBytes = 256 * 1024;
+
 const id = z.string().min(1).max(128);
 const transportId = id;
 const trackId = id;

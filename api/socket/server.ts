@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { eventTypeSchema, roomEventSchema } from '../events.ts';
 
+/** Path of the server websocket, appended to the address of a node. */
+export const serverSocketPath = '/socket/server/websocket';
+
 const events = z
   .union([z.literal('all'), z.array(eventTypeSchema).max(100)], { error: "to be 'all' or a list of event types" })
   .meta({ description: 'Event types, or all of them.' });

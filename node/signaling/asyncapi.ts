@@ -5,9 +5,8 @@ import { JsonSchemas } from '../../api/derive/json-schemas.ts';
 import { peerSocketPath } from '../../api/peer.ts';
 import { requestSchemas, responseSchemas } from '../../api/socket/peer.ts';
 import { peerEventSchema } from '../../api/socket/peer-events.ts';
-import { serverEventSchema, serverRequestSchemas, serverResponseSchemas } from '../../api/socket/server.ts';
+import { serverEventSchema, serverRequestSchemas, serverResponseSchemas, serverSocketPath } from '../../api/socket/server.ts';
 import { defaultLimits } from './limits.ts';
-import { serverSocketPath } from './server-sockets.ts';
 
 type JsonObject = Record<string, unknown>;
 type Schemas = Readonly<Record<string, z.ZodType>>;

@@ -1,4 +1,5 @@
 // Limits of both websockets in one place; times in milliseconds, sizes in bytes.
+import { maxMessageBytes } from '../../api/socket/peer.ts';
 
 export const defaultLimits = {
   /** Timeout of the first message. */
@@ -10,7 +11,7 @@ export const defaultLimits = {
   /** Timeout of a connection check. */
   checkTimeout: 30_000,
   firstMessageBytes: 8 * 1024,
-  messageBytes: 256 * 1024,
+  messageBytes: maxMessageBytes,
   /** Limit of the ws library, which closes with 1009. Higher than messageBytes, so that clients get our code. */
   payloadBytes: 1024 * 1024,
   /** Maximum messages held while the first one is processed. */

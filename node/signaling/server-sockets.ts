@@ -17,8 +17,6 @@ import type { OriginRule } from './origin.ts';
 import type { TextSocket, TextSocketListener } from './text-socket.ts';
 import { type ClientAddress, WebSocketAcceptor } from './websocket-acceptor.ts';
 
-export const serverSocketPath = '/socket/server/websocket';
-
 /** Maximum clients that catch up at the same time, because each holds a page of events in memory. */
 const maxCatchingUp = 64;
 

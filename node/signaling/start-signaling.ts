@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { peerSocketPath } from '../../api/peer.ts';
+import { serverSocketPath } from '../../api/socket/server.ts';
 import type { FeatureContext } from '../common/feature-context.ts';
 import type { NodeAddress } from '../config/node-address.ts';
 import type { ReloadableConfigView } from '../config/reloadable-config.ts';
@@ -10,7 +11,7 @@ import type { LocalRooms } from '../rooms/local-rooms.ts';
 import type { Tokens } from '../rooms/tokens/start-tokens.ts';
 import type { OriginRule } from './origin.ts';
 import { PeerSockets, type PeerSocketsOptions } from './peer-sockets.ts';
-import { ServerSockets, serverSocketPath } from './server-sockets.ts';
+import { ServerSockets } from './server-sockets.ts';
 
 export type SignalingContext = Pick<FeatureContext, 'log' | 'closers'> & {
   hot: Pick<ReloadableConfigView, 'current' | 'onChange'>;

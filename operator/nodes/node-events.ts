@@ -1,4 +1,5 @@
 // Event stream of all rooms of a cluster through the notification websocket of any node, with failover to another node.
+import { serverSocketPath } from '../../api/socket/server.ts';
 import { sleep } from '../kube/http/deadline.ts';
 import type { Log } from '../log.ts';
 import { type EventCursor, EventSocket } from './event-socket.ts';
@@ -67,7 +68,7 @@ export class NodeEvents {
   async #listen({ url, signed }: EventSource, token: string, signal: AbortSignal): Promise<string> {
     const { types, onEvent, onGap, log, pingIntervalMs } = this.#options;
     const socket = new EventSocket({
-      url: `${url.replace(/^http/, 'ws')}/socket/server/websocket`,
+      url: `${url.replace(/^http/, 'ws')}${serverSocketPath}`,
       token,
       signed,
       types,

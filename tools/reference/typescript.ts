@@ -1,4 +1,4 @@
-// JSON Schemas as TypeScript types for the SDK. An unknown construct is an error, never `unknown`.
+// JSON Schemas as TypeScript types for the SDK and the browser client. An unknown construct is an error, never `unknown`.
 import type { JsonSchema } from '../../api/derive/json-schemas.ts';
 
 /** The type of a schema; a reference becomes the last part of its path. @throws Error if the schema has an unsupported construct */
@@ -28,6 +28,18 @@ export function typeText(schema: JsonSchema): string {
   }
 }
 
+/** A declaration of each schema with a name. */
+export function schemaTypes(schemas: Record<string, JsonSchema>): string {
+  const types = Object.entries(schemas).map(([name, schema]) => {
+    // Event types are described in events.ts.
+    const description = name === 'EventType' ? undefined : schema.description;
+    return `${comment(description)}export type ${name} = ${name === 'Json' ? jsonType : typeText(schema)};\n`;
+  });
+  return types.join('\n');
+}
+
+const jsonType = 'string | number | boolean | null | Json[] | { [key: string]: Json }';
+
 const joints = [
   ['oneOf', ' | '],
   ['anyOf', ' | '],
@@ -36,15 +48,21 @@ const joints = [
 
 function objectText({ properties, required = [], additionalProperties }: JsonSchema): string {
   if (!properties || Object.keys(properties).length === 0) {
-    const open = typeof additionalProperties === 'object' && Object.keys(additionalProperties).length > 0;
+    const isMap = typeof additionalProperties === 'object' && !isOpen(additionalProperties);
     if (additionalProperties === false) return 'Record<string, never>';
-    return `Record<string, ${open ? typeText(additionalProperties) : 'unknown'}>`;
+    return `Record<string, ${isMap ? typeText(additionalProperties) : 'unknown'}>`;
   }
   const lines = Object.entries(properties).map(([name, schema]) => {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
     return `${comment(schema.description)}${key}${required.includes(name) ? '' : '?'}: ${typeText(schema)};\n`;
   });
+  // Further fields are possible.
+  if (isOpen(additionalProperties)) lines.push('[field: string]: unknown;\n');
   return `{\n${lines.join('')}}`;
+}
+
+function isOpen(additionalProperties: JsonSchema['additionalProperties']): boolean {
+  return typeof additionalProperties === 'object' && Object.keys(additionalProperties).length === 0;
 }
 
 /** `/** … *\/` and a new line, or nothing. */

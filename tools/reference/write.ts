@@ -1,4 +1,4 @@
-// `npm run reference`: writes files generated from schemas and tables of the source: types of packages/server-sdk, codes of packages/client and pages of docs/reference.
+// `npm run reference`: writes files generated from schemas and tables of the source: types of packages/server-sdk, messages and codes of packages/client and pages of docs/reference.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,12 +8,13 @@ import { routes } from '../../node/http/routes/routes.ts';
 import { nodeModules, root } from '../paths.mjs';
 import { apiPage } from './api-page.ts';
 import { closeCodesText } from './client-close-codes.ts';
+import { clientProtocolText } from './client-protocol.ts';
 import { configurationPage } from './configuration-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { mediaObjectsPage } from './media-objects-page.ts';
 import { metricsPage } from './metrics-page.ts';
-import { componentTypeText, eventsText, operationsText, schemasText } from './sdk-types.ts';
+import { eventsText, operationsText, schemasText } from './sdk-types.ts';
 import { websocketsPage } from './websockets-page.ts';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
@@ -26,6 +27,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'server-sdk/src/generated/operations.ts': operationsText(document),
     'server-sdk/src/generated/events.ts': eventsText(document),
     'client/src/generated/close-codes.ts': closeCodesText(),
+    'client/src/generated/protocol.ts': clientProtocolText(),
   };
   const generated = Object.fromEntries(
     Object.entries(sources).map(([name, text]) => {
@@ -33,10 +35,8 @@ export async function generatedFiles(): Promise<Record<string, string>> {
       return [path, formatted(path, text)];
     }),
   );
-  const componentType = 'packages/client/src/generated/component-type.ts';
   return {
     ...generated,
-    [componentType]: formatted(componentType, componentTypeText()),
     'docs/reference/rest-api.md': apiPage(document),
     'docs/reference/configuration.md': configurationPage(),
     'docs/reference/errors.md': errorsPage(),

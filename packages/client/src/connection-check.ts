@@ -1,7 +1,8 @@
 // Connection check: tests which network paths reach the media of a room (UDP, TCP, relay; ICE, RFC 8445), without joining it.
+
+import type { IceServer, RequestFrame, ResponseFrame, Responses } from './generated/protocol.ts';
 import { iceRestartAnswer } from './media/ice-restart-answer.ts';
 import { pageAddress, type RoomClientOptions, socketUrls } from './options.ts';
-import type { RequestFrame, ResponseFrame, Responses, WireObject } from './protocol.ts';
 
 /** `udp`, `tcp`: directly to the media of the room. `relay`: over the TURN servers of the node. */
 export type Way = 'udp' | 'tcp' | 'relay';
@@ -121,13 +122,11 @@ function ask(url: string, token: string, deadline: number, signal: AbortSignal |
 
 /** Tests one path with a connection restricted to it. Finishes with the first packet received; there is no DTLS handshake. */
 async function tryWay(way: Way, { transport, iceServers }: Offer, deadline: number, signal: AbortSignal | undefined): Promise<WayResult> {
-  const all = transport.iceCandidates as WireObject[];
+  const all = transport.iceCandidates;
   // A relay reaches the media of its node over UDP.
   const candidates = all.filter(({ protocol }) => protocol === (way === 'relay' ? 'udp' : way));
   if (candidates.length === 0 || (way === 'relay' && !iceServers.some(isRelay))) return { way, state: 'none' };
-  const connection = new RTCPeerConnection(
-    way === 'relay' ? { iceServers: iceServers as unknown as RTCIceServer[], iceTransportPolicy: 'relay' } : {},
-  );
+  const connection = new RTCPeerConnection(way === 'relay' ? { iceServers, iceTransportPolicy: 'relay' } : {});
   try {
     connection.createDataChannel('');
     await connection.setLocalDescription();
@@ -187,6 +186,6 @@ function pairOf(stats: RTCStatsReport): any {
 }
 
 /** STUN servers do not relay. */
-function isRelay({ urls }: WireObject): boolean {
+function isRelay({ urls }: IceServer): boolean {
   return [urls].flat().some((url) => typeof url === 'string' && /^turns?:/.test(url));
 }

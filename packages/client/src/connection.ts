@@ -2,11 +2,20 @@
 import { type Closing, closing, closingForCode, closingForError, isRecoverable, isResumable, type RejectedError } from './closing.ts';
 import { RoomClosedError } from './errors.ts';
 import { internalErrorCode, tooFastCode, unauthenticatedCode } from './generated/close-codes.ts';
+import type {
+  JoinResponse,
+  Method,
+  RequestFrame,
+  Requests,
+  ResponseFrame,
+  Responses,
+  ServerEvent,
+  ServerFrame,
+} from './generated/protocol.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { AdaptiveOpenTimeout } from './open-timeout.ts';
 import { type Logger, retryDelay, type Timing, type WebSocketConstructor, type WebSocketLike } from './options.ts';
 import { PendingRequests } from './pending.ts';
-import type { JoinResponse, Method, RequestFrame, Requests, ResponseFrame, Responses, ServerEvent, ServerFrame } from './protocol.ts';
 
 export type ConnectionOptions = {
   urls: readonly string[];

@@ -14,11 +14,11 @@ export {
 export type { DataChannel, DataChannelMessage, DataChannelOptions, RemoteDataChannel } from './data-channel.ts';
 export type { Unsubscribe } from './emitter.ts';
 export { RequestError, RoomClosedError } from './errors.ts';
+export type { Json, Kind, Layers, Permissions, ServerStats } from './generated/protocol.ts';
 export type { LocalTrack, LocalTrackEnd, PublishOptions } from './media/local-track.ts';
 export type { MediaPath } from './media/media-path.ts';
 export type { ReceivedLayers } from './media/received-tracks.ts';
 export type { Logger, RoomClientOptions, Timing, WebSocketConstructor, WebSocketLike } from './options.ts';
-export type { Json, Kind, Layers, Permissions, ServerStats } from './protocol.ts';
 export { RoomClient, type RoomStats } from './room-client.ts';
 export type { RoomEvents, RoomState } from './room-events.ts';
 export type { RemoteComponent, RemotePeer, RemoteTrack } from './roster.ts';

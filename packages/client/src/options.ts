@@ -1,6 +1,6 @@
 // Options of a room client and their defaults.
 import type { types } from 'mediasoup-client';
-import { type Json, socketPath } from './protocol.ts';
+import { type Json, socketPath } from './generated/protocol.ts';
 
 /** The required part of the W3C WebSocket: that of browsers, Node.js or the package `ws`. */
 export type WebSocketLike = {

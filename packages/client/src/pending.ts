@@ -1,6 +1,6 @@
 // Pending requests: those to repeat when a session is resumed, and those to reject when it is lost.
 import { RequestError, SessionLostError } from './errors.ts';
-import { type Method, maxMessageBytes, type RequestFrame, type ResponseFrame } from './protocol.ts';
+import { type Method, maxMessageBytes, type RequestFrame, type ResponseFrame } from './generated/protocol.ts';
 
 /** Maximum number of pending requests. */
 const maxPending = 1_000;

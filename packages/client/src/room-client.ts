@@ -4,13 +4,13 @@ import { Connection, type Outage } from './connection.ts';
 import type { DataChannel, DataChannelOptions } from './data-channel.ts';
 import { Emitter, type Unsubscribe } from './emitter.ts';
 import { RoomClosedError, SessionLostError } from './errors.ts';
+import type { JoinResponse, Json, Layers, Permissions, ServerEvent, ServerStats } from './generated/protocol.ts';
 import type { LocalTrack, PublishOptions } from './media/local-track.ts';
 import type { MediaPath } from './media/media-path.ts';
 import { type ReceivedLayers, ReceivedTracks } from './media/received-tracks.ts';
 import { RoomMedia } from './media/room-media.ts';
 import { defaultTiming, pageAddress, type RoomClientOptions, socketUrls, type WebSocketConstructor } from './options.ts';
 import { deferred } from './pending.ts';
-import type { JoinResponse, Json, Layers, Permissions, ServerEvent, ServerStats } from './protocol.ts';
 import type { RoomEvents, RoomState } from './room-events.ts';
 import { originOf, type RemoteComponent, type RemotePeer, type RemoteTrack, Roster } from './roster.ts';
 

@@ -2,9 +2,9 @@
 import type { Closing } from './closing.ts';
 import type { Outage } from './connection.ts';
 import type { RemoteDataChannel } from './data-channel.ts';
+import type { Json, Kind, Layers, Origin, Permissions } from './generated/protocol.ts';
 import type { LocalTrack, LocalTrackEnd } from './media/local-track.ts';
 import type { MediaPath } from './media/media-path.ts';
-import type { Json, Kind, Layers, Origin, Permissions } from './protocol.ts';
 import type { RosterEvents } from './roster.ts';
 
 /**

@@ -1,5 +1,15 @@
 // Roster: peers, components and their tracks as known to this client; each change is reported once.
-import type { ComponentView, EventData, JoinResponse, Json, Kind, Origin, PeerView, ServerEvent, TrackView } from './protocol.ts';
+import type {
+  EventData,
+  JoinResponse,
+  Json,
+  Kind,
+  Origin,
+  ServerEvent,
+  Track,
+  RemoteComponent as WireComponent,
+  RemotePeer as WirePeer,
+} from './generated/protocol.ts';
 
 /** A track of another peer or of a component. */
 export type RemoteTrack = {
@@ -16,8 +26,8 @@ export type RemoteTrack = {
 export type RemotePeer = { readonly id: string; readonly metadata: Json; readonly tracks: readonly RemoteTrack[] };
 export type RemoteComponent = {
   readonly id: string;
-  readonly type: ComponentView['type'];
-  readonly state: ComponentView['state'];
+  readonly type: WireComponent['type'];
+  readonly state: WireComponent['state'];
   readonly tracks: readonly RemoteTrack[];
 };
 
@@ -39,8 +49,8 @@ type Emit = <Name extends keyof RosterEvents>(name: Name, data: RosterEvents[Nam
 
 export class Roster {
   readonly #emit: Emit;
-  readonly #peers = new Map<string, Omit<PeerView, 'tracks'>>();
-  readonly #components = new Map<string, Omit<ComponentView, 'tracks'>>();
+  readonly #peers = new Map<string, Omit<WirePeer, 'tracks'>>();
+  readonly #components = new Map<string, Omit<WireComponent, 'tracks'>>();
   readonly #tracks = new Map<string, RemoteTrack>();
 
   constructor(emit: Emit) {
@@ -106,7 +116,7 @@ export class Roster {
     }
   }
 
-  #addPeer({ id, metadata, tracks }: PeerView): void {
+  #addPeer({ id, metadata, tracks }: WirePeer): void {
     const known = this.#peers.has(id);
     if (known) this.#updatePeer(id, metadata);
     else {
@@ -130,7 +140,7 @@ export class Roster {
     this.#emit('peerLeft', { peerId });
   }
 
-  #addComponent({ tracks, ...component }: ComponentView): void {
+  #addComponent({ tracks, ...component }: WireComponent): void {
     if (this.#components.has(component.id)) this.#updateComponent(component.id, component.state);
     else {
       this.#components.set(component.id, component);
@@ -139,7 +149,7 @@ export class Roster {
     for (const track of tracks) this.#addTrack(track, { componentId: component.id });
   }
 
-  #updateComponent(id: string, state: ComponentView['state']): void {
+  #updateComponent(id: string, state: WireComponent['state']): void {
     const component = this.#components.get(id);
     if (!component || component.state === state) return;
     component.state = state;
@@ -153,7 +163,7 @@ export class Roster {
     this.#emit('componentRemoved', { componentId });
   }
 
-  #addTrack({ type, ...view }: TrackView, origin: Origin): void {
+  #addTrack({ type, ...view }: Track, origin: Origin): void {
     const track: RemoteTrack = { ...view, kind: type, ...origin };
     const known = this.#tracks.get(track.id);
     if (JSON.stringify(known) === JSON.stringify(track)) return;

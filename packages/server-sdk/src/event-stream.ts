@@ -3,11 +3,10 @@ import { sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
 import { type DisconnectInfo, EventConnection, type EventCursor } from './event-connection.ts';
 import type { RoomEvent, RoomEventType } from './generated/events.ts';
+import { serverSocketPath } from './generated/operations.ts';
 import type { WebSocketConstructor } from './options.ts';
 import { retryDelay } from './retry.ts';
 import type { Transport } from './transport.ts';
-
-const socketPath = '/socket/server/websocket';
 
 export type EventStreamOptions = {
   /** Event types; default: all. */
@@ -136,7 +135,7 @@ export class EventStream implements AsyncIterable<RoomEvent> {
       const token = await this.#transport.token();
       if (this.#stop.signal.aborted) return { error: closed(), final: true, full: false, subscribed: false };
       this.#connection = new EventConnection({
-        url: (urls[attempt % urls.length] ?? '').replace(/^http/, 'ws') + socketPath,
+        url: (urls[attempt % urls.length] ?? '').replace(/^http/, 'ws') + serverSocketPath,
         token,
         webSocket: this.#webSocket,
         types,

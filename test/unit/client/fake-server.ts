@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { EventData, JoinResponse, RequestFrame } from '../../../packages/client/src/protocol.ts';
+import type { EventData, JoinResponse, RequestFrame } from '../../../packages/client/src/generated/protocol.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
 
 export const emptyWelcome: JoinResponse = {

@@ -1,6 +1,7 @@
 // Outage and media path: what the client reports about a lost connection.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { TransportOptions } from '../../../packages/client/src/generated/protocol.ts';
 import type { Outage } from '../../../packages/client/src/index.ts';
 import { iceRestartAnswer } from '../../../packages/client/src/media/ice-restart-answer.ts';
 import { mediaPathOf } from '../../../packages/client/src/media/media-path.ts';
@@ -50,7 +51,7 @@ test('the media path is that of the worst transport in use', () => {
 
 test('the SDP answer of a connection check contains the given candidates, and no line injected by a server', () => {
   const transport = {
-    iceParameters: { usernameFragment: 'frag\r\na=evil', password: 'pass' },
+    iceParameters: { usernameFragment: 'frag\r\na=evil', password: 'pass', iceLite: true },
     dtlsParameters: {
       fingerprints: [
         { algorithm: 'sha-1', value: '00:11' },
@@ -58,11 +59,11 @@ test('the SDP answer of a connection check contains the given candidates, and no
       ],
     },
   };
-  const candidates = [
+  const candidates: unknown[] = [
     { foundation: 'udpcandidate', protocol: 'udp', priority: 7, address: '192.0.2.1', port: 4000, type: 'host' },
     { foundation: 'tcpcandidate', protocol: 'tcp', priority: 6, ip: '2001:db8::1', port: 4000, type: 'host', tcpType: 'passive' },
   ];
-  const lines = iceRestartAnswer('v=0\r\na=mid:data\r\n', transport, candidates).split('\r\n');
+  const lines = iceRestartAnswer('v=0\r\na=mid:data\r\n', transport, candidates as TransportOptions['iceCandidates']).split('\r\n');
   assert.ok(lines.includes('a=ice-ufrag:fraga=evil'));
   assert.ok(lines.includes('a=fingerprint:sha-256 AA:BB'));
   assert.ok(lines.includes('a=mid:data'));

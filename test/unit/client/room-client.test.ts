@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
+import type { Track } from '../../../packages/client/src/generated/protocol.ts';
 import { RoomClosedError } from '../../../packages/client/src/index.ts';
-import type { TrackView } from '../../../packages/client/src/protocol.ts';
 import { emptyWelcome, startFakeServer } from './fake-server.ts';
 import { roomAt } from './room-kit.ts';
 
-const track = (id: string, changes: Partial<TrackView> = {}): TrackView => ({
+const track = (id: string, changes: Partial<Track> = {}): Track => ({
   id,
   type: 'audio',
   metadata: null,

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import { FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
+import type { EventData, RequestFrame, RtpCapabilities, RtpParameters } from '../../../packages/client/src/generated/protocol.ts';
 import { RequestError, type RoomClientOptions } from '../../../packages/client/src/index.ts';
-import type { EventData, WireObject } from '../../../packages/client/src/protocol.ts';
 import { type FakeSocket, startFakeServer } from './fake-server.ts';
 import { roomAt } from './room-kit.ts';
 
 /** Answers all media requests like a server and records publications. */
-function mediaServer(published: WireObject[]) {
+function mediaServer(published: RequestFrame['data'][]) {
   let count = 0;
   return (socket: FakeSocket) => {
     const number = () => {
@@ -36,7 +36,7 @@ function mediaServer(published: WireObject[]) {
   };
 }
 
-const rtpCapabilities = testFakeParameters.generateRouterRtpCapabilities() as unknown as WireObject;
+const rtpCapabilities = testFakeParameters.generateRouterRtpCapabilities() as RtpCapabilities;
 const withMedia = (): Partial<RoomClientOptions> => {
   const parameters = {
     generateNativeRtpCapabilities: testFakeParameters.generateNativeRtpCapabilities,
@@ -47,7 +47,7 @@ const withMedia = (): Partial<RoomClientOptions> => {
 
 async function joinedWithMedia(t: TestContext, options: Partial<RoomClientOptions> = {}) {
   const server = await startFakeServer(t);
-  const published: WireObject[] = [];
+  const published: RequestFrame['data'][] = [];
   server.prepare(mediaServer(published));
   const reported = roomAt(t, server, { ...withMedia(), ...options });
   const joined = reported.room.join();
@@ -105,7 +105,7 @@ test('received tracks are reported, end with their session, and are reported aga
   const { server, socket, reported, until } = await joinedWithMedia(t);
   const arrive = (to: FakeSocket, transportId: string) => {
     const { kind, rtpParameters } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType: 'audio/opus' });
-    const parameters = rtpParameters as unknown as WireObject;
+    const parameters = rtpParameters as RtpParameters;
     to.event('trackSubscribed', {
       peerId: 'anna',
       trackId: 'a1',
@@ -312,7 +312,7 @@ test('a track is unpublished if its new metadata are rejected after republicatio
 
 test('a rejected publication rejects, and rejected simulcast is retried without', async (t) => {
   const server = await startFakeServer(t);
-  const published: WireObject[] = [];
+  const published: RequestFrame['data'][] = [];
   server.prepare(mediaServer(published));
   const { room } = roomAt(t, server, withMedia());
   const joined = room.join();

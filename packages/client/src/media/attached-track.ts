@@ -1,6 +1,6 @@
 // Attached track: the elements that show one received track. Their size and visibility select the layer to request.
 
-import type { Layers } from '../protocol.ts';
+import type { Layers } from '../generated/protocol.ts';
 import { chooseLayers, fullSize, layersOf, type RenderedSize } from './layers.ts';
 
 export type WatchedTrackOptions = {

@@ -5,7 +5,7 @@ import { Chrome111 } from 'mediasoup-client/handlers/Chrome111';
 import { Firefox120 } from 'mediasoup-client/handlers/Firefox120';
 import { ReactNative106 } from 'mediasoup-client/handlers/ReactNative106';
 import { Safari12 } from 'mediasoup-client/handlers/Safari12';
-import type { WireObject } from '../protocol.ts';
+import type { RtpCapabilities } from '../generated/protocol.ts';
 
 const handlers = { Chrome111, Chrome74, Firefox120, Safari12, ReactNative106 } as const;
 type NativeCapabilities = ReturnType<types.HandlerFactory['getNativeRtpCapabilities']>;
@@ -38,16 +38,16 @@ export class DeviceCache {
       this.#handlerFactory?.getNativeRtpCapabilities({ direction }).catch(() => {});
   }
 
-  load(rtpCapabilities: WireObject): Promise<Device> {
+  load(rtpCapabilities: RtpCapabilities): Promise<Device> {
     const capabilities = JSON.stringify(rtpCapabilities);
     if (this.#known?.capabilities !== capabilities) this.#known = { capabilities, device: this.#make(rtpCapabilities) };
     return this.#known.device;
   }
 
-  async #make(rtpCapabilities: WireObject): Promise<Device> {
+  async #make(rtpCapabilities: RtpCapabilities): Promise<Device> {
     const device = new Device(this.#handlerFactory ? { handlerFactory: this.#handlerFactory } : {});
     // mediasoup-client validates the shape.
-    await device.load({ routerRtpCapabilities: rtpCapabilities as unknown as types.RtpCapabilities });
+    await device.load({ routerRtpCapabilities: rtpCapabilities as types.RtpCapabilities });
     return device;
   }
 }

@@ -1,13 +1,19 @@
 // SDP answer (RFC 8866) of the server for a connection check: the minimum that a browser needs to send ICE packets.
-import type { WireObject } from '../protocol.ts';
+import type { TransportOptions } from '../generated/protocol.ts';
+
+type IceCandidate = TransportOptions['iceCandidates'][number];
 
 /** Removes characters that could end a line or start another field. */
 const word = (value: unknown): string => String(value).replace(/[^\w+/:.=-]/g, '');
 
-/** The answer to an offer with one data channel. `transport`: mediasoup-client's TransportOptions. */
-export function iceRestartAnswer(offer: string, { iceParameters, dtlsParameters }: WireObject, candidates: readonly WireObject[]): string {
-  const { usernameFragment, password } = iceParameters as WireObject;
-  const fingerprints = (dtlsParameters as { fingerprints: WireObject[] }).fingerprints;
+/** The answer to an offer with one data channel. */
+export function iceRestartAnswer(
+  offer: string,
+  { iceParameters, dtlsParameters }: Pick<TransportOptions, 'iceParameters' | 'dtlsParameters'>,
+  candidates: readonly IceCandidate[],
+): string {
+  const { usernameFragment, password } = iceParameters;
+  const { fingerprints } = dtlsParameters;
   const { algorithm, value } = fingerprints.find((each) => each.algorithm === 'sha-256') ?? fingerprints[0] ?? {};
   const mid = /^a=mid:(\S+)/m.exec(offer)?.[1] ?? '0';
   return [
@@ -31,7 +37,7 @@ export function iceRestartAnswer(offer: string, { iceParameters, dtlsParameters 
   ].join('\r\n');
 }
 
-function candidateLine({ foundation, protocol, priority, address, ip, port, tcpType }: WireObject): string {
+function candidateLine({ foundation, protocol, priority, address, ip, port, tcpType }: IceCandidate): string {
   const fields = [foundation, 1, protocol, priority, address ?? ip, port].map(word).join(' ');
   return `a=candidate:${fields} typ host${protocol === 'tcp' ? ` tcptype ${word(tcpType ?? 'passive')}` : ''}`;
 }

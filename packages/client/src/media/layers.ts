@@ -1,5 +1,5 @@
 // Layer selection: the layer of a track to request for its rendered size.
-import type { Layers } from '../protocol.ts';
+import type { Layers } from '../generated/protocol.ts';
 
 export type RenderedSize = {
   /** Device pixels of the largest visible element; 0 if none is visible. */

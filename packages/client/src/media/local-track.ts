@@ -1,8 +1,8 @@
 // Local track: a published track that stays the same object across sessions, while its id changes.
 import type { types } from 'mediasoup-client';
 import { RequestError, SessionLostError } from '../errors.ts';
+import type { Json, Kind } from '../generated/protocol.ts';
 import { type Deferred, deferred } from '../pending.ts';
-import type { Json, Kind } from '../protocol.ts';
 import { defaultEncodings, isScreen, startBitrate, videoSize } from './encodings.ts';
 import type { MediaSession, ProducedTrack, Request } from './media-session.ts';
 

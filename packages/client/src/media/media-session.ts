@@ -1,9 +1,21 @@
 // Media session: the send and receive transports of one server session, and their tracks and data channels.
 import type { types } from 'mediasoup-client';
 import { SessionLostError } from '../errors.ts';
+import type {
+  EventData,
+  IceServer,
+  JoinResponse,
+  Json,
+  Method,
+  Requests,
+  Responses,
+  RtpCapabilities,
+  RtpParameters,
+  SctpStreamParameters,
+  TransportOptions,
+} from '../generated/protocol.ts';
 import type { Logger, RoomClientOptions, Timing } from '../options.ts';
 import { deferred } from '../pending.ts';
-import type { EventData, JoinResponse, Json, Method, Requests, Responses, WireObject } from '../protocol.ts';
 import type { DeviceCache } from './device.ts';
 import { IceRestarter } from './ice-restarter.ts';
 import { type MediaPath, mediaPathOf } from './media-path.ts';
@@ -11,7 +23,7 @@ import { type MediaPath, mediaPathOf } from './media-path.ts';
 export type Request = <M extends Method>(method: M, data: Requests[M], portable?: boolean) => Promise<Responses[M]>;
 type Direction = 'send' | 'recv';
 /** Transports requested directly after authentication, so that responses arrive with the welcome. `sctp`: with data channels. */
-export type PrefetchedTransports = { sctp: boolean; recv: Promise<WireObject>; send: Promise<WireObject> | undefined };
+export type PrefetchedTransports = { sctp: boolean; recv: Promise<TransportOptions>; send: Promise<TransportOptions> | undefined };
 
 export type MediaSessionOptions = {
   request: Request;
@@ -68,7 +80,7 @@ export class MediaSession {
   readonly #batch: { event: EventData['trackSubscribed']; entry: Received<types.Consumer> }[] = [];
   #device: types.Device | undefined;
   #sctp = false;
-  #iceServers: WireObject[] = [];
+  #iceServers: IceServer[] = [];
   /** Created with the first track or channel to send. */
   #send: Promise<types.Transport> | undefined;
   #sendsData = false;
@@ -89,11 +101,11 @@ export class MediaSession {
   }
 
   /** @returns the receive capabilities for `join` */
-  async load({ rtpCapabilities }: JoinResponse): Promise<WireObject> {
+  async load({ rtpCapabilities }: JoinResponse): Promise<RtpCapabilities> {
     const device = await this.#options.devices.load(rtpCapabilities);
     if (this.#closed) throw new SessionLostError();
     this.#device = device;
-    return device.recvRtpCapabilities as unknown as WireObject;
+    return device.recvRtpCapabilities as RtpCapabilities;
   }
 
   /** Opens the requested transports; after load(). */
@@ -159,7 +171,7 @@ export class MediaSession {
       id: event.trackId,
       producerId: event.trackId,
       kind: event.kind,
-      rtpParameters: event.rtpParameters as unknown as types.RtpParameters,
+      rtpParameters: event.rtpParameters as types.RtpParameters,
     });
     if (entry.gone || this.#closed) {
       consumer.close();
@@ -188,7 +200,7 @@ export class MediaSession {
     const consumer = await transport.consumeData({
       id: event.dataTrackId,
       dataProducerId: event.dataTrackId,
-      sctpStreamParameters: event.sctpStreamParameters as unknown as types.SctpStreamParameters,
+      sctpStreamParameters: event.sctpStreamParameters as types.SctpStreamParameters,
       label: event.label,
       protocol: event.protocol,
     });
@@ -217,10 +229,10 @@ export class MediaSession {
     for (const keeper of this.#keepers) keeper.check();
   }
 
-  updateIceServers(iceServers: WireObject[]): void {
+  updateIceServers(iceServers: IceServer[]): void {
     this.#iceServers = iceServers;
     for (const transport of this.#transports.values()) {
-      this.#run(transport.updateIceServers({ iceServers: iceServers as unknown as RTCIceServer[] }), 'updateIceServers');
+      this.#run(transport.updateIceServers({ iceServers }), 'updateIceServers');
     }
   }
 
@@ -247,7 +259,7 @@ export class MediaSession {
   }
 
   /** The send transport: requested on first use, again after a failure. */
-  #sender(answer?: Promise<WireObject>): Promise<types.Transport> {
+  #sender(answer?: Promise<TransportOptions>): Promise<types.Transport> {
     this.#live();
     const { request } = this.#options;
     this.#send ??= this.#openSender(answer ?? request('createTransport', { direction: 'send', sctp: this.#sctp })).catch((error) => {
@@ -257,7 +269,7 @@ export class MediaSession {
     return this.#send;
   }
 
-  async #openSender(answer: Promise<WireObject>): Promise<types.Transport> {
+  async #openSender(answer: Promise<TransportOptions>): Promise<types.Transport> {
     const send = await answer;
     this.#sendsData = 'sctpParameters' in send;
     const transport = this.#open('send', this.#live().createSendTransport(this.#transportOptions(send)));
@@ -275,15 +287,14 @@ export class MediaSession {
     return this.#device?.sendRtpCapabilities.codecs?.find(({ mimeType }) => mimeType.split('/')[1]?.toLowerCase() === name.toLowerCase());
   }
 
-  #transportOptions(answer: WireObject): types.TransportOptions {
+  #transportOptions(answer: TransportOptions): types.TransportOptions {
     const { iceProtocols, iceTransportPolicy } = this.#options.settings;
-    const options = answer as unknown as types.TransportOptions;
     return {
-      ...options,
-      iceCandidates: options.iceCandidates.filter(({ protocol }) => !iceProtocols || iceProtocols.includes(protocol)),
-      iceServers: this.#iceServers as unknown as RTCIceServer[],
+      ...answer,
+      iceCandidates: answer.iceCandidates.filter(({ protocol }) => !iceProtocols || iceProtocols.includes(protocol)),
+      iceServers: this.#iceServers,
       ...(iceTransportPolicy && { iceTransportPolicy }),
-    };
+    } as types.TransportOptions;
   }
 
   #open(direction: Direction, transport: types.Transport): types.Transport {
@@ -292,13 +303,12 @@ export class MediaSession {
     transport.on('connect', ({ dtlsParameters }, callback) => {
       // The server processes requests in order, so there is no need to wait; DTLS retransmits.
       callback();
-      const data = { transportId: transport.id, dtlsParameters: dtlsParameters as unknown as WireObject };
-      this.#run(request('connectTransport', data), 'connectTransport');
+      this.#run(request('connectTransport', { transportId: transport.id, dtlsParameters }), 'connectTransport');
     });
     transport.on('connectionstatechange', () => this.#options.pathChanged());
     const restart = async () => {
       const { iceParameters } = await request('restartIce', { transportId: transport.id });
-      return iceParameters as unknown as types.IceParameters;
+      return iceParameters;
     };
     this.#keepers.push(new IceRestarter({ transport, timing, logger, restart }));
     return transport;
@@ -309,8 +319,7 @@ export class MediaSession {
     transport.on('produce', ({ kind, rtpParameters, appData }, callback, errback) => {
       const publication = appData as Publication;
       const { metadata, paused, key } = publication;
-      const parameters = rtpParameters as unknown as WireObject;
-      request('publish', { transportId: transport.id, kind, rtpParameters: parameters, metadata, paused, key })
+      request('publish', { transportId: transport.id, kind, rtpParameters: rtpParameters as RtpParameters, metadata, paused, key })
         .then(({ trackId, muted }) => {
           publication.muted = muted === true;
           callback({ id: trackId });
@@ -318,7 +327,7 @@ export class MediaSession {
         .catch(errback);
     });
     transport.on('producedata', ({ sctpStreamParameters, label = '', protocol = '' }, callback, errback) => {
-      const parameters = sctpStreamParameters as unknown as WireObject;
+      const parameters = sctpStreamParameters as SctpStreamParameters;
       request('publishData', { transportId: transport.id, sctpStreamParameters: parameters, label, protocol })
         .then(({ dataTrackId }) => callback({ id: dataTrackId }))
         .catch(errback);

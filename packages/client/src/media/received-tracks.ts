@@ -1,7 +1,7 @@
 // Received tracks: attaches them to elements of the application, in the layers that fit.
 import type { types } from 'mediasoup-client';
 import type { Unsubscribe } from '../emitter.ts';
-import type { Layers } from '../protocol.ts';
+import type { Layers } from '../generated/protocol.ts';
 import { AttachedTrack } from './attached-track.ts';
 import { layersOf } from './layers.ts';
 

@@ -1,7 +1,7 @@
 // Hooks of a room: its participants, tracks in elements, and messages.
 import { useCallback, useEffect, useMemo, useRef } from 'react';
+import type { Json, Kind } from '../generated/protocol.ts';
 import type { LocalTrack } from '../media/local-track.ts';
-import type { Json, Kind } from '../protocol.ts';
 import type { RoomClient } from '../room-client.ts';
 import type { RemoteComponent, RemotePeer } from '../roster.ts';
 import { useRoomState } from './room-provider.ts';

@@ -1,7 +1,7 @@
 // Local media publisher: publishes and switches camera and microphone of a page, and reports what other peers no longer receive.
 import { RoomClosedError } from '../errors.ts';
+import type { Json, Kind } from '../generated/protocol.ts';
 import type { LocalTrack, LocalTrackEnd } from '../media/local-track.ts';
-import type { Json, Kind } from '../protocol.ts';
 import type { RoomClient } from '../room-client.ts';
 
 /** True per media kind if it shall be sent. */

@@ -1,8 +1,8 @@
 // Room provider: joins the room when it mounts and leaves it when it unmounts, also in strict mode.
 import { createContext, createElement, type ReactNode, useContext, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { Closing } from '../closing.ts';
+import type { Json } from '../generated/protocol.ts';
 import type { RoomClientOptions } from '../options.ts';
-import type { Json } from '../protocol.ts';
 import { type RoomSlices, RoomStore } from './room-store.ts';
 
 export const RoomContext = createContext<RoomStore | undefined>(undefined);

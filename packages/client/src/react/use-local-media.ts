@@ -1,6 +1,6 @@
 // Local media hook: requests camera and microphone, publishes and switches them, and releases them on unmount.
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
-import type { Json, Kind } from '../protocol.ts';
+import type { Json, Kind } from '../generated/protocol.ts';
 import { useLocalTracks, useRoom } from './hooks.ts';
 import { LocalMediaPublisher, type MediaEnabled } from './local-media-publisher.ts';
 import { useStore } from './room-provider.ts';

@@ -7,6 +7,7 @@ import {
   RoomClient,
   type RemoteTrack as RoomTrack,
 } from '@mediarooms/client';
+import { socketPath } from '../../../client/src/generated/protocol.ts';
 import { errorMessage } from '../api/rest.ts';
 import { kindName, nameOf } from '../api/types.ts';
 import { Chat, chatLabel } from '../chat/chat.ts';
@@ -54,7 +55,7 @@ export class RoomSession extends Store<RoomSessionState> {
       mayWrite: true,
     });
     this.#media = media;
-    const own = new URL('socket/peer/websocket', base).href;
+    const own = new URL(socketPath.slice(1), base).href;
     this.#client = new RoomClient({ url: url ?? own, fallbackUrls: [own], token, metadata: { name }, takeover: true });
     this.chat = new Chat({ send: (payload) => this.#client.sendData(chatLabel, payload) });
     this.#listen();

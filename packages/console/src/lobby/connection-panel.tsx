@@ -1,6 +1,7 @@
 // Connection test panel: tests each media path to the room before joining.
 import { checkConnection, type ServerResult, type Way, type WayResult } from '@mediarooms/client';
 import { useEffect, useRef, useState } from 'react';
+import { socketPath } from '../../../client/src/generated/protocol.ts';
 import { errorMessage } from '../api/rest.ts';
 import { type CheckResult, type CheckStatus, checkSummary, pathResult, serverResult } from './check-messages.ts';
 
@@ -33,7 +34,7 @@ export function ConnectionPanel({ getAccess, base }: ConnectionPanelProps) {
       setCheck((before) => (signal.aborted || before.phase !== 'running' ? before : { ...before, ...change(before) }));
     try {
       const { token, url } = await getAccess();
-      const own = new URL('socket/peer/websocket', base).href;
+      const own = new URL(socketPath.slice(1), base).href;
       await checkConnection({
         url: url ?? own,
         fallbackUrls: [own],

@@ -35,6 +35,8 @@ import type {
   WebhookStatus,
 } from './schemas.ts';
 
+export const serverSocketPath = '/socket/server/websocket';
+
 export const operations = {
   createRoom: { method: 'POST', path: '/room' },
   listRooms: { method: 'GET', path: '/room' },
