@@ -41,7 +41,17 @@ type Definition<Result, Out, In, Query> = {
   errors: readonly ErrorCode[];
   runs: Runs;
   timeoutMs?: number;
+  /** Processing it twice does no harm, so that clients retry it after a lost response. Default: true, except for POST. */
+  repeatable?: boolean;
+  /**
+   * Its method in the server SDK; path parameters come first. In parentheses: fields of the body or query, or one name for all of them. After
+   * a colon: the field of `data` that it returns.
+   */
+  sdk?: SdkMethod;
+  /** Timeout of that method in milliseconds, if the default of the SDK is too short. */
+  sdkTimeoutMs?: number;
 };
+type SdkMethod = `${string}.${string}(${string})${'' | `: ${string}`}`;
 
 export type Input<Path extends string, Out, Query> = { params: Record<NamesIn<Path>, string>; body: Out; query: Query };
 
@@ -50,7 +60,12 @@ export type Operation<Path extends string = string, Out = unknown, In = unknown,
   Input<Path, Out, Query>,
   Result
 > &
-  Omit<Definition<Result, Out, In, Query>, 'timeoutMs' | 'auth'> & { method: Method; path: Path; auth: 'none' | 'token' };
+  Omit<Definition<Result, Out, In, Query>, 'timeoutMs' | 'auth' | 'repeatable'> & {
+    method: Method;
+    path: Path;
+    auth: 'none' | 'token';
+    repeatable: boolean;
+  };
 
 export type InputOf<R> = R extends Rpc<infer In, infer _> ? In : never;
 export type ResultOf<R> = R extends Rpc<infer _, infer Result> ? Result : never;
@@ -64,12 +79,12 @@ export function operation<const Line extends `${Method} /${string}`, Result, Out
   definition: Definition<Result, Out, In, Query>,
 ): Operation<PathOf<Line>, Out, In, Query, Result> {
   const [method, path] = line.split(' ') as [Method, PathOf<Line>];
-  const { body, query, response, auth = 'token', timeoutMs = defaultTimeoutMs } = definition;
+  const { body, query, response, auth = 'token', timeoutMs = defaultTimeoutMs, repeatable = method !== 'POST' } = definition;
   const params = z.object(Object.fromEntries(parameterNames(path).map((name) => [name, pathParameters[name]])));
   const nothing = z.undefined().optional();
   const input = z.object({ params, body: body?.schema ?? nothing, query: query ?? nothing });
   const typed = input as unknown as z.ZodType<Input<PathOf<Line>, Out, Query>>;
-  return { ...definition, id: '', method, path, auth, timeoutMs, input: typed, result: response.result };
+  return { ...definition, id: '', method, path, auth, timeoutMs, repeatable, input: typed, result: response.result };
 }
 
 /** An RPC that only nodes request. */

@@ -19,6 +19,7 @@ export const clusterOperations = {
     response: shows(z.array(nodeViewSchema), 'The nodes of the cluster, including this one.'),
     errors: [],
     runs: 'here',
+    sdk: 'cluster.nodes()',
   }),
   getDrain: operation('GET /cluster/nodes/{nodeName}/drain', {
     ...drain,
@@ -26,17 +27,21 @@ export const clusterOperations = {
     response: shows(drainViewSchema, 'Rooms and peers that it affects.'),
     errors: ['not_found', 'node_unreachable'],
     timeoutMs: 2_000,
+    sdk: 'cluster.getDrain()',
   }),
   drainNode: operation('POST /cluster/nodes/{nodeName}/drain', {
     ...drain,
     summary: 'Drain a node: no new rooms, rooms without connected peers end immediately, others at their end or at the deadline.',
     body: { schema: drainOptionsSchema, required: false },
     response: does(202, 'The node is draining.'),
+    repeatable: true,
+    sdk: 'cluster.drain(drain)',
   }),
   cancelDrain: operation('DELETE /cluster/nodes/{nodeName}/drain', {
     ...drain,
     summary: 'Cancel the drain of a node: it accepts rooms again.',
     response: does(204, 'The node accepts rooms.'),
+    sdk: 'cluster.cancelDrain()',
   }),
   getConfig: operation('GET /config', {
     tag: 'node',
@@ -45,5 +50,6 @@ export const clusterOperations = {
     response: lists(configPageSchema, 'Every variable, without secrets.'),
     errors: ['not_found', 'node_unreachable'],
     runs: 'here',
+    sdk: 'cluster.config(node)',
   }),
 };

@@ -22,17 +22,23 @@ export const componentOperations = {
     ),
     errors: [...roomErrors, 'bad_request', 'not_found', 'room_full', 'unavailable'],
     timeoutMs: processTimeoutMs,
+    repeatable: true,
+    sdk: 'components.add(component)',
+    // Starts a process.
+    sdkTimeoutMs: 60_000,
   }),
   getComponent: operation('GET /room/{roomId}/component/{componentId}', {
     ...component,
     summary: 'Show a component.',
     response: shows(componentViewSchema, 'The component.'),
+    sdk: 'components.get()',
   }),
   deleteComponent: operation('DELETE /room/{roomId}/component/{componentId}', {
     ...component,
     summary: 'Stop a component and remove it from its room.',
     response: does(204, 'The component was removed.'),
     timeoutMs: processTimeoutMs,
+    sdk: 'components.delete()',
   }),
   subscribeComponent: operation('POST /room/{roomId}/component/{componentId}/subscribe', {
     ...component,
@@ -40,6 +46,8 @@ export const componentOperations = {
     body: { schema: componentSubscriptionSchema, required: true },
     response: does(201, 'It receives their current and future tracks.'),
     errors: [...component.errors, 'bad_request'],
+    repeatable: true,
+    sdk: 'components.subscribe(origins)',
   }),
 };
 

@@ -55,6 +55,8 @@ export const hlsOperations = {
     response: shows(viewerTokenSchema, 'The token.', { status: 201 }),
     errors: [],
     runs: 'here',
+    repeatable: true,
+    sdk: 'hls.createToken(viewer)',
   }),
   getHlsFile: operation('GET /hls/{roomId}/{file}', {
     tag: 'content',

@@ -22,11 +22,13 @@ export const nodeOperations = {
     ...node,
     summary: 'Show the scope of the token of the request.',
     response: shows(accessSchema, 'The scope.'),
+    sdk: 'cluster.access()',
   }),
   getHealth: operation('GET /health', {
     ...node,
     summary: 'Show the health of the node that receives the request.',
     response: shows(healthViewSchema, 'Health of the node.'),
+    sdk: 'cluster.health()',
   }),
   isAlive: operation('GET /livez', {
     ...open,

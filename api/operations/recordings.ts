@@ -52,17 +52,21 @@ export const renderOperations = {
     body: { schema: renderOptionsSchema, required: false },
     response: shows(renderViewSchema, 'The render is queued.', { status: 202 }),
     errors: [...lookupErrors, 'bad_request', 'conflict'],
+    repeatable: true,
+    sdk: 'recordings.render(render)',
   }),
   getRender: operation('GET /recording/{recordingId}/render', {
     ...content,
     summary: 'Show the progress of rendering a recording.',
     response: shows(renderViewSchema, 'State and progress.'),
+    sdk: 'recordings.getRender()',
   }),
   cancelRender: operation('DELETE /recording/{recordingId}/render', {
     ...content,
     summary: 'Cancel rendering a recording; an earlier result stays.',
     response: does(204, 'The render was cancelled and its partial files deleted.'),
     errors: [...lookupErrors, 'conflict'],
+    sdk: 'recordings.cancelRender()',
   }),
 };
 
@@ -73,17 +77,20 @@ export const recordingOperations = {
     query: detailsSchema,
     response: lists(recordingsSchema, 'Ids of recordings.'),
     errors: [],
+    sdk: 'recordings.list(query)',
   }),
   getRecording: operation('GET /recording/{recordingId}', {
     ...content,
     summary: 'Show the report of a recording: its tracks, files and times.',
     response: lists(reportSchema, 'The report.'),
+    sdk: 'recordings.report()',
   }),
   deleteRecording: operation('DELETE /recording/{recordingId}', {
     ...content,
     summary: 'Delete a recording and all of its files.',
     response: does(204, 'The recording was deleted.'),
     errors: [...lookupErrors, 'conflict'],
+    sdk: 'recordings.delete()',
   }),
   getRecordingFile: operation('GET /recording/{recordingId}/{file}', {
     ...content,

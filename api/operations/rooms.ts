@@ -47,6 +47,8 @@ export const roomOperations = {
     response: creates(createdRoomSchema, 'The new room.', 'The room that an earlier request with this externalId created.'),
     errors: ['already_exists', 'conflict', 'no_node_accepts_rooms', 'node_unreachable', 'unavailable'],
     runs: 'here',
+    repeatable: true,
+    sdk: 'rooms.create(room)',
   }),
   listRooms: operation('GET /room', {
     ...room,
@@ -55,11 +57,13 @@ export const roomOperations = {
     response: lists(roomPageSchema, 'Rooms, page by page.', { forReaders: (page) => ({ ...page, data: page.data.map(withoutKeys) }) }),
     errors: ['bad_request'],
     runs: 'here',
+    sdk: 'rooms.list(page)',
   }),
   getRoom: operation('GET /room/{roomId}', {
     ...room,
     summary: 'Show a room.',
     response: shows<RoomView>(roomViewSchema, 'The room.', { forReaders: withoutKeys }),
+    sdk: 'rooms.get()',
   }),
   getRoomStats: operation('GET /room/{roomId}/stats', {
     ...room,
@@ -68,17 +72,20 @@ export const roomOperations = {
       'Measured on request, at most once a second, so that many clients cost as much as one. In large rooms less often, and some received tracks are left out.',
     response: shows(roomStatsSchema, 'Stats of each peer and component.'),
     errors: [...roomErrors, 'unavailable'],
+    sdk: 'rooms.stats()',
   }),
   updateRoom: operation('PATCH /room/{roomId}', {
     ...room,
     summary: 'Change the configuration of a running room.',
     body: { schema: roomPatchSchema, required: true },
     response: shows<RoomView>(roomViewSchema, 'The updated room.'),
+    sdk: 'rooms.update(patch)',
   }),
   deleteRoom: operation('DELETE /room/{roomId}', {
     ...room,
     summary: 'End a room and everything in it.',
     response: does(204, 'The room has ended.'),
+    sdk: 'rooms.delete()',
   }),
   sendData: operation('POST /room/{roomId}/data', {
     ...room,
@@ -86,6 +93,7 @@ export const roomOperations = {
     body: { schema: roomDataSchema, required: true },
     response: does(202, 'The message was sent.'),
     errors: [...roomErrors, 'peer_not_found'],
+    sdk: 'rooms.sendData(label, payload, to)',
   }),
 };
 

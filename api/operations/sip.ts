@@ -13,6 +13,7 @@ export const sipOperations = {
     summary: 'Call a phone number.',
     body: { schema: phoneCallOptionsSchema, required: true },
     response: shows(callViewSchema, 'The call; events report its progress.', { status: 201 }),
+    sdk: 'calls.start(phoneNumber)',
   }),
   endCalls: operation('DELETE /sip/{roomId}/{componentId}/call', {
     ...sip,
@@ -31,5 +32,6 @@ export const sipOperations = {
     body: { schema: callDigitsSchema, required: true },
     response: does(204, 'The digits are being sent, in order.'),
     errors: [...sipErrors, 'call_not_found', 'conflict', 'unavailable'],
+    sdk: 'calls.sendDigits(digits)',
   }),
 };

@@ -2,11 +2,12 @@
 
 import type { JsonSchema } from '../../api/derive/json-schemas.ts';
 import { type EventType, events, eventTypes } from '../../api/events.ts';
+import { operations as contract } from '../../api/operations/table.ts';
 import { serverSocketPath } from '../../api/socket/server.ts';
 import type { OpenApiDocument, OpenApiOperation } from '../../node/http/openapi.ts';
 import { comment, schemaTypes, typeText } from './typescript.ts';
 
-type Parameter = { name: string; in: 'path' | 'query'; required: boolean; description?: string; schema: JsonSchema };
+export type Parameter = { name: string; in: 'path' | 'query'; required: boolean; description?: string; schema: JsonSchema };
 export type Operation = {
   id: string;
   method: string;
@@ -48,17 +49,29 @@ export function schemasText({ components }: OpenApiDocument): string {
   return `// Request and response types of the server, ${made}\n\n${schemaTypes(components.schemas)}`;
 }
 
-/** Method and path of each operation, and its types. */
+/** Query parameters are text; those that can only be true or false are booleans in the SDK. */
+export function queryType(query: readonly Parameter[]): string {
+  const fields = query.map(({ name, description, required, schema }) => {
+    const type = JSON.stringify(schema.enum) === '["true","false"]' ? 'boolean' : typeText(schema);
+    return `${comment(description)}${name}${required ? '' : '?'}: ${type};\n`;
+  });
+  return `{\n${fields.join('')}}`;
+}
+
+const repeatable = (id: string): boolean => Object.values(contract).some((each) => each.id === id && each.repeatable);
+
+/** Method, path and repeatability of each operation, and its types. */
 export function operationsText(document: OpenApiDocument): string {
   // Endpoints without a token are for people, probes and the console.
   const operations = operationsOf(document).filter(({ open }) => !open);
-  const table = operations.map(({ id, method, path }) => `${id}: { method: '${method}', path: '${path}' },\n`);
+  const table = operations.map(
+    ({ id, method, path }) => `${id}: { method: '${method}', path: '${path}', repeatable: ${repeatable(id)} },\n`,
+  );
   const types = operations.map((operation) => {
     const { id, summary, parameters, body } = operation;
     const query = parameters.filter((each) => each.in === 'query');
-    const fields = query.map((each) => `${comment(each.description)}${each.name}${each.required ? '' : '?'}: ${typeText(each.schema)};\n`);
     const parts = [
-      ...(fields.length > 0 ? [`query: {\n${fields.join('')}};\n`] : []),
+      ...(query.length > 0 ? [`query: ${queryType(query)};\n`] : []),
       ...(body ? [`body: ${typeText(body.schema)}${body.required ? '' : ' | undefined'};\n`] : []),
       `answer: ${answerText(operation)};\n`,
     ];
@@ -66,7 +79,7 @@ export function operationsText(document: OpenApiDocument): string {
   });
   const text = `export const serverSocketPath = '${serverSocketPath}';
 
-export const operations = {\n${table.join('')}} as const satisfies Record<string, { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string }>;
+export const operations = {\n${table.join('')}} as const satisfies Record<string, { method: 'GET' | 'POST' | 'PATCH' | 'DELETE'; path: string; repeatable: boolean }>;
 
 export type OperationId = keyof typeof operations;
 

@@ -1,4 +1,4 @@
-// `npm run reference`: writes files generated from schemas and tables of the source: types of packages/server-sdk, messages and codes of packages/client and pages of docs/reference.
+// `npm run reference`: writes files generated from schemas and tables of the source: types and methods of packages/server-sdk, messages and codes of packages/client and pages of docs/reference.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,6 +14,7 @@ import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { mediaObjectsPage } from './media-objects-page.ts';
 import { metricsPage } from './metrics-page.ts';
+import { methodsText } from './sdk-methods.ts';
 import { eventsText, operationsText, schemasText } from './sdk-types.ts';
 import { websocketsPage } from './websockets-page.ts';
 
@@ -25,6 +26,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   const sources = {
     'server-sdk/src/generated/schemas.ts': schemasText(document),
     'server-sdk/src/generated/operations.ts': operationsText(document),
+    'server-sdk/src/generated/methods.ts': methodsText(document),
     'server-sdk/src/generated/events.ts': eventsText(document),
     'client/src/generated/close-codes.ts': closeCodesText(),
     'client/src/generated/protocol.ts': clientProtocolText(),

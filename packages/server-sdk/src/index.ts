@@ -1,13 +1,12 @@
 // Entry point of @mediarooms/server.
 
-export type { Cluster, Webhooks } from './cluster.ts';
-export type { Calls, Components } from './components.ts';
-export type { Hls, Recordings } from './content.ts';
+export type { Calls } from './calls.ts';
 // biome-ignore lint/performance/noBarrelFile: a package has one entry.
 export { type ErrorCode, MediaroomsError } from './errors.ts';
 export type { EventCursor } from './event-connection.ts';
 export type { EventStream, EventStreamOptions } from './event-stream.ts';
 export type { RoomEvent, RoomEvents, RoomEventType } from './generated/events.ts';
+export type { Cluster, Components, Hls, Peers, Tracks } from './generated/methods.ts';
 export type {
   Access,
   Call,
@@ -42,5 +41,7 @@ export type {
 } from './generated/schemas.ts';
 export { Mediarooms } from './mediarooms.ts';
 export type { MediaroomsOptions, RequestOptions, WebSocketConstructor, WebSocketLike } from './options.ts';
-export type { NewPeer, Peers, Rooms, Tracks } from './rooms.ts';
+export type { Recordings } from './recordings.ts';
+export type { NewPeer, Rooms } from './rooms.ts';
 export { type Webhook, type WebhookHeaders, WebhookVerifier, type WebhookVerifierOptions } from './webhook-verifier.ts';
+export type { Webhooks } from './webhooks.ts';

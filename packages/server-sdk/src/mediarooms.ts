@@ -1,12 +1,13 @@
 // Client of a Mediarooms server or cluster: REST calls by group, and the events of all rooms.
 
-import { Cluster, Webhooks } from './cluster.ts';
-import { Calls, Components } from './components.ts';
-import { Hls, Recordings } from './content.ts';
+import { Calls } from './calls.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
+import { Cluster, Components, Hls, Peers, Tracks } from './generated/methods.ts';
 import type { MediaroomsOptions } from './options.ts';
-import { Peers, Rooms, Tracks } from './rooms.ts';
+import { Recordings } from './recordings.ts';
+import { Rooms } from './rooms.ts';
 import { Transport } from './transport.ts';
+import { Webhooks } from './webhooks.ts';
 
 /** Client of one server or cluster. Every method rejects with a MediaroomsError. */
 export class Mediarooms {

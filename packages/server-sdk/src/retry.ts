@@ -1,27 +1,8 @@
 // Retry policy: which failed requests are retried, and when.
 import type { MediaroomsError } from './errors.ts';
-import type { OperationId } from './generated/operations.ts';
 
 const firstDelay = 250;
 const maxDelayMs = 8_000;
-
-/** Idempotent POSTs: those that create objects have an `externalId`; the others set a state or return a token. */
-const repeatablePosts: ReadonlySet<OperationId> = new Set<OperationId>([
-  'createRoom',
-  'addPeer',
-  'addComponent',
-  'renewPeerToken',
-  'muteTrack',
-  'unmuteTrack',
-  'subscribeComponent',
-  'createViewerToken',
-  'drainNode',
-  'renderRecording',
-]);
-
-export function isIdempotent(id: OperationId, method: string): boolean {
-  return method !== 'POST' || repeatablePosts.has(id);
-}
 
 /** The server rejected the request; an immediate retry would not help. */
 const lastingCodes: ReadonlySet<string> = new Set(['room_full', 'tracks_full']);

@@ -4,7 +4,7 @@ import { aborted, Deadline, sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
 import { type OperationId, type Operations, operations } from './generated/operations.ts';
 import { baseUrls, defaults, type MediaroomsOptions, type RequestOptions } from './options.ts';
-import { isIdempotent, isRetryable, mayHaveSucceeded, readRetryAfter, retryDelay } from './retry.ts';
+import { isRetryable, mayHaveSucceeded, readRetryAfter, retryDelay } from './retry.ts';
 
 const maxAnswerBytes = 64 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
@@ -53,9 +53,8 @@ export class Transport {
       signal,
     }: RequestOptions = {},
   ): Promise<T | undefined> {
-    const { method } = operations[id];
+    const { method, repeatable } = operations[id];
     const target = pathOf(operations[id].path, input.path ?? {}) + queryOf(input.query);
-    const repeatable = isIdempotent(id, method);
     const deadline = new Deadline(timeout, signal);
     const until = Date.now() + timeout;
     let uncertain = false;

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { MediaroomsError } from '../../../packages/server-sdk/src/errors.ts';
 import { operations } from '../../../packages/server-sdk/src/generated/operations.ts';
-import { isIdempotent, isRetryable, readRetryAfter, retryDelay } from '../../../packages/server-sdk/src/retry.ts';
+import { isRetryable, readRetryAfter, retryDelay } from '../../../packages/server-sdk/src/retry.ts';
 import { root } from '../../../tools/paths.mjs';
 
 test('every operation has a method, except those that players request', () => {
   const folder = join(root, 'packages/server-sdk/src');
-  const sources = readdirSync(folder).filter((name) => name.endsWith('.ts'));
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const called = sources.flatMap((name) =>
     [...readFileSync(join(folder, name), 'utf8').matchAll(/#transport\.(?:call|request)\('(\w+)'/g)].map(([, id]) => id),
   );
@@ -21,7 +21,7 @@ test('every operation has a method, except those that players request', () => {
 });
 
 test('operations with repeatable side effects are not retried', () => {
-  const once = Object.entries(operations).filter(([id, { method }]) => !isIdempotent(id as keyof typeof operations, method));
+  const once = Object.entries(operations).filter(([, { repeatable }]) => !repeatable);
   assert.deepEqual(
     once.map(([id]) => id),
     ['sendData', 'startCall', 'sendDigits', 'replayDeadLetters'],

@@ -1,8 +1,8 @@
-// Recordings and HLS streams.
+// Recordings: their methods, and reading of files that resumes after a connection loss.
 
 import { sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
-import type { Recordings as RecordingList, RecordingReport, Render, RenderOptions, ViewerToken } from './generated/schemas.ts';
+import { Recordings as RecordingMethods } from './generated/methods.ts';
 import type { RequestOptions } from './options.ts';
 import { retryDelay } from './retry.ts';
 import type { Transport } from './transport.ts';
@@ -12,48 +12,12 @@ const silence = 30_000;
 /** Maximum number of consecutive resumes without progress. */
 const takeUps = 5;
 
-export class Recordings {
+export class Recordings extends RecordingMethods {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
+    super(transport);
     this.#transport = transport;
-  }
-
-  /**
-   * Recording ids of the whole cluster; with `details` also type, times and upload state. `incomplete` lists nodes that did not respond.
-   * @throws MediaroomsError
-   */
-  async list({ details = false }: { details?: boolean } = {}, options?: RequestOptions): Promise<RecordingList> {
-    return this.#transport.call('listRecordings', { query: details ? { details: 'true' } : {} }, options);
-  }
-
-  /** The report of a recording: its tracks, their files and times. @throws MediaroomsError `not_found`, `node_unreachable` */
-  async report(recordingId: string, options?: RequestOptions): Promise<RecordingReport> {
-    return this.#transport.call('getRecording', { path: { recordingId } }, options);
-  }
-
-  /** Deletes a recording with all files, also in S3. @throws MediaroomsError `not_found`, `conflict` while it is running */
-  async delete(recordingId: string, options?: RequestOptions): Promise<void> {
-    await this.#transport.call('deleteRecording', { path: { recordingId } }, options);
-  }
-
-  /**
-   * Queues rendering of a recording to one MP4, its file `rendered.mp4`, on the node that stores it, at lower priority than live media.
-   * Returns the state.
-   * @throws MediaroomsError `not_found`, `bad_request` for a stream, `conflict` while recording, `unavailable`
-   */
-  async render(recordingId: string, render: RenderOptions = {}, options?: RequestOptions): Promise<Render> {
-    return (await this.#transport.call('renderRecording', { path: { recordingId }, body: render }, options)).data;
-  }
-
-  /** State and progress (0 to 1) of rendering. @throws MediaroomsError `not_found` */
-  async getRender(recordingId: string, options?: RequestOptions): Promise<Render> {
-    return (await this.#transport.call('getRender', { path: { recordingId } }, options)).data;
-  }
-
-  /** Cancels rendering; an earlier rendered file stays. @throws MediaroomsError `not_found` */
-  async cancelRender(recordingId: string, options?: RequestOptions): Promise<void> {
-    await this.#transport.call('cancelRender', { path: { recordingId } }, options);
   }
 
   /**
@@ -141,22 +105,5 @@ async function within<T>(promise: Promise<T>, signal: AbortSignal | undefined): 
     signal?.removeEventListener('abort', end);
     timer.catch(() => {});
     end();
-  }
-}
-
-export class Hls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
-  /**
-   * Creates a viewer token and a URL that contains it, for players that cannot send headers. `expiresIn`: seconds, default one hour. `url`
-   * has no scheme.
-   * @throws MediaroomsError
-   */
-  async createToken(roomId: string, viewer: { expiresIn?: number } = {}, options?: RequestOptions): Promise<ViewerToken> {
-    return (await this.#transport.call('createViewerToken', { path: { roomId }, body: viewer }, options)).data;
   }
 }
