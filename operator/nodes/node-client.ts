@@ -1,5 +1,7 @@
-// REST client of one media node, with timeouts, validation of responses and backoff after failures.
+// REST client of one media node: operations of the contract, with timeouts, validation of responses and backoff after failures.
 import type { z } from 'zod';
+import { operations } from '../../api/operations/table.ts';
+import type { NamesIn } from '../../api/parameters.ts';
 import { parseJson } from '../json.ts';
 import { Deadline } from '../kube/http/deadline.ts';
 import { Semaphore } from '../kube/http/semaphore.ts';
@@ -61,7 +63,15 @@ export type NodeClientOptions = {
   observe?: (call: { method: string; status: number; ms: number }) => void;
 };
 
-type CallOptions = { body?: unknown; timeoutMs?: number; signal?: AbortSignal | undefined };
+type CallOptions = { timeoutMs?: number; signal?: AbortSignal | undefined };
+type OperationId = keyof typeof operations;
+type Input<Id extends OperationId> = {
+  params?: Record<NamesIn<(typeof operations)[Id]['path']>, string>;
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+};
+/** `path` with its query. */
+type HttpRequest = { method: string; path: string; body: unknown };
 
 /** All methods reject with NodeError. Create requests carry an externalId, so that a retry is idempotent. */
 export class NodeClient {
@@ -92,104 +102,106 @@ export class NodeClient {
   }
 
   async health(signal?: AbortSignal): Promise<NodeHealth> {
-    return (await this.#call('GET', '/health', healthResponseSchema, { signal })).data;
+    return (await this.#call('getHealth', {}, healthResponseSchema, { signal })).data;
   }
 
   /** Rooms of the whole cluster. `incomplete`: nodes whose rooms are missing. */
   async rooms(signal?: AbortSignal): Promise<{ rooms: NodeRoom[]; incomplete: string[] }> {
     const rooms: NodeRoom[] = [];
     const incomplete = new Set<string>();
-    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-      const query: string = `?limit=${pageSize}${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
-      const page: z.output<typeof roomPageSchema> = await this.#call('GET', `/room${query}`, roomPageSchema, { signal });
+    for (let cursor: string | undefined; ; ) {
+      const query = { limit: pageSize, cursor };
+      const page: z.output<typeof roomPageSchema> = await this.#call('listRooms', { query }, roomPageSchema, { signal });
       rooms.push(...page.data);
       for (const node of page.incomplete) incomplete.add(node);
       // A cursor that does not advance would loop forever.
-      cursor = page.cursor === cursor || page.data.length === 0 ? undefined : page.cursor;
+      if (page.cursor === undefined || page.cursor === cursor || page.data.length === 0) return { rooms, incomplete: [...incomplete] };
+      cursor = page.cursor;
     }
-    return { rooms, incomplete: [...incomplete] };
   }
 
   /** Idempotent. `node`: only if it is known. @throws NodeError `already_exists` if another room has the id, `no_node_accepts_rooms` */
   async createRoom(room: RoomRequest, signal?: AbortSignal): Promise<{ room: NodeRoom; address: string; node?: string }> {
-    const { data } = await this.#call('POST', '/room', createdRoomSchema, { body: room, signal });
+    const { data } = await this.#call('createRoom', { body: room }, createdRoomSchema, { signal });
     return { room: data.room, address: data.svc_address };
   }
 
   /** @throws NodeError `room_not_found`, `room_ended` */
   async room(roomId: string, signal?: AbortSignal, timeoutMs?: number): Promise<NodeRoom> {
     const options = { signal, ...(timeoutMs !== undefined && { timeoutMs }) };
-    return (await this.#call('GET', pathOf('room', roomId), roomResponseSchema, options)).data;
+    return (await this.#call('getRoom', { params: { roomId } }, roomResponseSchema, options)).data;
   }
 
   async patchRoom(roomId: string, config: Partial<NodeRoomConfig>, signal?: AbortSignal): Promise<NodeRoom> {
-    return (await this.#call('PATCH', pathOf('room', roomId), roomResponseSchema, { body: config, signal })).data;
+    return (await this.#call('updateRoom', { params: { roomId }, body: config }, roomResponseSchema, { signal })).data;
   }
 
   async deleteRoom(roomId: string, signal?: AbortSignal): Promise<void> {
-    await this.#call('DELETE', pathOf('room', roomId), undefined, { signal });
+    await this.#call('deleteRoom', { params: { roomId } }, undefined, { signal });
   }
 
   /** `url`: address of the websocket of the peer without a scheme. @throws NodeError `already_exists`, `room_full` */
   async addPeer(roomId: string, peer: PeerRequest, signal?: AbortSignal): Promise<{ peer: NodePeer; token: string; url: string }> {
     const { peerId, externalId, metadata, permissions } = peer;
     const body = { type: 'webrtc', peerId, externalId, options: { permissions }, ...(metadata !== undefined && { metadata }) };
-    const { data } = await this.#call('POST', pathOf('room', roomId, 'peer'), createdPeerSchema, { body, signal });
+    const { data } = await this.#call('addPeer', { params: { roomId }, body }, createdPeerSchema, { signal });
     return { peer: data.peer, token: data.token, url: data.peer_websocket_url };
   }
 
   async peer(roomId: string, peerId: string, signal?: AbortSignal): Promise<{ peer: NodePeer; url: string }> {
-    const { data } = await this.#call('GET', pathOf('room', roomId, 'peer', peerId), foundPeerSchema, { signal });
+    const { data } = await this.#call('getPeer', { params: { roomId, peerId } }, foundPeerSchema, { signal });
     return { peer: data.peer, url: data.peer_websocket_url };
   }
 
   async patchPeer(roomId: string, peerId: string, permissions: NodePermissions, signal?: AbortSignal): Promise<NodePeer> {
-    const options = { body: { permissions }, signal };
-    return (await this.#call('PATCH', pathOf('room', roomId, 'peer', peerId), foundPeerSchema, options)).data.peer;
+    const input = { params: { roomId, peerId }, body: { permissions } };
+    return (await this.#call('updatePeer', input, foundPeerSchema, { signal })).data.peer;
   }
 
   async deletePeer(roomId: string, peerId: string, signal?: AbortSignal): Promise<void> {
-    await this.#call('DELETE', pathOf('room', roomId, 'peer', peerId), undefined, { signal });
+    await this.#call('deletePeer', { params: { roomId, peerId } }, undefined, { signal });
   }
 
   /** A fresh token; older tokens stay valid. */
   async peerToken(roomId: string, peerId: string, signal?: AbortSignal): Promise<string> {
-    return (await this.#call('POST', pathOf('room', roomId, 'peer', peerId, 'token'), peerTokenSchema, { signal })).data.token;
+    return (await this.#call('renewPeerToken', { params: { roomId, peerId } }, peerTokenSchema, { signal })).data.token;
   }
 
   /** @throws NodeError `bad_request`, `invalid_field`, `not_found`, `unavailable` with the cause */
   async addComponent(roomId: string, component: ComponentRequest, signal?: AbortSignal): Promise<NodeComponent> {
-    const options = { body: component, timeoutMs: componentTimeoutMs, signal };
-    return (await this.#call('POST', pathOf('room', roomId, 'component'), createdComponentSchema, options)).data;
+    const options = { timeoutMs: componentTimeoutMs, signal };
+    return (await this.#call('addComponent', { params: { roomId }, body: component }, createdComponentSchema, options)).data;
   }
 
   async deleteComponent(roomId: string, componentId: string, signal?: AbortSignal): Promise<void> {
     const options = { timeoutMs: componentTimeoutMs, signal };
-    await this.#call('DELETE', pathOf('room', roomId, 'component', componentId), undefined, options);
+    await this.#call('deleteComponent', { params: { roomId, componentId } }, undefined, options);
   }
 
   /** The node itself and the nodes to which it is connected. */
   async clusterNodes(signal?: AbortSignal): Promise<ClusterNodeView[]> {
-    return (await this.#call('GET', '/cluster/nodes', clusterNodesSchema, { signal })).data;
+    return (await this.#call('listNodes', {}, clusterNodesSchema, { signal })).data;
   }
 
   /** `deadline` in seconds; the default of the node if omitted. @throws NodeError `terminating` */
   async drain(node: string, deadline?: number, signal?: AbortSignal): Promise<void> {
     const body = deadline === undefined ? undefined : { deadline };
-    await this.#call('POST', pathOf('cluster', 'nodes', node, 'drain'), undefined, { body, signal });
+    await this.#call('drainNode', { params: { nodeName: node }, body }, undefined, { signal });
   }
 
   /** @throws NodeError `terminating` */
   async cancelDrain(node: string, signal?: AbortSignal): Promise<void> {
-    await this.#call('DELETE', pathOf('cluster', 'nodes', node, 'drain'), undefined, { signal });
+    await this.#call('cancelDrain', { params: { nodeName: node } }, undefined, { signal });
   }
 
-  #call<S extends z.ZodType>(method: string, path: string, schema: S, options: CallOptions): Promise<z.output<S>>;
-  #call(method: string, path: string, schema: undefined, options: CallOptions): Promise<undefined>;
-  async #call(method: string, path: string, schema: z.ZodType | undefined, options: CallOptions): Promise<unknown> {
+  #call<Id extends OperationId, S extends z.ZodType>(id: Id, input: Input<Id>, schema: S, options: CallOptions): Promise<z.output<S>>;
+  #call<Id extends OperationId>(id: Id, input: Input<Id>, schema: undefined, options: CallOptions): Promise<undefined>;
+  async #call<Id extends OperationId>(id: Id, input: Input<Id>, schema: z.ZodType | undefined, options: CallOptions): Promise<unknown> {
+    const request = requestOf(id, input);
+    const { method, path } = request;
     if (this.#options.readOnly && method !== 'GET')
       throw clientError('read_only', `${this.url} is read-only in this run; rejected ${method} ${path}.`);
-    const text = await this.#inTurn(options.signal, () => this.#attempt(method, path, options));
+    const text = await this.#inTurn(options.signal, () => this.#attempt(request, options));
     if (!schema) return undefined;
     const parsed = schema.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
@@ -205,7 +217,7 @@ export class NodeClient {
     });
   }
 
-  async #attempt(method: string, path: string, { body, timeoutMs, signal }: CallOptions): Promise<string> {
+  async #attempt(request: HttpRequest, { timeoutMs, signal }: CallOptions): Promise<string> {
     const token = this.#options.token();
     if (token === undefined) throw clientError('no_token', `No API token is available for ${this.url} yet.`);
     const wait = this.backOffMs;
@@ -219,7 +231,7 @@ export class NodeClient {
     const deadline = new Deadline(ms, timeout, signal ? [signal] : []);
     let status = 0;
     try {
-      const answer = await this.#fetch(method, path, token, body, deadline.signal);
+      const answer = await this.#fetch(request, token, deadline.signal);
       status = answer.status;
       this.resetBackoff();
       if (status >= 200 && status < 300) return answer.text;
@@ -231,18 +243,17 @@ export class NodeClient {
       throw failure;
     } finally {
       deadline.end();
-      this.#options.observe?.({ method, status, ms: this.#now() - started });
+      this.#options.observe?.({ method: request.method, status, ms: this.#now() - started });
     }
   }
 
   async #fetch(
-    method: string,
-    path: string,
+    request: HttpRequest,
     token: string,
-    body: unknown,
     signal: AbortSignal,
     again = false,
   ): Promise<{ status: number; headers: Headers; text: string }> {
+    const { method, path, body } = request;
     const url = this.url + path;
     const text = body === undefined ? undefined : JSON.stringify(body);
     try {
@@ -261,7 +272,7 @@ export class NodeClient {
       if (answer !== undefined) return { status: response.status, headers: response.headers, text: answer };
     } catch (error) {
       if (again || signal.aborted || !keptConnection.includes(codeOf(error))) throw error;
-      return this.#fetch(method, path, token, body, signal, true);
+      return this.#fetch(request, token, signal, true);
     }
     throw clientError('bad_answer', `${this.url} returned a response to ${method} ${path} that exceeds the limit.`);
   }
@@ -289,8 +300,13 @@ export class NodeClient {
   }
 }
 
-function pathOf(...parts: string[]): string {
-  return `/${parts.map(encodeURIComponent).join('/')}`;
+function requestOf<Id extends OperationId>(id: Id, { params, query = {}, body }: Input<Id>): HttpRequest {
+  const { method, path } = operations[id];
+  const values: Readonly<Record<string, string>> = params ?? {};
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return { method, path: search === '' ? filled : `${filled}?${search}`, body };
 }
 
 function refusalOf(url: string, { status, headers, text }: { status: number; headers: Headers; text: string }): NodeError {
