@@ -12,8 +12,10 @@ const leaf = /^node\/(?:common\/|env\.ts$)/;
 /** Imports between independent folders that the architecture allows. */
 const allowed: readonly (readonly [from: string, to: string])[] = [['components', 'storage']];
 
-/** Request and response types of the REST API: types only, so that the console can use them without the SDK. */
+/** Request and response types of the REST API. */
 const restTypes = 'packages/server-sdk/src/generated/schemas.ts';
+/** What the console uses of the SDK: the table of operations with its types, and none of the code that sends requests. */
+const restFiles = [restTypes, 'packages/server-sdk/src/generated/operations.ts', 'packages/server-sdk/src/operation-target.ts'];
 
 /** Libraries that only one folder may import. */
 const homes: readonly (readonly [library: string, places: readonly RegExp[]])[] = [
@@ -62,7 +64,7 @@ function violation(file: SourceFile, target: string): string | undefined {
 /** Packages are published separately; the console uses types of the REST API and the client library. */
 function packageError(path: string, target: string): string | undefined {
   const [from, to] = [folderOf(path), folderOf(target)];
-  if (target === restTypes && from === 'console') return undefined;
+  if (restFiles.includes(target) && from === 'console') return undefined;
   return target.startsWith('packages/') && (from === to || (from === 'console' && to === 'client'))
     ? undefined
     : `a package must not import ${target}`;
@@ -75,7 +77,13 @@ test('every import is allowed by the architecture', () => {
   assert.deepEqual(violations, []);
 });
 
-test('the console imports only types from the SDK', () => {
+test('the console imports only the operations of the SDK and their types', () => {
+  const imported = files.filter(({ path }) => restFiles.includes(path)).flatMap(({ imports }) => imports);
+  assert.deepEqual(
+    [...new Set(imported)].filter((target) => !restFiles.includes(target)),
+    [],
+  );
+
   const text = files.find(({ path }) => path === restTypes)?.text ?? assert.fail(`${restTypes} is not there`);
   const statements = text
     .replace(/\/\*[\s\S]*?\*\//g, '')

@@ -3,22 +3,14 @@ import { boundedText } from './bounded-body.ts';
 import { aborted, Deadline, sleep } from './deadline.ts';
 import { MediaroomsError } from './errors.ts';
 import { type OperationId, type Operations, operations } from './generated/operations.ts';
+import { type Input, targetOf } from './operation-target.ts';
 import { baseUrls, defaults, type MediaroomsOptions, type RequestOptions } from './options.ts';
 import { isRetryable, mayHaveSucceeded, readRetryAfter, retryDelay } from './retry.ts';
 
 const maxAnswerBytes = 64 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 
-type BodyOf<Id extends OperationId> = Operations[Id] extends { body: infer Body } ? Body : undefined;
-type QueryOf<Id extends OperationId> = Operations[Id] extends { query: infer Query extends object } ? Query : undefined;
-
-/** Input of an operation: `path` fills the placeholders of its path. */
-export type Input<Id extends OperationId> = {
-  path?: Record<string, string>;
-  query?: QueryOf<Id>;
-  body?: BodyOf<Id>;
-  headers?: Record<string, string>;
-};
+type SentInput<Id extends OperationId> = Input<Id> & { headers?: Record<string, string> };
 
 export class Transport {
   readonly urls: readonly string[];
@@ -37,7 +29,7 @@ export class Transport {
   }
 
   /** @returns the parsed response body. @throws MediaroomsError */
-  async call<Id extends OperationId>(id: Id, input: Input<Id> = {}, options: RequestOptions = {}): Promise<Operations[Id]['answer']> {
+  async call<Id extends OperationId>(id: Id, input: SentInput<Id> = {}, options: RequestOptions = {}): Promise<Operations[Id]['answer']> {
     const read = async (response: Response) => (await readJson(response)) as Operations[Id]['answer'];
     return (await this.request(id, input, read, options)) as Operations[Id]['answer'];
   }
@@ -45,7 +37,7 @@ export class Transport {
   /** Like call(), but `read` consumes the response within the timeout. */
   async request<Id extends OperationId, T>(
     id: Id,
-    input: Input<Id>,
+    input: SentInput<Id>,
     read: (response: Response) => Promise<T>,
     {
       timeout = this.#options.timeout ?? defaults.timeout,
@@ -54,7 +46,7 @@ export class Transport {
     }: RequestOptions = {},
   ): Promise<T | undefined> {
     const { method, repeatable } = operations[id];
-    const target = pathOf(operations[id].path, input.path ?? {}) + queryOf(input.query);
+    const target = targetOf(id, input);
     const deadline = new Deadline(timeout, signal);
     const until = Date.now() + timeout;
     let uncertain = false;
@@ -111,19 +103,6 @@ export class Transport {
       deadline.end();
     }
   }
-}
-
-function pathOf(template: string, values: Record<string, string>): string {
-  return template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const value = values[name];
-    if (value === undefined || value === '' || value === '.' || value === '..') throw new TypeError(`Expected ${name} to be non-empty`);
-    return encodeURIComponent(value);
-  });
-}
-
-function queryOf(query: object | undefined): string {
-  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`;
 }
 
 async function readJson(response: Response): Promise<unknown> {

@@ -14,7 +14,7 @@ test('a player that reports two failures at once is opened once more after the s
   const api = {
     base: 'http://127.0.0.1/',
     token: 'token',
-    call: async () => {
+    send: async () => {
       addresses += 1;
       return { data: { token: `viewer-${addresses}` } };
     },

@@ -1,22 +1,26 @@
 // Cluster API: lists nodes, reads their drains, starts and cancels a drain.
-import type { DrainView, Node } from '../../../server-sdk/src/generated/schemas.ts';
+import type { DrainOptions, DrainView, Node } from '../../../server-sdk/src/generated/schemas.ts';
+import { operationRequest } from './operation-request.ts';
 import type { Api } from './rest.ts';
 
-export const drainPath = (node: string): string => `cluster/nodes/${encodeURIComponent(node)}/drain`;
-
 export async function listNodes(api: Api, signal?: AbortSignal): Promise<Node[]> {
-  return (await api.call('GET', 'cluster/nodes', undefined, signal)).data as Node[];
+  return (await api.send(operationRequest('listNodes'), signal)).data;
 }
 
-export async function getDrain(api: Api, node: string, signal?: AbortSignal): Promise<DrainView> {
-  return (await api.call('GET', drainPath(node), undefined, signal)).data as DrainView;
+export async function getDrain(api: Api, nodeName: string, signal?: AbortSignal): Promise<DrainView> {
+  return (await api.send(operationRequest('getDrain', { path: { nodeName } }), signal)).data;
 }
 
-/** `deadline` in seconds. */
-export async function drainNode(api: Api, node: string, options: { deadline?: number }): Promise<void> {
-  await api.call('POST', drainPath(node), options);
+export const drainEndpoints = {
+  /** `deadline` in seconds. */
+  start: (nodeName: string, options: DrainOptions) => operationRequest('drainNode', { path: { nodeName }, body: options }),
+  cancel: (nodeName: string) => operationRequest('cancelDrain', { path: { nodeName } }),
+};
+
+export async function drainNode(api: Api, nodeName: string, options: DrainOptions): Promise<void> {
+  await api.send(drainEndpoints.start(nodeName, options));
 }
 
-export async function cancelDrain(api: Api, node: string): Promise<void> {
-  await api.call('DELETE', drainPath(node));
+export async function cancelDrain(api: Api, nodeName: string): Promise<void> {
+  await api.send(drainEndpoints.cancel(nodeName));
 }

@@ -1,5 +1,6 @@
 // Recording files for the browser: URLs with a viewer token or, with a read-only API token, the content itself.
 import type { Scope } from '../hooks/console-context.ts';
+import { operationRequest } from './operation-request.ts';
 import { recordingEndpoints, roomOfRecording } from './recordings.ts';
 import { type Api, ApiError } from './rest.ts';
 
@@ -46,9 +47,9 @@ export async function checkAddress(url: string, authorization: string | undefine
 }
 
 async function addressOf(api: Api, roomId: string, name: FileName, signal: AbortSignal): Promise<string> {
-  const { data } = await api.call('POST', `hls/${encodeURIComponent(roomId)}/token`, { expiresIn: lifetime }, signal);
+  const { data } = await api.send(operationRequest('createViewerToken', { path: { roomId }, body: { expiresIn: lifetime } }), signal);
   const url = new URL(plainAddress(api, name));
-  url.searchParams.set('token', (data as { token: string }).token);
+  url.searchParams.set('token', data.token);
   return url.href;
 }
 

@@ -1,4 +1,5 @@
 // Event stream: a websocket with events of rooms that reconnects with exponential backoff.
+import { serverSocketPath } from '../../../server-sdk/src/generated/operations.ts';
 import type { RoomEvent } from '../../../server-sdk/src/generated/schemas.ts';
 
 const firstDelay = 500;
@@ -46,7 +47,7 @@ export class Notifications {
   }
 
   #connect(): void {
-    const url = new URL('socket/server/websocket', this.#options.base);
+    const url = new URL(serverSocketPath.slice(1), this.#options.base);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = new WebSocket(url);
     this.#socket = socket;

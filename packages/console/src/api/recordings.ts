@@ -1,17 +1,16 @@
 // Recordings API: lists recordings and saved streams of the cluster, reads reports, deletes recordings.
-import type { RecordingSummary, Recordings } from '../../../server-sdk/src/generated/schemas.ts';
+import type { RecordingSummary } from '../../../server-sdk/src/generated/schemas.ts';
+import { operationRequest } from './operation-request.ts';
 import { type Api, ApiError } from './rest.ts';
 
 /** `ids`: all; `described`: the newest only. `incomplete`: unreachable nodes, and `s3`. */
 export type RecordingList = { ids: string[]; described: RecordingSummary[]; incomplete: string[] };
 
-const pathOf = (id: string): string => `recording/${encodeURIComponent(id)}`;
-
 export const recordingEndpoints = {
-  list: { method: 'GET', path: 'recording?details=true' },
-  report: (id: string) => ({ method: 'GET', path: pathOf(id) }),
-  file: (id: string, file: string) => ({ method: 'GET', path: `${pathOf(id)}/${encodeURIComponent(file)}` }),
-  remove: (id: string) => ({ method: 'DELETE', path: pathOf(id) }),
+  list: operationRequest('listRecordings', { query: { details: true } }),
+  report: (recordingId: string) => operationRequest('getRecording', { path: { recordingId } }),
+  file: (recordingId: string, file: string) => operationRequest('getRecordingFile', { path: { recordingId, file } }),
+  remove: (recordingId: string) => operationRequest('deleteRecording', { path: { recordingId } }),
 };
 
 /** The room of a recording, for which viewer tokens are issued; undefined if the id has a foreign format. */
@@ -20,16 +19,14 @@ export function roomOfRecording(id: string): string | undefined {
 }
 
 export async function listRecordings(api: Api, signal: AbortSignal): Promise<RecordingList> {
-  const { method, path } = recordingEndpoints.list;
-  const body = await api.call(method, path, undefined, signal);
-  const { data = [], recordings = [], incomplete = [] } = body as Partial<Recordings>;
+  const { data = [], recordings = [], incomplete = [] } = await api.send(recordingEndpoints.list, signal);
   return { ids: data, described: recordings, incomplete };
 }
 
 /** @returns the unchecked report, undefined if the recording does not exist */
 export async function fetchReport(api: Api, id: string, signal: AbortSignal): Promise<unknown> {
   try {
-    return await api.call('GET', pathOf(id), undefined, signal);
+    return await api.send(recordingEndpoints.report(id), signal);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;
@@ -39,7 +36,7 @@ export async function fetchReport(api: Api, id: string, signal: AbortSignal): Pr
 /** Deletes it from all nodes and from S3. Succeeds if it does not exist. */
 export async function deleteRecording(api: Api, id: string): Promise<void> {
   try {
-    await api.call('DELETE', pathOf(id));
+    await api.send(recordingEndpoints.remove(id));
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
   }

@@ -1,5 +1,7 @@
 // REST client of the node that serves this page: every request has a timeout, every error has the message of the server.
-import type { Room, RoomOptions } from '../../../server-sdk/src/generated/schemas.ts';
+import type { OperationId, Operations } from '../../../server-sdk/src/generated/operations.ts';
+import type { PeerOptions, Room, RoomOptions, RoomPage } from '../../../server-sdk/src/generated/schemas.ts';
+import { type OperationRequest, operationRequest } from './operation-request.ts';
 import type { PeerAccess, RoomList } from './types.ts';
 
 const deadline = 10_000;
@@ -59,48 +61,56 @@ export class Api {
 
   /** Rejects if the token is invalid. */
   async check(signal?: AbortSignal): Promise<void> {
-    await this.call('GET', 'room?limit=1', undefined, signal);
+    await this.send(operationRequest('listRooms', { query: { limit: 1 } }), signal);
   }
 
   async listRooms(signal?: AbortSignal): Promise<RoomList> {
     const rooms: Room[] = [];
     const incomplete = new Set<string>();
-    let cursor = '';
+    let cursor: string | undefined;
     for (let page = 0; page < maxPages; page += 1) {
-      const body = await this.call('GET', `room?limit=500${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, undefined, signal);
-      rooms.push(...(body.data as Room[]));
-      for (const node of (body.incomplete as string[] | undefined) ?? []) incomplete.add(node);
-      if (typeof body.cursor !== 'string') break;
+      const body: RoomPage = await this.send(operationRequest('listRooms', { query: { limit: 500, cursor } }), signal);
+      rooms.push(...body.data);
+      for (const node of body.incomplete ?? []) incomplete.add(node);
+      if (body.cursor === undefined) break;
       cursor = body.cursor;
     }
     return { rooms, incomplete: [...incomplete] };
   }
 
   async getRoom(roomId: string, signal?: AbortSignal): Promise<Room> {
-    return (await this.call('GET', `room/${encodeURIComponent(roomId)}`, undefined, signal)).data as Room;
+    return (await this.send(operationRequest('getRoom', { path: { roomId } }), signal)).data;
   }
 
   async createRoom(options: RoomOptions): Promise<Room> {
-    return ((await this.call('POST', 'room', options)).data as { room: Room }).room;
+    return (await this.send(operationRequest('createRoom', { body: options }))).data.room;
   }
 
   async deleteRoom(roomId: string): Promise<void> {
-    await this.call('DELETE', `room/${encodeURIComponent(roomId)}`);
+    await this.send(operationRequest('deleteRoom', { path: { roomId } }));
   }
 
   /** Adds a peer; the same `externalId` returns the same peer. */
-  async addPeer(roomId: string, options: { metadata?: unknown; externalId?: string } = {}): Promise<PeerAccess> {
-    const { data } = await this.call('POST', `room/${encodeURIComponent(roomId)}/peer`, { type: 'webrtc', ...options });
-    const { peer, token, peer_websocket_url: url } = data as { peer: { id: string }; token: string; peer_websocket_url: string };
+  async addPeer(roomId: string, options: Omit<PeerOptions, 'type'> = {}): Promise<PeerAccess> {
+    const { data } = await this.send(operationRequest('addPeer', { path: { roomId }, body: { type: 'webrtc', ...options } }));
+    const { peer, token, peer_websocket_url: url } = data;
     return { peerId: peer.id, token, url };
   }
 
   async deletePeer(roomId: string, peerId: string): Promise<void> {
-    await this.call('DELETE', `room/${encodeURIComponent(roomId)}/peer/${encodeURIComponent(peerId)}`);
+    await this.send(operationRequest('deletePeer', { path: { roomId, peerId } }));
+  }
+
+  /** The body of the response. @throws ApiError with the message of the server */
+  async send<Id extends OperationId>(
+    { method, path, body }: OperationRequest<Id>,
+    signal?: AbortSignal,
+  ): Promise<Operations[Id]['answer']> {
+    return (await this.call(method, path, body as object | undefined, signal)) as Operations[Id]['answer'];
   }
 
   /**
-   * One request; the other files of this folder build on it. `path` has no leading slash: the console may be served under a path.
+   * One request by method and path. `path` has no leading slash: the console may be served under a path.
    * @throws ApiError with the message of the server
    */
   async call(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Body> {

@@ -1,5 +1,6 @@
 // Webhooks API: state of the receivers of all nodes, dead letters, redelivery. Receivers are named without their path.
 import type { DeadLetter, WebhookReplay, WebhookStatus } from '../../../server-sdk/src/generated/schemas.ts';
+import { operationRequest } from './operation-request.ts';
 import type { Api } from './rest.ts';
 
 /** `incomplete`: unreachable nodes. */
@@ -9,27 +10,22 @@ type Answer<T> = { data: T; incomplete: string[] };
 export const maxDeadLetters = 999;
 
 export const webhookEndpoints = {
-  status: { method: 'GET', path: 'webhooks' },
-  letters: (roomId: string, limit: number) => {
-    const query = new URLSearchParams({ limit: String(limit), ...(roomId !== '' && { roomId }) });
-    return { method: 'GET', path: `webhooks/dead?${query}` };
-  },
-  replay: (filter: WebhookReplay) => ({ method: 'POST', path: 'webhooks/dead/replay', body: filter }),
+  status: operationRequest('getWebhooks'),
+  letters: (roomId: string, limit: number) =>
+    operationRequest('listDeadLetters', { query: { limit: String(limit), ...(roomId !== '' && { roomId }) } }),
+  replay: (filter: WebhookReplay) => operationRequest('replayDeadLetters', { body: filter }),
 };
 
 export async function fetchWebhooks(api: Api, signal: AbortSignal): Promise<Answer<WebhookStatus[]>> {
-  const { method, path } = webhookEndpoints.status;
-  return (await api.call(method, path, undefined, signal)) as Answer<WebhookStatus[]>;
+  return api.send(webhookEndpoints.status, signal);
 }
 
 /** The newest `limit`, newest first; with `roomId` only those of that room. */
 export async function listDeadLetters(api: Api, roomId: string, limit: number, signal: AbortSignal): Promise<Answer<DeadLetter[]>> {
-  const { method, path } = webhookEndpoints.letters(roomId, limit);
-  return (await api.call(method, path, undefined, signal)) as Answer<DeadLetter[]>;
+  return api.send(webhookEndpoints.letters(roomId, limit), signal);
 }
 
 /** Redelivers dead letters. @returns how many */
 export async function replayDeadLetters(api: Api, filter: WebhookReplay): Promise<Answer<{ replayed: number }>> {
-  const { method, path, body } = webhookEndpoints.replay(filter);
-  return (await api.call(method, path, body)) as Answer<{ replayed: number }>;
+  return api.send(webhookEndpoints.replay(filter));
 }

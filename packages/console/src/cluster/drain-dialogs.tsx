@@ -1,7 +1,7 @@
 // Drain dialogs: confirm the start or the cancellation of a drain and show its impact.
 import { useState } from 'react';
 import type { Node as ClusterNode, DrainView } from '../../../server-sdk/src/generated/schemas.ts';
-import { cancelDrain, drainNode, drainPath, getDrain } from '../api/cluster.ts';
+import { cancelDrain, drainEndpoints, drainNode, getDrain } from '../api/cluster.ts';
 import { CopyCurl } from '../components/copy-curl.tsx';
 import { ConfirmDialog } from '../components/dialog.tsx';
 import { ErrorAlert } from '../components/page-title.tsx';
@@ -35,7 +35,7 @@ export function DrainDialog({ node, others, onClose }: { node: ClusterNode; othe
       confirm="Drain"
       busy={busy || (minutes.trim() !== '' && deadline === undefined)}
       problem={problem}
-      aside={<CopyCurl call={{ method: 'POST', path: drainPath(node.name), body: options }} what={`drain ${node.name}`} />}
+      aside={<CopyCurl call={drainEndpoints.start(node.name, options)} what={`drain ${node.name}`} />}
       onConfirm={() => void drain()}
       onClose={onClose}
     >
@@ -99,7 +99,7 @@ export function CancelDrainDialog({ node, onClose }: { node: ClusterNode; onClos
       tone="primary"
       busy={busy}
       problem={problem}
-      aside={<CopyCurl call={{ method: 'DELETE', path: drainPath(node.name) }} what={`cancel the drain of ${node.name}`} />}
+      aside={<CopyCurl call={drainEndpoints.cancel(node.name)} what={`cancel the drain of ${node.name}`} />}
       onConfirm={() => void cancel()}
       onClose={onClose}
     >

@@ -4,7 +4,7 @@ import type { Room } from '../../../server-sdk/src/generated/schemas.ts';
 import { type Api, ApiError } from '../api/rest.ts';
 import { useSessionContext } from '../hooks/console-context.ts';
 import { useResource } from '../hooks/use-resource.ts';
-import { type RoomCalls, roomCalls } from './components/calls.ts';
+import { type RoomRequests, roomRequests } from './components/room-requests.ts';
 import { EventLog } from './events/event-log.ts';
 
 /** For changes without an event, e.g. the registration of a phone. */
@@ -12,7 +12,7 @@ const pollIntervalMs = 4_000;
 
 export type LiveRoom = {
   roomId: string;
-  calls: RoomCalls;
+  calls: RoomRequests;
   /** Undefined until the first response; null if the room does not exist. */
   room: Room | null | undefined;
   /** Error message of the server. */
@@ -25,7 +25,7 @@ export type LiveRoom = {
 
 export function useRoom(roomId: string): LiveRoom {
   const { api } = useSessionContext();
-  const calls = useMemo(() => roomCalls(roomId), [roomId]);
+  const calls = useMemo(() => roomRequests(roomId), [roomId]);
   const { path } = calls.show();
   const { data: room, problem, lost, refresh } = useResource([path], (api, signal) => loadRoom(api, path, signal), pollIntervalMs);
   const [log, setLog] = useState<EventLog>();

@@ -1,13 +1,13 @@
 // useSource: URL of the stream of a room with a viewer token, or with the API token in a header if it is read-only.
 import { useCallback } from 'react';
 import { useSessionContext } from '../hooks/console-context.ts';
-import type { RoomCalls } from '../room/components/calls.ts';
+import type { RoomRequests } from '../room/components/room-requests.ts';
 import type { Source } from './stream-player.ts';
 
 /** Seconds. */
 export const viewersFor = 24 * 3600;
 
-export function useSource(roomId: string, calls: RoomCalls): () => Promise<Source> {
+export function useSource(roomId: string, calls: RoomRequests): () => Promise<Source> {
   const { api, scope } = useSessionContext();
   return useCallback(async () => {
     const url = new URL(`hls/${encodeURIComponent(roomId)}/index.m3u8`, api.base);

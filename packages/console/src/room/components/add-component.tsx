@@ -9,9 +9,9 @@ import { CopyCurl } from '../../components/copy-curl.tsx';
 import { PlusIcon } from '../../components/icons.tsx';
 import { useSessionContext } from '../../hooks/console-context.ts';
 import { useResource } from '../../hooks/use-resource.ts';
-import type { RoomCalls } from './calls.ts';
 import { componentFields, type Field, formFieldOf, type OpenApi, optionsOf } from './option-fields.ts';
 import { OptionFields, type Problem } from './option-form.tsx';
+import type { RoomRequests } from './room-requests.ts';
 
 /** Of the choices; otherwise the name of the component type. */
 const titles: Partial<Record<ComponentType, string>> = { hls: 'Stream' };
@@ -22,7 +22,7 @@ async function loadFields(api: Api, signal: AbortSignal) {
   return componentFields((await api.call('GET', 'openapi.json', undefined, signal)) as OpenApi);
 }
 
-export function AddComponent({ calls, onAdded }: { calls: RoomCalls; onAdded: () => void }) {
+export function AddComponent({ calls, onAdded }: { calls: RoomRequests; onAdded: () => void }) {
   const { api } = useSessionContext();
   const used = useUsedKinds(api.base);
   const { data: documented } = useResource(['openapi'], loadFields, documentIntervalMs);
@@ -66,7 +66,7 @@ type FormProps = {
   type: ComponentType;
   description: string | undefined;
   fields: readonly Field[];
-  calls: RoomCalls;
+  calls: RoomRequests;
   onAdded: () => void;
 };
 

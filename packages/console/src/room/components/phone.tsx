@@ -1,6 +1,7 @@
 // Phone: calls of a SIP component; dial, send DTMF, hang up.
 import { type FormEvent, useState } from 'react';
 import type { Call, Component } from '../../../../server-sdk/src/generated/schemas.ts';
+import type { HttpRequest } from '../../api/curl.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { Badge } from '../../components/page-title.tsx';
@@ -82,7 +83,7 @@ type OneLineFormProps = {
   testId: string;
   action: Action;
   live: LiveRoom;
-  callFor: (text: string) => ReturnType<LiveRoom['calls']['dial']>;
+  callFor: (text: string) => HttpRequest;
 };
 
 function OneLineForm({ label, placeholder, button, testId, action, live, callFor }: OneLineFormProps) {

@@ -3,13 +3,13 @@ import { useRef, useState } from 'react';
 import type { RoomStats } from '../../../../server-sdk/src/generated/schemas.ts';
 import { type Api, ApiError } from '../../api/rest.ts';
 import { type Resource, useResource } from '../../hooks/use-resource.ts';
-import type { RoomCalls } from '../components/calls.ts';
+import type { RoomRequests } from '../components/room-requests.ts';
 import { StatsHistory } from './stats-history.ts';
 
 /** Milliseconds. The server measures at most once per second. */
 const every = 2_000;
 
-export function useStats(calls: RoomCalls): Resource<RoomStats | null> & { history: StatsHistory } {
+export function useStats(calls: RoomRequests): Resource<RoomStats | null> & { history: StatsHistory } {
   const [history] = useState(() => new StatsHistory());
   const absent = useRef(false);
   const { path } = calls.stats();
