@@ -1,33 +1,50 @@
-// Schemas of responses of a media node. They contain only used fields, so that responses of newer nodes are accepted.
+// Schemas of responses of a media node. They contain only used fields, so that responses of newer nodes are accepted, and fallbacks for
+// fields of newer nodes only.
 import { z } from 'zod';
+import type { ComponentView } from '../../api/component/component.ts';
+import type { RoomEvent } from '../../api/events.ts';
+import type { HealthView } from '../../api/health.ts';
+import type { NodeView } from '../../api/node.ts';
+import type { PeerView } from '../../api/peer.ts';
 import {
   isPatchable,
   mapNames,
   type PatchableName,
   type RoomConfigView,
   type RoomFieldName,
+  type RoomView,
   roomFieldNames,
   roomFields,
 } from '../../api/room.ts';
 
+/** The compiler rejects a schema that does not accept this view of the contract. */
+const readerOf =
+  <View>() =>
+  <Schema extends z.ZodType>(schema: Schema & (View extends z.input<Schema> ? unknown : never)): Schema =>
+    schema;
+
 const text = z.string().max(2048);
 const count = z.int().min(0);
 
-export const nodePeerSchema = z.object({
-  id: text,
-  externalId: text.nullable().default(null),
-  status: text,
-  permissions: z.object({ publish: z.array(text).max(16), subscribe: z.boolean(), data: z.boolean() }),
-});
+export const nodePeerSchema = readerOf<PeerView>()(
+  z.object({
+    id: text,
+    externalId: text.nullable().default(null),
+    status: text,
+    permissions: z.object({ publish: z.array(text).max(16), subscribe: z.boolean(), data: z.boolean() }),
+  }),
+);
 export type NodePeer = z.infer<typeof nodePeerSchema>;
 
-export const nodeComponentSchema = z.object({
-  id: text,
-  type: text,
-  externalId: text.nullable().default(null),
-  /** Error of the uploads to S3, after repeated failures. */
-  properties: z.object({ uploadProblem: text.nullish().catch(null) }).optional(),
-});
+export const nodeComponentSchema = readerOf<ComponentView>()(
+  z.object({
+    id: text,
+    type: text,
+    externalId: text.nullable().default(null),
+    /** Error of the uploads to S3, after repeated failures. */
+    properties: z.object({ uploadProblem: text.nullish().catch(null) }).optional(),
+  }),
+);
 export type NodeComponent = z.infer<typeof nodeComponentSchema>;
 
 type RoomConfigFields = { [K in RoomFieldName]: z.ZodDefault<(typeof roomFields)[K]['view']> };
@@ -37,15 +54,17 @@ function viewOf(name: RoomFieldName): never {
   return (isPatchable(name) ? view.default(null) : view.catch(null)) as never;
 }
 
-export const nodeRoomSchema = z.object({
-  id: text,
-  incarnation: text,
-  externalId: text.nullable().default(null),
-  /** Timeouts in seconds; null = never, or no limit. */
-  config: z.object(mapNames<RoomFieldName, RoomConfigFields>(roomFieldNames, viewOf)),
-  components: z.array(nodeComponentSchema).max(10_000),
-  peers: z.array(nodePeerSchema).max(1_000_000),
-});
+export const nodeRoomSchema = readerOf<RoomView>()(
+  z.object({
+    id: text,
+    incarnation: text,
+    externalId: text.nullable().default(null),
+    /** Timeouts in seconds; null = never, or no limit. */
+    config: z.object(mapNames<RoomFieldName, RoomConfigFields>(roomFieldNames, viewOf)),
+    components: z.array(nodeComponentSchema).max(10_000),
+    peers: z.array(nodePeerSchema).max(1_000_000),
+  }),
+);
 export type NodeRoom = z.infer<typeof nodeRoomSchema>;
 /** Settings that can change while the room exists. */
 export type NodeRoomConfig = Pick<NodeRoom['config'], PatchableName>;
@@ -64,23 +83,27 @@ export const foundPeerSchema = z.object({ data: z.object({ peer: nodePeerSchema,
 export const peerTokenSchema = z.object({ data: z.object({ token: z.string().max(8192) }) });
 export const createdComponentSchema = z.object({ data: nodeComponentSchema });
 
-export const healthResponseSchema = z.object({
-  data: z.object({
-    state: z.enum(['accepting', 'draining', 'terminating']),
-    distribution: z.object({ nodesInCluster: count }),
-    /** Load of the node itself. */
-    load: z.object({ rooms: count, connectedPeers: count, forwardedTracks: count }),
-    config: z.object({
-      files: z.array(z.object({ name: text, sha256: text })).max(100),
-      error: z.string().max(65_536).nullable(),
+export const healthResponseSchema = readerOf<{ data: HealthView }>()(
+  z.object({
+    data: z.object({
+      state: z.enum(['accepting', 'draining', 'terminating']),
+      distribution: z.object({ nodesInCluster: count }),
+      /** Load of the node itself. */
+      load: z.object({ rooms: count, connectedPeers: count, forwardedTracks: count }),
+      config: z.object({
+        files: z.array(z.object({ name: text, sha256: text })).max(100),
+        error: z.string().max(65_536).nullable(),
+      }),
     }),
   }),
-});
+);
 export type NodeHealth = z.infer<typeof healthResponseSchema>['data'];
 
-export const clusterNodesSchema = z.object({
-  data: z.array(z.object({ name: text, address: text })).max(10_000),
-});
+export const clusterNodesSchema = readerOf<{ data: NodeView[] }>()(
+  z.object({
+    data: z.array(z.object({ name: text, address: text })).max(10_000),
+  }),
+);
 export type ClusterNodeView = z.infer<typeof clusterNodesSchema>['data'][number];
 
 export const errorResponseSchema = z.object({
@@ -95,16 +118,18 @@ export const nodeEventSchema = z.object({
   event: z.literal('roomEvent'),
   source: z.string().max(600),
   index: count,
-  data: z.object({
-    type: z.string().max(128),
-    node: text,
-    incarnation: z.string().max(64),
-    roomId: z.string().max(128),
-    seq: z.int().optional(),
-    peerId: text.optional(),
-    componentId: text.optional(),
-    reason: text.optional(),
-  }),
+  data: readerOf<RoomEvent>()(
+    z.object({
+      type: z.string().max(128),
+      node: text,
+      incarnation: z.string().max(64),
+      roomId: z.string().max(128),
+      seq: z.int().optional(),
+      peerId: text.optional(),
+      componentId: text.optional(),
+      reason: text.optional(),
+    }),
+  ),
 });
 export type NodeEvent = z.infer<typeof nodeEventSchema>['data'];
 
