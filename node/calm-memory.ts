@@ -14,12 +14,12 @@ const maxUtilization = 0.25;
 export function giveBackMemoryWhenCalm(): void {
   let before = performance.eventLoopUtilization();
   let wasCalm = false;
-  const look = () => {
+  const check = () => {
     const now = performance.eventLoopUtilization();
     const isCalm = performance.eventLoopUtilization(now, before).utilization <= maxUtilization;
     before = now;
     if (isCalm !== wasCalm) setFlagsFromString(isCalm ? '--optimize-for-size' : '--no-optimize-for-size');
     wasCalm = isCalm;
   };
-  setInterval(look, interval).unref();
+  setInterval(check, interval).unref();
 }

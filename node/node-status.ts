@@ -32,13 +32,13 @@ export async function diskProblem(folder: string): Promise<string | undefined> {
   const answered = new AbortController();
   const late = sleep(diskTimeoutMs, 'SVC_RESOURCES_BASE_PATH does not respond', { signal: answered.signal }).catch(() => undefined);
   try {
-    return await Promise.race([look(folder), late]);
+    return await Promise.race([checkFolder(folder), late]);
   } finally {
     answered.abort();
   }
 }
 
-async function look(folder: string): Promise<string | undefined> {
+async function checkFolder(folder: string): Promise<string | undefined> {
   try {
     await access(folder, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = await statfs(folder);

@@ -40,10 +40,10 @@ export class FailureDetector {
     const silence = this.#options.silence(node);
     if (silence === undefined || silence < this.#times.trusted || this.#asked.has(node)) return;
     this.#asked.add(node);
-    void this.#look(node).finally(() => this.#asked.delete(node));
+    void this.#check(node).finally(() => this.#asked.delete(node));
   }
 
-  async #look(node: NodeName): Promise<void> {
+  async #check(node: NodeName): Promise<void> {
     const { silence, tell, lost } = this.#options;
     const half = this.#times.answer / 2;
     const began = performance.now();

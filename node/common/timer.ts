@@ -35,13 +35,13 @@ export async function settleWithin(delay: number, promises: Iterable<Promise<unk
 }
 
 /** Polling interval of `waitWhile`, in milliseconds. */
-const lookInterval = 100;
+const pollInterval = 100;
 
 /** Resolves when `holds` returns false, or after `delay` milliseconds. */
 export async function waitWhile(delay: number, holds: () => boolean): Promise<void> {
   const end = performance.now() + delay;
   for (let left = delay; left > 0 && holds(); left = end - performance.now()) {
-    const step = Math.min(left, lookInterval);
+    const step = Math.min(left, pollInterval);
     await new Promise<void>((resolve) => new Timer(step, resolve));
   }
 }

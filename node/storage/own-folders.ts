@@ -34,7 +34,7 @@ export class OwnFolders {
   async has(id: string, signal: AbortSignal): Promise<boolean> {
     if (!archivedId.test(id)) return false;
     if (this.#known.has(id)) return true;
-    if (!(await this.#store.look(markerOf(id), signal, this.#deadline))) return this.#adopt(id, signal);
+    if (!(await this.#store.head(markerOf(id), signal, this.#deadline))) return this.#adopt(id, signal);
     this.#remember(id);
     return true;
   }

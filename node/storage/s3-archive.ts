@@ -48,7 +48,7 @@ export class S3Archive implements RecordingArchive, RenderSource {
     return spoken(async () => {
       if (!(await this.#ownOf(store).has(folder, signal))) return undefined;
       const name = `${folder}/${file}`;
-      const whole = await store.look(name, signal, responseTimeoutMs);
+      const whole = await store.head(name, signal, responseTimeoutMs);
       const pieces = whole ? [{ ...whole, offset: 0 }] : await piecesOf(store, folder, file, signal);
       if (pieces.length === 0) return undefined;
       const size = pieces.reduce((sum, piece) => sum + piece.size, 0);

@@ -18,7 +18,7 @@ test('a connection that breaks before the response is retried for reads and repo
   };
   await store.putText('a/b', 'data is saved', t.signal);
 
-  const look = async () => assert.equal((await store.look('a/b', t.signal))?.size, 13);
+  const look = async () => assert.equal((await store.head('a/b', t.signal))?.size, 13);
   const read = async () => assert.equal(await text(await store.read('a/b', { start: 5, end: 6 }, t.signal, 10_000)), 'is');
   const list = async () =>
     assert.deepEqual(

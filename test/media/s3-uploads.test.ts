@@ -192,9 +192,9 @@ test('a request to a server that accepts connections but never responds times ou
   const { port } = silent.address() as AddressInfo;
   const store = new S3Store({ bucket: 'bkt', accessKeyId: 'a', secretAccessKey: 's', endpoint: `http://127.0.0.1:${port}` });
   t.after(() => store.close());
-  await assert.rejects(store.look('x', new AbortController().signal, 200), { fault: 'failed', message: 'S3 did not respond in time' });
+  await assert.rejects(store.head('x', new AbortController().signal, 200), { fault: 'failed', message: 'S3 did not respond in time' });
   const gone = AbortSignal.timeout(100);
-  await assert.rejects(store.look('x', gone, 60_000), { name: 'TimeoutError' });
+  await assert.rejects(store.head('x', gone, 60_000), { name: 'TimeoutError' });
 });
 
 test('a temporary failure is no problem of the component', async (t) => {
@@ -336,7 +336,7 @@ test('more objects than one S3 response contains are listed and deleted', async 
     listed.map(({ name }) => name),
     signal,
   );
-  assert.deepEqual([await names(), await store.look(`${id}/1`, signal)], [[], undefined]);
+  assert.deepEqual([await names(), await store.head(`${id}/1`, signal)], [[], undefined]);
 });
 
 test('a file rendered later is uploaded next to its folder with the same keys, also by the next process; the keys are deleted with the folder', async (t) => {

@@ -48,7 +48,7 @@ export function startDiscovery(
   const gossipDiscovery = new GossipDiscovery({ ...shared, mode });
   return {
     // With a static list all nodes are dialed at once.
-    discovering: () => found instanceof DnsDiscovery && found.looking,
+    discovering: () => found instanceof DnsDiscovery && found.discovering,
     dialed: () => found.dialed,
     down(name) {
       found.down(name);

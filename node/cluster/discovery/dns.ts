@@ -14,7 +14,7 @@ const maxAddresses = 1_000;
 /** Failed dials before a warning. A starting node is in DNS before it listens. */
 const failuresToTell = 3;
 /** Nodes that start at the same time appear in DNS one after the other. The first polls use the short interval `soon`. */
-const firstLooks = 6;
+const firstPolls = 6;
 const soon = 1_000;
 /** An IPv6 address next to IPv4 is usually the second address of the same node, so it is dialed rarely. Milliseconds. */
 const secondFamilyPause = 30_000;
@@ -43,7 +43,7 @@ export class DnsDiscovery {
   #own: readonly string[] = [];
   #timer: Timer | undefined;
   #cut = false;
-  #looks = 0;
+  #polls = 0;
   #answers = 0;
 
   constructor(options: DnsOptions) {
@@ -57,8 +57,8 @@ export class DnsDiscovery {
   }
 
   /** True if there may be nodes that were not found yet. */
-  get looking(): boolean {
-    return this.#answers < 2 || this.#looks < firstLooks || this.#redialer.dialing;
+  get discovering(): boolean {
+    return this.#answers < 2 || this.#polls < firstPolls || this.#redialer.dialing;
   }
 
   /** True if all addresses of the first results were dialed. */
@@ -83,12 +83,12 @@ export class DnsDiscovery {
     const { signal } = this.#ending;
     const [dnsResult] = await Promise.all([resolve(query, signal).catch(asFailure), this.#findOwn()]);
     if (signal.aborted) return;
-    this.#looks += 1;
+    this.#polls += 1;
     if ([dnsResult.ipv4, dnsResult.ipv6].some((dnsAnswer) => 'addresses' in dnsAnswer)) this.#answers += 1;
     this.#take('ipv4', dnsResult.ipv4);
     this.#take('ipv6', dnsResult.ipv6);
     this.#dial();
-    this.#timer = new Timer(this.#looks < firstLooks ? Math.min(soon, pollingInterval) : pollingInterval, () => void this.#poll());
+    this.#timer = new Timer(this.#polls < firstPolls ? Math.min(soon, pollingInterval) : pollingInterval, () => void this.#poll());
   }
 
   /** If the node name has a host name, the query lists the addresses of that host. */

@@ -55,7 +55,7 @@ const defaultSilence = 6000;
 /** Milliseconds for a process to start, until its first heartbeat: loading its program takes long on a busy CPU. */
 export const startTimeoutMs = 15_000;
 /** Milliseconds to wait for a heartbeat that may be queued, because this process was blocked itself. */
-const secondLook = 500;
+const secondCheck = 500;
 /** Maximum of stderr lines that are logged. */
 const maxLines = 100;
 
@@ -156,7 +156,7 @@ export class ComponentProcess<Command extends object, Report> {
     this.#unwatch = watchMemory({
       pid,
       limit: memoryLimit(maxMemory),
-      onLook: (bytes) => this.#growth.look(bytes, this.#marks.read()),
+      onMeasure: (bytes) => this.#growth.check(bytes, this.#marks.read()),
       onTooMuch: (alone) => this.#kill(alone ? tooMuchMemory : tooMuchTogether),
     });
     try {
@@ -170,7 +170,7 @@ export class ComponentProcess<Command extends object, Report> {
   #watch(silence = this.#options.silence ?? defaultSilence): void {
     this.#silence?.stop();
     this.#silence = new Timer(silence, () => {
-      this.#silence = new Timer(secondLook, () => this.#kill('The process stopped sending heartbeats'));
+      this.#silence = new Timer(secondCheck, () => this.#kill('The process stopped sending heartbeats'));
     });
   }
 

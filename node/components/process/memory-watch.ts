@@ -7,7 +7,7 @@ export type Watched = {
   /** Memory limit in bytes. */
   limit: number;
   /** Called with the current memory. */
-  onLook: (bytes: number) => void;
+  onMeasure: (bytes: number) => void;
   /** `alone`: true if it exceeds its limit; false if all processes together exceed theirs and it uses the most. */
   onTooMuch: (alone: boolean) => void;
 };
@@ -19,7 +19,7 @@ const shareOfOne = 1 / 2;
 const shareOfAll = 3 / 4;
 
 const watched = new Set<Watched>();
-let looking: NodeJS.Timeout | undefined;
+let timer: NodeJS.Timeout | undefined;
 
 /** Memory limit of the container, or memory of the host if there is none. */
 function containerMemory(): number {
@@ -46,22 +46,22 @@ export function findGreedy<Each extends { limit: number }>(bytes: ReadonlyMap<Ea
 /** Calls back at most once. @returns a function that ends the watch; idempotent */
 export function watchMemory(each: Watched): () => void {
   watched.add(each);
-  looking ??= setInterval(look, interval);
+  timer ??= setInterval(check, interval);
   return () => {
     watched.delete(each);
     if (watched.size > 0) return;
-    clearInterval(looking);
-    looking = undefined;
+    clearInterval(timer);
+    timer = undefined;
   };
 }
 
-function look(): void {
+function check(): void {
   const bytes = new Map<Watched, number>();
   for (const each of watched) {
     const size = residentBytes(each.pid);
     if (size === undefined) continue;
     bytes.set(each, size);
-    each.onLook(size);
+    each.onMeasure(size);
   }
   for (const each of findGreedy(bytes)) {
     watched.delete(each);

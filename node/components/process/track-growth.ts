@@ -5,7 +5,7 @@ export class TrackGrowth {
   readonly #grown = new Map<number, number>();
 
   /** `size`: resident bytes of the process; `tracks`: tracks in progress. Call often. */
-  look(size: number, tracks: readonly number[]): void {
+  check(size: number, tracks: readonly number[]): void {
     const [before, grown] = [this.#size, size - this.#size];
     this.#size = size;
     if (grown > 0) for (const track of tracks) this.#grown.set(track, (this.#grown.get(track) ?? 0) + grown / tracks.length);

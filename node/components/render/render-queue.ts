@@ -31,7 +31,7 @@ import { type Job, workOn } from './render-work.ts';
 const maxQueued = 20;
 /** Maximum milliseconds of one rendering, and milliseconds between two checks of CPU capacity. */
 const deadline = 12 * 3_600_000;
-const lookInterval = 5_000;
+const pollInterval = 5_000;
 /** Minimum of free cores to start; a rendering uses all that are idle. */
 const minCores = 0.5;
 const what = 'rendering a recording';
@@ -66,8 +66,8 @@ export class RenderQueue implements LocalRenderService {
   /** Errors whose state could not be written to disk. */
   readonly #unreported = new Map<string, string>();
   readonly #settling = new Map<string, Promise<'queued' | 'running' | undefined>>();
-  #look: Timer | undefined;
-  #secondLook: Timer | undefined;
+  #poll: Timer | undefined;
+  #secondCheck: Timer | undefined;
   #closed = false;
 
   constructor(options: RenderQueueOptions) {
@@ -81,7 +81,7 @@ export class RenderQueue implements LocalRenderService {
    */
   async start(): Promise<void> {
     await this.#settleAll();
-    if (!this.#closed) this.#secondLook = new Timer(heartbeatTimeoutMs, () => void this.#settleAll());
+    if (!this.#closed) this.#secondCheck = new Timer(heartbeatTimeoutMs, () => void this.#settleAll());
   }
 
   /** True if it is queued or running. */
@@ -175,8 +175,8 @@ export class RenderQueue implements LocalRenderService {
   /** Cancels all work, which then counts as failed. Idempotent; never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#look?.stop();
-    this.#secondLook?.stop();
+    this.#poll?.stop();
+    this.#secondCheck?.stop();
     const jobs = [...this.#jobs.values()];
     for (const job of jobs) job.ending.abort(new ServiceError('unavailable', ended));
     await Promise.all(
@@ -190,10 +190,10 @@ export class RenderQueue implements LocalRenderService {
   /** Starts the next job if CPU capacity allows. */
   #next(): void {
     const job = [...this.#jobs.values()].find(({ leaves }) => !leaves);
-    this.#look?.stop();
+    this.#poll?.stop();
     if (!job || job.state === 'running' || this.#closed) return;
     job.waitsFor = this.#refusal();
-    if (job.waitsFor !== undefined) this.#look = new Timer(lookInterval, () => this.#next());
+    if (job.waitsFor !== undefined) this.#poll = new Timer(pollInterval, () => this.#next());
     else void this.#run(job);
     // Queued jobs also need a heartbeat, so that they do not count as orphaned.
     for (const each of this.#jobs.values()) void writeHeartbeat(each.folder);

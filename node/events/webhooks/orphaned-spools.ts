@@ -35,7 +35,7 @@ export class OrphanedSpools {
   /** Taken over but not deleted: locked until this process ends. */
   readonly #kept: SpoolFolder[] = [];
   #timer: Timer | undefined;
-  #looking: Promise<void> | undefined;
+  #scanning: Promise<void> | undefined;
   #closed = false;
 
   constructor(options: OrphanedSpoolsOptions) {
@@ -45,27 +45,27 @@ export class OrphanedSpools {
 
   /** Scans now and at intervals until close(). */
   start(): void {
-    void this.look().finally(() => {
+    void this.scan().finally(() => {
       if (!this.#closed) this.#timer = new Timer(scanIntervalMs, () => this.start());
     });
   }
 
   /** Resolves when all free spools were taken over. Never rejects. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
+  scan(): Promise<void> {
+    this.#scanning ??= this.#scan().finally(() => {
+      this.#scanning = undefined;
     });
-    return this.#looking;
+    return this.#scanning;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.stop();
-    await this.#looking;
+    await this.#scanning;
     for (const folder of this.#kept.splice(0)) await folder.close();
   }
 
-  async #look(): Promise<void> {
+  async #scan(): Promise<void> {
     const { log, base } = this.#options;
     try {
       for (const name of readdirSync(base).slice(0, maxFolders)) {

@@ -17,7 +17,7 @@ export class Heartbeat {
   #missed = 0;
 
   /** Call it every beatInterval, after reading pending input of the pipe. */
-  look(): Beat {
+  check(): Beat {
     if (!this.#asked) {
       this.#asked = true;
       return 'ask';

@@ -144,7 +144,7 @@ export class WorkerProcess {
 
   #beat(): void {
     if (this.#worker.closed || this.#hung) return;
-    const beat = this.#heartbeat.look();
+    const beat = this.#heartbeat.check();
     if (beat === 'ask') {
       const answered = () => this.#heartbeat.answered();
       this.#worker.getResourceUsage().then(answered, answered);

@@ -74,7 +74,7 @@ export class S3Store {
   }
 
   /** @returns undefined if it does not exist. */
-  async look(name: string, signal: AbortSignal, deadline?: number): Promise<StoredObject | undefined> {
+  async head(name: string, signal: AbortSignal, deadline?: number): Promise<StoredObject | undefined> {
     try {
       const { ContentLength, LastModified, ETag } = await this.#connection.call(
         (client, options) => client.send(new HeadObjectCommand(this.#address(name)), options),

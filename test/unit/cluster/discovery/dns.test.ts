@@ -46,12 +46,12 @@ test('the first polls are a second apart, because nodes that start together appe
   const { clock, discovery, dns } = start(t, { answer: found(['10.0.0.1']) });
   for (const asked of [1, 2, 3, 4, 5]) {
     await settle();
-    assert.deepEqual([dns.asked, discovery.looking], [asked, true]);
+    assert.deepEqual([dns.asked, discovery.discovering], [asked, true]);
     await clock.pass(999);
     assert.equal(dns.asked, asked);
     await clock.pass(1);
   }
-  assert.deepEqual([dns.asked, discovery.looking], [6, false]);
+  assert.deepEqual([dns.asked, discovery.discovering], [6, false]);
   await clock.pass(4_999);
   assert.equal(dns.asked, 6);
 });
@@ -73,26 +73,26 @@ test('looking is true until the query succeeded twice and all its addresses were
   const { clock, connector, discovery, dns } = start(t, { answer: failure });
   await firstLooks(clock);
   await clock.pass(60_000);
-  assert.equal(discovery.looking, true);
+  assert.equal(discovery.discovering, true);
   dns.answer = found(['10.0.0.1']);
   await clock.pass(5_000);
-  assert.equal(discovery.looking, true);
+  assert.equal(discovery.discovering, true);
   connector.held = true;
   dns.answer = found(['10.0.0.1', '10.0.0.2']);
   await clock.pass(5_000);
-  assert.equal(discovery.looking, true);
+  assert.equal(discovery.discovering, true);
   connector.release();
   await settle();
-  assert.equal(discovery.looking, false);
+  assert.equal(discovery.discovering, false);
   connector.cut('svc@10.0.0.2');
   discovery.down('svc@10.0.0.2');
-  assert.equal(discovery.looking, false);
+  assert.equal(discovery.discovering, false);
 });
 
 test('an unreachable address does not keep looking true', async (t) => {
   const { clock, discovery } = start(t, { answer: found(['10.0.0.2']), unreachable: ['svc@10.0.0.2'] });
   await firstLooks(clock);
-  assert.equal(discovery.looking, false);
+  assert.equal(discovery.discovering, false);
 });
 
 test('polls are an interval apart and never overlap', async (t) => {

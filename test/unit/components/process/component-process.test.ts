@@ -126,16 +126,16 @@ test('a process is killed after an invalid report, or above its memory limit', a
 
 test('the tracks that caused most of the memory growth are identified', () => {
   const growth = new TrackGrowth();
-  growth.look(90, []);
+  growth.check(90, []);
   assert.deepEqual(growth.greatest(), []);
-  growth.look(100, [1]);
-  growth.look(160, [1, 2, 3]);
+  growth.check(100, [1]);
+  growth.check(160, [1, 2, 3]);
   assert.deepEqual(growth.greatest(), [1, 2]);
-  growth.look(300, [2]);
+  growth.check(300, [2]);
   assert.deepEqual(growth.greatest(), [2]);
   // Freed memory is subtracted.
-  growth.look(30, [2]);
-  growth.look(130, [3]);
+  growth.check(30, [2]);
+  growth.check(130, [3]);
   assert.deepEqual(growth.greatest(), [3]);
 });
 

@@ -110,13 +110,13 @@ describe('a spool of another node', () => {
     await leave(t, base, 'live@host', receiver.url);
     const live = await SpoolFolder.take(base, 'live@host');
     const { left, taken } = look(base);
-    await left.look();
+    await left.scan();
     assert.deepEqual(taken, []);
     await live.close();
-    await left.look();
+    await left.scan();
     assert.deepEqual(taken, [['one-1', 'one-2']]);
     assert.equal(existsSync(join(base, 'live@host')), false);
-    await left.look();
+    await left.scan();
     assert.equal(taken.length, 1);
     await left.close();
   });
@@ -129,13 +129,13 @@ describe('a spool of another node', () => {
     for (let second = 0; second < 600; second += 30) {
       now = second * 1000;
       touch(1_000_000 + second);
-      await left.look();
+      await left.scan();
     }
     now += 179_000;
-    await left.look();
+    await left.scan();
     assert.equal(taken.length, 0);
     now += 1_000;
-    await left.look();
+    await left.scan();
     assert.equal(taken.length, 1);
     assert.equal(existsSync(path), false);
     await left.close();
@@ -151,7 +151,7 @@ describe('a spool of another node', () => {
         return 'spooled';
       },
     });
-    await left.look();
+    await left.scan();
     assert.ok(readdirSync(join(base, 'old@host')).some((name) => name.endsWith('.seg')));
     await left.close();
   });
@@ -167,13 +167,13 @@ describe('a spool of another node', () => {
         return 'memory';
       },
     });
-    await left.look();
-    await left.look();
+    await left.scan();
+    await left.scan();
     assert.equal(times, 1);
     assert.equal(await SpoolFolder.tryTake(join(base, 'old@host')), undefined, 'no other process takes it over meanwhile');
     await left.close();
     const again = look(base);
-    await again.left.look();
+    await again.left.scan();
     assert.deepEqual(again.taken, [['one-1', 'one-2']]);
     await again.left.close();
   });
@@ -185,7 +185,7 @@ describe('a spool of another node', () => {
     writeFileSync(join(base, 'b-file'), '');
     await leave(t, base, 'c@host', receiver.url);
     const { left, taken } = look(base);
-    await left.look();
+    await left.scan();
     assert.deepEqual(taken, [['one-1', 'one-2']]);
     assert.ok(existsSync(join(base, 'a@host')));
     await left.close();

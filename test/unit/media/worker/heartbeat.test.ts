@@ -6,7 +6,7 @@ import { Heartbeat } from '../../../../node/media/worker/heartbeat.ts';
 test('a responsive worker is probed repeatedly', () => {
   const heartbeat = new Heartbeat();
   for (let look = 0; look < 5; look += 1) {
-    assert.equal(heartbeat.look(), 'ask');
+    assert.equal(heartbeat.check(), 'ask');
     heartbeat.answered();
   }
 });
@@ -14,19 +14,19 @@ test('a responsive worker is probed repeatedly', () => {
 test('a silent worker is dead at the third check after the probe, 6 s later', () => {
   const heartbeat = new Heartbeat();
   assert.deepEqual(
-    [0, 1, 2, 3].map(() => heartbeat.look()),
+    [0, 1, 2, 3].map(() => heartbeat.check()),
     ['ask', 'late', 'wait', 'dead'],
   );
 });
 
 test('a worker is alive while it answers any request, however late the probe is answered', () => {
   const heartbeat = new Heartbeat();
-  heartbeat.look();
+  heartbeat.check();
   for (let look = 0; look < 10; look += 1) {
-    assert.notEqual(heartbeat.look(), 'dead');
-    assert.notEqual(heartbeat.look(), 'dead');
+    assert.notEqual(heartbeat.check(), 'dead');
+    assert.notEqual(heartbeat.check(), 'dead');
     heartbeat.heard();
   }
   heartbeat.answered();
-  assert.equal(heartbeat.look(), 'ask');
+  assert.equal(heartbeat.check(), 'ask');
 });
