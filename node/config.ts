@@ -8,39 +8,12 @@ import { type DistConfig, hostOf, readDist } from './config/dist.ts';
 import { ConfigError, ConfigReader, configErrorMessage } from './config/reader.ts';
 import { loadReloadableConfig, type ReloadableConfig } from './config/reloadable-config.ts';
 import { type ConfigSystem, localSystem } from './config/system.ts';
-import { readTls, type TlsFiles } from './config/tls.ts';
-import { readWebrtc, type WebrtcConfig } from './config/webrtc.ts';
+import { readTls } from './config/tls.ts';
+import { readWebrtc } from './config/webrtc.ts';
 import type { Environment } from './env.ts';
 
-/** All static settings. Times are in milliseconds. */
-export type Config = {
-  /** Listen address of REST, WebSockets, content and console. Port 0: any free port. */
-  ip: string;
-  port: number;
-  /** Address for clients: `host[:port][/path]`, no scheme. The default for port 0 ends with `:0`: see withActualPort. */
-  host: string;
-  /** `host[:port]` for HTTP requests of other nodes; `:0` as in `host`. */
-  internalAddress: string;
-  metrics: { ip: string; port: number };
-  structuredLogging: boolean;
-  /** Absolute path. */
-  resourcesBasePath: string;
-  tls: TlsFiles | null;
-  /** Allowed Origins of WebSockets: any, the host of the request or `host`, or a list. */
-  checkOrigin: 'any' | 'same-host' | readonly string[];
-  /** Number of trusted proxies, null for any number; restricted to these networks (CIDR) unless the list is empty. */
-  trustProxy: { hops: number | null; networks: readonly string[] };
-  webrtc: WebrtcConfig;
-  sip: { ip: string | null; ports: { min: number; max: number }; rtpPorts: { min: number; max: number } };
-  dist: DistConfig;
-  drainTimeout: number;
-  /** Minimum time between the shutdown signal and closing the server if other nodes exist, in milliseconds. */
-  shutdownDelay: number;
-  configFiles: readonly string[];
-  gitCommit: string;
-  /** CPU cores available to the process; fractional if a cgroup limits them. */
-  cores: number;
-};
+/** All static settings. Times are in milliseconds, paths are absolute. */
+export type Config = Awaited<ReturnType<typeof readConfig>>;
 
 /** `hot` reloads its files only after hot.watch(). */
 export type LoadedConfig = { config: Config; hot: ReloadableConfig; warnings: readonly string[] };
@@ -70,7 +43,7 @@ export async function loadConfig(env: Environment, system: ConfigSystem = localS
 
 type Known = { ip: string; cores: number; configFiles: string[]; hot: ReloadableConfig | undefined };
 
-async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, cores, configFiles, hot }: Known): Promise<Config> {
+async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, cores, configFiles, hot }: Known) {
   let route: Promise<string> | undefined;
   const routeAddress = () => {
     route ??= system.defaultRouteAddress();
@@ -107,6 +80,7 @@ async function readConfig(reader: ConfigReader, system: ConfigSystem, { ip, core
 
 type AddressInputs = { ip: string; port: number; dist: DistConfig; routeAddress: () => Promise<string> };
 
+/** The default for port 0 ends with `:0`: see withActualPort. */
 async function readAddresses(reader: ConfigReader, { ip, port, dist, routeAddress }: AddressInputs) {
   const named = dist.enabled && reader.env.read('DIST_NODE_NAME') !== undefined;
   const found = isUnspecifiedAddress(ip) ? (named ? hostOf(dist.nodeName) : await routeAddress()) : ip;

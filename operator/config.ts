@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
+import { messageOf } from './error-message.ts';
 import { type LogLevel, logLevels } from './log.ts';
 
 export const { version } = manifest;
@@ -18,39 +19,8 @@ export class ConfigError extends Error {
   }
 }
 
-export type OperatorConfig = {
-  /** Namespace of the operator and of its Lease. */
-  namespace: string;
-  /** Watched namespaces; empty means all, which only `*` selects. */
-  namespaces: readonly string[];
-  leaderElection: boolean;
-  /** Milliseconds after which other processes acquire a Lease that is not renewed. */
-  leaseDuration: number;
-  /** Name of this process in the Lease and in Events. */
-  identity: string;
-  /** Image of media nodes if their MediaCluster has none. */
-  nodeImage: string;
-  applyDefinitions: boolean;
-  /** Concurrent reconciles. */
-  roomWorkers: number;
-  clusterWorkers: number;
-  /** Timeout of a request to the API server in milliseconds. */
-  apiTimeout: number;
-  ip: string;
-  port: number;
-  logLevel: LogLevel;
-  structuredLogging: boolean;
-  /** Path; without it the service account of the Pod is used. */
-  kubeconfig: string | undefined;
-  /** `once`: dry run. `uninstall`: delete all resources. `smoke`: test the media nodes. */
-  task: 'run' | 'once' | 'uninstall' | 'smoke';
-  /** Of `uninstall` and `smoke`, in milliseconds. */
-  timeout: number;
-  /** Of `uninstall`: the release to uninstall. */
-  release: string | undefined;
-  /** Of `smoke`. `tokens`: folder of a mounted Secret of API tokens. */
-  smoke: { url: string; tokens: string; media: boolean };
-};
+/** Times are in milliseconds. `namespaces`: empty means all. */
+export type OperatorConfig = ReturnType<typeof readConfig>;
 
 /** Name, default and meaning; a test compares the table of docs/reference/operator.md with it. */
 export const variables = {
@@ -93,11 +63,11 @@ const labelValue = /^[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?$/;
 const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** @throws ConfigError */
-export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: readonly string[] = process.argv.slice(2)): OperatorConfig {
+export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: readonly string[] = process.argv.slice(2)) {
   const reader = new Reader(environment);
   const given = parse(args, reader.errors);
   const namespace = reader.matching('OPERATOR_NAMESPACE', namespacePattern, 'a namespace', podNamespace() ?? 'default');
-  const config: OperatorConfig = {
+  const config = {
     namespace,
     namespaces: reader.namespaces('OPERATOR_WATCH_NAMESPACES', namespace),
     leaderElection: reader.flag('OPERATOR_LEADER_ELECTION'),
@@ -113,7 +83,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env, args: r
     logLevel: reader.oneOf('OPERATOR_LOG_LEVEL', Object.keys(logLevels) as LogLevel[]),
     structuredLogging: reader.flag('OPERATOR_STRUCTURED_LOGGING'),
     kubeconfig: given.kubeconfig ?? reader.text('KUBECONFIG'),
-    task: tasks.find((task) => given[task] !== undefined) ?? 'run',
+    task: tasks.find((task) => given[task] !== undefined) ?? ('run' as const),
     timeout: timeoutOf(given, reader.errors),
     release: given.release,
     smoke: { url: given.smoke ?? '', tokens: given.tokens ?? '', media: given['no-media'] !== true },
@@ -146,7 +116,7 @@ function parse(args: readonly string[], errors: string[]): Options {
     if (values.smoke !== undefined && !values.tokens) errors.push('Expected --tokens to be set together with --smoke');
     return values;
   } catch (error) {
-    errors.push(`Invalid command line: ${error instanceof Error ? error.message : String(error)}`);
+    errors.push(`Invalid command line: ${messageOf(error)}`);
     return {};
   }
 }

@@ -1,6 +1,7 @@
 // Entry point of the operator: configuration, log, task and signals.
 import { ConfigError, type OperatorConfig, readConfig, usage, version } from './config.ts';
 import { reconcileOnce } from './dry-run/reconcile-once.ts';
+import { messageOf } from './error-message.ts';
 import { createLog, type Log } from './log.ts';
 import { connect, Operator } from './operator.ts';
 import { readToken, smoke } from './smoke/smoke.ts';
@@ -70,7 +71,7 @@ const log = createLog({ level: config.logLevel, structured: config.structuredLog
 log.info({ version, config }, 'operator started');
 const task = { uninstall: runUninstall, once: runOnce, smoke: runSmoke, run }[config.task];
 // A lost Lease or a failed start ends the process; Kubernetes restarts it with empty memory.
-const why = await task(config, log).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+const why = await task(config, log).catch(messageOf);
 if (why === undefined) log.info('operator ended');
 else log.fatal({ reason: why }, 'operator failed');
 process.exit(process.exitCode ?? (why === undefined ? 0 : 1));

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { assemble } from './assemble.ts';
 import { type OperatorConfig, version } from './config.ts';
 import { ensureCrds } from './crds/ensure-crds.ts';
+import { messageOf } from './error-message.ts';
 import { KubeClient } from './kube/client.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { LeaderElector } from './kube/lease.ts';
@@ -62,7 +63,7 @@ export class Operator {
     try {
       return await this.#work(client);
     } catch (error) {
-      return this.#ending.signal.aborted ? undefined : error instanceof Error ? error.message : String(error);
+      return this.#ending.signal.aborted ? undefined : messageOf(error);
     } finally {
       this.#ending.abort(new Error('the operator is shutting down'));
       await this.#health.close();

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { assemble } from '../assemble.ts';
 import type { OperatorConfig } from '../config.ts';
 import { ensureCrds } from '../crds/ensure-crds.ts';
+import { messageOf } from '../error-message.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { resources } from '../kube/objects.ts';
 import type { Log } from '../log.ts';
@@ -49,17 +50,13 @@ export async function reconcileOnce(client: KubeClient, config: OperatorConfig, 
   const running = stores.run(signal);
   try {
     await stores.whenSynced(AbortSignal.any([signal, AbortSignal.timeout(syncTimeoutMs)])).catch((error: unknown) => {
-      throw new Error(stores.unsynced() ?? sentenceOf(error));
+      throw new Error(stores.unsynced() ?? messageOf(error));
     });
     const failures = [...(await clusters.once(signal)), ...(await rooms.once(signal))];
-    if (failures.length > 0) throw new Error(failures.map(([key, error]) => `${key}: ${sentenceOf(error)}`).join('\n'));
+    if (failures.length > 0) throw new Error(failures.map(([key, error]) => `${key}: ${messageOf(error)}`).join('\n'));
     return plannedChanges.text();
   } finally {
     ending.abort(new Error('the dry run has ended'));
     await running;
   }
-}
-
-function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 // Recorder of Kubernetes Events (events.k8s.io/v1): writes in the background and aggregates repetitions as series.
+import { messageOf } from '../error-message.ts';
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
 import { sleep } from './http/deadline.ts';
@@ -191,7 +192,7 @@ export class EventRecorder {
           failures += 1;
           continue;
         }
-        this.#drop(error instanceof Error ? error.message : String(error), recorded.event);
+        this.#drop(messageOf(error), recorded.event);
       }
       recorded.waiting = false;
       this.#waiting.shift();

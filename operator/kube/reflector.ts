@@ -1,4 +1,5 @@
 // Reflector: caches all objects of one kind by list and watch, across broken connections.
+import { messageOf } from '../error-message.ts';
 import type { Log } from '../log.ts';
 import type { KubeClient } from './client.ts';
 import { sleep } from './http/deadline.ts';
@@ -176,7 +177,7 @@ export class Reflector<T extends KubeObject> {
 
   #failed(scope: Scope, error: unknown): WatchEnd {
     const { log, resource } = this.#options;
-    const fields = { resource: resource.plural, namespace: scope.namespace, error: error instanceof Error ? error.message : String(error) };
+    const fields = { resource: resource.plural, namespace: scope.namespace, error: messageOf(error) };
     const { status, reason } = error instanceof KubeError ? error : { status: 0, reason: 'BadAnswer' };
     if (status === 410) {
       log.info(fields, 'resource version expired, relisting');

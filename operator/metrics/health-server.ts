@@ -1,6 +1,7 @@
 // HTTP server of the operator: /metrics, /healthz and /readyz, without authentication.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { messageOf } from '../error-message.ts';
 import type { Log } from '../log.ts';
 
 /** A named check: `undefined` if it passes, otherwise a message. */
@@ -101,7 +102,7 @@ export class HealthServer {
     try {
       return await Promise.race([check(), late]);
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     } finally {
       clearTimeout(timer);
     }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, isIP } from 'node:net';
+import { messageOf } from '../error-message.ts';
 import { bindingRequestTo, type IceParameters, isSuccess, transact } from './stun.ts';
 
 export type Candidate = { ip: string; port: number; protocol: 'udp' | 'tcp' };
@@ -15,8 +16,7 @@ export async function checkMediaAddress(candidate: Candidate, ice: IceParameters
   const signal = AbortSignal.timeout(timeoutMs);
   const why = await (protocol === 'udp' ? overUdp : overTcp)(candidate, ice, signal).then(
     () => undefined,
-    (error: unknown) =>
-      signal.aborted ? `no response within ${timeoutMs / 1000} s` : error instanceof Error ? error.message : String(error),
+    (error: unknown) => (signal.aborted ? `no response within ${timeoutMs / 1000} s` : messageOf(error)),
   );
   if (why !== undefined) throw new Error(`The media address ${ip} port ${port} does not respond over ${protocol.toUpperCase()}: ${why}.`);
 }

@@ -1,4 +1,5 @@
 // Polls the health of the nodes of each cluster, with a shorter interval while changes are in progress.
+import { messageOf } from '../../error-message.ts';
 import type { NodeClient } from '../../nodes/node-client.ts';
 import type { NodeHealth } from '../../nodes/schemas.ts';
 
@@ -143,7 +144,7 @@ export class NodePoll {
       node.report = { health: await node.calls.health(signal), at: this.#options.now() };
       node.error = undefined;
     } catch (error) {
-      node.error = error instanceof Error ? error.message : String(error);
+      node.error = messageOf(error);
     }
   }
 }

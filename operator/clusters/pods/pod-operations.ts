@@ -1,5 +1,6 @@
 // Pod operations of the rollout plan: creates, drains and removes pods, cancels drains, and updates annotations and labels.
 
+import { messageOf } from '../../error-message.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { ConditionReason } from '../../kube/conditions.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';
@@ -230,7 +231,7 @@ export class PodOperations {
     } catch (error) {
       context.signal.throwIfAborted();
       this.#options.log.info({ pod: facts.name, err: error }, 'could not start or cancel drain');
-      return `The node of pod ${facts.name} could not be drained: ${error instanceof Error ? error.message : String(error)}`;
+      return `The node of pod ${facts.name} could not be drained: ${messageOf(error)}`;
     } finally {
       this.#options.poll.pollSoon(context.key);
     }
