@@ -19,7 +19,7 @@ import type {
 } from '@kubernetes/client-node';
 
 /** The classes of client-node have Dates, and a prefix before reserved words such as `from`. */
-type Json<T> = T extends Date
+export type Json<T> = T extends Date
   ? string
   : T extends readonly (infer E)[]
     ? Json<E>[]

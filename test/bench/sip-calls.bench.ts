@@ -91,8 +91,7 @@ async function run({ kamailio, farEndPort }: Stage, calls: number, rooms: number
     const properties = () =>
       Promise.all(places.map(async ({ room, id }) => (await api.get(`/room/${room}/component/${id}`)).body.data.properties));
     await eventually('all user agents are registered', async () => (await properties()).every(({ registered }) => registered === true));
-    const callee = await far.Sipp.run(t, far.answerCall, { port: farEndPort, calls, timeout: 300 });
-    await callee.listening();
+    await far.Sipp.answer(t, far.answerCall, { port: farEndPort, calls, timeout: 300 });
     return {
       pid: node.pid,
       api,
@@ -151,11 +150,8 @@ async function setUpCalls(stage: Stage): Promise<number> {
 
 async function setUpBare(t: TestContext, { kamailio, farEndPort }: Stage): Promise<number> {
   const port = await freePort();
-  const callee = await far.Sipp.run(t, far.answerCall, { port: farEndPort, calls: setUps });
-  await callee.listening();
-  const calling = [far.invite('49123456'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join(
-    '\n',
-  );
+  const callee = await far.Sipp.answer(t, far.answerCall, { port: farEndPort, calls: setUps });
+  const calling = [far.invite('49123456'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)];
   const start = performance.now();
   const caller = await far.Sipp.run(t, calling, { port, target: `127.0.0.1:${kamailio.port}`, calls: setUps, atOnce, rate: 1000 });
   await caller.done();

@@ -207,8 +207,7 @@ test('components of each type are added by generated forms, with the error messa
     far.expectAck,
     far.expectBye,
   ];
-  const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort, timeout: 160 });
-  await callee.listening();
+  await far.Sipp.answer(t, steps, { port: farEndPort, timeout: 160 });
   await page.fill(byId('phone-number'), 'no number!');
   await page.click(byId('phone-number-send'));
   await seeText(page, 'action-problem', 'phoneNumber');

@@ -57,9 +57,8 @@ async function call(t: TestContext) {
   await eventually('the component registers', async () => (await component()).properties.registered);
 
   const phone = await RtpPhone.open(t, 'PCMA');
-  const steps = [far.expectInvite, far.answer('200 OK', { sdp: far.soundAt(phone.port) }), far.expectAck, far.expectBye].join('\n');
-  const callee = await far.Sipp.run(t, steps, { port: farEndPort, timeout: 240 });
-  await callee.listening();
+  const steps = [far.expectInvite, far.answer('200 OK', { sdp: far.soundAt(phone.port) }), far.expectAck, far.expectBye];
+  const callee = await far.Sipp.answer(t, steps, { port: farEndPort, timeout: 240 });
   const path = `/sip/${roomId}/${id}/call`;
   const made = await api.post(path, { phoneNumber: '+49123456' });
   assert.equal(made.status, 201, JSON.stringify(made.body));

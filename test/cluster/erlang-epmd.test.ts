@@ -5,7 +5,13 @@ import { listNodes } from '../../node/cluster/erlang/epmd/epmd-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startDistNode } from '../kit/network/dist-nodes.ts';
 import { freePort } from '../kit/network/free-ports.ts';
-import { runCommand, startEpmd, startErl } from '../kit/processes/erlang-node.ts';
+import { runCommand } from '../kit/processes/command.ts';
+import { startEpmd, startErl } from '../kit/processes/erlang-node.ts';
+
+async function epmd(port: number, ...args: string[]): Promise<{ code: number; output: string }> {
+  const { code, stdout, stderr } = await runCommand(['epmd', '-port', String(port), ...args], { mayFail: true });
+  return { code, output: stdout + stderr };
+}
 
 /** Resolves when EPMD lists exactly these nodes. */
 async function listed(port: number, names: readonly string[]): Promise<void> {
@@ -27,7 +33,7 @@ describe('the EPMD of Erlang', () => {
     await startEpmd(t, port);
     const { node } = await startDistNode(t, 'svc', port);
     assert.equal(node.servesEpmd, false);
-    const { output } = await runCommand('epmd', ['-port', String(port), '-names']);
+    const { output } = await epmd(port, '-names');
     assert.match(output, new RegExp(`name svc at port ${node.port}`));
     const erl = await startErl(t, { name: 'erl@127.0.0.1', epmdPort: port });
     assert.equal(await erl.eval("net_adm:ping('svc@127.0.0.1')"), 'pong');
@@ -49,7 +55,7 @@ describe('the EPMD of Erlang', () => {
     const port = await freePort();
     await startDistNode(t, 'svc', port);
     // It exits, because it would stay in the foreground otherwise.
-    await runCommand('epmd', ['-port', String(port)]);
+    await epmd(port);
     await listed(port, ['svc']);
   });
 
@@ -73,7 +79,7 @@ describe('our EPMD', () => {
     assert.equal(await one.eval("net_adm:ping('two@127.0.0.1')"), 'pong');
     const names = "{ok, Names} = erl_epmd:names('127.0.0.1'), lists:sort([Name || {Name, _} <- Names])";
     assert.equal(await one.eval(names), '["one","svc","two"]');
-    const { code, output } = await runCommand('epmd', ['-port', String(port), '-names']);
+    const { code, output } = await epmd(port, '-names');
     assert.equal(code, 0);
     assert.match(output, new RegExp(`epmd: up and running on port ${port} with data:`));
     assert.match(output, new RegExp(`name svc at port ${node.port}\nname one at port \\d+\nname two at port \\d+`));
@@ -97,9 +103,9 @@ describe('our EPMD', () => {
   test('is not stopped by epmd -kill and -stop', async (t) => {
     const port = await freePort();
     await startDistNode(t, 'svc', port);
-    const killed = await runCommand('epmd', ['-port', String(port), '-kill']);
+    const killed = await epmd(port, '-kill');
     assert.match(killed.output, /Killing not allowed/);
-    await runCommand('epmd', ['-port', String(port), '-stop', 'svc']);
+    await epmd(port, '-stop', 'svc');
     await listed(port, ['svc']);
   });
 });

@@ -1,27 +1,13 @@
 // A real Erlang node on a separate host, next to three Mediarooms nodes.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
-import { ClusterNetwork, type NetworkHost } from '../kit/network/cluster-network.ts';
-import { runCommand, startErl } from '../kit/processes/erlang-node.ts';
+import { ClusterNetwork } from '../kit/network/cluster-network.ts';
+import { startEpmd, startErl } from '../kit/processes/erlang-node.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 import { type ClusterNode, connected, healthOf, logged, makeRoom, nodeName, onMachines, startOn, staticDiscovery } from './network-kit.ts';
 
 const cookie = 'the_cookie_of_a_test';
-
-/** Starts the EPMD of Erlang on a host in the foreground. It ends with the test. */
-async function startEpmdOn(t: TestContext, { wrap }: NetworkHost): Promise<void> {
-  const [program = '', ...args] = [...wrap, 'epmd'];
-  const child = spawn(program, args, { stdio: 'ignore' });
-  const ended = once(child, 'close');
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  await eventually('epmd responds', async () => (await runCommand(program, [...args, '-names'])).code === 0);
-}
 
 describe('a real Erlang node on another host', onMachines, () => {
   test('connects to all of our nodes through one, and is rejected with a wrong cookie', async (t) => {
@@ -30,7 +16,7 @@ describe('a real Erlang node on another host', onMachines, () => {
     assert.ok(a && b && c && d);
     const ours = [a, b, c];
     const env = { ...staticDiscovery(ours), SVC_DIST_COOKIE: cookie, SVC_DIST_ERLANG: 'true' };
-    const [nodes] = await Promise.all([Promise.all(ours.map((networkHost) => startOn(t, networkHost, env))), startEpmdOn(t, d)]);
+    const [nodes] = await Promise.all([Promise.all(ours.map((networkHost) => startOn(t, networkHost, env))), startEpmd(t, 4369, d)]);
     await connected(nodes);
     const [first] = nodes;
     assert.ok(first);

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { listNodes } from '../../node/cluster/erlang/epmd/epmd-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { ClusterNetwork } from '../kit/network/cluster-network.ts';
-import { runCommand } from '../kit/processes/erlang-node.ts';
+import { runCommand } from '../kit/processes/command.ts';
 import {
   addressOf,
   connected,
@@ -32,8 +32,8 @@ describe('nodes on three hosts', onMachines, () => {
     for (const node of nodes) {
       assert.deepEqual(await healthOf(node), { enabled: true, nodeStatus: 'UP', nodesInCluster: 3 });
       assert.deepEqual(await listNodes({ host: node.machine.ip, port: 4369 }), [{ name: 'svc', port: 9000 }]);
-      const [program = '', ...args] = [...node.machine.wrap, 'epmd', '-names'];
-      assert.match((await runCommand(program, args)).output, /up and running on port 4369[\s\S]*name svc at port 9000/);
+      const { stdout } = await runCommand([...node.machine.wrap, 'epmd', '-names']);
+      assert.match(stdout, /up and running on port 4369[\s\S]*name svc at port 9000/);
       const others = nodes.filter((other) => other !== node).map(({ name }) => name);
       const named = logged(node, 'connected to node').map((line) => line.node);
       assert.deepEqual([...new Set(named)].sort(), others.sort(), 'both sides log each connection');

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { isAlive } from '../kit/processes/alive.ts';
 import { waitForMesh } from '../kit/processes/node-pair.ts';
 import { runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
@@ -20,16 +21,6 @@ async function createRoom(url: string, roomId: string): Promise<string> {
 function ofCluster(which: string, dialled: string) {
   const name = (each: string) => `${each}${process.pid}@localhost`;
   return { SVC_DIST_ENABLED: 'true', SVC_DIST_NODE_NAME: name(which), SVC_DIST_NODES: name(dialled) };
-}
-
-/** True if the process exists; a zombie does not count. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function allGone(pids: readonly number[]): Promise<void> {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { blue, css, type PagePeer, type Options as PeerOptions, red } from '../browser/client-kit.ts';
-import type { Anything, Installed } from './installed.ts';
+import { type KubeJson, readObject } from '../kit/kube/read-objects.ts';
+import type { Installed } from './installed.ts';
 
 export const people = { peers: [{ name: 'anna' }, { name: 'bert' }] };
 
@@ -29,8 +30,8 @@ export class Conversation {
   }
 
   /** Joins a Ready Room with both peers; returns when both receive video and audio. */
-  static async begin(stage: Installed, room: string, [first, second]: Pages, options: PeerOptions = {}): Promise<Conversation> {
-    const [anna, bert] = await Promise.all([stage.enter(first, room, 'anna', options), stage.enter(second, room, 'bert', options)]);
+  static async begin(installed: Installed, room: string, [first, second]: Pages, options: PeerOptions = {}): Promise<Conversation> {
+    const [anna, bert] = await Promise.all([installed.enter(first, room, 'anna', options), installed.enter(second, room, 'bert', options)]);
     const conversation = new Conversation(room, anna, bert);
     await Promise.all([anna.publish({ ...small, colour: css(red), tone: 440 }), bert.publish({ ...small, colour: css(blue), tone: 1000 })]);
     await conversation.flows();
@@ -41,21 +42,21 @@ export class Conversation {
   /** Starts browsers and a Room. `spec`: of the Room, with its peers. */
   static async start(
     t: TestContext,
-    stage: Installed,
+    installed: Installed,
     room: string,
     options: PeerOptions = {},
     spec: object = people,
   ): Promise<Conversation> {
-    const [browser] = await Promise.all([stage.browser(t), stage.room(room, spec)]);
-    return Conversation.begin(stage, room, [stage.openPage(browser), stage.openPage(browser)], options);
+    const [browser] = await Promise.all([installed.browser(t), installed.room(room, spec)]);
+    return Conversation.begin(installed, room, [installed.openPage(browser), installed.openPage(browser)], options);
   }
 
   /** Waits until the Room has another incarnation and is Ready. @returns its status */
-  async movedFrom(stage: Installed, incarnation: string, timeoutMs?: number): Promise<Anything> {
-    return stage.until(
+  async movedFrom(installed: Installed, incarnation: string, timeoutMs?: number): Promise<KubeJson> {
+    return installed.cluster.until(
       'the Room is Ready elsewhere',
       async () => {
-        const { status } = await stage.object(stage.roomPath(this.room));
+        const { status } = (await readObject(installed.cluster.server, 'rooms', this.room, installed.namespace)) as KubeJson;
         return status.phase === 'Ready' && status.incarnation !== incarnation && status;
       },
       timeoutMs,

@@ -2,19 +2,20 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { securePort } from '../kit/kube/cluster/addons.ts';
+import type { KubeJson } from '../kit/kube/read-objects.ts';
 import { Conversation } from './conversation.ts';
-import { type Anything, host, Installed } from './installed.ts';
+import { host, Installed, settle } from './installed.ts';
 
-const stage = await Installed.prepare({ after }, { gateway: true });
-await stage.settle(() => stage.install('operator', ['--set', 'mediaCluster.create=false']));
+const installed = await Installed.prepare({ after }, { gateway: true });
+await settle(installed, () => installed.install('operator', ['--set', 'mediaCluster.create=false']));
 const ingress = { host, tls: { secretName: 'rooms-tls' } };
-const balancer = stage.cluster.nodes[0]?.address.replace(/\d+$/, '100') ?? '';
+const balancer = installed.cluster.nodes[0]?.address.replace(/\d+$/, '100') ?? '';
 
 /** Kinds that the operator creates: the next cluster and its Room reuse the names. */
 const kinds =
   'pods,services,endpointslices,configmaps,secrets,serviceaccounts,poddisruptionbudgets,networkpolicies,ingresses,httproutes.gateway.networking.k8s.io';
 
-type Way = { media: object; address: (pod: Anything) => string; meanwhile?: () => Promise<void> };
+type Way = { media: object; address: (pod: KubeJson) => string; meanwhile?: () => Promise<void> };
 
 const ways: Record<string, Way> = {
   nodePort: { media: { exposure: 'nodePort' }, address: ({ status }) => status.hostIP },
@@ -26,23 +27,23 @@ const ways: Record<string, Way> = {
 
 /** Load balancer: assigns an address to the Service and routes it to the Kubernetes node of its pod. */
 async function balance(): Promise<void> {
-  const service = await stage.until('the media Service exists', async () => {
-    const { items } = await stage.get('services');
-    return items.find(({ spec }: Anything) => spec.type === 'LoadBalancer');
+  const service = await installed.cluster.until('the media Service exists', async () => {
+    const { items } = await installed.get('services');
+    return items.find(({ spec }: KubeJson) => spec.type === 'LoadBalancer');
   });
   const status = JSON.stringify({ status: { loadBalancer: { ingress: [{ ip: balancer, ipMode: 'VIP' }] } } });
-  await stage.kubectl('patch', 'service', service.metadata.name, '--subresource=status', '--type=merge', '-p', status);
-  const hostIP = await stage.until('its pod is scheduled', async () => (await thePod())?.status.hostIP);
-  await stage.cluster.hub.ip(`route replace ${balancer}/32 via ${hostIP}`);
+  await installed.kubectl('patch', 'service', service.metadata.name, '--subresource=status', '--type=merge', '-p', status);
+  const hostIP = await installed.cluster.until('its pod is scheduled', async () => (await thePod())?.status.hostIP);
+  await installed.cluster.hub.ip(`route replace ${balancer}/32 via ${hostIP}`);
 }
 
-async function thePod(): Promise<Anything> {
-  return (await stage.get('pods', '-l', 'mediarooms.dev/cluster')).items[0];
+async function thePod(): Promise<KubeJson> {
+  return (await installed.get('pods', '-l', 'mediarooms.dev/cluster')).items[0];
 }
 
 /** Pod of the node of a Room. */
-async function podOf(room: string): Promise<Anything> {
-  return stage.get('pod', (await stage.get('room', room)).status.node);
+async function podOf(room: string): Promise<KubeJson> {
+  return installed.get('pod', (await installed.get('room', room)).status.node);
 }
 
 type Candidate = { type: string; address: string; port: number; protocol: string; url?: string };
@@ -63,7 +64,7 @@ async function chosen({ anna }: Conversation): Promise<{ local: Candidate; remot
           .map(({ localCandidateId, remoteCandidateId }) => ({ local: candidate(localCandidateId), remote: candidate(remoteCandidateId) }));
       });
     });
-  return stage.until('media goes over UDP', async () => {
+  return installed.cluster.until('media goes over UDP', async () => {
     const used = await now();
     return used.length > 0 && used.every(({ remote }) => remote.protocol === 'udp') ? used : undefined;
   });
@@ -73,25 +74,25 @@ async function chosen({ anna }: Conversation): Promise<{ local: Candidate; remot
 async function withCluster(spec: object, work: () => Promise<void>, meanwhile?: () => Promise<void>): Promise<void> {
   const whole = { drain: { timeoutSeconds: 1 }, ...spec };
   try {
-    await stage.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'c' }, spec: whole });
+    await installed.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name: 'c' }, spec: whole });
     await meanwhile?.();
-    await stage.settled('c');
+    await installed.settled('c');
     await work();
   } finally {
-    await stage.kubectl('delete', 'room,mediacluster', '--all', '--timeout=60s');
+    await installed.kubectl('delete', 'room,mediacluster', '--all', '--timeout=60s');
     // The garbage collector discovers new kinds every 30 s, later if it could not read all of them. It retries an owner of an unknown kind
     // with exponential backoff.
-    const left = () => stage.kubectl('get', kinds, '-l', 'app.kubernetes.io/managed-by=mediarooms-operator', '-o', 'name');
-    await stage.until('all its objects are deleted', async () => (await left()).trim() === '', 200_000);
+    const left = () => installed.kubectl('get', kinds, '-l', 'app.kubernetes.io/managed-by=mediarooms-operator', '-o', 'name');
+    await installed.cluster.until('all its objects are deleted', async () => (await left()).trim() === '', 200_000);
   }
 }
 
 for (const [name, { media, address, meanwhile }] of Object.entries(ways)) {
   test(`${name}: video and audio arrive at the announced address`, async (t) => {
     const meet = async () => {
-      const conversation = await Conversation.start(t, stage, 'class');
+      const conversation = await Conversation.start(t, installed, 'class');
       const pod = await thePod();
-      const ports = pod.spec.containers[0].ports.map((port: Anything) => port.containerPort);
+      const ports = pod.spec.containers[0].ports.map((port: KubeJson) => port.containerPort);
       const used = await chosen(conversation);
       for (const { remote } of used) {
         assert.equal(remote.address, address(pod));
@@ -104,9 +105,9 @@ for (const [name, { media, address, meanwhile }] of Object.entries(ways)) {
 
 test('TURN: browsers limited to relays get video and audio through the exposed TURN port of their pod', async (t) => {
   await withCluster({ replicas: 2, turn: { enabled: true }, ingress }, async () => {
-    const conversation = await Conversation.start(t, stage, 'relayed', { iceTransportPolicy: 'relay' });
+    const conversation = await Conversation.start(t, installed, 'relayed', { iceTransportPolicy: 'relay' });
     const { spec, status } = await podOf('relayed');
-    const port = spec.containers[0].env.find((variable: Anything) => variable.name === 'SVC_WEBRTC_TURN_PORT').value;
+    const port = spec.containers[0].env.find((variable: KubeJson) => variable.name === 'SVC_WEBRTC_TURN_PORT').value;
     const used = await chosen(conversation);
     for (const { local, remote } of used) {
       assert.equal(local.type, 'relay');
@@ -121,22 +122,22 @@ test('TURN: browsers limited to relays get video and audio through the exposed T
 test('Gateway instead of Ingress: routes reach every node, including websockets', async (t) => {
   const listener = { name: 'https', protocol: 'HTTPS', port: securePort, tls: { certificateRefs: [{ name: 'rooms-tls' }] } };
   const spec = { gatewayClassName: 'traefik', listeners: [listener] };
-  await stage.apply({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { name: 'public' }, spec });
+  await installed.apply({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { name: 'public' }, spec });
   await withCluster({ replicas: 2, gateway: { parentRefs: [{ name: 'public', sectionName: 'https' }], host } }, async () => {
-    assert.deepEqual((await stage.get('ingresses')).items, []);
-    await stage.until('the controller accepted the routes', async () => {
-      const { items } = await stage.get('httproutes');
-      const conditions = items.flatMap(({ status }: Anything) => status?.parents?.flatMap((parent: Anything) => parent.conditions) ?? []);
-      return conditions.some(({ type, status: is }: Anything) => type === 'Accepted' && is === 'True');
+    assert.deepEqual((await installed.get('ingresses')).items, []);
+    await installed.cluster.until('the controller accepted the routes', async () => {
+      const { items } = await installed.get('httproutes');
+      const conditions = items.flatMap(({ status }: KubeJson) => status?.parents?.flatMap((parent: KubeJson) => parent.conditions) ?? []);
+      return conditions.some(({ type, status: is }: KubeJson) => type === 'Accepted' && is === 'True');
     });
-    const conversation = await Conversation.start(t, stage, 'class');
-    const { status } = await stage.get('room', 'class');
+    const conversation = await Conversation.start(t, installed, 'class');
+    const { status } = await installed.get('room', 'class');
     assert.match(status.address, /^rooms\.test\/n\/\d$/);
     for (const path of ['', '/n/0', '/n/1', status.address.slice(host.length)]) {
-      const answer = await stage.rest('c', 'GET', `${path}/room/class`);
+      const answer = await installed.rest('c', 'GET', `${path}/room/class`);
       assert.deepEqual([answer.status, answer.body.data.id], [200, 'class'], path);
     }
-    assert.equal((await stage.get('mediacluster', 'c')).status.url, `https://${host}`);
+    assert.equal((await installed.get('mediacluster', 'c')).status.url, `https://${host}`);
     await conversation.assertUndisturbed();
   });
 });

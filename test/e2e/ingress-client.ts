@@ -8,14 +8,14 @@ import { isJson } from '../kit/answers/received-answer.ts';
 import { host, type Installed } from './installed.ts';
 
 /** Forwards plain HTTP requests to the Ingress over TLS. Ends with the scope. @returns its URL */
-export async function openDoor(scope: { after: (end: () => void) => void }, stage: Installed): Promise<string> {
-  const tls = { host: stage.cluster.ingressAddress, port: 443, servername: host, ca: readFileSync(stage.certificates.authority) };
+export async function openDoor(scope: { after: (end: () => void) => void }, installed: Installed): Promise<string> {
+  const tls = { host: installed.cluster.ingressAddress, port: 443, servername: host, ca: readFileSync(installed.certificates.authority) };
   const server = createServer((request, response) => {
     const { method, url: path, headers } = request;
     const forwarded = ask({ ...tls, method, path, headers: { ...headers, host } }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
-      void watch(answer, stage, method, `https://${host}${path}`);
+      void watch(answer, installed, method, `https://${host}${path}`);
     });
     forwarded.on('error', () => response.destroy());
     response.on('close', () => forwarded.destroy());
@@ -30,12 +30,12 @@ export async function openDoor(scope: { after: (end: () => void) => void }, stag
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function watch(answer: IncomingMessage, stage: Installed, method = '', url: string): Promise<void> {
+async function watch(answer: IncomingMessage, installed: Installed, method = '', url: string): Promise<void> {
   const headers = new Headers(Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]));
   const chunks: Buffer[] = [];
   if (isJson(headers)) answer.on('data', (chunk: Buffer) => chunks.push(chunk));
   // An aborted response is left to the client.
   await once(answer, 'close').catch(() => {});
   const body = Buffer.concat(chunks).toString();
-  if (answer.complete) stage.see({ method, url, status: answer.statusCode ?? 0, headers, body });
+  if (answer.complete) installed.see({ method, url, status: answer.statusCode ?? 0, headers, body });
 }

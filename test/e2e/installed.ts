@@ -13,6 +13,8 @@ import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { type Certificates, makeCertificates } from '../kit/kube/cluster/certificates.ts';
 import { type Cluster, type ClusterOptions, startCluster } from '../kit/kube/cluster/cluster.ts';
 import { diagnosis } from '../kit/kube/cluster/diagnosis.ts';
+import { mustKubectl } from '../kit/kube/kubectl.ts';
+import { type KubeJson, readSecret, room } from '../kit/kube/read-objects.ts';
 import type { Scope } from '../kit/kube/scope.ts';
 import { tell, timing } from './timings.ts';
 
@@ -21,17 +23,19 @@ export const chart = join(import.meta.dirname, '../../helm');
 export const host = 'rooms.test';
 const pageHost = 'app.test';
 
-// biome-ignore lint/suspicious/noExplicitAny: what an object holds is what tests assert.
-export type Anything = any;
-
 export type AskOptions = { method?: string; headers?: readonly string[]; body?: string };
-export type RestAnswer = { status: number; body: Anything };
+export type RestAnswer = { status: number; body: KubeJson };
+
+/** Values of a chart that says no more than where the world reaches it. */
+export const minValues = ['--set', `mediaCluster.spec.ingress.host=${host},mediaCluster.spec.ingress.tls.secretName=rooms-tls`];
 
 export class Installed {
   readonly cluster: Cluster;
   readonly certificates: Certificates;
   readonly namespace: string;
   readonly #pageUrl: string;
+  /** kubectl in the namespace. @throws with its message */
+  readonly kubectl: (...args: string[]) => Promise<string>;
   /** Answers of nodes that are not as openapi.json says, a sentence each. */
   readonly #problems = new Set<string>();
 
@@ -40,6 +44,7 @@ export class Installed {
     this.certificates = certificates;
     this.namespace = namespace;
     this.#pageUrl = pageUrl;
+    this.kubectl = mustKubectl(cluster.server, ['-n', namespace], 300_000);
   }
 
   /**
@@ -63,29 +68,14 @@ export class Installed {
     await installed.kubectl('create', 'secret', 'tls', 'rooms-tls', `--cert=${certificate}`, `--key=${key}`);
     afterEach(async (t) => {
       // Node.js has had `passed` since 21.7; its types do not yet.
-      if (!(t as { passed?: boolean }).passed) await installed.#show(t.name);
+      if (!(t as { passed?: boolean }).passed) await show(cluster, t.name);
     });
     afterEach(() => installed.#assertDocumented());
     return installed;
   }
 
-  /** What a file needs before its tests. @throws as that does; then it has printed what there is to see */
-  async settle(work: () => Promise<unknown>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      await this.#show('before the tests');
-      throw error;
-    }
-  }
-
-  /** Values of a chart that says no more than where the world reaches it. */
-  get values(): readonly string[] {
-    return ['--set', `mediaCluster.spec.ingress.host=${host},mediaCluster.spec.ingress.tls.secretName=rooms-tls`];
-  }
-
   /** `helm install`; returns when Helm does. */
-  async install(release: string, values: readonly string[] = this.values): Promise<void> {
+  async install(release: string, values: readonly string[] = minValues): Promise<void> {
     await this.helm('install', release, chart, ...values);
   }
 
@@ -93,18 +83,14 @@ export class Installed {
     return this.cluster.helm('-n', this.namespace, ...args);
   }
 
-  kubectl(...args: string[]): Promise<string> {
-    return this.cluster.kubectl('-n', this.namespace, ...args);
-  }
-
-  get<T = Anything>(...what: string[]): Promise<T> {
+  get<T = KubeJson>(...what: string[]): Promise<T> {
     return this.cluster.get('-n', this.namespace, ...what);
   }
 
   /** `kubectl apply -f`. */
   async apply(...objects: object[]): Promise<void> {
     await this.cluster.server.apply(
-      objects.map((object) => ({ ...object, metadata: { namespace: this.namespace, ...(object as Anything).metadata } })),
+      objects.map((object) => ({ ...object, metadata: { namespace: this.namespace, ...(object as KubeJson).metadata } })),
     );
   }
 
@@ -113,9 +99,9 @@ export class Installed {
   }
 
   /** The pods of a MediaCluster, without those that are ending. */
-  async pods(name: string): Promise<Anything[]> {
+  async pods(name: string): Promise<KubeJson[]> {
     const { items } = await this.get('pods', '-l', `mediarooms.dev/cluster=${name}`);
-    return items.filter(({ metadata }: Anything) => metadata.deletionTimestamp === undefined);
+    return items.filter(({ metadata }: KubeJson) => metadata.deletionTimestamp === undefined);
   }
 
   /**
@@ -124,7 +110,7 @@ export class Installed {
    * @returns their indexes
    */
   async agreeOn(name: string, replicas: number): Promise<number[]> {
-    return this.until(`${replicas} nodes know of each other`, async () => {
+    return this.cluster.until(`${replicas} nodes know of each other`, async () => {
       const indexes = (await this.pods(name)).map(({ metadata }) => Number(metadata.labels['mediarooms.dev/index']));
       const knows = async (index: number) => {
         const [health, nodes] = await Promise.all(['health', 'cluster/nodes'].map((what) => this.rest(name, 'GET', `/n/${index}/${what}`)));
@@ -144,35 +130,15 @@ export class Installed {
   }
 
   /** When it is Ready. */
-  async room(name: string, spec: object = {}): Promise<Anything> {
-    await this.apply({ apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name }, spec });
+  async room(name: string, spec: object = {}): Promise<KubeJson> {
+    await this.apply(room(name, spec, this.namespace));
     await this.kubectl('wait', '--for=condition=Ready', `room/${name}`, '--timeout=60s');
     return this.get('room', name);
   }
 
-  /** An object, through the API itself: quick enough to be asked often. */
-  async object(path: string): Promise<Anything> {
-    const { status, body } = await this.cluster.server.client.call(path);
-    return status === 200 ? body : undefined;
-  }
-
-  roomPath(name: string): string {
-    return `/apis/mediarooms.dev/v1alpha2/namespaces/${this.namespace}/rooms/${name}`;
-  }
-
-  clusterPath(name: string): string {
-    return `/apis/mediarooms.dev/v1alpha1/namespaces/${this.namespace}/mediaclusters/${name}`;
-  }
-
-  /** What is in a Secret, in plain text. */
-  async secret(name: string): Promise<Record<string, string>> {
-    const { data } = await this.get<{ data: Record<string, string> }>('secret', name);
-    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
-  }
-
   /** REST from outside: through Ingress, over TLS that the test's authority vouches for, as the administrator. */
   async rest(release: string, method: string, path: string, json?: unknown): Promise<RestAnswer> {
-    const { admin } = await this.secret(`${release}-api-tokens`);
+    const admin = (await readSecret(this.cluster.server, `${release}-api-tokens`, this.namespace))?.admin;
     const headers = [`authorization: Bearer ${admin}`, ...(json === undefined ? [] : ['content-type: application/json'])];
     const { status, body } = await this.ask(`https://${host}${path}`, {
       method,
@@ -215,14 +181,9 @@ export class Installed {
 
   /** Joins as a declared peer of a Room, with what its Secret says. */
   async enter(page: Promise<Page> | Page, room: string, peer: string, options: PeerOptions = {}): Promise<PagePeer> {
-    const secret = await this.secret(`${room}-peers`);
-    const [token = '', url = ''] = ['token', 'url'].map((key) => secret[`${peer}.${key}`]);
+    const secret = await readSecret(this.cluster.server, `${room}-peers`, this.namespace);
+    const [token = '', url = ''] = ['token', 'url'].map((key) => secret?.[`${peer}.${key}`]);
     return PagePeer.join(await page, peer, { ...options, token, url });
-  }
-
-  /** When what is asked holds. @throws where it does not in time */
-  async until<T>(what: string, ask: () => Promise<T>, timeoutMs = 60_000): Promise<NonNullable<T>> {
-    return this.cluster.until(what, ask, timeoutMs);
   }
 
   #assertDocumented(): void {
@@ -230,10 +191,20 @@ export class Installed {
     this.#problems.clear();
     assert.deepEqual(problems, [], 'responses of nodes violate openapi.json');
   }
+}
 
-  async #show(what: string): Promise<void> {
-    console.error(`\n=== ${what}: the cluster as it was left\n${await diagnosis(this.cluster)}\n===\n`);
+/** What a file needs before its tests. @throws as that does; then it has printed what there is to see */
+export async function settle({ cluster }: Installed, work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    await show(cluster, 'before the tests');
+    throw error;
   }
+}
+
+async function show(cluster: Cluster, what: string): Promise<void> {
+  console.error(`\n=== ${what}: the cluster as it was left\n${await diagnosis(cluster)}\n===\n`);
 }
 
 /** Built beforehand, or now. */

@@ -1,25 +1,29 @@
 // Loss: drained and failed Kubernetes nodes with live rooms.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { type KubeJson, readObject } from '../kit/kube/read-objects.ts';
 import { Conversation, people } from './conversation.ts';
-import { type Anything, Installed } from './installed.ts';
+import { Installed, minValues, settle } from './installed.ts';
 import { tell, timing } from './timings.ts';
 
-const stage = await Installed.prepare({ after }, { nodeGraceMs: 16_000 });
+const installed = await Installed.prepare({ after }, { nodeGraceMs: 16_000 });
 const release = 'rooms';
 const drainSeconds = 20;
-const pods = () => stage.pods(release);
+const pods = () => installed.pods(release);
 // The operator stays on the first Kubernetes node, because the second one fails.
 const values = [`mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`, 'operator.nodeSelector.kubernetes\\.io/hostname=node1'];
-await stage.settle(async () => {
-  await stage.install(release, [...stage.values, ...values.flatMap((value) => ['--set', value])]);
-  await stage.available(release);
-  await stage.until('two nodes on two Kubernetes nodes', async () => new Set((await pods()).map(({ spec }) => spec.nodeName)).size === 2);
-  await stage.agreeOn(release, 2);
+await settle(installed, async () => {
+  await installed.install(release, [...minValues, ...values.flatMap((value) => ['--set', value])]);
+  await installed.available(release);
+  await installed.cluster.until(
+    'two nodes on two Kubernetes nodes',
+    async () => new Set((await pods()).map(({ spec }) => spec.nodeName)).size === 2,
+  );
+  await installed.agreeOn(release, 2);
 });
 
 async function hostOf(pod: string): Promise<string> {
-  return (await stage.get('pod', pod)).spec.nodeName;
+  return (await installed.get('pod', pod)).spec.nodeName;
 }
 
 /** Starts a conversation on the second Kubernetes node; Ingress and DNS are on the first one. */
@@ -27,11 +31,11 @@ async function conversationOn(
   t: Parameters<typeof Conversation.start>[0],
   wanted: string,
   name: string,
-): Promise<[Conversation, Anything]> {
+): Promise<[Conversation, KubeJson]> {
   for (let attempt = 0; ; attempt += 1) {
-    const room = await stage.room(`${name}-${attempt}`, people);
+    const room = await installed.room(`${name}-${attempt}`, people);
     if ((await hostOf(room.status.node)) === wanted) {
-      const conversation = await Conversation.start(t, stage, `${name}-${attempt}`);
+      const conversation = await Conversation.start(t, installed, `${name}-${attempt}`);
       return [conversation, room];
     }
     assert.ok(attempt < 10, `no room was placed on ${wanted}`);
@@ -40,18 +44,18 @@ async function conversationOn(
 
 test('`kubectl drain` waits for a live room until its deadline, notifies its peers and removes the pod', async (t) => {
   const [conversation, room] = await conversationOn(t, 'node2', 'drained');
-  await stage.until(
+  await installed.cluster.until(
     'its pod is protected',
-    async () => (await stage.get('pod', room.status.node)).metadata.labels['mediarooms.dev/busy'] === 'true',
+    async () => (await installed.get('pod', room.status.node)).metadata.labels['mediarooms.dev/busy'] === 'true',
   );
   const started = performance.now();
-  const drained = stage.cluster.kubectl('drain', 'node2', '--delete-emptydir-data', '--ignore-daemonsets', '--timeout=120s');
-  const movedAt = conversation.movedFrom(stage, room.status.incarnation, 120_000).then(() => performance.now() - started);
-  await stage.until('another pod replaces it', async () => {
+  const drained = installed.cluster.kubectl('drain', 'node2', '--delete-emptydir-data', '--ignore-daemonsets', '--timeout=120s');
+  const movedAt = conversation.movedFrom(installed, room.status.incarnation, 120_000).then(() => performance.now() - started);
+  await installed.cluster.until('another pod replaces it', async () => {
     const others = (await pods()).filter(
       ({ metadata, status }) =>
         metadata.name !== room.status.node &&
-        status.conditions?.some(({ type, status: is }: Anything) => type === 'Ready' && is === 'True'),
+        status.conditions?.some(({ type, status: is }: KubeJson) => type === 'Ready' && is === 'True'),
     );
     return others.length === 2 && others.every(({ spec }) => spec.nodeName === 'node1');
   });
@@ -62,28 +66,33 @@ test('`kubectl drain` waits for a live room until its deadline, notifies its pee
   assert.ok(first >= drainSeconds * 1_000 - 1_500, `the room ended after ${first} ms`);
   await conversation.cameBack();
   assert.ok((await pods()).every(({ spec }) => spec.nodeName === 'node1'));
-  await stage.cluster.kubectl('uncordon', 'node2');
+  await installed.cluster.kubectl('uncordon', 'node2');
   // Kubernetes removes the taint later, and schedules no pod there until then.
-  await stage.until('the Kubernetes node accepts pods', async () => (await stage.object('/api/v1/nodes/node2')).spec.taints === undefined);
+  await installed.cluster.until(
+    'the Kubernetes node accepts pods',
+    async () => ((await readObject(installed.cluster.server, 'nodes', 'node2')) as KubeJson).spec.taints === undefined,
+  );
 });
 
 test('after a power failure of a Kubernetes node its Rooms are Ready elsewhere and peers have media without a reload', async (t) => {
-  await stage.kubectl('scale', `mediacluster/${release}`, '--replicas=3');
-  await stage.until('a node is on the second Kubernetes node', async () => (await pods()).some(({ spec }) => spec.nodeName === 'node2'));
+  await installed.kubectl('scale', `mediacluster/${release}`, '--replicas=3');
+  await installed.cluster.until('a node is on the second Kubernetes node', async () =>
+    (await pods()).some(({ spec }) => spec.nodeName === 'node2'),
+  );
   // The new node gets rooms once all nodes are connected to it.
-  await stage.agreeOn(release, 3);
+  await installed.agreeOn(release, 3);
   const [conversation, room] = await conversationOn(t, 'node2', 'lost');
 
   const started = performance.now();
-  await stage.cluster.node('node2').losePower();
-  await stage.until('Kubernetes detected the failure', async () => {
-    const { status } = await stage.object('/api/v1/nodes/node2');
-    return status.conditions.some(({ type, status: is }: Anything) => type === 'Ready' && is !== 'True');
+  await installed.cluster.node('node2').losePower();
+  await installed.cluster.until('Kubernetes detected the failure', async () => {
+    const { status } = (await readObject(installed.cluster.server, 'nodes', 'node2')) as KubeJson;
+    return status.conditions.some(({ type, status: is }: KubeJson) => type === 'Ready' && is !== 'True');
   });
   const noticed = performance.now();
   const noticedAt = Date.now();
   tell('power lost to detected by Kubernetes', noticed - started);
-  const recovered = await conversation.movedFrom(stage, room.status.incarnation);
+  const recovered = await conversation.movedFrom(installed, room.status.incarnation);
   tell('detected to Room Ready on another node', performance.now() - noticed);
   tell('power lost to Room Ready on another node', performance.now() - started);
   assert.equal(await hostOf(recovered.node), 'node1');
@@ -94,8 +103,8 @@ test('after a power failure of a Kubernetes node its Rooms are Ready elsewhere a
   assert.equal(await conversation.pagesStayed(), true);
 
   await timing('restarted Kubernetes node Ready', async () => {
-    await stage.cluster.node('node2').boot();
-    await stage.cluster.nodesReady();
+    await installed.cluster.node('node2').boot();
+    await installed.cluster.nodesReady();
   });
-  assert.equal((await stage.rest(release, 'GET', '/health')).status, 200);
+  assert.equal((await installed.rest(release, 'GET', '/health')).status, 200);
 });

@@ -6,16 +6,17 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { Child } from '../kit/kube/child.ts';
+import type { KubeJson } from '../kit/kube/read-objects.ts';
 import { decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { account, Kamailio } from '../kit/sip/kamailio.ts';
 import { makeVoice } from '../kit/sip/rtp-phone.ts';
 import * as far from '../kit/sip/sipp.ts';
-import { type Anything, Installed } from './installed.ts';
+import { Installed, minValues, settle } from './installed.ts';
 
-const stage = await Installed.prepare({ after });
+const installed = await Installed.prepare({ after });
 const release = 'rooms';
-const { hub, server, nodes } = stage.cluster;
+const { hub, server, nodes } = installed.cluster;
 /** Address and network namespace of the external phone. */
 const place = { address: new URL(server.url).hostname, wrap: hub.wrapNetwork, pid: hub.pid };
 const ports = { calls: 3, components: 2 };
@@ -24,20 +25,20 @@ const config = { componentsUsed: ['sip'], allowPrivateAddresses: true };
 const peerTone = 440;
 const phoneTone = 1000;
 const rate = 8000;
-await stage.settle(async () => {
+await settle(installed, async () => {
   // As in most clusters, pods connect from the address of their Kubernetes node.
   const rules = `type nat hook postrouting priority 100; policy accept;\nip daddr ${place.address} meta l4proto udp oifname "eth0" masquerade`;
   const table = `table ip outside {\nchain post {\n${rules}\n}\n}\n`;
   for (const node of nodes) await node.machine.run(['nft', '-f', '-'], { input: table });
   const password = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'phone' }, stringData: { password: account.password } };
-  await stage.apply(password);
+  await installed.apply(password);
   const values = Object.entries({ sip: ports, config }).flatMap(([name, value]) => [
     '--set-json',
     `mediaCluster.spec.${name}=${JSON.stringify(value)}`,
   ]);
-  await stage.install(release, [...stage.values, ...values]);
-  await stage.available(release);
-  await stage.agreeOn(release, 2);
+  await installed.install(release, [...minValues, ...values]);
+  await installed.available(release);
+  await installed.agreeOn(release, 2);
 });
 
 /** Audio of the external phone; received audio is in a file. */
@@ -59,7 +60,7 @@ async function openPhone(t: TestContext) {
     port,
     /** Resolves after a second in which only the peer was audible. */
     hears: () =>
-      stage.until('the phone receives audio of the peer', async () => {
+      installed.cluster.until('the phone receives audio of the peer', async () => {
         const last = decodeG711('PCMA', (await readFile(heard)).subarray(-rate));
         const peerLevel = steadyLevelOf(last, peerTone, rate);
         if (last.length < rate || peerLevel < 0.05) return undefined;
@@ -80,32 +81,31 @@ test('outgoing and incoming calls of an external phone have audio in both direct
     answerIncoming: true,
   };
   const spec = { peers: [{ name: 'anna' }], components: [{ name: 'phone', sip: options }] };
-  const [browser, room] = await Promise.all([stage.browser(t), stage.room('calls', spec)]);
+  const [browser, room] = await Promise.all([installed.browser(t), installed.room('calls', spec)]);
   assert.doesNotMatch(JSON.stringify(room), new RegExp(account.password));
-  const component = await stage.until('the SIP component is registered', async () => {
-    const { body } = await stage.rest(release, 'GET', '/room/calls');
-    const found = body.data.components.find(({ type }: Anything) => type === 'sip');
+  const component = await installed.cluster.until('the SIP component is registered', async () => {
+    const { body } = await installed.rest(release, 'GET', '/room/calls');
+    const found = body.data.components.find(({ type }: KubeJson) => type === 'sip');
     return found?.properties.registered === true ? found : undefined;
   });
-  const anna = await stage.enter(stage.openPage(browser), 'calls', 'anna');
+  const anna = await installed.enter(installed.openPage(browser), 'calls', 'anna');
   await anna.publish({ tone: peerTone });
 
   const out = await openPhone(t);
   const sound = far.soundAt(out.port, place.address);
-  const steps = [far.expectInvite, far.answer('200 OK', { sdp: sound }), far.expectAck, far.expectBye].join('\n');
-  const callee = await far.Sipp.run(t, steps, { port: farEndPort, place, timeout: 200 });
-  await callee.listening();
+  const steps = [far.expectInvite, far.answer('200 OK', { sdp: sound }), far.expectAck, far.expectBye];
+  const callee = await far.Sipp.answer(t, steps, { port: farEndPort, place, timeout: 200 });
   const path = `/sip/calls/${component.id}/call`;
-  const { status, body } = await stage.rest(release, 'POST', path, { phoneNumber: '+49123456' });
+  const { status, body } = await installed.rest(release, 'POST', path, { phoneNumber: '+49123456' });
   assert.equal(status, 201, JSON.stringify(body));
   await anna.hears(component, phoneTone);
   assert.ok((await out.hears()).own < -30);
-  assert.equal((await stage.rest(release, 'DELETE', path)).status, 204);
+  assert.equal((await installed.rest(release, 'DELETE', path)).status, 204);
   await callee.done();
-  const pod = await stage.get('pod', room.status.node);
+  const pod = await installed.get('pod', room.status.node);
   const block = pod.spec.containers[0].ports
-    .filter(({ protocol }: Anything) => protocol === 'UDP')
-    .map((each: Anything) => each.containerPort);
+    .filter(({ protocol }: KubeJson) => protocol === 'UDP')
+    .map((each: KubeJson) => each.containerPort);
   const [signalling, calls] = [block.slice(-5, -3), block.slice(-3)];
   const [, contactAddress, contactPort] = /^Contact: <sip:room@([\d.]+):(\d+)/m.exec(callee.messages) ?? [];
   assert.equal(contactAddress, pod.status.hostIP);
@@ -123,14 +123,14 @@ test('outgoing and incoming calls of an external phone have audio in both direct
     far.expectBye,
   ];
   const target = `${place.address}:${kamailio.port}`;
-  const caller = await far.Sipp.run(t, calling.join('\n'), { port: farEndPort, place, target, timeout: 200 });
-  const [call] = await stage.until('the incoming call exists', async () => {
-    const { properties } = (await stage.rest(release, 'GET', `/room/calls/component/${component.id}`)).body.data;
+  const caller = await far.Sipp.run(t, calling, { port: farEndPort, place, target, timeout: 200 });
+  const [call] = await installed.cluster.until('the incoming call exists', async () => {
+    const { properties } = (await installed.rest(release, 'GET', `/room/calls/component/${component.id}`)).body.data;
     return properties.calls[0]?.direction === 'incoming' ? properties.calls : undefined;
   });
   await anna.hears(component, phoneTone);
   assert.ok((await near.hears()).own < -30);
-  assert.equal((await stage.rest(release, 'DELETE', `${path}/${call.id}`)).status, 204);
+  assert.equal((await installed.rest(release, 'DELETE', `${path}/${call.id}`)).status, 204);
   await caller.done();
-  await stage.kubectl('delete', 'room', 'calls', '--timeout=60s');
+  await installed.kubectl('delete', 'room', 'calls', '--timeout=60s');
 });

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { versionAnnotation } from '../../crds/crd-manifests.ts';
 import manifest from '../../package.json' with { type: 'json' };
+import { type KubeJson, readSecret } from '../kit/kube/read-objects.ts';
 import { Conversation } from './conversation.ts';
-import { type Anything, chart, Installed } from './installed.ts';
+import { chart, Installed, minValues, settle } from './installed.ts';
 import { tell, timing } from './timings.ts';
 
 const firstChart = join(import.meta.dirname, '../kubernetes/fixtures/chart-0.7.0');
@@ -16,17 +17,17 @@ const drainSeconds = 45;
 const release = 'rooms';
 const secrets = ['api-tokens', 'secret-keys', 'cookie'];
 
-const stage = await Installed.prepare({ after });
-const pods = () => stage.pods(release);
-const settled = () => stage.settled(release);
+const installed = await Installed.prepare({ after });
+const pods = () => installed.pods(release);
+const settled = () => installed.settled(release);
 /** Values of both charts. Only images of this version exist. */
 const values = [
-  ...stage.values,
+  ...minValues,
   ...[`mediaCluster.spec.drain.timeoutSeconds=${drainSeconds}`, `operator.image.tag=${version}`, `node.image.tag=${version}`].flatMap(
     (value) => ['--set', value],
   ),
 ];
-await stage.settle(cutGrace);
+await settle(installed, cutGrace);
 
 /** Limits grace periods, as platforms do that reclaim Kubernetes nodes quickly. */
 async function cutGrace(): Promise<void> {
@@ -34,7 +35,7 @@ async function cutGrace(): Promise<void> {
   const patch = `[JSONPatch{op: "add", path: "/spec/terminationGracePeriodSeconds", value: ${graceSeconds}}]`;
   const metadata = { name: 'short-grace' };
   const apiVersion = 'admissionregistration.k8s.io/v1';
-  await stage.cluster.server.apply([
+  await installed.cluster.server.apply([
     {
       apiVersion,
       kind: 'MutatingAdmissionPolicy',
@@ -49,27 +50,27 @@ async function cutGrace(): Promise<void> {
     { apiVersion, kind: 'MutatingAdmissionPolicyBinding', metadata, spec: { policyName: metadata.name } },
   ]);
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'tried' }, spec: { containers: [{ name: 'x', image: 'x' }] } };
-  await stage.until('grace periods are limited', async () => {
-    const path = `/api/v1/namespaces/${stage.namespace}/pods?dryRun=All`;
-    const { body } = await stage.cluster.server.client.call(path, { method: 'POST', body: pod });
-    return (body as Anything).spec?.terminationGracePeriodSeconds === graceSeconds;
+  await installed.cluster.until('grace periods are limited', async () => {
+    const path = `/api/v1/namespaces/${installed.namespace}/pods?dryRun=All`;
+    const { body } = await installed.cluster.server.client.call(path, { method: 'POST', body: pod });
+    return (body as KubeJson).spec?.terminationGracePeriodSeconds === graceSeconds;
   });
 }
 
 /** State that must be kept: the Room with the credentials of its peers, the nodes, every Secret. */
 async function kept(room: string) {
-  const { metadata, status } = await stage.get('room', room);
+  const { metadata, status } = await installed.get('room', room);
   return {
     room: { uid: metadata.uid, incarnation: status.incarnation, node: status.node, address: status.address },
-    peers: await stage.secret(`${room}-peers`),
+    peers: await readSecret(installed.cluster.server, `${room}-peers`, installed.namespace),
     nodes: (await pods()).map(({ metadata: { uid }, status: is }) => [uid, is.containerStatuses[0].restartCount]).sort(),
-    secrets: await Promise.all(secrets.map((name) => stage.secret(`${release}-${name}`))),
+    secrets: await Promise.all(secrets.map((name) => readSecret(installed.cluster.server, `${release}-${name}`, installed.namespace))),
   };
 }
 
 /** Starts a conversation and records the drain notification of the first peer. */
 async function conversationIn(t: TestContext, room: string): Promise<Conversation> {
-  const conversation = await Conversation.start(t, stage, room);
+  const conversation = await Conversation.start(t, installed, room);
   await conversation.anna.page.evaluate(() => {
     const { main } = kit.rooms;
     main?.room.on('draining', ({ deadline }) => main.notes.push({ at: performance.now(), name: 'draining', detail: deadline?.getTime() }));
@@ -78,51 +79,51 @@ async function conversationIn(t: TestContext, room: string): Promise<Conversatio
 }
 
 test('an upgrade from the first chart keeps a live room, its node and every Secret', async (t) => {
-  await stage.helm('install', release, firstChart, ...values);
+  await installed.helm('install', release, firstChart, ...values);
   await settled();
-  const conversation = await Conversation.start(t, stage, 'kept');
+  const conversation = await Conversation.start(t, installed, 'kept');
   const before = await kept('kept');
-  await timing('upgrade from the first chart', () => stage.helm('upgrade', release, chart, ...values, '--wait', '--timeout=90s'));
+  await timing('upgrade from the first chart', () => installed.helm('upgrade', release, chart, ...values, '--wait', '--timeout=90s'));
   await settled();
-  const { metadata } = await stage.cluster.get<Anything>('crd', 'rooms.mediarooms.dev');
+  const { metadata } = await installed.cluster.get<KubeJson>('crd', 'rooms.mediarooms.dev');
   assert.equal(metadata.annotations[versionAnnotation], version);
-  await stage.room('made-after-upgrade');
+  await installed.room('made-after-upgrade');
   assert.deepEqual(await kept('kept'), before);
   await conversation.assertUndisturbed();
 });
 
 test('a rollback to the first chart keeps the room, and peers rejoin with their original tokens', async (t) => {
   const before = await kept('kept');
-  const conversation = await Conversation.start(t, stage, 'kept');
-  await timing('rollback to the first chart', () => stage.helm('rollback', release, '1', '--wait', '--timeout=90s'));
+  const conversation = await Conversation.start(t, installed, 'kept');
+  await timing('rollback to the first chart', () => installed.helm('rollback', release, '1', '--wait', '--timeout=90s'));
   await settled();
-  await stage.room('made-after-rollback');
+  await installed.room('made-after-rollback');
   assert.deepEqual(await kept('kept'), before);
   await conversation.assertUndisturbed();
 });
 
 test(`a rollout of a new image keeps a live room on its node for the drain of ${drainSeconds} s despite a grace period of ${graceSeconds} s, then recreates it`, async (t) => {
   const conversation = await conversationIn(t, 'moved');
-  const before = await stage.get('room', 'moved');
+  const before = await installed.get('room', 'moved');
   const old = (await pods()).map(({ metadata }) => metadata.uid);
   const [from, to] = [version, 'newer'].map((tag) => `${nodeImage}:${tag}`) as [string, string];
-  await Promise.all(stage.cluster.nodes.map((node) => node.ctr(['images', 'tag', from, to])));
+  await Promise.all(installed.cluster.nodes.map((node) => node.ctr(['images', 'tag', from, to])));
 
   const started = Date.now();
-  await stage.helm('upgrade', release, chart, ...values, '--set', 'node.image.tag=newer');
+  await installed.helm('upgrade', release, chart, ...values, '--set', 'node.image.tag=newer');
   // Before another operator process starts, one node replaces the empty node, then a second one.
   const reported = (await conversation.anna.waitForNote('draining', 0, 150_000)).detail as number;
   assert.ok(reported - started >= drainSeconds * 1_000, `peers are notified of ${reported - started} ms`);
-  assert.equal((await stage.get('room', 'moved')).status.incarnation, before.status.incarnation);
+  assert.equal((await installed.get('room', 'moved')).status.incarnation, before.status.incarnation);
   // The websocket may have passed through the other node, which was removed immediately.
   await conversation.assertUndisturbed(['draining', 'reconnecting', 'joined']);
-  const { node } = await conversation.movedFrom(stage, before.status.incarnation, 120_000);
+  const { node } = await conversation.movedFrom(installed, before.status.incarnation, 120_000);
   const moved = Date.now();
   assert.ok(moved >= reported - 1_000, `the room ended ${reported - moved} ms before the announced deadline`);
   assert.notEqual(node, before.status.node);
   await conversation.cameBack();
   tell('room ended at its deadline to video and audio elsewhere', Date.now() - reported);
-  await stage.until('all nodes are new', async () => {
+  await installed.cluster.until('all nodes are new', async () => {
     const now = await pods();
     return now.length === 2 && now.every(({ metadata, spec }) => !old.includes(metadata.uid) && spec.containers[0].image === to);
   });
@@ -132,16 +133,16 @@ test(`a rollout of a new image keeps a live room on its node for the drain of ${
 test(`peers of a node killed after its grace period of ${graceSeconds} s have media until then, and elsewhere without a reload`, async (t) => {
   await settled();
   const conversation = await conversationIn(t, 'ended');
-  const before = await stage.get('room', 'ended');
+  const before = await installed.get('room', 'ended');
   const started = performance.now();
-  const gone = stage.kubectl('delete', 'pod', before.status.node, '--timeout=90s').then(() => performance.now() - started);
+  const gone = installed.kubectl('delete', 'pod', before.status.node, '--timeout=90s').then(() => performance.now() - started);
   await conversation.anna.waitForNote('draining');
   await conversation.assertUndisturbed(['draining']);
-  assert.equal((await stage.get('room', 'ended')).status.incarnation, before.status.incarnation);
+  assert.equal((await installed.get('room', 'ended')).status.incarnation, before.status.incarnation);
   const lasted = await gone;
   tell(`node killed by Kubernetes with a live room, grace of ${graceSeconds} s`, lasted);
   assert.ok(lasted >= graceSeconds * 1_000 - 1_000, `the node ended after ${lasted} ms`);
-  await conversation.movedFrom(stage, before.status.incarnation);
+  await conversation.movedFrom(installed, before.status.incarnation);
   tell('node ended to Room Ready elsewhere', performance.now() - started - lasted);
   await conversation.cameBack();
   tell('node ended to video and audio in both directions', performance.now() - started - lasted);

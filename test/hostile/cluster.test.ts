@@ -8,7 +8,7 @@ import { defaultEpmdPort } from '../../node/cluster/erlang/epmd/epmd.ts';
 import { findNode } from '../../node/cluster/erlang/epmd/epmd-client.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { makeClusterCertificates } from '../kit/network/dist-certificates.ts';
+import { makeClusterCertificates } from '../kit/network/certificates.ts';
 import { testCookie } from '../kit/network/dist-nodes.ts';
 import { startRelay } from '../kit/network/dist-relay.ts';
 import { RawDistPeer } from '../kit/network/raw-dist-peer.ts';

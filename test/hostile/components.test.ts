@@ -25,39 +25,39 @@ import type { AvChildCommand } from '../kit/media/component-process-main.ts';
 import { framesAt, startComposer } from '../kit/media/composed-stream.ts';
 import { makeRtp, sendInTime, sentPackets, withSsrc } from '../kit/media/rtp-packets.ts';
 import { startPublisher } from '../kit/media/rtp-publisher.ts';
-import { isAlive } from '../kit/processes/alive.ts';
+import { commandOf, isAlive } from '../kit/processes/alive.ts';
 import { memoryOf } from '../kit/processes/memory.ts';
-import { startNodeProcess } from '../kit/processes/node-process.ts';
+import { childrenOf, startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 import { engineFor, openRoom } from '../media/kit.ts';
-import { type RecordingStage, recordingStage } from '../media/recording-stage.ts';
+import { type RecordingFixture, startRecordingFixture } from '../media/recording-fixture.ts';
 import { attack } from './attack.ts';
 import { attacks } from './components.attacks.ts';
 
 attack(attacks.manyUnits, async (t) => {
-  const { stage, healthy, recorder } = await recorded(t, ['vp8', '0xC81E1E', 'healthy'], ['opus', 880, 'healthy']);
-  const guest = await hostileTrack(t, stage.room, 'H264');
-  stage.runner.receive([...healthy, guest.track]);
+  const { fixture, healthy, recorder } = await recorded(t, ['vp8', '0xC81E1E', 'healthy'], ['opus', 880, 'healthy']);
+  const guest = await hostileTrack(t, fixture.room, 'H264');
+  fixture.runner.receive([...healthy, guest.track]);
   const units = Buffer.concat([Buffer.from([0x78]), ...Array.from({ length: 390 }, () => Buffer.from([0, 1, 0x41]))]);
   for (let count = 0; count < 28_000; count += 1) {
     if (count % 7000 === 0) guest.send(parameterSets, count + 1);
     guest.send(units, count - (count % 7000) + 1);
     if (count % 15 === 0) await sleep(5);
   }
-  await assertWhole(stage, healthy, recorder);
+  await assertWhole(fixture, healthy, recorder);
 });
 
 attack(attacks.noSize, async (t) => {
-  const { stage, healthy, recorder } = await recorded(t, ['opus', 880, 'healthy']);
-  const guest = await hostileTrack(t, stage.room, 'VP8');
-  stage.runner.receive([...healthy, guest.track]);
+  const { fixture, healthy, recorder } = await recorded(t, ['opus', 880, 'healthy']);
+  const guest = await hostileTrack(t, fixture.room, 'VP8');
+  fixture.runner.receive([...healthy, guest.track]);
   for (let count = 0; count < 30; count += 1) {
     guest.send(Buffer.from([0x10, 0, 0, 0, 0x9d, 1, 0x2a, 0, 0, 0, 0, 9, 9]), count * 3000, true);
     await sleep(20);
   }
-  await assertWhole(stage, healthy, recorder);
+  await assertWhole(fixture, healthy, recorder);
 });
 
 attack(attacks.hugeFrames, async (t) => {
@@ -127,11 +127,12 @@ attack(attacks.curiousProcess, async (t) => {
   const api = apiClient(node.url, apiToken);
   await api.post('/room', { roomId: 'room' });
   assert.equal((await api.post('/room/room/component', { type: 'recording' })).status, 201);
-  const recorder = childrenOf(node.pid).find(({ command }) => command.includes('main.ts record'));
+  const children = (await childrenOf(node.pid)).map((pid) => ({ pid, command: commandOf(pid) }));
+  const recorder = children.find(({ command }) => command.includes('main.ts record'));
   assert.ok(recorder);
   assert.match(recorder.command, / --permission .*--allow-fs-read=/s);
   assert.doesNotMatch(recorder.command, /allow-fs-(read|write)=(\*|\/ )|allow-child-process|allow-worker|allow-wasi/);
-  const workers = childrenOf(node.pid).filter(({ command }) => command.includes('mediasoup-worker'));
+  const workers = children.filter(({ command }) => command.includes('mediasoup-worker'));
   assert.ok(workers.length > 0);
   for (const { pid } of workers) assert.doesNotMatch(readFileSync(`/proc/${pid}/environ`, 'latin1'), /SVC_/);
   const environment = readFileSync(`/proc/${recorder.pid}/environ`, 'latin1');
@@ -169,25 +170,25 @@ const vp8Key = [0, 0, 0, 0x9d, 1, 0x2a, 0x80, 2, 0x68, 1] as const;
 const flaw = Buffer.from('a flaw not known yet');
 
 /** A recorder with tracks of other peers. */
-async function recorded(t: TestContext, ...wanted: Parameters<RecordingStage['publishAll']>[0]) {
-  const stage = await recordingStage(t);
-  const healthy = await stage.publishAll(wanted);
-  stage.runner.receive(healthy);
-  await stage.begun(...healthy);
-  return { stage, healthy, recorder: stage.pid() };
+async function recorded(t: TestContext, ...wanted: Parameters<RecordingFixture['publishAll']>[0]) {
+  const fixture = await startRecordingFixture(t);
+  const healthy = await fixture.publishAll(wanted);
+  fixture.runner.receive(healthy);
+  await fixture.begun(...healthy);
+  return { fixture, healthy, recorder: fixture.pid() };
 }
 
 /** The recorder is still the same process and has the complete healthy tracks. */
-async function assertWhole(stage: RecordingStage, healthy: readonly SubscribableTrack[], recorder: number, mostLost = 0): Promise<void> {
+async function assertWhole(fixture: RecordingFixture, healthy: readonly SubscribableTrack[], recorder: number, maxLost = 0): Promise<void> {
   await sleep(1000);
-  assert.deepEqual([stage.crashes, stage.pid(), isAlive(recorder)], [[], recorder, true]);
-  await stage.runner.close();
-  const { state, tracks } = await stage.report();
+  assert.deepEqual([fixture.crashes, fixture.pid(), isAlive(recorder)], [[], recorder, true]);
+  await fixture.runner.close();
+  const { state, tracks } = await fixture.report();
   assert.equal(state, 'finished');
   for (const { id } of healthy) {
     const own = tracks.filter(({ trackId }) => trackId === id);
     assert.deepEqual(
-      own.map(({ lostPackets, problem }) => [(lostPackets ?? 0) <= mostLost, problem]),
+      own.map(({ lostPackets, problem }) => [(lostPackets ?? 0) <= maxLost, problem]),
       [[true, undefined]],
       JSON.stringify(own),
     );
@@ -303,9 +304,4 @@ function avChild(t: TestContext) {
     child.send(command);
     return heard.promise;
   };
-}
-
-function childrenOf(pid: number): { pid: number; command: string }[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number);
-  return children.map((child) => ({ pid: child, command: readFileSync(`/proc/${child}/cmdline`, 'latin1').replaceAll('\0', ' ') }));
 }

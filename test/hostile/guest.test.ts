@@ -26,7 +26,7 @@ const promised = 250;
 /** Duration of an attack in milliseconds. */
 const duration = 2_000;
 
-async function stage(t: TestContext, env: Environment = {}) {
+async function arrange(t: TestContext, env: Environment = {}) {
   const metricsPort = await freePort();
   const node = await startNodeProcess(t, { SVC_METRICS_PORT: String(metricsPort), SVC_LOG_LEVEL: 'info', ...env });
   const api = apiClient(node.url, apiToken);
@@ -108,7 +108,7 @@ async function repeat(perSecond: number, act: () => void): Promise<void> {
 }
 
 attack(attacks.largeData, async (t) => {
-  const { enter, listen, figures } = await stage(t);
+  const { enter, listen, figures } = await arrange(t);
   const listeners = await Promise.all(Array.from({ length: 100 }, (_, index) => listen(`l${index}`)));
   const guest = await enter('guest');
   for (const { seen } of listeners) seen.bytes = 0;
@@ -126,7 +126,7 @@ attack(attacks.largeData, async (t) => {
 });
 
 attack(attacks.manyData, async (t) => {
-  const { listen, figures } = await stage(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
+  const { listen, figures } = await arrange(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
   const listeners = await Promise.all(Array.from({ length: 100 }, (_, index) => listen(`l${index}`)));
   const slow = listeners.slice(0, 10);
   for (const { socket } of slow) socket.webSocket.pause();
@@ -147,7 +147,7 @@ attack(attacks.manyData, async (t) => {
 });
 
 attack(attacks.memory, async (t) => {
-  const { enter, rss, heap, figures } = await stage(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
+  const { enter, rss, heap, figures } = await arrange(t, { SVC_RATE_LIMIT_SOCKET: 'none' });
   const random = seededRandom(21);
   const pick = <Each>(all: readonly Each[]): Each => all[Math.floor(random() * all.length)] as Each;
   const methods = ['publish', 'sendData', 'setPeerMetadata', 'setSubscription', 'trackReady', 'restartIce', 'unpublish', 'x', '__proto__'];
@@ -200,7 +200,7 @@ attack(attacks.memory, async (t) => {
 });
 
 attack(attacks.costlyRequests, async (t) => {
-  const { enter, url, tokenOf, figures } = await stage(t);
+  const { enter, url, tokenOf, figures } = await arrange(t);
   const guest = await enter('guest');
   let made = 0;
   const began = performance.now();
@@ -223,7 +223,7 @@ attack(attacks.costlyRequests, async (t) => {
 });
 
 attack(attacks.metadata, async (t) => {
-  const { enter, figures } = await stage(t);
+  const { enter, figures } = await arrange(t);
   const witness = await enter('witness');
   const guest = await enter('guest');
   const began = performance.now();
@@ -237,7 +237,7 @@ attack(attacks.metadata, async (t) => {
 
 attack(attacks.webhooks, async (t) => {
   const receiver = await startReceiver(t, reject(500));
-  const { api, url, tokenOf, figures } = await stage(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_PENDING_MAX_BYTES: String(64 * 1024) });
+  const { api, url, tokenOf, figures } = await arrange(t, { SVC_WEBHOOK_URLS: receiver.url, SVC_PENDING_MAX_BYTES: String(64 * 1024) });
   const token = await tokenOf('guest');
   for (let times = 0; times < 15; times += 1) assert.ok((await PeerSocket.enter(url, token, { takeover: true })).welcome.ok);
   await figures();
@@ -248,7 +248,7 @@ attack(attacks.webhooks, async (t) => {
 });
 
 attack(attacks.sctp, async (t) => {
-  const { enter, url, tokenOf, figures } = await stage(t);
+  const { enter, url, tokenOf, figures } = await arrange(t);
   const none = await PeerSocket.enter(url, await tokenOf('none', 'evil', { publish: [], data: false }));
   const some = await enter('some');
   for (const direction of ['send', 'recv']) {
@@ -265,7 +265,7 @@ attack(attacks.sctp, async (t) => {
 attack(attacks.componentOptions, async (t) => {
   const resources = await makeResources(t);
   await makeTone(join(resources, 'file_component_sources', 'secret-name.ogg'), 440, 30);
-  const { api, enter, figures } = await stage(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
+  const { api, enter, figures } = await arrange(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
   const before = await enter('before');
   const added = await api.post('/room/evil/component', {
     type: 'file',

@@ -1,19 +1,16 @@
 // Mutation fuzzer: mutated bytes from a fixed seed, the same in every run.
+import { seededRandom } from './seeded-random.ts';
 
 export class ByteFuzzer {
-  #state: number;
+  readonly #random: () => number;
 
   constructor(seed: number) {
-    this.#state = seed >>> 0;
+    this.#random = seededRandom(seed);
   }
 
-  /** An integer from 0 up to, but not including, the limit (mulberry32). */
+  /** An integer from 0 up to, but not including, the limit. */
   below(limit: number): number {
-    this.#state = (this.#state + 0x6d2b_79f5) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit;
+    return Math.floor(this.#random() * limit);
   }
 
   /** One sample with one to four mutations: bits, bytes, lengths, truncation, duplication or noise. */

@@ -1,28 +1,25 @@
 // Chart installation: default values, two releases, `helm test`, uninstall; operators, hooks and nodes run as pods.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { promisify } from 'node:util';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
+import { mustKubectl } from '../kit/kube/kubectl.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { readSecret, room } from '../kit/kube/read-objects.ts';
+import { runShell } from '../kit/processes/doc-commands.ts';
 
-const run = promisify(execFile);
 const server = await startControlPlane({ after });
 const runner = await startPodRunner(server);
 const helm = helmOf(server);
 const quick = ['--set', 'mediaCluster.spec.replicas=1', '--set', 'mediaCluster.spec.drain.timeoutSeconds=2'];
 
-async function kubectl(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await server.kubectl(args, { timeoutMs: 100_000 });
-  assert.equal(code, 0, `kubectl ${args.join(' ')}: ${stderr}`);
-  return stdout.trim();
-}
+const mustRunKubectl = mustKubectl(server, [], 100_000);
+const kubectl = async (...args: string[]) => (await mustRunKubectl(...args)).trim();
 
 const install = (release: string, namespace: string, ...flags: string[]) =>
   mustRun(helm, ['install', release, chartFolder, '-n', namespace, '--create-namespace', '--wait', '--timeout', '120s', ...flags]);
@@ -32,7 +29,7 @@ const available = (cluster: string, namespace: string) =>
   kubectl('-n', namespace, 'wait', '--for=condition=Available', `mcl/${cluster}`, '--timeout=90s');
 
 async function makeRoom(name: string, namespace: string, spec: object = {}): Promise<void> {
-  await server.apply({ apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name, namespace }, spec });
+  await server.apply(room(name, spec, namespace));
   await kubectl('-n', namespace, 'wait', '--for=condition=Ready', `mroom/${name}`, '--timeout=60s');
 }
 
@@ -79,10 +76,7 @@ const shellEnvironment = () => ({
   KUBECACHEDIR: `${server.dir}/cache`,
 });
 
-async function shell(command: string): Promise<string> {
-  const { stdout } = await run('bash', ['-o', 'pipefail', '-c', command], { env: shellEnvironment(), timeout: 130_000 });
-  return stdout;
-}
+const shell = (command: string) => runShell(command, { env: shellEnvironment() });
 
 test('default values install an operator and two nodes, and the commands of the notes work', async () => {
   const notes = await install('mediarooms', 'default');
@@ -129,9 +123,8 @@ test('a failed helm test names the failed step and deletes its room', async () =
   assert.doesNotMatch(said, /smoke test passed/);
   await mustRun(helm, ['upgrade', 'mediarooms', chartFolder, '--wait', '--set', 'test.media=false', '--force-conflicts']);
   await mustRun(helm, ['test', 'mediarooms', '--timeout', '60s']);
-  const secret = await kubectl('get', 'secret', 'mediarooms-api-tokens', '-o', 'jsonpath={.data.admin}');
   const { podIP } = runner.pod('mediarooms-0').status ?? {};
-  const { body } = await apiClient(`http://${podIP}:8080`, Buffer.from(secret, 'base64').toString()).get('/room');
+  const { body } = await apiClient(`http://${podIP}:8080`, (await readSecret(server, 'mediarooms-api-tokens'))?.admin).get('/room');
   assert.deepEqual(
     body.data.map(({ id }: { id: string }) => id),
     ['first'],

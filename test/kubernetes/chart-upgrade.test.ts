@@ -6,6 +6,7 @@ import { versionAnnotation } from '../../crds/crd-manifests.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { startControlPlane } from '../kit/kube/control-plane.ts';
 import { chartFolder, helmOf, mustRun } from '../kit/kube/helm.ts';
+import { mustKubectl } from '../kit/kube/kubectl.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
 
 const firstChart = join(import.meta.dirname, 'fixtures/chart-0.7.0');
@@ -26,11 +27,8 @@ const slow = { timeout: 4_000 * timeoutSeconds };
 const wait = ['--wait', '--timeout', `${timeoutSeconds}s`];
 const secrets = ['rooms-api-tokens', 'rooms-secret-keys', 'rooms-cookie'];
 
-async function kubectl(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await server.kubectl(args, { timeoutMs: 1_100 * timeoutSeconds });
-  assert.equal(code, 0, `kubectl ${args.join(' ')}: ${stderr}`);
-  return stdout.trim();
-}
+const mustRunKubectl = mustKubectl(server, [], 1_100 * timeoutSeconds);
+const kubectl = async (...args: string[]) => (await mustRunKubectl(...args)).trim();
 
 /** State that must be kept: location and start of the room, the process of its node, and every Secret. */
 async function kept() {

@@ -2,25 +2,17 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { after, test } from 'node:test';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, type ClusterPod, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { type ClusterPod, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
+import { readSecret } from '../kit/kube/read-objects.ts';
 
 const day = 24 * 3_600_000;
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-await startPodRunner(server);
 /** Offset of the clock of the operator. */
 let shift = -370 * day;
-await ClusterOperator.start(server, { clock: () => new Date(Date.now() + shift) });
+const { server } = await startClusterOperator({ after }, { operator: { clock: () => new Date(Date.now() + shift) } });
 const drain = { timeoutSeconds: 1 };
 const spec = { replicas: 2, drain, distributionTls: 'required' };
 
-async function secret(user: MediaClusterUser): Promise<Record<string, string>> {
-  const { data } = await user.get<{ data: Record<string, string> }>('secrets', 'c-certificates');
-  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
-}
+const secret = async (user: MediaClusterUser) => (await readSecret(server, 'c-certificates', user.namespace)) ?? {};
 
 const authoritiesIn = (data: Record<string, string>) => (data['ca.crt'] ?? '').split(/(?<=-----END CERTIFICATE-----\n)/);
 const isBy = (data: Record<string, string>, authority = '') =>
@@ -83,7 +75,7 @@ test('a foreign certificate Secret is not changed, and the operator creates one 
   await user.until('no change is in progress', () => user.rests());
   assert.ok(!(await user.names('secrets')).includes('c-certificates'));
   const stringData = { 'ca.crt': 'of cert-manager', 'tls.crt': 'of cert-manager', 'tls.key': 'of cert-manager' };
-  await user.send({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'changing', name: 'c-certificates' }, stringData });
+  await server.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'changing', name: 'c-certificates' }, stringData });
   await user.apply({ replicas: 0, drain, distributionTls: 'optional' });
   await user.until('no change is in progress', () => user.rests());
   assert.deepEqual(await secret(user), stringData);

@@ -1,16 +1,10 @@
 // Exposure: packets arrive at the candidate that a client gets, for every exposure of media.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, basePort, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { basePort, type ClusterPod, LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 import { sendBytes } from '../kit/network/stun.ts';
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-const runner = await startPodRunner(server);
-await ClusterOperator.start(server);
+const { server, runner } = await startClusterOperator({ after });
 const drain = { timeoutSeconds: 1 };
 
 // Host ports are above the ports of other tests, which may listen on all addresses, and below node ports.

@@ -1,10 +1,7 @@
 // Gateway: HTTPRoutes of a MediaCluster in a real API server, the resulting addresses, and their removal.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 import { routeDefinition } from '../kit/kube/third-party-crds.ts';
 
 type Route = {
@@ -16,12 +13,7 @@ type Route = {
   };
 };
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-await server.apply(routeDefinition);
-await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s']);
-await startPodRunner(server);
-await ClusterOperator.start(server, { httpRoutes: true });
+const { server } = await startClusterOperator({ after }, { definitions: [routeDefinition], operator: { httpRoutes: true } });
 
 const drain = { timeoutSeconds: 1 };
 const parentRefs = [{ name: 'public', namespace: 'gateways', sectionName: 'https' }];

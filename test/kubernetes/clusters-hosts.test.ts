@@ -3,26 +3,18 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lostTimeoutMs } from '../../operator/clusters/pods/hosts.ts';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { mustKubectl } from '../kit/kube/kubectl.ts';
+import { type ClusterPod, LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 import { readObject } from '../kit/kube/read-objects.ts';
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-const runner = await startPodRunner(server, { hosts: 3 });
-await ClusterOperator.start(server);
+const { server, runner } = await startClusterOperator({ after }, { pods: { hosts: 3 } });
 
 type Host = { status: { conditions: { type: string; status: string }[] } };
 
 const uids = (pods: readonly ClusterPod[]) => pods.map(({ metadata: { uid } }) => uid);
 const drain = { timeoutSeconds: 600 };
 
-async function kubectl(...args: string[]): Promise<void> {
-  const { code, stderr } = await server.kubectl(args);
-  assert.equal(code, 0, stderr);
-}
+const kubectl = mustKubectl(server);
 
 /** A cluster of one node with a live room. */
 async function withRoom(namespace: string): Promise<{ user: MediaClusterUser; pod: ClusterPod; host: string; room: LiveRoom }> {

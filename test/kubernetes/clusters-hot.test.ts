@@ -1,21 +1,15 @@
 // Reloadable settings: configuration and keys reach running nodes, and no peer is disconnected.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
 import { Informer } from '../kit/kube/informer.ts';
-import { applyDefinitions, type ClusterPod, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { type ClusterPod, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 import type { ApiObject } from '../kit/kube/pods/pod-spec.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
 const tokenLifetimeMs = 20_000;
 // The kubelet refreshes after a minute; a faster refresh is caused by the operator.
-const runner = await startPodRunner(server, { refreshMs: 60_000 });
-await ClusterOperator.start(server, { tokenLifetimeMs });
+const { server, runner } = await startClusterOperator({ after }, { pods: { refreshMs: 60_000 }, operator: { tokenLifetimeMs } });
 const drain = { timeoutSeconds: 2 };
 const user = await MediaClusterUser.make(server, 'hot', { replicas: 2, drain });
 const pods = await user.settled('c-0', 'c-1');
@@ -78,7 +72,7 @@ test('a missing Secret of the configuration is reported, and the previous config
   assert.equal((await user.condition('ConfigSynced')).reason, 'SecretMissing');
   assert.deepEqual(await hash(), before);
   const stringData = { accessKeyId: 'id', secretAccessKey: 'key' };
-  await user.send({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'hot', name: 'bucket-keys' }, stringData });
+  await server.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'hot', name: 'bucket-keys' }, stringData });
   await user.until('the configuration is effective', async () => (await user.condition('ConfigSynced')).status === 'True');
   assert.equal((await user.condition('Degraded')).status, 'False');
   assert.notDeepEqual(await hash(), before);
@@ -92,24 +86,24 @@ test('keys rotate in two steps, and a token stays valid until it expires', async
   const token = await aPeer(pod, 'rotated');
   const { current } = await keys();
   // Records each step, however short.
-  const seen: { stage: string; previous: string | undefined }[] = [];
+  const seen: { step: string; previous: string | undefined }[] = [];
   const secrets = new Informer<ApiObject & { data: Record<string, string> }>(server.client, '/api/v1/namespaces/hot/secrets', (now) => {
     if (now?.metadata.name !== 'c-secret-keys') return;
     const { next, previous } = now.data;
-    const stage = next ? 'known' : now.data.current === current ? 'before' : 'first';
-    if (seen.at(-1)?.stage !== stage) seen.push({ stage, previous });
+    const step = next ? 'known' : now.data.current === current ? 'before' : 'first';
+    if (seen.at(-1)?.step !== step) seen.push({ step, previous });
   });
   t.after(() => secrets.close());
   await secrets.start();
   await user.apply({ replicas: 2, drain, keyRotation: { generation: 1 } });
   await user.until('the rotation is complete', async () => {
     assert.equal(await mayEnter(pod, token), true);
-    return (await user.cluster()).status?.keyGeneration === 1 && seen.at(-1)?.stage === 'first';
+    return (await user.cluster()).status?.keyGeneration === 1 && seen.at(-1)?.step === 'first';
   });
   assert.deepEqual(seen, [
-    { stage: 'before', previous: undefined },
-    { stage: 'known', previous: undefined },
-    { stage: 'first', previous: current },
+    { step: 'before', previous: undefined },
+    { step: 'known', previous: undefined },
+    { step: 'first', previous: current },
   ]);
   const fresh = await aPeer(pod, 'fresh');
   await user.until('the old key is removed', async () => (await keys()).previous === undefined);

@@ -1,35 +1,10 @@
 // Objects of a MediaCluster: created, restored, deleted when not desired any more, never taken over from others.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, basePort, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { basePort, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
+import { monitoringDefinitions } from '../kit/kube/third-party-crds.ts';
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-const serviceMonitors = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'servicemonitors.monitoring.coreos.com' },
-  spec: {
-    group: 'monitoring.coreos.com',
-    scope: 'Namespaced',
-    names: { kind: 'ServiceMonitor', plural: 'servicemonitors' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
-assert.equal((await server.apply(serviceMonitors)).code, 0);
-assert.equal((await server.kubectl(['wait', '--for=condition=Established', 'crd/servicemonitors.monitoring.coreos.com'])).code, 0);
-await startPodRunner(server);
-await ClusterOperator.start(server, { serviceMonitors: true });
+const { server } = await startClusterOperator({ after }, { definitions: monitoringDefinitions, operator: { serviceMonitors: true } });
 
 const drain = { timeoutSeconds: 2 };
 
@@ -74,7 +49,7 @@ test('a foreign object with a name of the cluster is not changed, and the status
   const user = await MediaClusterUser.make(server, 'strange', { replicas: 0, drain });
   await user.until('the cluster is reconciled', async () => (await user.cluster()).status?.observedGeneration === 1);
   const theirs = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { namespace: 'strange', name: 'c' } };
-  await user.send({ ...theirs, spec: { defaultBackend: { service: { name: 'theirs', port: { number: 80 } } } } });
+  await server.apply({ ...theirs, spec: { defaultBackend: { service: { name: 'theirs', port: { number: 80 } } } } });
   await user.apply({ replicas: 0, drain, ingress: { host: 'media.example' } });
   await user.until('the condition reports it', async () => (await user.condition('Degraded')).reason === 'NotOurs');
   assert.match(
@@ -90,7 +65,7 @@ test('a foreign object with a name of the cluster is not changed, and the status
 test('node ports of other Services are skipped', async () => {
   const user = await MediaClusterUser.make(server, 'ports', { replicas: 0, drain });
   const taken = [31_000, 31_001, 31_003].map((port) => ({ name: `p-${port}`, port, nodePort: port }));
-  await user.send({
+  await server.apply({
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { namespace: 'ports', name: 'theirs' },
@@ -112,7 +87,7 @@ test('exhausted ports are reported in the status', async () => {
 test('Secrets of the user are used, and none is generated in their place', async () => {
   const user = await MediaClusterUser.make(server, 'theirs', { replicas: 0, drain });
   const secret = { apiVersion: 'v1', kind: 'Secret' };
-  await user.send({ ...secret, metadata: { namespace: 'theirs', name: 'tokens' }, stringData: { backend: 'the-token-of-the-user' } });
+  await server.apply({ ...secret, metadata: { namespace: 'theirs', name: 'tokens' }, stringData: { backend: 'the-token-of-the-user' } });
   await user.apply({ replicas: 1, drain, secrets: { apiTokens: { name: 'tokens' } } });
   const [pod] = await user.settled('c-0');
   assert.ok(pod);
@@ -160,7 +135,7 @@ test('a foreign pod and a pod without labels keep their names, and new pods get 
   const user = await MediaClusterUser.make(server, 'named', { replicas: 0, drain });
   const container = { name: 'x', image: 'x', command: ['sleep', '600'] };
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'named', name: 'c-0' }, spec: { containers: [container] } };
-  await user.send(pod);
+  await server.apply(pod);
   await user.apply({ replicas: 1, drain });
   await user.settled('c-1');
   await user.kubectl('label', 'pod', 'c-1', 'app.kubernetes.io/managed-by-');

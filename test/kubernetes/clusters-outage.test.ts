@@ -2,15 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-await startPodRunner(server);
-const operator = await ClusterOperator.start(server);
+const { server, operator } = await startClusterOperator({ after });
 
 test('an API server outage makes no node lost, and the next spec change is applied', async () => {
   const spec = { replicas: 2, drain: { timeoutSeconds: 600 } };

@@ -1,16 +1,10 @@
 // Scaling and rollouts: the least loaded pods are removed first, new pods start first, live rooms keep their time.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, basePort, type ClusterPod, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { basePort, type ClusterPod, LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-await startPodRunner(server);
-await ClusterOperator.start(server);
+const { server } = await startClusterOperator({ after });
 
 const uids = (pods: readonly ClusterPod[]) => pods.map(({ metadata: { uid } }) => uid);
 

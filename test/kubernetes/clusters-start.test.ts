@@ -2,15 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, basePort, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { basePort, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-const runner = await startPodRunner(server);
-const operator = await ClusterOperator.start(server);
+const { server, runner, operator } = await startClusterOperator({ after });
 
 test('a MediaCluster with two replicas creates two connected nodes with separate ports and addresses', async (t) => {
   const user = await MediaClusterUser.make(server, 'start', { replicas: 2 });
@@ -48,7 +42,7 @@ test('a MediaCluster with two replicas creates two connected nodes with separate
 });
 
 test('an idle operator sends no requests to the API server', async () => {
-  const user = MediaClusterUser.of(server, 'start');
+  const user = new MediaClusterUser(server, 'start');
   // Counters are written every 10 s at most, so the first write may be pending.
   await user.until('all nodes have counters', async () => (await user.cluster()).status?.nodes?.every(({ rooms }) => rooms === 0) ?? false);
   const before = operator.calls.length;

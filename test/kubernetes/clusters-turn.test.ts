@@ -1,35 +1,20 @@
 // TURN of a MediaCluster: a server next to each node on exposed ports of the pod, over TLS with the certificate of a Secret.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { connect } from 'node:tls';
-import { promisify } from 'node:util';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { ClusterOperator } from '../kit/kube/controllers/cluster-operator.ts';
-import { applyDefinitions, basePort, LiveRoom, MediaClusterUser } from '../kit/kube/media-clusters.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { basePort, LiveRoom, MediaClusterUser, startClusterOperator } from '../kit/kube/media-clusters.ts';
+import { makeCertificate } from '../kit/network/certificates.ts';
 
-const run = promisify(execFile);
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-const runner = await startPodRunner(server);
-await ClusterOperator.start(server);
-
-async function certificate(name: string): Promise<{ 'tls.key': string; 'tls.crt': string }> {
-  const [key, crt] = [join(server.dir, 'tls.key'), join(server.dir, 'tls.crt')];
-  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', `/CN=${name}`];
-  await run('openssl', [...made, '-addext', `subjectAltName=DNS:${name}`, '-keyout', key, '-out', crt]);
-  return { 'tls.key': readFileSync(key, 'utf8'), 'tls.crt': readFileSync(crt, 'utf8') };
-}
+const { server, runner } = await startClusterOperator({ after });
 
 test('peers get the TURN server of their pod, which responds, over TLS with the certificate of the Secret', async () => {
   const spec = { replicas: 2, drain: { timeoutSeconds: 1 }, turn: { enabled: true, tlsSecretName: 'turn-tls', tlsHost: '*.turn.example' } };
   const user = await MediaClusterUser.make(server, 'turn', { ...spec, replicas: 0 });
-  const stringData = await certificate('*.turn.example');
-  await user.send({
+  const { certificate, key } = await makeCertificate(server.dir, 'turn', ['DNS:*.turn.example']);
+  const stringData = { 'tls.crt': readFileSync(certificate, 'utf8'), 'tls.key': readFileSync(key, 'utf8') };
+  await server.apply({
     apiVersion: 'v1',
     kind: 'Secret',
     type: 'kubernetes.io/tls',
@@ -58,7 +43,7 @@ test('peers get the TURN server of their pod, which responds, over TLS with the 
 });
 
 test('removing the TURN certificate causes a rollout to pods with one port less', async () => {
-  const user = MediaClusterUser.of(server, 'turn');
+  const user = new MediaClusterUser(server, 'turn');
   const [before] = await user.pods();
   await user.apply({ replicas: 1, drain: { timeoutSeconds: 1 }, turn: { enabled: true } });
   await user.until('the rollout is complete', async () =>

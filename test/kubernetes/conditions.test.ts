@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../kit/eventually.ts';
-import { condition, type KubeJson, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
-import { waitForEvent } from '../kit/kube/read-objects.ts';
+import { startClusterFixture } from '../kit/kube/cluster-fixture.ts';
+import { condition, type KubeJson, waitForEvent } from '../kit/kube/read-objects.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { manifests, writeManifests } from './manifests.ts';
 
 const namespaces = ['default', 'two', 'none', 'clusters'];
-const stage = await startClusterFixture({ after }, { operator: { env: { OPERATOR_WATCH_NAMESPACES: namespaces.join(' ') } } });
+const fixture = await startClusterFixture({ after }, { operator: { env: { OPERATOR_WATCH_NAMESPACES: namespaces.join(' ') } } });
 const { folder, written } = writeManifests('conditions', after);
 /** Timeout until the status reports the cause, in milliseconds. The promise is five seconds, which a busy machine does not keep. */
 const timeoutMs = 60_000;
@@ -22,13 +22,13 @@ const wrong = written.map(({ message: expected, ...manifest }) => {
 
 /** Resource version of every Room and MediaCluster. */
 async function versions(): Promise<Map<string, string>> {
-  const { items } = JSON.parse(await stage.kubectl('get', 'mroom,mcl', '-A', '-o', 'json')) as KubeJson;
+  const { items } = JSON.parse(await fixture.kubectl('get', 'mroom,mcl', '-A', '-o', 'json')) as KubeJson;
   return new Map(items.map(({ kind, metadata }: KubeJson) => [`${kind} ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion]));
 }
 
 /** Rooms on the node: id, incarnation and externalId. */
 async function nodeRooms(): Promise<Map<string, { incarnation: string; externalId: string | null }>> {
-  const { body } = await (await stage.api('media-0')).get('/room');
+  const { body } = await (await fixture.api('media-0')).get('/room');
   return new Map(body.data.map(({ id, incarnation, externalId }: KubeJson) => [id, { incarnation, externalId }]));
 }
 
@@ -46,16 +46,16 @@ describe('A manifest that fails in the cluster', () => {
   });
 
   it('is reported within seconds as a condition with reason and message', async (t) => {
-    await stage.kubectl('apply', '-f', join(manifests, 'around-conditions.yaml'));
-    assert.equal((await (await stage.api('media-0')).post('/room', { roomId: 'unmanaged' })).status, 201);
-    await stage.waitFor('rooms', 'owner', (room) => condition(room, 'Ready')?.status === 'True');
+    await fixture.kubectl('apply', '-f', join(manifests, 'around-conditions.yaml'));
+    assert.equal((await (await fixture.api('media-0')).post('/room', { roomId: 'unmanaged' })).status, 201);
+    await fixture.waitFor('rooms', 'owner', (room) => condition(room, 'Ready')?.status === 'True');
     standing = await versions();
     rooms = await nodeRooms();
     const elapsed = stopwatch();
-    await stage.kubectl('apply', '-f', folder);
+    await fixture.kubectl('apply', '-f', folder);
     for (const { file, kind, name, namespace, type, status, reason, message } of wrong) {
       const matches = (object: KubeJson) => condition(object, type)?.reason === reason && condition(object, type).message === message;
-      const object = await stage.waitFor(kind, name, matches, timeoutMs, namespace);
+      const object = await fixture.waitFor(kind, name, matches, timeoutMs, namespace);
       const found = condition(object, type);
       assert.equal(found.status, status, file);
       assert.equal(found.observedGeneration, object.metadata.generation, file);
@@ -68,8 +68,8 @@ describe('A manifest that fails in the cluster', () => {
   });
 
   it('has an Event that kubectl describe shows', async () => {
-    await waitForEvent(stage.server, 'room-id-of-another-room', 'RoomIdTaken');
-    const described = await stage.kubectl('describe', 'mroom', 'room-id-of-another-room');
+    await waitForEvent(fixture.server, 'room-id-of-another-room', 'RoomIdTaken');
+    const described = await fixture.kubectl('describe', 'mroom', 'room-id-of-another-room');
     assert.match(described, /RoomIdTaken[\s\S]*Events:[\s\S]*Warning\s+RoomIdTaken/);
   });
 
@@ -98,13 +98,13 @@ describe('A manifest that fails in the cluster', () => {
   });
 
   it('shows its reason in kubectl get -o wide, and satisfies a wait for Ready=false', async () => {
-    const row = (await stage.kubectl('get', 'mroom', 'room-s3-secret-missing', '-o', 'wide', '--no-headers')).trim().split(/\s+/);
+    const row = (await fixture.kubectl('get', 'mroom', 'room-s3-secret-missing', '-o', 'wide', '--no-headers')).trim().split(/\s+/);
     assert.deepEqual([row[1], row.at(-1), row.at(-2)], ['Pending', 'SecretMissing', '0/1']);
-    await stage.kubectl('wait', '--for=condition=Ready=false', '--timeout=60s', 'mroom/room-id-of-another-room');
+    await fixture.kubectl('wait', '--for=condition=Ready=false', '--timeout=60s', 'mroom/room-id-of-another-room');
   });
 
   it('can be deleted immediately, and foreign objects are kept', async () => {
-    await stage.kubectl('delete', '--timeout=60s', '-f', folder);
+    await fixture.kubectl('delete', '--timeout=60s', '-f', folder);
     assert.deepEqual(await nodeRooms(), rooms);
     assert.equal((await versions()).get('Room default/owner'), standing.get('Room default/owner'));
   });

@@ -49,15 +49,8 @@ describe('The CRD of Room', () => {
 
   it('lets a Room of v1alpha1 change in other fields and in its status through v1alpha2', async () => {
     await run(['patch', 'rooms.v1alpha2.mediarooms.dev', 'old', '--type=merge', '--patch', '{"spec":{"maxPeers":3}}']);
-    await run([
-      'patch',
-      'rooms.v1alpha2.mediarooms.dev',
-      'old',
-      '--subresource=status',
-      '--type=merge',
-      '--patch',
-      '{"status":{"phase":"Ready"}}',
-    ]);
+    const status = ['--subresource=status', '--type=merge', '--patch', '{"status":{"phase":"Ready"}}'];
+    await run(['patch', 'rooms.v1alpha2.mediarooms.dev', 'old', ...status]);
     assert.deepEqual(await componentsOf('old', 'v1alpha2'), oldForm);
   });
 

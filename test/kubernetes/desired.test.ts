@@ -1,7 +1,5 @@
 // Desired objects of a MediaCluster in a real API server: valid, idempotent, and restricted by Pod Security if possible.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse } from 'yaml';
 import { configFiles, configObjects } from '../../operator/clusters/config-files.ts';
@@ -18,51 +16,13 @@ import { type Resource, resources, type Stored } from '../../operator/kube/objec
 import { silentLog } from '../../operator/log.ts';
 import { richSpec, testFacts } from '../kit/fakes/media-cluster.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
+import { applyDefinitions } from '../kit/kube/media-clusters.ts';
+import { mediaCluster } from '../kit/kube/read-objects.ts';
+import { monitoringDefinitions } from '../kit/kube/third-party-crds.ts';
 
-const crds = join(import.meta.dirname, '../../crds');
 const exposures: readonly Exposure[] = ['nodePort', 'loadBalancer', 'hostPort', 'hostNetwork', 'podIP'];
-/** The part of the ServiceMonitor CRD that is used; the real one belongs to the Prometheus operator. */
-const serviceMonitors = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'servicemonitors.monitoring.coreos.com' },
-  spec: {
-    group: 'monitoring.coreos.com',
-    scope: 'Namespaced',
-    names: { kind: 'ServiceMonitor', listKind: 'ServiceMonitorList', plural: 'servicemonitors', singular: 'servicemonitor' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            properties: {
-              spec: {
-                type: 'object',
-                required: ['endpoints', 'selector'],
-                properties: {
-                  selector: { type: 'object', properties: { matchLabels: { type: 'object', additionalProperties: { type: 'string' } } } },
-                  endpoints: {
-                    type: 'array',
-                    items: { type: 'object', properties: { port: { type: 'string' }, interval: { type: 'string' } } },
-                  },
-                },
-              },
-            },
-          },
-        },
-      },
-    ],
-  },
-};
-
 const server = await startApiServer({ after });
-for (const name of ['room.yaml', 'mediacluster.yaml']) await server.apply(readFileSync(join(crds, name), 'utf8'));
-await server.apply(serviceMonitors);
-for (const name of ['mediaclusters.mediarooms.dev', 'servicemonitors.monitoring.coreos.com'])
-  await server.kubectl(['wait', '--for=condition=Established', `crd/${name}`, '--timeout=50s']);
+await applyDefinitions(server, monitoringDefinitions);
 const client = await KubeClient.connect({
   kubeconfig: server.kubeconfig,
   log: silentLog(),
@@ -84,8 +44,7 @@ async function makeNamespace(name: string, labels: Record<string, string> = {}):
 
 /** The cluster as the API server stores it, with defaults. */
 async function storeCluster(namespace: string, spec: object, name = 'media'): Promise<StoredCluster> {
-  const object = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec };
-  return (await client.create(resources.mediaClusters, object)) as unknown as StoredCluster;
+  return (await client.create(resources.mediaClusters, mediaCluster(name, spec, namespace))) as unknown as StoredCluster;
 }
 
 const applied = (object: ClusterObject | Pod) => client.apply(resourceOf(object), object as never);

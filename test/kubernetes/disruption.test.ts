@@ -1,7 +1,5 @@
 // PodDisruptionBudget of a MediaCluster with the Kubernetes controller: which pods can be evicted.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { disruptionBudget, serviceAccount } from '../../operator/clusters/auxiliary-objects.ts';
 import { label, namesOf } from '../../operator/clusters/names.ts';
@@ -10,20 +8,24 @@ import { pod } from '../../operator/clusters/pods/pod.ts';
 import { eventually } from '../kit/eventually.ts';
 import { testFacts } from '../kit/fakes/media-cluster.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
+import { applyDefinitions } from '../kit/kube/media-clusters.ts';
+import { mediaCluster } from '../kit/kube/read-objects.ts';
 
 const namespace = 'default';
 
 const server = await startControlPlane({ after });
-await server.apply(readFileSync(join(import.meta.dirname, '../../crds/mediacluster.yaml'), 'utf8'));
-await server.kubectl(['wait', '--for=condition=Established', 'crd/mediaclusters.mediarooms.dev', '--timeout=50s']);
+await applyDefinitions(server);
 
 async function call(method: string, path: string, body: unknown, contentType = 'application/json') {
   return server.client.call(path, { method, body, contentType });
 }
 
 async function storeCluster(name: string, spec: object): Promise<StoredCluster> {
-  const object = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec };
-  const { status, body } = await call('POST', `/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/mediaclusters`, object);
+  const { status, body } = await call(
+    'POST',
+    `/apis/mediarooms.dev/v1alpha1/namespaces/${namespace}/mediaclusters`,
+    mediaCluster(name, spec),
+  );
   assert.equal(status, 201, JSON.stringify(body));
   return body as StoredCluster;
 }

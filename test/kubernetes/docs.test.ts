@@ -3,16 +3,11 @@ import assert from 'node:assert/strict';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
-import { ClusterFixture } from '../kit/kube/cluster-fixture.ts';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { startOperator } from '../kit/kube/operator-process.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
+import { startOperatorFixture } from '../kit/kube/cluster-fixture.ts';
 import { docCommands, runShell } from '../kit/processes/doc-commands.ts';
 
-const server = await startControlPlane({ after });
-const runner = await startPodRunner(server);
-const stage = new ClusterFixture(server, runner, startOperator({ after }, server));
-await stage.operator.says(/started leading/);
+const fixture = await startOperatorFixture({ after });
+const { server } = fixture;
 const env = {
   ...process.env,
   PATH: [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter),
@@ -31,19 +26,19 @@ test('the commands of docs/how-to/operate-kubernetes.md work: inspect, rotate, c
   assert.match(saidTo(/^kubectl get events/), /mediacluster\/media/);
   assert.match(saidTo(/^kubectl get pods/), /^media-0 /m);
   assert.match(saidTo(/data\.admin/), /^\S{20,}$/);
-  await stage.waitFor('mediaClusters', 'media', ({ status }) => status.keyGeneration === 1, 60_000);
-  const { data } = await stage.get('secrets', 'media-api-tokens');
+  await fixture.waitFor('mediaClusters', 'media', ({ status }) => status.keyGeneration === 1, 60_000);
+  const { data } = await fixture.get('secrets', 'media-api-tokens');
   assert.deepEqual(Object.keys(data).sort(), ['admin', 'dashboard.read', 'operator']);
-  await stage.waitFor('mediaClusters', 'media', ({ status }) => status.replicas === 1, 60_000);
-  assert.equal((await stage.get('mediaClusters', 'media')).spec.config.logLevel, 'debug');
+  await fixture.waitFor('mediaClusters', 'media', ({ status }) => status.replicas === 1, 60_000);
+  assert.equal((await fixture.get('mediaClusters', 'media')).spec.config.logLevel, 'debug');
 });
 
 test('the commands of docs/how-to/upgrade-and-uninstall.md release Rooms that were deleted after their operator', async () => {
-  await stage.makeRoom('left');
-  await stage.operator.stop();
-  await stage.kubectl('delete', 'room', 'left', '--wait=false');
-  assert.ok((await stage.get('rooms', 'left')).metadata.deletionTimestamp);
+  await fixture.makeRoom('left');
+  await fixture.operator.stop();
+  await fixture.kubectl('delete', 'room', 'left', '--wait=false');
+  assert.ok((await fixture.get('rooms', 'left')).metadata.deletionTimestamp);
   for (const line of docCommands('docs/how-to/upgrade-and-uninstall.md').filter((each) => each.includes('finalizers')))
     await runShell(line, { cwd, env });
-  assert.deepEqual(await stage.list('rooms'), []);
+  assert.deepEqual(await fixture.list('rooms'), []);
 });

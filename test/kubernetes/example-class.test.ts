@@ -5,29 +5,24 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, test } from 'node:test';
 import { css, PagePeer, red } from '../browser/client-kit.ts';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { eventually } from '../kit/eventually.ts';
-import { ClusterFixture, type KubeJson } from '../kit/kube/cluster-fixture.ts';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { applyDefinitions } from '../kit/kube/media-clusters.ts';
-import { startOperator } from '../kit/kube/operator-process.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
-import { framesAt, ratioOf, samples, steadyShare, wholeStream } from '../kit/media/composed-stream.ts';
+import { startOperatorFixture } from '../kit/kube/cluster-fixture.ts';
+import type { KubeJson } from '../kit/kube/read-objects.ts';
+import { framesAt, ratioOf, steadyShare, wholeStream } from '../kit/media/composed-stream.ts';
 import { follow } from '../kit/media/hls-viewer.ts';
-import { colors } from '../kit/media/recorded-file.ts';
+import { colors, samplesOf } from '../kit/media/recorded-file.ts';
 import { startS3Server } from '../kit/processes/s3-server.ts';
 import { examples } from './manifests.ts';
 
-const server = await startControlPlane({ after });
-await applyDefinitions(server);
-const runner = await startPodRunner(server);
-const stage = new ClusterFixture(server, runner, startOperator({ after }, server));
+const fixture = await startOperatorFixture({ after });
+const { server, runner } = fixture;
 const s3 = await startS3Server({ after });
 
 const tone = 440;
-const roomId = () => stage.kubectl('get', 'mroom', 'class', '-o', 'jsonpath={.status.roomId}');
+const roomId = () => fixture.kubectl('get', 'mroom', 'class', '-o', 'jsonpath={.status.roomId}');
 
 /** The encoder of Chromium is not exact. */
 const isRed = (frame: readonly number[]) => red.every((value, index) => Math.abs(value - (frame[index] ?? -1000)) < 40);
@@ -40,8 +35,7 @@ function assertMostly(frames: readonly (readonly number[])[], what: string): voi
 
 /** Joins with the credentials of the Secret of the Room. */
 async function enter(browser: StartedBrowser, pageUrl: string, peer: string): Promise<PagePeer> {
-  const { data } = await stage.get('secrets', 'class-peers');
-  const [url = '', token = ''] = ['url', 'token'].map((key) => Buffer.from(data[`${peer}.${key}`], 'base64').toString());
+  const { [`${peer}.url`]: url = '', [`${peer}.token`]: token = '' } = await fixture.secret('class-peers');
   return PagePeer.join(await browser.newPage(pageUrl), peer, { token, url });
 }
 
@@ -59,7 +53,7 @@ async function untilKept(api: ApiClient): Promise<KubeJson[]> {
 test('nodes with streams, recordings and S3 are Available and show no key', async () => {
   const { bucket, endpoint = '', accessKeyId, secretAccessKey } = s3.place;
   const keys = [`--from-literal=accessKeyId=${accessKeyId}`, `--from-literal=secretAccessKey=${secretAccessKey}`];
-  await stage.kubectl('create', 'secret', 'generic', 'class-s3', ...keys);
+  await fixture.kubectl('create', 'secret', 'generic', 'class-s3', ...keys);
   // The storage of the example is replaced by that of the test.
   const text = readFileSync(join(examples, 'class-cluster.yaml'), 'utf8');
   const theirs = { bucket: 'classes', region: 'eu-central-1', endpoint: 'https://s3.example.com' };
@@ -70,18 +64,18 @@ test('nodes with streams, recordings and S3 are Available and show no key', asyn
   }, text);
   const file = join(server.dir, 'class-cluster.yaml');
   await writeFile(file, ours);
-  await stage.kubectl('apply', '-f', file);
-  await stage.kubectl('wait', '--for=condition=Available', '--timeout=60s', 'mcl/class');
-  const shown = await stage.kubectl('get', 'mcl,pods,configmaps', '-o', 'yaml');
+  await fixture.kubectl('apply', '-f', file);
+  await fixture.kubectl('wait', '--for=condition=Available', '--timeout=60s', 'mcl/class');
+  const shown = await fixture.kubectl('get', 'mcl,pods,configmaps', '-o', 'yaml');
   assert.ok(!shown.includes(accessKeyId) && !shown.includes(secretAccessKey));
 });
 
 test('the stream of the class plays live, and after its end the stream and the recording of each track are in S3', async (t) => {
-  await stage.kubectl('apply', '-f', join(examples, 'class.yaml'));
-  await stage.kubectl('wait', '--for=condition=Ready', '--timeout=60s', 'mroom/class');
+  await fixture.kubectl('apply', '-f', join(examples, 'class.yaml'));
+  await fixture.kubectl('wait', '--for=condition=Ready', '--timeout=60s', 'mroom/class');
   const id = await roomId();
   const node = `http://${runner.pod('class-0').status?.podIP}:8080`;
-  const api = apiClient(node, await stage.adminToken('class'));
+  const api = await fixture.api('class-0', 'class');
   const { components, peers } = (await api.get(`/room/${id}`)).body.data;
   assert.deepEqual(components.map(({ type }: KubeJson) => type).sort(), ['hls', 'recording']);
   assert.deepEqual(peers.map(({ id: peer }: KubeJson) => peer).sort(), ['pupil', 'teacher']);
@@ -105,7 +99,7 @@ test('the stream of the class plays live, and after its end the stream and the r
     { every: 100 },
   );
 
-  await stage.kubectl('delete', '--timeout=60s', '-f', join(examples, 'class.yaml'));
+  await fixture.kubectl('delete', '--timeout=60s', '-f', join(examples, 'class.yaml'));
   await untilKept(api);
   const names = await s3.names();
   assert.ok(
@@ -124,7 +118,7 @@ test('the stream of the class plays live, and after its end the stream and the r
   // The room ends a moment after the teacher left, on a busy machine seconds later.
   const last = seen.findLastIndex(isRed);
   assertMostly(seen.slice(Math.max(0, last - 96), last + 1), 'the end of the class in the stream');
-  const sound = await samples(stream);
+  const sound = await samplesOf(stream);
   const heard = Array.from({ length: Math.floor(sound.length / 24_000) }, (_, half) =>
     ratioOf(sound.subarray(half * 24_000, (half + 1) * 24_000), tone),
   );
@@ -144,6 +138,6 @@ test('the stream of the class plays live, and after its end the stream and the r
   const kinds = await Promise.all(tracks.map(framesOf));
   const [video, audio] = kinds.sort((one, other) => other.frames.length - one.frames.length);
   assertMostly(video?.frames ?? [], `the recording (${without})`);
-  const recorded = steadyShare((await samples(audio?.path ?? '')).slice(-2 * 48_000, -48_000), tone);
+  const recorded = steadyShare((await samplesOf(audio?.path ?? '')).slice(-2 * 48_000, -48_000), tone);
   assert.ok(recorded > 0.9, `${recorded} of the recorded audio is the teacher's tone`);
 });

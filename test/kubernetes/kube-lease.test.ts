@@ -7,6 +7,7 @@ import { after, describe, it, type TestContext } from 'node:test';
 import { type KubeObject, resources, type Stored } from '../../operator/kube/objects.ts';
 import { Reflector } from '../../operator/kube/reflector.ts';
 import { silentLog } from '../../operator/log.ts';
+import { eventually } from '../kit/eventually.ts';
 import { startApiServer } from '../kit/kube/api-server.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import { connectTo } from './kube-widgets.ts';
@@ -14,6 +15,8 @@ import { connectTo } from './kube-widgets.ts';
 type ConfigMap = KubeObject & { data?: { writer: string } };
 
 const server = await startApiServer({ after });
+/** A busy machine needs several terms until another process leads. */
+const timeoutMs = 120_000;
 const program = new URL('kube-elector.ts', import.meta.url).pathname;
 
 /** Starts kube-elector.ts and records its output with times. */
@@ -21,26 +24,14 @@ async function startElector(t: TestContext, identity: string) {
   const child = spawn(process.execPath, [program, server.kubeconfig, identity], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const said: { what: string; at: number }[] = [];
-  const listeners = new Set<() => void>();
-  createInterface({ input: child.stdout }).on('line', (what) => {
-    said.push({ what, at: performance.now() });
-    for (const look of [...listeners]) look();
-  });
+  createInterface({ input: child.stdout }).on('line', (what) => said.push({ what, at: performance.now() }));
   t.after(async () => {
     child.kill('SIGKILL');
     await exited;
   });
+  /** @returns the time at which it said that */
   const until = (what: string) =>
-    new Promise<number>((resolve) => {
-      const look = () => {
-        const found = said.find((each) => each.what === what);
-        if (!found) return;
-        listeners.delete(look);
-        resolve(found.at);
-      };
-      listeners.add(look);
-      look();
-    });
+    eventually(`${identity} ${what}`, () => said.find((each) => each.what === what)?.at, { within: timeoutMs, every: 20 });
   return { identity, said, until, exited, signal: (name: NodeJS.Signals) => child.kill(name) };
 }
 
@@ -48,10 +39,8 @@ async function startElector(t: TestContext, identity: string) {
 async function watchWriters(t: TestContext): Promise<{ turns: string[]; whenWrote: (writer: string) => Promise<void> }> {
   const client = await connectTo(t, server.kubeconfig);
   const turns: string[] = [];
-  const listeners = new Set<() => void>();
   const note = ({ data }: Stored<ConfigMap>) => {
     if (data && turns.at(-1) !== data.writer) turns.push(data.writer);
-    for (const look of [...listeners]) look();
   };
   const options = {
     client,
@@ -69,16 +58,9 @@ async function watchWriters(t: TestContext): Promise<{ turns: string[]; whenWrot
   });
   await reflector.whenSynced(end.signal);
   turns.length = 0;
-  const whenWrote = (writer: string) =>
-    new Promise<void>((resolve) => {
-      const look = () => {
-        if (turns.at(-1) !== writer) return;
-        listeners.delete(look);
-        resolve();
-      };
-      listeners.add(look);
-      look();
-    });
+  const whenWrote = async (writer: string) => {
+    await eventually(`${writer} wrote`, () => turns.at(-1) === writer, { within: timeoutMs, every: 20 });
+  };
   return { turns, whenWrote };
 }
 

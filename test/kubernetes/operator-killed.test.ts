@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../kit/eventually.ts';
-import { isAvailable, isReady, type KubeJson, mediaCluster, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
+import { isAvailable, isReady, smallCluster, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
+import { type KubeJson, room } from '../kit/kube/read-objects.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 
 const kills = 30;
@@ -15,13 +16,13 @@ const any = (count: number) => Math.floor(random() * count);
 
 /** @param leaseMs time after which the other operator takes over */
 const options = (leaseMs: number) => ({ env: { OPERATOR_LEASE_DURATION: String(leaseMs), OPERATOR_LOG_LEVEL: 'info' } });
-const stage = await startClusterFixture({ after }, { spec: { replicas: 2 }, operator: options(5_000) });
+const fixture = await startClusterFixture({ after }, { spec: { replicas: 2 }, operator: options(5_000) });
 /** Lease duration of new operators: short while they are killed, so that the next one leads soon. */
 let leaseMs = 1_000;
-const { client } = stage.server;
+const { client } = fixture.server;
 const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mediarooms-operator';
 const rooms = '/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms';
-let operators: OperatorProcess[] = [stage.operator];
+let operators: OperatorProcess[] = [fixture.operator];
 
 type Spec = { maxPeers: number; peers: { name: string }[] };
 /** The declared Rooms. */
@@ -38,7 +39,7 @@ async function declare(name: string, spec: Spec): Promise<void> {
   const { status, body } = await client.call(path, {
     method: 'PATCH',
     contentType: 'application/apply-patch+yaml',
-    body: stage.room(name, spec),
+    body: room(name, spec),
   });
   assert.ok(status < 300, JSON.stringify(body));
 }
@@ -65,7 +66,7 @@ async function changeNow(): Promise<void> {
 /** Keeps two operators running, also if one lost its Lease on a slow machine and ended. */
 function keepTwo(): void {
   operators = operators.filter(({ running }) => running);
-  while (operators.length < 2) operators.push(startOperator({ after }, stage.server, options(leaseMs)));
+  while (operators.length < 2) operators.push(startOperator({ after }, fixture.server, options(leaseMs)));
 }
 
 async function working(): Promise<OperatorProcess> {
@@ -89,14 +90,14 @@ async function untilAsDeclared(): Promise<void> {
   };
   const state = () => {
     const wrong = items.filter((room) => !isAsDeclared(room)).map(({ metadata, status }) => ({ metadata, status }));
-    return `${items.length} of ${declared.size} Rooms, these not as declared: ${JSON.stringify(wrong, null, 1)}\n${stage.operator.output}`;
+    return `${items.length} of ${declared.size} Rooms, these not as declared: ${JSON.stringify(wrong, null, 1)}\n${fixture.operator.output}`;
   };
   await eventually(state, look, { every: 200 });
 }
 
 /** Rooms of the whole cluster as reported by one node, and the number of its rooms. */
 async function roomsAt(pod: string): Promise<{ rooms: KubeJson[]; own: number }> {
-  const api = await stage.api(pod);
+  const api = await fixture.api(pod);
   // The other node may respond slowly, or a removed node may count as unreachable for a moment.
   const all = async () => {
     const { body } = await api.get('/room?limit=1000');
@@ -116,8 +117,8 @@ test(`after ${kills} kills of the leading operator at random times each declared
   for (let kill = 1; kill <= kills; kill += 1) {
     const victim = await working();
     // Pods are created and drained in the meantime too.
-    if (kill === 8) await stage.server.apply(mediaCluster('media', { replicas: 3 }));
-    if (kill === 18) await stage.server.apply(mediaCluster('media', { replicas: 2 }));
+    if (kill === 8) await fixture.server.apply(smallCluster('media', { replicas: 3 }));
+    if (kill === 18) await fixture.server.apply(smallCluster('media', { replicas: 2 }));
     const changes = Array.from({ length: 1 + any(4) }, () => any(600));
     const changing = Promise.all(changes.map((delay) => sleep(delay).then(changeSomething)));
     await sleep(any(800));
@@ -126,17 +127,17 @@ test(`after ${kills} kills of the leading operator at random times each declared
   }
   // A busy machine repeatedly loses short Leases, and then nothing would settle.
   leaseMs = 15_000;
-  stage.operator = await working();
+  fixture.operator = await working();
   const killed = performance.now();
   await untilAsDeclared();
-  await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === 2, 60_000);
+  await fixture.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === 2, 60_000);
   await untilAsDeclared();
   t.diagnostic(
     `${made} Rooms created, ${declared.size} left; ${Math.round(killed - began)} ms, settled ${Math.round(performance.now() - killed)} ms later`,
   );
 
   // From the API server, because the runner may be notified of a deletion later than the operator.
-  const pods = (await stage.list('pods')).map(({ metadata }) => metadata.name as string);
+  const pods = (await fixture.list('pods')).map(({ metadata }) => metadata.name as string);
   assert.equal(pods.length, 2, pods.join());
   const nodes = await Promise.all(pods.map(roomsAt));
   const stored = new Map(((await client.call(rooms)).body as { items: KubeJson[] }).items.map((room) => [room.metadata.name, room]));
@@ -161,7 +162,7 @@ test(`after ${kills} kills of the leading operator at random times each declared
     declared.size,
   );
   const secrets = async () =>
-    (await stage.list('secrets'))
+    (await fixture.list('secrets'))
       .map(({ metadata }) => metadata.name as string)
       .filter((name) => name.endsWith('-peers'))
       .sort();
@@ -173,7 +174,9 @@ test(`after ${kills} kills of the leading operator at random times each declared
     return String(there) === String(wanted);
   };
   await eventually(() => `the Secrets are ${wanted}, and are ${there}`, areThose, { every: 100 });
-  const services = (await stage.list('services')).map(({ metadata }) => metadata.name as string).filter((name) => name.startsWith('media'));
+  const services = (await fixture.list('services'))
+    .map(({ metadata }) => metadata.name as string)
+    .filter((name) => name.startsWith('media'));
   const ofPods = pods.flatMap((pod) => [pod, `${pod}-media`]);
   assert.deepEqual(services.sort(), ['media', 'media-nodes', ...ofPods].sort());
   const { spec } = (await client.call(lease)).body as KubeJson;

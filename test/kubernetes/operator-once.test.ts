@@ -1,30 +1,21 @@
 // `operator --once`: prints the planned changes as a diff and changes nothing, checked by resource versions, nodes and the audit log.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../kit/eventually.ts';
-import { lengthOf, linesOf } from '../kit/kube/audit-log.ts';
-import { isAvailable, isReady, type KubeJson, mediaCluster, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
+import { type AuditEvent, AuditLog } from '../kit/kube/audit-log.ts';
+import { isAvailable, isReady, smallCluster, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 import { runOperator, startOperator } from '../kit/kube/operator-process.ts';
+import { type KubeJson, room } from '../kit/kube/read-objects.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'mediarooms-audit-'));
-const [policy, auditLog] = [join(folder, 'policy.json'), join(folder, 'audit.log')];
-writeFileSync(
-  policy,
-  JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Request' }], omitStages: ['RequestReceived'] }),
-);
-after(() => rmSync(folder, { recursive: true, force: true }));
-
-const stage = await startClusterFixture({ after }, { plane: { flags: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`] } });
+const audit = new AuditLog({ after }, [{ level: 'Request' }]);
+const fixture = await startClusterFixture({ after }, { plane: { flags: audit.flags } });
 const peers = [{ name: 'anna' }, { name: 'bert' }];
-await stage.makeRoom('class', { peers });
-await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 1);
-const secretValues: string[] = (await stage.list('secrets')).flatMap(({ data }) => Object.values<string>(data ?? {}));
-await stage.operator.stop();
+await fixture.makeRoom('class', { peers });
+await fixture.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 1);
+const secretValues: string[] = (await fixture.list('secrets')).flatMap(({ data }) => Object.values<string>(data ?? {}));
+await fixture.operator.stop();
 
 const kinds = [
   ...['rooms', 'mediaclusters', 'pods', 'services', 'configmaps', 'secrets', 'serviceaccounts', 'persistentvolumeclaims'],
@@ -33,7 +24,7 @@ const kinds = [
 
 /** Resource versions of every object that an operator could change. */
 async function versions(): Promise<Record<string, string>> {
-  const { items } = JSON.parse(await stage.kubectl('get', kinds.join(','), '-A', '-o', 'json'));
+  const { items } = JSON.parse(await fixture.kubectl('get', kinds.join(','), '-A', '-o', 'json'));
   // The API server and kubelets renew their Leases continuously.
   const ours = items.filter(({ kind, metadata }: KubeJson) => kind !== 'Lease' || metadata.namespace === 'default');
   return Object.fromEntries(
@@ -50,31 +41,21 @@ async function restingVersions(): Promise<Record<string, string>> {
   });
 }
 
-type Audited = {
-  verb: string;
-  requestURI: string;
-  userAgent: string;
-  requestObject?: { dryRun?: string[] };
-  responseStatus?: { code: number };
-};
-
 /** Write requests of an operator since that length of the audit log. */
-function writesSince(length: number): Audited[] {
-  const calls = linesOf(auditLog, length)
-    .map((line): Audited => JSON.parse(line))
-    .filter(({ userAgent }) => userAgent?.startsWith('mediarooms-operator/'));
+function writesSince(length: number): AuditEvent[] {
+  const calls = audit.since(length).filter(({ userAgent }) => userAgent?.startsWith('mediarooms-operator/'));
   assert.ok(calls.length > 0, 'nothing is in the audit log');
   return calls.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb));
 }
 
 /** Runs once and asserts that nothing was changed. */
-async function look(env: Record<string, string> = {}): Promise<{ code: number | null; shown: string; writes: Audited[] }> {
+async function look(env: Record<string, string> = {}): Promise<{ code: number; shown: string; writes: AuditEvent[] }> {
   const objects = await restingVersions();
-  const length = lengthOf(auditLog);
-  const before = { objects, rooms: (await (await stage.api('media-0')).get('/room')).body };
-  const { code, stdout, stderr } = await runOperator(stage.server, { args: ['--once'], env });
+  const length = audit.length;
+  const before = { objects, rooms: (await (await fixture.api('media-0')).get('/room')).body };
+  const { code, stdout, stderr } = await runOperator(fixture.server, { args: ['--once'], env });
   const writes = writesSince(length).filter(({ requestURI }) => !requestURI.includes('/selfsubjectaccessreviews'));
-  assert.deepEqual({ objects: await versions(), rooms: (await (await stage.api('media-0')).get('/room')).body }, before, stderr);
+  assert.deepEqual({ objects: await versions(), rooms: (await (await fixture.api('media-0')).get('/room')).body }, before, stderr);
   for (const { verb, requestURI, requestObject } of writes) {
     const dry =
       verb === 'delete' || verb === 'deletecollection' ? requestObject?.dryRun?.join() === 'All' : /[?&]dryRun=All(&|$)/.test(requestURI);
@@ -92,17 +73,17 @@ test('without changes it prints nothing and exits with 0', async () => {
 });
 
 test('planned creations, changes and deletions are printed as a diff without Secret values, and it exits with 1', async () => {
-  await stage.server.apply([
-    stage.room('lesson', { peers: [{ name: 'carl' }] }),
-    stage.room('class', { peers: [{ name: 'anna' }], maxPeers: 7 }),
-    mediaCluster('media', { replicas: 2 }),
+  await fixture.server.apply([
+    room('lesson', { peers: [{ name: 'carl' }] }),
+    room('class', { peers: [{ name: 'anna' }], maxPeers: 7 }),
+    smallCluster('media', { replicas: 2 }),
   ]);
-  await stage.kubectl('delete', 'service', 'media');
-  await stage.kubectl('create', 'service', 'clusterip', 'stray', '--tcp=80');
-  const { metadata } = await stage.get('mediaClusters', 'media');
+  await fixture.kubectl('delete', 'service', 'media');
+  await fixture.kubectl('create', 'service', 'clusterip', 'stray', '--tcp=80');
+  const { metadata } = await fixture.get('mediaClusters', 'media');
   const owner = { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', name: 'media', uid: metadata.uid, controller: true };
   const labels = { 'app.kubernetes.io/managed-by': 'mediarooms-operator' };
-  await stage.kubectl('patch', 'service', 'stray', '-p', JSON.stringify({ metadata: { labels, ownerReferences: [owner] } }));
+  await fixture.kubectl('patch', 'service', 'stray', '-p', JSON.stringify({ metadata: { labels, ownerReferences: [owner] } }));
 
   const { code, shown, writes } = await look();
   const lines = shown.split('\n');
@@ -129,11 +110,11 @@ test('planned creations, changes and deletions are printed as a diff without Sec
 });
 
 test('for a new MediaCluster the first objects and its pods are printed', async () => {
-  await stage.kubectl('create', 'namespace', 'fresh');
+  await fixture.kubectl('create', 'namespace', 'fresh');
   // Kubernetes adds its default objects to a namespace a moment later.
   for (const place of ['serviceaccounts/default', 'configmaps/kube-root-ca.crt'])
-    await stage.server.waitFor(place, `/api/v1/namespaces/fresh/${place}`);
-  await stage.server.apply([mediaCluster('stage', { replicas: 2 }, 'fresh'), stage.room('early', {}, 'fresh')]);
+    await fixture.server.waitFor(place, `/api/v1/namespaces/fresh/${place}`);
+  await fixture.server.apply([smallCluster('stage', { replicas: 2 }, 'fresh'), room('early', {}, 'fresh')]);
   const { code, shown } = await look({ OPERATOR_WATCH_NAMESPACES: 'fresh' });
   assert.equal(code, 1);
   for (const made of [
@@ -149,12 +130,12 @@ test('for a new MediaCluster the first objects and its pods are printed', async 
 });
 
 test('an operator afterwards performs the printed changes, and then no changes are left', async () => {
-  const operator = startOperator({ after }, stage.server);
+  const operator = startOperator({ after }, fixture.server);
   await operator.says(/started leading/);
-  await stage.runner.waitForPod('media-1');
-  for (const room of ['class', 'lesson']) await stage.waitFor('rooms', room, isReady);
-  await stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 2);
-  assert.equal(await stage.get('services', 'stray'), undefined);
+  await fixture.runner.waitForPod('media-1');
+  for (const room of ['class', 'lesson']) await fixture.waitFor('rooms', room, isReady);
+  await fixture.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.rooms === 2);
+  assert.equal(await fixture.get('services', 'stray'), undefined);
   await operator.stop();
   const { code, shown } = await look();
   assert.equal(shown, '');
@@ -162,8 +143,8 @@ test('an operator afterwards performs the printed changes, and then no changes a
 });
 
 test('without an API server it exits with 2 and a message on stderr', async () => {
-  const kubeconfig = stage.server.kubeconfigFor({ server: 'https://127.0.0.1:9' });
-  const { code, stdout, stderr } = await runOperator(stage.server, { args: ['--once'], kubeconfig });
+  const kubeconfig = fixture.server.kubeconfigFor({ server: 'https://127.0.0.1:9' });
+  const { code, stdout, stderr } = await runOperator(fixture.server, { args: ['--once'], kubeconfig });
   assert.equal(code, 2);
   assert.equal(stdout, '');
   assert.match(stderr, /Could not reach the API server/);

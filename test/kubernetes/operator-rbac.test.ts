@@ -5,13 +5,14 @@ import { definitions, versionAnnotation } from '../../crds/crd-manifests.ts';
 import { apiVersions } from '../../crds/types.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type AuditedCall, AuditLog } from '../kit/kube/audit-log.ts';
-import { type ChartObject, type ChartOptions, renderChart } from '../kit/kube/chart.ts';
-import { ClusterFixture, condition, isAvailable, mediaCluster } from '../kit/kube/cluster-fixture.ts';
+import { ClusterFixture, isAvailable, smallCluster } from '../kit/kube/cluster-fixture.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import type { KubectlResult } from '../kit/kube/kubectl.ts';
+import { type ChartObject, type ChartOptions, renderChart } from '../kit/kube/helm.ts';
 import { type OperatorProcess, startOperator } from '../kit/kube/operator-process.ts';
 import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
-import { routeDefinition } from '../kit/kube/third-party-crds.ts';
+import { condition, room } from '../kit/kube/read-objects.ts';
+import { monitoringDefinitions, routeDefinition } from '../kit/kube/third-party-crds.ts';
+import type { CommandResult } from '../kit/processes/command.ts';
 
 type Rule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };
 
@@ -19,7 +20,7 @@ const audit = new AuditLog({ after });
 // The plugin requires `update` of the `finalizers` of an owner, as on OpenShift.
 const flags = [...audit.flags, '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
 const server = await startControlPlane({ after }, { flags });
-await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), serviceMonitors(), routeDefinition]);
+await server.apply([olderDefinition('room.yaml'), olderDefinition('mediacluster.yaml'), ...monitoringDefinitions, routeDefinition]);
 await server.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s']);
 const runner = await startPodRunner(server);
 
@@ -28,21 +29,6 @@ function olderDefinition(file: keyof typeof definitions): object {
   const older = structuredClone(definitions[file]) as unknown as { metadata: { annotations: Record<string, string> } };
   older.metadata.annotations[versionAnnotation] = '0';
   return older;
-}
-
-function serviceMonitors(): object {
-  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: 'servicemonitors.monitoring.coreos.com' },
-    spec: {
-      group: 'monitoring.coreos.com',
-      scope: 'Namespaced',
-      names: { kind: 'ServiceMonitor', plural: 'servicemonitors' },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
-    },
-  };
 }
 
 /** `verb group/resource` of all permissions of the Roles. */
@@ -66,8 +52,8 @@ function usedBy(calls: readonly AuditedCall[]): string[] {
 }
 
 /** Retries, because RBAC rules become effective a moment after they were written. */
-async function becomes(run: () => Promise<KubectlResult>, as: (result: KubectlResult) => boolean): Promise<KubectlResult> {
-  let result: KubectlResult | undefined;
+async function becomes(run: () => Promise<CommandResult>, as: (result: CommandResult) => boolean): Promise<CommandResult> {
+  let result: CommandResult | undefined;
   const look = async () => {
     result = await run();
     return as(result) ? result : undefined;
@@ -95,7 +81,7 @@ async function untilInForce(account: string, objects: readonly ChartObject[]): P
 }
 
 /** An account with the permissions of the chart, once effective, and a kubeconfig for it. */
-async function install(options: ChartOptions) {
+async function install(options: Partial<ChartOptions>) {
   const objects = await renderChart({ ...options, only: ['rbac.yaml'] });
   const account = `${options.release}-operator`;
   const token = await server.serviceAccountToken('default', account);
@@ -107,9 +93,9 @@ async function install(options: ChartOptions) {
 test('the Role of the chart is sufficient for the operator, and all of it is needed', async () => {
   const { account, objects, kubeconfig } = await install({ release: 'mediarooms' });
   const operator = startOperator({ after }, server, { kubeconfig });
-  const stage = new ClusterFixture(server, runner, operator);
+  const fixture = new ClusterFixture(server, runner, operator);
   await operator.says(/started leading/);
-  await exerciseEverything(stage);
+  await exerciseEverything(fixture);
   await operator.stop();
 
   const calls = audit.callsOf(account);
@@ -127,51 +113,51 @@ test('the Role of the chart is sufficient for the operator, and all of it is nee
   );
 });
 
-async function exerciseEverything(stage: ClusterFixture): Promise<void> {
+async function exerciseEverything(fixture: ClusterFixture): Promise<void> {
   const drain = { timeoutSeconds: 2 };
   const around = {
     ingress: { host: 'media.example' },
     monitoring: { serviceMonitor: {} },
     storage: { persistentVolumeClaim: { size: '1Gi' } },
   };
-  const apply = (spec: Record<string, unknown>) => server.apply(mediaCluster('media', { drain, ...around, ...spec }));
+  const apply = (spec: Record<string, unknown>) => server.apply(smallCluster('media', { drain, ...around, ...spec }));
   const settled = (replicas: number) =>
-    stage.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === replicas, 60_000);
+    fixture.waitFor('mediaClusters', 'media', (cluster) => isAvailable(cluster) && cluster.status.replicas === replicas, 60_000);
 
   const theirs = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { namespace: 'default', name: 'media' } };
   await server.apply({ ...theirs, spec: { defaultBackend: { service: { name: 'theirs', port: { number: 80 } } } } });
   await apply({ replicas: 1 });
-  await stage.waitFor('mediaClusters', 'media', (cluster) => condition(cluster, 'Degraded')?.reason === 'NotOurs');
-  await stage.kubectl('delete', 'ingress', 'media');
+  await fixture.waitFor('mediaClusters', 'media', (cluster) => condition(cluster, 'Degraded')?.reason === 'NotOurs');
+  await fixture.kubectl('delete', 'ingress', 'media');
   await settled(1);
-  await stage.waitFor('ingresses', 'media', (ingress) => ingress !== undefined, 60_000);
+  await fixture.waitFor('ingresses', 'media', (ingress) => ingress !== undefined, 60_000);
 
-  await stage.makeRoom('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
-  await server.apply(stage.room('class', { peers: [{ name: 'anna' }], maxPeers: 5 }));
-  await stage.waitFor('secrets', 'class-peers', (secret) => secret !== undefined && !('bert.token' in secret.data));
-  await server.apply(stage.room('class', {}));
-  await stage.waitFor('secrets', 'class-peers', (secret) => secret === undefined);
-  await stage.kubectl('delete', 'room', 'class', '--timeout=60s');
+  await fixture.makeRoom('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
+  await server.apply(room('class', { peers: [{ name: 'anna' }], maxPeers: 5 }));
+  await fixture.waitFor('secrets', 'class-peers', (secret) => secret !== undefined && !('bert.token' in secret.data));
+  await server.apply(room('class', {}));
+  await fixture.waitFor('secrets', 'class-peers', (secret) => secret === undefined);
+  await fixture.kubectl('delete', 'room', 'class', '--timeout=60s');
 
   // Twice, so that the Event `Created pod media-1` repeats.
   for (const replicas of [2, 1, 2, 1]) {
     await apply({ replicas });
     await settled(replicas);
   }
-  const { current } = (await stage.get('secrets', 'media-secret-keys')).data;
+  const { current } = (await fixture.get('secrets', 'media-secret-keys')).data;
   await apply({ replicas: 1, keyRotation: { generation: 1 } });
-  await stage.waitFor('secrets', 'media-secret-keys', (secret) => secret.data.current !== current, 60_000);
+  await fixture.waitFor('secrets', 'media-secret-keys', (secret) => secret.data.current !== current, 60_000);
 
   const bare = { replicas: 1, drain, keyRotation: { generation: 1 }, networkPolicy: { enabled: false } };
-  await server.apply(mediaCluster('media', { ...bare, storage: around.storage }));
+  await server.apply(smallCluster('media', { ...bare, storage: around.storage }));
   for (const kind of ['ingresses', 'networkPolicies', 'serviceMonitors'] as const)
-    await stage.waitFor(kind, 'media', (object) => object === undefined);
+    await fixture.waitFor(kind, 'media', (object) => object === undefined);
 
   const gateway = { parentRefs: [{ name: 'public' }], host: 'media.example' };
-  await server.apply(mediaCluster('media', { ...bare, storage: around.storage, gateway }));
-  await stage.waitFor('httpRoutes', 'media', (route) => route !== undefined, 60_000);
-  await server.apply(mediaCluster('media', { ...bare, storage: around.storage }));
-  await stage.waitFor('httpRoutes', 'media', (route) => route === undefined, 60_000);
+  await server.apply(smallCluster('media', { ...bare, storage: around.storage, gateway }));
+  await fixture.waitFor('httpRoutes', 'media', (route) => route !== undefined, 60_000);
+  await server.apply(smallCluster('media', { ...bare, storage: around.storage }));
+  await fixture.waitFor('httpRoutes', 'media', (route) => route === undefined, 60_000);
 }
 
 test('with OwnerReferencesPermissionEnforcement, created objects need the permission to update finalizers of owners', async () => {
@@ -180,11 +166,10 @@ test('with OwnerReferencesPermissionEnforcement, created objects need the permis
     const rules = object.rules as Rule[] | undefined;
     return rules ? { ...object, rules: rules.filter(({ resources }) => !resources.includes('rooms/finalizers')) } : object;
   });
-  const stage = new ClusterFixture(server, runner, undefined as unknown as OperatorProcess);
-  const room = { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name: 'owner', namespace: 'default' }, spec: {} };
-  await server.apply([room, mediaCluster('owner', { replicas: 0 })]);
+  const fixture = new ClusterFixture(server, runner, undefined as unknown as OperatorProcess);
+  await server.apply([room('owner'), smallCluster('owner', { replicas: 0 })]);
   for (const plural of ['rooms', 'mediaClusters'] as const) {
-    const { apiVersion, kind, metadata } = await stage.get(plural, 'owner');
+    const { apiVersion, kind, metadata } = await fixture.get(plural, 'owner');
     const reference = { apiVersion, kind, name: 'owner', uid: metadata.uid, controller: true, blockOwnerDeletion: true };
     const owned = {
       apiVersion: 'v1',
@@ -207,11 +192,11 @@ test('with Roles for all namespaces the operator manages all of them and uses th
   const operator = startOperator({ after }, server, { kubeconfig, env: { OPERATOR_WATCH_NAMESPACES: '*' } });
   await operator.says(/started leading/);
   await server.kubectl(['create', 'namespace', 'elsewhere']);
-  const stage = new ClusterFixture(server, runner, operator);
-  await server.apply(mediaCluster('media', { replicas: 0 }, 'elsewhere'));
+  const fixture = new ClusterFixture(server, runner, operator);
+  await server.apply(smallCluster('media', { replicas: 0 }, 'elsewhere'));
   const looked = (cluster: { status?: { observedGeneration?: number } }) => cluster.status?.observedGeneration === 1;
-  await stage.waitFor('mediaClusters', 'media', looked, 30_000, 'elsewhere');
-  assert.ok(await stage.get('leases', 'mediarooms-operator-cluster-wide', 'kube-system'));
+  await fixture.waitFor('mediaClusters', 'media', looked, 30_000, 'elsewhere');
+  assert.ok(await fixture.get('leases', 'mediarooms-operator-cluster-wide', 'kube-system'));
   await operator.stop();
   const calls = audit.callsOf(account);
   assert.deepEqual(

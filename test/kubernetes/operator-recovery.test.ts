@@ -6,45 +6,41 @@ import { type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { isReady, startClusterFixture } from '../kit/kube/cluster-fixture.ts';
 
-const stage = await startClusterFixture({ after }, { spec: { replicas: 2 } });
-await Promise.all([stage.runner.waitForPod('media-0'), stage.runner.waitForPod('media-1')]);
+const fixture = await startClusterFixture({ after }, { spec: { replicas: 2 } });
+await Promise.all([fixture.runner.waitForPod('media-0'), fixture.runner.waitForPod('media-1')]);
 
 /** Joins with the credentials of the Secret of the Room through the Service, as with an Ingress. */
 async function enter(t: TestContext, browser: StartedBrowser, room: string, peer: string): Promise<PagePeer> {
-  const { data } = await stage.get('secrets', `${room}-peers`);
-  const token = Buffer.from(data[`${peer}.token`], 'base64').toString();
-  assert.match(Buffer.from(data[`${peer}.url`], 'base64').toString(), /^ws:\/\/127\.[\d.]+:8080\/socket\/peer\/websocket$/);
-  const url = `ws://${await stage.runner.serviceAddress('default', 'media')}/socket/peer/websocket`;
+  const { [`${peer}.token`]: token = '', [`${peer}.url`]: nodeUrl = '' } = await fixture.secret(`${room}-peers`);
+  assert.match(nodeUrl, /^ws:\/\/127\.[\d.]+:8080\/socket\/peer\/websocket$/);
+  const url = `ws://${await fixture.runner.serviceAddress('default', 'media')}/socket/peer/websocket`;
   return PagePeer.join(await browser.newPage(await servePlainPage(t)), peer, { token, url });
 }
 
 async function tokensOf(room: string): Promise<string[]> {
-  const { data } = await stage.get('secrets', `${room}-peers`);
-  return Object.keys(data)
-    .filter((key) => key.endsWith('.token'))
-    .map((key) => data[key]);
+  return Object.entries(await fixture.secret(`${room}-peers`)).flatMap(([key, value]) => (key.endsWith('.token') ? [value] : []));
 }
 
 test('peers with tokens of the Secret recover media within seconds of a Kubernetes node failure, without a reload', async (t) => {
-  await stage.makeRoom('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
+  await fixture.makeRoom('class', { peers: [{ name: 'anna' }, { name: 'bert' }] });
   const browser = await startBrowser(t);
   const [anna, bert] = await Promise.all([enter(t, browser, 'class', 'anna'), enter(t, browser, 'class', 'bert')]);
   await Promise.all([anna.publish({ colour: css(red), tone: 440 }), bert.publish({ colour: css(blue), tone: 1000 })]);
   await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
-  const first = await stage.waitFor('rooms', 'class', (room) => room.status.peers?.connected === 2);
+  const first = await fixture.waitFor('rooms', 'class', (room) => room.status.peers?.connected === 2);
   const tokens = await tokensOf('class');
 
-  const pod = stage.runner.pod(first.status.node);
+  const pod = fixture.runner.pod(first.status.node);
   const host = pod.spec.nodeName ?? '';
-  await stage.runner.failHost(host);
+  await fixture.runner.failHost(host);
   const failedAt = performance.now();
-  await stage.waitFor('nodes', host, (node) =>
+  await fixture.waitFor('nodes', host, (node) =>
     node.status.conditions.some((each: { type: string; status: string }) => each.type === 'Ready' && each.status !== 'True'),
   );
   const noticedAt = performance.now();
   const other = (room: { status: { node?: string; incarnation?: string } }) =>
     isReady(room) && room.status.incarnation !== first.status.incarnation;
-  const after = await stage.waitFor('rooms', 'class', other);
+  const after = await fixture.waitFor('rooms', 'class', other);
   const recoveredAt = performance.now();
   assert.notEqual(after.status.node, first.status.node);
   await Promise.all([anna.sees(bert, blue), bert.sees(anna, red), anna.hears(bert, 1000)]);
@@ -58,11 +54,11 @@ test('peers with tokens of the Secret recover media within seconds of a Kubernet
 });
 
 test('a Room whose room is deleted over REST is Finished and not recreated', async () => {
-  const { status } = await stage.makeRoom('over');
-  const api = await stage.api(status.node);
+  const { status } = await fixture.makeRoom('over');
+  const api = await fixture.api(status.node);
   assert.equal((await api.delete('/room/over')).status, 204);
-  const room = await stage.waitFor('rooms', 'over', (each) => each.status.phase === 'Finished');
+  const room = await fixture.waitFor('rooms', 'over', (each) => each.status.phase === 'Finished');
   assert.equal(room.status.conditions.find((each: { type: string }) => each.type === 'Ready').status, 'False');
   assert.equal((await api.get('/room/over')).status, 404);
-  await stage.kubectl('delete', 'room', 'over', '--timeout=60s');
+  await fixture.kubectl('delete', 'room', 'over', '--timeout=60s');
 });

@@ -1,35 +1,51 @@
 // Commands of docs/guides/quickstart-kubernetes.md about Rooms, run verbatim, and the output of kubectl.
 import assert from 'node:assert/strict';
-import { cp } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { kubernetesPrograms } from '../kit/kube/binaries.ts';
-import { ClusterFixture, condition, mediaCluster } from '../kit/kube/cluster-fixture.ts';
-import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { startOperator } from '../kit/kube/operator-process.ts';
-import { startPodRunner } from '../kit/kube/pods/pod-runner.ts';
-import { waitForEvent } from '../kit/kube/read-objects.ts';
+import { smallCluster, startOperatorFixture } from '../kit/kube/cluster-fixture.ts';
+import { condition, waitForEvent } from '../kit/kube/read-objects.ts';
 import { monitoringDefinitions, routeDefinition } from '../kit/kube/third-party-crds.ts';
-import { makeTone } from '../kit/media/media-files.ts';
+import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
 import { docCommands, runShell } from '../kit/processes/doc-commands.ts';
 
 const root = join(import.meta.dirname, '../..');
-const server = await startControlPlane({ after });
-const runner = await startPodRunner(server);
-const stage = new ClusterFixture(server, runner, startOperator({ after }, server));
-await stage.operator.says(/started leading/);
+const fixture = await startOperatorFixture({ after });
+const { server } = fixture;
 
 const path = [dirname(kubernetesPrograms(['kube-apiserver', 'kubectl']).kubectl), process.env.PATH].join(delimiter);
 const env = { ...process.env, PATH: path, KUBECONFIG: server.kubeconfig, KUBECACHEDIR: join(server.dir, 'cache') };
 
+/** The room of the second example. */
+async function assertAsDeclared(): Promise<void> {
+  const { config, peers, components } = (await (await fixture.api('media-0')).get('/room/webinar-2026')).body.data;
+  assert.deepEqual(config, {
+    roomId: 'webinar-2026',
+    maxPeers: 50,
+    videoCodec: 'h264',
+    webhookUrl: 'https://app.example.com/hooks/rooms',
+    peerlessPurgeTimeout: null,
+    peerDisconnectedTimeout: 60,
+  });
+  const [audience, speaker] = peers.sort((one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1));
+  assert.deepEqual([speaker.id, speaker.metadata, audience.id], ['speaker', { displayName: 'Ann' }, 'audience']);
+  assert.deepEqual(audience.permissions, { publish: [], subscribe: true, data: false });
+  assert.deepEqual([components.length, components[0].type, components[0].properties.filePath], [1, 'file', 'welcome.ogg']);
+}
+
 test('the quick start creates Ready Rooms on real nodes, and kubectl shows, explains and deletes them', async () => {
   await cp(join(root, 'examples'), join(server.dir, 'examples'), { recursive: true });
-  await makeTone(join(server.dir, 'welcome.ogg'), 440, 60);
+  // Minutes long, because a finished component is removed; a ConfigMap has at most 1 MiB.
+  await writeFile(join(server.dir, 'welcome.ogg'), oggFile(Array.from({ length: 20_000 }, (_, index) => opusPacket(10, index))));
   const said = new Map<string, string>();
   const lines = docCommands('docs/guides/quickstart-kubernetes.md', 'Rooms').filter((line) => line.startsWith('kubectl '));
   for (const line of lines) {
-    // The Event is written after the status; a user would be slower.
-    if (line.includes(' describe ')) await waitForEvent(stage.server, 'webinar', 'Ready');
+    if (line.includes(' describe ')) {
+      await assertAsDeclared();
+      // The Event is written after the status; a user would be slower.
+      await waitForEvent(fixture.server, 'webinar', 'Ready');
+    }
     said.set(line.replace(/^kubectl /, '').split(/ -| --/)[0] ?? '', await runShell(line, { cwd: server.dir, env }));
   }
   const table = said.get('get mroom')?.split('\n') ?? [];
@@ -42,21 +58,21 @@ test('the quick start creates Ready Rooms on real nodes, and kubectl shows, expl
     /Events:\n.*\n.*\n *Normal +Ready .* Room webinar-2026 is on node media-0, and everything declared in the spec is ready/,
   );
   assert.match(said.get('explain room.spec.recreate') ?? '', /ENUM:\n *Always\n *Never.*recreates it/s);
-  assert.deepEqual(await stage.list('rooms'), []);
+  assert.deepEqual(await fixture.list('rooms'), []);
 });
 
 test('third-party kinds installed after the operator are used without a restart', async () => {
   const gateway = { parentRefs: [{ name: 'public' }], host: 'late.example' };
-  await server.apply(mediaCluster('late', { replicas: 0, gateway, monitoring: { serviceMonitor: {} } }));
-  const degraded = await stage.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded')?.status === 'True');
+  await server.apply(smallCluster('late', { replicas: 0, gateway, monitoring: { serviceMonitor: {} } }));
+  const degraded = await fixture.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded')?.status === 'True');
   assert.match(condition(degraded, 'Degraded').message, /^Monitoring\.serviceMonitor has no effect, .* Gateway has no effect, /);
   await server.apply([...monitoringDefinitions, routeDefinition]);
-  await stage.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s');
-  for (const kind of ['serviceMonitors', 'httpRoutes'] as const) await stage.waitFor(kind, 'late', (object) => object !== undefined);
-  await stage.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded').status === 'False');
+  await fixture.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s');
+  for (const kind of ['serviceMonitors', 'httpRoutes'] as const) await fixture.waitFor(kind, 'late', (object) => object !== undefined);
+  await fixture.waitFor('mediaClusters', 'late', (cluster) => condition(cluster, 'Degraded').status === 'False');
   // From then on they are restored like all others.
-  const { uid } = (await stage.get('httpRoutes', 'late')).metadata;
-  await stage.kubectl('delete', 'httproute', 'late');
-  await stage.waitFor('httpRoutes', 'late', (route) => route !== undefined && route.metadata.uid !== uid);
-  assert.equal(stage.operator.running, true);
+  const { uid } = (await fixture.get('httpRoutes', 'late')).metadata;
+  await fixture.kubectl('delete', 'httproute', 'late');
+  await fixture.waitFor('httpRoutes', 'late', (route) => route !== undefined && route.metadata.uid !== uid);
+  assert.equal(fixture.operator.running, true);
 });

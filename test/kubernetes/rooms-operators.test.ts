@@ -1,34 +1,22 @@
 // Operators that start and end while Rooms change: the result is the declared state, without duplicate or orphaned rooms.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { after, test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { startControlPlane } from '../kit/kube/control-plane.ts';
-import { type KubeJson, RoomFixture, room } from '../kit/kube/room-fixture.ts';
+import { type KubeJson, room } from '../kit/kube/read-objects.ts';
+import { RoomFixture } from '../kit/kube/room-fixture.ts';
 import { startFaultyProxy } from '../kit/network/faulty-proxy.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 
-const ends: (() => Promise<void>)[] = [];
-const scope = { after: (end: () => Promise<void>) => void ends.push(end) };
-let stage: RoomFixture;
-let api: ApiClient;
-let nodeUrl: string;
-
-before(async () => {
-  stage = await RoomFixture.start(scope, await startControlPlane(scope));
-  const node = await startNode(scope as never, { SVC_IP: '127.0.0.1' });
-  api = apiClient(node.url, node.token);
-  nodeUrl = node.url;
-  await stage.addCluster('media', [node]);
-});
-after(async () => {
-  for (const end of ends.reverse()) await end();
-});
+const fixture = await RoomFixture.start({ after }, await startControlPlane({ after }));
+const node = await startNode({ after }, { SVC_IP: '127.0.0.1' });
+const { api, url: nodeUrl } = node;
+await fixture.addCluster('media', [node]);
 
 /** Names of Rooms and of rooms, each with its uid. */
 async function both(namespace: string, prefix: string): Promise<{ declared: string[]; there: string[] }> {
-  const { items } = await stage.object(`/apis/mediarooms.dev/v1alpha2/namespaces/${namespace}/rooms`);
+  const { items } = await fixture.object(`/apis/mediarooms.dev/v1alpha2/namespaces/${namespace}/rooms`);
   const { body } = await api.get('/room');
   return {
     // A Room being deleted is neither declared nor deleted yet.
@@ -53,13 +41,13 @@ async function settles(namespace: string, prefix: string): Promise<string[]> {
 }
 
 test('deleting a namespace deletes its rooms, in whatever order', async () => {
-  await stage.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'passing' } });
-  await stage.addCluster('media', [{ url: nodeUrl }], {}, 'passing');
-  const operator = await stage.startOperator();
+  await fixture.server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'passing' } });
+  await fixture.addCluster('media', [{ url: nodeUrl }], {}, 'passing');
+  const operator = await fixture.startOperator();
   const names = Array.from({ length: 10 }, (_, index) => `passing-${index}`);
-  await stage.apply(names.map((name) => room(name, { peers: [{ name: 'ann' }] }, 'passing')));
-  await Promise.all(names.map((name) => stage.waitUntilReady(name, 'passing')));
-  const { code, stderr } = await stage.server.kubectl(['delete', 'namespace', 'passing', '--timeout=100s'], { timeoutMs: 120_000 });
+  await fixture.server.apply(names.map((name) => room(name, { peers: [{ name: 'ann' }] }, 'passing')));
+  await Promise.all(names.map((name) => fixture.waitUntilReady(name, 'passing')));
+  const { code, stderr } = await fixture.server.kubectl(['delete', 'namespace', 'passing', '--timeout=100s'], { timeoutMs: 120_000 });
   assert.equal(code, 0, stderr);
   const { body } = await api.get('/room');
   // If the MediaCluster was deleted first, its nodes end with their rooms.
@@ -69,38 +57,38 @@ test('deleting a namespace deletes its rooms, in whatever order', async () => {
 });
 
 test('two concurrent operators create each room once', async () => {
-  const operators = [await stage.startOperator(), await stage.startOperator()];
+  const operators = [await fixture.startOperator(), await fixture.startOperator()];
   const names = Array.from({ length: 20 }, (_, index) => `twin-${index}`);
-  await stage.apply(names.map((name) => room(name, { peers: [{ name: 'ann' }] })));
-  await Promise.all(names.map((name) => stage.waitUntilReady(name)));
+  await fixture.server.apply(names.map((name) => room(name, { peers: [{ name: 'ann' }] })));
+  await Promise.all(names.map((name) => fixture.waitUntilReady(name)));
   assert.equal((await settles('default', 'twin-')).length, 20);
   for (const name of names) {
     const { body } = await api.get(`/room/${name}`);
     assert.equal(body.data.peers.length, 1);
   }
-  await stage.server.kubectl(['delete', 'mroom', '--all', '--timeout=50s']);
+  await fixture.server.kubectl(['delete', 'mroom', '--all', '--timeout=50s']);
   await settles('default', 'twin-');
   for (const each of operators) await each.stop();
 });
 
 test('a create request that outlives its operator leaves no orphaned room', async (t) => {
   const proxy = await startFaultyProxy(t, Number(new URL(nodeUrl).port));
-  await stage.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'outlived' } });
-  await stage.addCluster('media', [{ url: proxy.url }], {}, 'outlived');
+  await fixture.server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'outlived' } });
+  await fixture.addCluster('media', [{ url: proxy.url }], {}, 'outlived');
   // A signature is valid for the address of the node only.
-  stage.pods.set('outlived/media', stage.pods.get('outlived/media')?.map((pod) => ({ ...pod, signed: false })) ?? []);
+  fixture.pods.set('outlived/media', fixture.pods.get('outlived/media')?.map((pod) => ({ ...pod, signed: false })) ?? []);
   const create = proxy.hold('POST', '/room');
-  const first = await stage.startOperator();
-  await stage.apply(room('outlived', {}, 'outlived'));
+  const first = await fixture.startOperator();
+  await fixture.server.apply(room('outlived', {}, 'outlived'));
   await create.arrived;
   await first.stop();
-  await stage.server.kubectl(['delete', 'mroom', 'outlived', '--namespace=outlived', '--wait=false']);
-  const second = await stage.startOperator();
+  await fixture.server.kubectl(['delete', 'mroom', 'outlived', '--namespace=outlived', '--wait=false']);
+  const second = await fixture.startOperator();
   const asked = () => proxy.asked.some(({ method, path }) => method === 'GET' && path === '/room/outlived');
   await eventually('the second operator has probed the room', asked);
   await create.release();
   assert.equal((await api.get('/room/outlived')).status, 200);
-  await eventually('the Room is deleted', async () => (await stage.room('outlived', 'outlived')) === undefined);
+  await eventually('the Room is deleted', async () => (await fixture.room('outlived', 'outlived')) === undefined);
   assert.equal((await api.get('/room/outlived')).status, 404);
   await second.stop();
 });
@@ -110,24 +98,24 @@ test('operators that end at any moment leave no orphaned rooms', async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = seededRandom(seed);
   for (let round = 0; round < 15; round += 1) {
-    const operator = await stage.startOperator();
+    const operator = await fixture.startOperator();
     const name = () => `churn-${Math.floor(random() * 8)}`;
     const peers = Array.from({ length: Math.floor(random() * 4) }, (_, index) => ({ name: `p${index}` }));
     const changes = [
-      stage.apply(room(name(), { maxPeers: 10 + Math.floor(random() * 5), peers })),
-      stage.apply(room(name(), {})),
-      stage.server.kubectl(['delete', 'mroom', name(), '--wait=false', '--ignore-not-found']),
+      fixture.server.apply(room(name(), { maxPeers: 10 + Math.floor(random() * 5), peers })),
+      fixture.server.apply(room(name(), {})),
+      fixture.server.kubectl(['delete', 'mroom', name(), '--wait=false', '--ignore-not-found']),
     ];
     await new Promise((resolve) => setTimeout(resolve, random() * 250));
     await operator.stop();
     await Promise.all(changes);
   }
-  await stage.startOperator();
+  await fixture.startOperator();
   await settles('default', 'churn-');
-  const { items } = await stage.object('/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms');
+  const { items } = await fixture.object('/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms');
   assert.ok(items.length > 0);
   for (const { metadata, spec } of items) {
-    await stage.waitUntilReady(metadata.name);
+    await fixture.waitUntilReady(metadata.name);
     const { body } = await api.get(`/room/${metadata.name}`);
     assert.equal(body.data.config.maxPeers, spec.maxPeers ?? null);
     assert.deepEqual(body.data.peers.map(({ id }: KubeJson) => id).sort(), (spec.peers ?? []).map((peer: KubeJson) => peer.name).sort());

@@ -12,7 +12,7 @@ import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 
 const sources = 'file_component_sources';
 
-async function stage(t: TestContext): Promise<NodePair & { resources: string }> {
+async function arrange(t: TestContext): Promise<NodePair & { resources: string }> {
   const resources = await makeResources(t, {
     ...playableFiles(),
     'outside.ogg': oggFile([opusPacket(50, 1)]),
@@ -43,7 +43,7 @@ const expected = [
 ];
 
 test('component events reach the other node and a webhook, in order', async (t) => {
-  const { owner, nonOwner, api } = await stage(t);
+  const { owner, nonOwner, api } = await arrange(t);
   const receiver = await startReceiver(t);
   const socket = await PeerSocket.enter(nonOwner.serverSocketUrl, nonOwner.token);
   t.after(() => socket.cut());
@@ -91,7 +91,7 @@ test('component events reach the other node and a webhook, in order', async (t) 
 });
 
 test('a dying worker ends its component: TrackRemoved, then RoomCrashed instead of a component event', async (t) => {
-  const { owner, nonOwner, api } = await stage(t);
+  const { owner, nonOwner, api } = await arrange(t);
   const socket = await PeerSocket.enter(nonOwner.serverSocketUrl, nonOwner.token);
   t.after(() => socket.cut());
   await socket.request('subscribe', { events: 'all' });
@@ -108,7 +108,7 @@ test('a dying worker ends its component: TrackRemoved, then RoomCrashed instead 
 });
 
 test('invalid requests are rejected in the documented order, each with its message', async (t) => {
-  const { owner, api, resources } = await stage(t);
+  const { owner, api, resources } = await arrange(t);
   await owner.node.parts.rooms.createRoom({ roomId: 'r' });
   await addFiles(resources, { [`${sources}/notes.txt`]: 'x' });
   await symlink('../outside.ogg', join(resources, sources, 'link.ogg'));

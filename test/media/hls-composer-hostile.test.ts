@@ -5,9 +5,9 @@ import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { composedEncodings } from '../../node/components/hls/composer/composer-messages.ts';
 import { ByteFuzzer } from '../kit/fuzzer.ts';
-import { type FrameProbe, framesAt, packetTimes, probeStreams, samples, startComposer } from '../kit/media/composed-stream.ts';
+import { type FrameProbe, framesAt, packetTimes, startComposer } from '../kit/media/composed-stream.ts';
 import { writtenFrames } from '../kit/media/fragments.ts';
-import { assertColor, assertNear } from '../kit/media/recorded-file.ts';
+import { assertColor, assertNear, probeAll, samplesOf } from '../kit/media/recorded-file.ts';
 import { makeRtp, sendInTime, withSsrc } from '../kit/media/rtp-packets.ts';
 import { memoryOf } from '../kit/processes/memory.ts';
 import { smallDisk } from '../kit/processes/small-disk.ts';
@@ -106,8 +106,8 @@ test('thousands of broken packets of every codec do not end the composer, and va
   await sendInTime(t, await makeRtp(t, 'h264', '0x1EB41E', 3), { ssrc, port: composer.port, clockRate: 90_000 });
   const path = await composer.close();
   assertColor((await framesAt(path)).at(-6)?.at(0.75, 0.5), [30, 180, 30]);
-  assert.equal((await probeStreams(path)).length, 2);
-  await samples(path);
+  assert.equal((await probeAll(path)).streams.length, 2);
+  await samplesOf(path);
 });
 
 test('a hundred joins and leaves leak no memory or file, and the stream has no gap', async (t) => {

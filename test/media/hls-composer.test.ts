@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomMedia } from '../../node/rooms/interfaces.ts';
-import { framesAt, packetTimes, probeStreams, samples, startComposer, steadyShare } from '../kit/media/composed-stream.ts';
+import { framesAt, packetTimes, startComposer, steadyShare } from '../kit/media/composed-stream.ts';
 import { writtenFrames } from '../kit/media/fragments.ts';
-import { assertColor, assertNear, toneTimes } from '../kit/media/recorded-file.ts';
+import { assertColor, assertNear, probeAll, samplesOf, toneTimes } from '../kit/media/recorded-file.ts';
 import { encodeContent, type PublishedCodec, startFlashes, startPublisher } from '../kit/media/rtp-publisher.ts';
 import { engineFor, openRoom } from './kit.ts';
 
@@ -55,7 +55,7 @@ test('VP8, VP9 and H.264 of three peers appear in their cells with their tones, 
   await mark();
   const path = await composer.close();
 
-  const [video, audio] = await probeStreams(path);
+  const [video, audio] = (await probeAll(path)).streams;
   assert.deepEqual([video?.codec_name, video?.profile, video?.width, video?.height], ['h264', 'Main', 640, 360]);
   assert.deepEqual([audio?.codec_name, audio?.profile, audio?.sample_rate, audio?.channels], ['aac', 'LC', '48000', 2]);
   const level = Number(video?.level).toString(16).padStart(2, '0');
@@ -75,7 +75,7 @@ test('VP8, VP9 and H.264 of three peers appear in their cells with their tones, 
   assertColor(without?.at(0.25, 0.5), colours.green);
   assertColor(without?.at(0.75, 0.5), colours.blue);
 
-  const sound = await samples(path);
+  const sound = await samplesOf(path);
   const heard = (end: number) => sound.subarray((end - 500) * 48, end * 48);
   const [alone = 0, both = 0] = marks;
   assert.ok(steadyShare(heard(alone), 440) > 0.97, `only the low tone: ${steadyShare(heard(alone), 440)}`);

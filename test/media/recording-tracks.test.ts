@@ -9,7 +9,7 @@ import { eventually } from '../kit/eventually.ts';
 import { assertColor, assertNear, audioSamples, colors, frameTimes, probe, toneTimes } from '../kit/media/recorded-file.ts';
 import { startFlashes } from '../kit/media/rtp-publisher.ts';
 import { isAlive } from '../kit/processes/alive.ts';
-import { recordingStage } from './recording-stage.ts';
+import { startRecordingFixture } from './recording-fixture.ts';
 
 const red = [200, 30, 30] as const;
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
@@ -36,7 +36,7 @@ const unevenness = (times: readonly number[], interval: number) =>
   Math.max(...times.map((time, index) => Math.abs(time - index * interval)));
 
 test('VP8, VP9, H.264 and Opus are recorded losslessly with correct frames, tones and durations', async (t) => {
-  const { runner, publishAll, report, pathOf } = await recordingStage(t);
+  const { runner, publishAll, report, pathOf } = await startRecordingFixture(t);
   const tracks = await publishAll([
     ['vp8', '0xC81E1E'],
     ['vp9', '0xC81E1E'],
@@ -83,7 +83,7 @@ test('VP8, VP9, H.264 and Opus are recorded losslessly with correct frames, tone
 });
 
 test('tracks that start late, end early or are added again have separate files with correct offsets', async (t) => {
-  const { runner, publish, begun, report, pathOf } = await recordingStage(t);
+  const { runner, publish, begun, report, pathOf } = await startRecordingFixture(t);
   const first = await publish('opus', 440);
   const receive = (tracks: readonly SubscribableTrack[]) => {
     runner.receive(tracks);
@@ -125,7 +125,7 @@ test('tracks that start late, end early or are added again have separate files w
 });
 
 test('by their offsets a flash and a beep of one moment are within 80 ms, whichever track was first', async (t) => {
-  const { room, runner, report, pathOf } = await recordingStage(t);
+  const { room, runner, report, pathOf } = await startRecordingFixture(t);
   const track = (id: string, encoding: string): SubscribableTrack => ({
     id,
     encoding,
@@ -156,7 +156,7 @@ test('by their offsets a flash and a beep of one moment are within 80 ms, whiche
 });
 
 test('after packet loss the file keeps its timing: audio has gaps, and video continues with the next key frame', async (t) => {
-  const { runner, publishAll, report, pathOf } = await recordingStage(t);
+  const { runner, publishAll, report, pathOf } = await startRecordingFixture(t);
   const lose = (number: number) => number % 40 === 0;
   const wanted = [
     ['vp8', '0xC81E1E'],
@@ -178,7 +178,7 @@ test('after packet loss the file keeps its timing: audio has gaps, and video con
 });
 
 test('a killed recorder is restarted: earlier media is readable, the rest is in new files; the fourth kill is a crash', async (t) => {
-  const { runner, publish, report, folder, pathOf, pid, crashes } = await recordingStage(t);
+  const { runner, publish, report, folder, pathOf, pid, crashes } = await startRecordingFixture(t);
   const track = await publish('opus', 700);
   runner.receive([track]);
   // Of about 12 KB a second.
@@ -214,7 +214,7 @@ test('a killed recorder is restarted: earlier media is readable, the rest is in 
 });
 
 test('an unsupported codec is reported with a message, and a track without media is omitted', async (t) => {
-  const { runner, report } = await recordingStage(t);
+  const { runner, report } = await startRecordingFixture(t);
   runner.receive([
     { id: 'x', kind: 'video', encoding: 'h265', origin: { peerId: 'p' }, metadata: null },
     { id: 'gone', kind: 'audio', encoding: 'opus', origin: { peerId: 'p' }, metadata: null },
@@ -227,7 +227,7 @@ test('an unsupported codec is reported with a message, and a track without media
 });
 
 test('fifty tracks that come and go leave no open file, and the recorder ends with its component', async (t) => {
-  const { runner, publish, report, folder, pid } = await recordingStage(t);
+  const { runner, publish, report, folder, pid } = await startRecordingFixture(t);
   const track = await publish('opus', 300);
   const files = async () => (await readdir(folder)).filter((name) => name.endsWith('.webm')).length;
   const opened = async () => (await readdir(`/proc/${pid()}/fd`)).length;

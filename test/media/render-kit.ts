@@ -13,8 +13,8 @@ import { silentLog } from '../../node/common/log.ts';
 import { render } from '../../node/components/render/render-runner.ts';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { framesAt, packetTimes, probeStreams, samples } from '../kit/media/composed-stream.ts';
-import { assertNear } from '../kit/media/recorded-file.ts';
+import { framesAt, packetTimes } from '../kit/media/composed-stream.ts';
+import { assertNear, probeAll, samplesOf } from '../kit/media/recorded-file.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 
 const run = promisify(execFile);
@@ -44,11 +44,11 @@ export async function rendered(t: TestContext, folder: string, layout: 'grid' | 
 
 /** Frames by time, and the audio, of a file whose tracks must be complete and without gaps. */
 export async function watch(path: string, duration: number) {
-  const [video, audio] = await probeStreams(path);
+  const [video, audio] = (await probeAll(path)).streams;
   assert.deepEqual([video?.codec_name, audio?.codec_name, audio?.sample_rate, audio?.channels], ['h264', 'aac', '48000', 2]);
   const bytes = await readFile(path);
   assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'the index is at the start of the file');
-  const [frames, times, sound] = await Promise.all([framesAt(path), packetTimes(path, 'v'), samples(path)]);
+  const [frames, times, sound] = await Promise.all([framesAt(path), packetTimes(path, 'v'), samplesOf(path)]);
   assert.equal(frames.length, times.length);
   for (const [index, { time }] of times.entries()) assertNear(time, (index * 1000) / 24, 0.1, `frame ${index}`);
   const blocks = await packetTimes(path, 'a');

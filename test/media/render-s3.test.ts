@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { probeStreams } from '../kit/media/composed-stream.ts';
-import { assertColor } from '../kit/media/recorded-file.ts';
+import { assertColor, probeAll } from '../kit/media/recorded-file.ts';
 import { addComponent, green, withSources } from '../kit/media/sources.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
@@ -47,7 +46,7 @@ async function assertRendered(t: TestContext, s3: S3Server, folder: string, { wi
   // A white box covers one of these positions at a time.
   const [, colour] = [0.2, 0.5, 0.8].map((x) => last?.at(x, 0.5) ?? []).sort(([one = 0], [other = 0]) => one - other);
   assertColor(colour, green);
-  const [video] = await probeStreams(path);
+  const [video] = (await probeAll(path)).streams;
   assert.deepEqual([video?.width, video?.height], [width, height]);
 }
 

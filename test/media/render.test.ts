@@ -13,7 +13,7 @@ import { startFlashes } from '../kit/media/rtp-publisher.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
-import { recordingStage } from './recording-stage.ts';
+import { startRecordingFixture } from './recording-fixture.ts';
 import { colours, command, hex, rendered, watch } from './render-kit.ts';
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
@@ -27,7 +27,7 @@ function timed(report: Report, encoding: string, peerId: string): Timed {
 }
 
 test('three peers who join and leave appear in their cells with their tones at the correct times', async (t) => {
-  const { runner, publishAll, begun, report: read, folder } = await recordingStage(t);
+  const { runner, publishAll, begun, report: read, folder } = await startRecordingFixture(t);
   const [red, green, blue, low, high] = await publishAll([
     ['vp8', hex('red'), 'a'],
     ['vp9', hex('green'), 'b'],
@@ -90,7 +90,7 @@ test('three peers who join and leave appear in their cells with their tones at t
 });
 
 test('a flash and a beep of one moment are within 80 ms, whichever track was recorded first', async (t) => {
-  const { room, runner, folder } = await recordingStage(t);
+  const { room, runner, folder } = await startRecordingFixture(t);
   const track = (id: string, encoding: string) =>
     ({ id, encoding, kind: encoding === 'opus' ? 'audio' : 'video', origin: { peerId: 'p' }, metadata: null }) as const;
   const [video, audio] = [track('v', 'vp8'), track('a', 'opus')];

@@ -63,14 +63,14 @@ async function publish(
 
 for (const [name, open] of engines) {
   describe(name, () => {
-    const stage = async (t: TestContext) => {
+    const arrange = async (t: TestContext) => {
       const engine = await open(t);
       const room = engine.openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
       return { room, to: await udp(t), ...(await publish(t, room, opus)) };
     };
 
     test('an RTP egress is connected once, then tracks are subscribed over it', async (t) => {
-      const { room, to, input } = await stage(t);
+      const { room, to, input } = await arrange(t);
       const output = room.openOutput();
       await assert.rejects(output.subscribe('a'), code('conflict'));
       const { ip, port } = await output.connect(to.address);
@@ -88,7 +88,7 @@ for (const [name, open] of engines) {
     });
 
     test('after close, which is idempotent, or the end of the room nothing is sent', async (t) => {
-      const { room, to } = await stage(t);
+      const { room, to } = await arrange(t);
       const output = room.openOutput();
       await output.connect(to.address);
       output.close();

@@ -43,14 +43,14 @@ const engines: readonly (readonly [name: string, open: (t: TestContext) => Promi
 
 for (const [name, open] of engines) {
   describe(name, () => {
-    const stage = async (t: TestContext): Promise<{ room: RoomMedia; from: { ip: string; port: number } }> => {
+    const arrange = async (t: TestContext): Promise<{ room: RoomMedia; from: { ip: string; port: number } }> => {
       const engine = await open(t);
       const room = engine.openRoom({ roomId: 'r', videoCodec: null, onCrashed: () => {}, onActiveSpeaker: () => {} });
       return { room, from: { ip: '127.0.0.1', port: (await udp(t)).address().port } };
     };
 
     test('an RTP ingress is connected once, then tracks are published over it', async (t) => {
-      const { room, from } = await stage(t);
+      const { room, from } = await arrange(t);
       const input = room.openInput();
       await assert.rejects(input.publish({ trackId: 'a', kind: 'audio', rtpParameters: opus }), code('conflict'));
       const { ip, port } = await input.connect(from);
@@ -65,7 +65,7 @@ for (const [name, open] of engines) {
     });
 
     test('after close, which is idempotent, or the end of the room nothing is accepted', async (t) => {
-      const { room, from } = await stage(t);
+      const { room, from } = await arrange(t);
       const input = room.openInput();
       await input.connect(from);
       input.close();

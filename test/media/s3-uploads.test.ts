@@ -31,7 +31,7 @@ function planOf(place: S3Target | undefined, onProblem: UploadPlan['onProblem'] 
   return { id, kind: 'recording', room, componentId: 'c', place, onProblem };
 }
 
-async function stage(t: TestContext) {
+async function arrange(t: TestContext) {
   const resources = await makeResources(t);
   const folder = join(resources, 'recordings', id);
   await mkdir(folder, { recursive: true });
@@ -65,7 +65,7 @@ const jobs = async (resources: string) =>
 
 test('growing files are uploaded in pieces, large ones in parts; all content is identical, pieces are deleted, and an event reports it', async (t) => {
   const { place, names, read } = await startS3Server(t);
-  const { folder, open, state, resources } = await stage(t);
+  const { folder, open, state, resources } = await arrange(t);
   const { uploads, heard } = await open();
   const upload = await uploads.begin(planOf({ ...place, pathPrefix: 'a/b' }), folder);
   assert.equal((await stat(join(resources, 'uploads', `${id}.json`))).mode & 0o777, 0o600);
@@ -119,7 +119,7 @@ test('growing files are uploaded in pieces, large ones in parts; all content is 
 
 test('an unavailable server is retried until it is back; the report has the reason, and a second process does not interfere', async (t) => {
   const server = await startS3Server(t);
-  const { folder, open, state } = await stage(t);
+  const { folder, open, state } = await arrange(t);
   const { uploads, heard } = await open({ settings: { problemAfter: 50 } });
   const problems: (string | null)[] = [];
   const upload = await uploads.begin(
@@ -144,7 +144,7 @@ test('an unavailable server is retried until it is back; the report has the reas
 
 test('a permanent rejection is an event at the second failure, is still retried, and no file contains the keys', async (t) => {
   const { place, names } = await startS3Server(t);
-  const { folder, open, state, resources } = await stage(t);
+  const { folder, open, state, resources } = await arrange(t);
   const { log, lines } = recordedLog();
   const first = await open({ log });
   const wrong = { ...place, secretAccessKey: 'this-is-not-the-secret-key' };
@@ -175,7 +175,7 @@ test('a permanent rejection is an event at the second failure, is still retried,
 
 test('an upload that fails for too long fails permanently with an event', async (t) => {
   const server = await startS3Server(t);
-  const { folder, open, state } = await stage(t);
+  const { folder, open, state } = await arrange(t);
   const { uploads, heard } = await open({ place: () => server.place, settings: { maxAge: 300 } });
   const upload = await uploads.begin(planOf(undefined), folder);
   await server.stop();
@@ -199,7 +199,7 @@ test('a request to a server that accepts connections but never responds times ou
 
 test('a temporary failure is no problem of the component', async (t) => {
   const server = await startS3Server(t);
-  const { folder, open } = await stage(t);
+  const { folder, open } = await arrange(t);
   const { uploads, heard } = await open({ settings: { problemAfter: 600_000 } });
   const problems: (string | null)[] = [];
   const upload = await uploads.begin(
@@ -216,7 +216,7 @@ test('a temporary failure is no problem of the component', async (t) => {
 
 test('an upload that the storage of the node rejects succeeds with other keys, once configured', async (t) => {
   const { place, names } = await startS3Server(t);
-  const { folder, open, resources } = await stage(t);
+  const { folder, open, resources } = await arrange(t);
   let own: S3Target | null = { ...place, accessKeyId: 'unknown' };
   const { uploads, heard } = await open({ place: () => own });
   const upload = await uploads.begin(planOf(undefined), folder);
@@ -239,7 +239,7 @@ test('an interrupted upload of a large file over a slow connection is resumed, a
   const server = await startS3Server(t);
   const way = await startTcpProxy(t, server.port);
   const place = { ...server.place, endpoint: `http://127.0.0.1:${way.port}` };
-  const { folder, open } = await stage(t);
+  const { folder, open } = await arrange(t);
   const part = 8 * 1024 * 1024;
   const large = randomBytes(4 * part + 1000);
   await writeFile(join(folder, 'large.mkv'), large);
@@ -272,7 +272,7 @@ test('an interrupted upload of a large file over a slow connection is resumed, a
 
 test('a part with the right size but other content is uploaded again', async (t) => {
   const server = await startS3Server(t);
-  const { folder, open } = await stage(t);
+  const { folder, open } = await arrange(t);
   const part = 8 * 1024 * 1024;
   const large = randomBytes(2 * part + 1000);
   await writeFile(join(folder, 'large.mkv'), large);
@@ -294,7 +294,7 @@ test('a part with the right size but other content is uploaded again', async (t)
 
 test('an orphaned upload waits until its files are finished; a deleted recording is deleted from S3 too', async (t) => {
   const server = await startS3Server(t);
-  const { folder, open, resources } = await stage(t);
+  const { folder, open, resources } = await arrange(t);
   const first = await open();
   const upload = await first.uploads.begin(planOf(server.place), folder);
   await writeFile(join(folder, 'a.webm'), 'abc');
@@ -341,7 +341,7 @@ test('more objects than one S3 response contains are listed and deleted', async 
 
 test('a file rendered later is uploaded next to its folder with the same keys, also by the next process; the keys are deleted with the folder', async (t) => {
   const { place, names, read } = await startS3Server(t);
-  const { folder, open, state, resources } = await stage(t);
+  const { folder, open, state, resources } = await arrange(t);
   const first = await open();
   await writeFile(join(folder, 'a.webm'), 'a');
   const upload = await first.uploads.begin(planOf({ ...place, pathPrefix: 'p' }), folder);
@@ -370,7 +370,7 @@ test('a file rendered later is uploaded next to its folder with the same keys, a
 test('a file rendered during an upload is uploaded before the report in S3 and on disk mentions it', async (t) => {
   const { place, names, port } = await startS3Server(t);
   const proxy = await startTcpProxy(t, port);
-  const { folder, open, state } = await stage(t);
+  const { folder, open, state } = await arrange(t);
   const { uploads, heard } = await open();
   await writeFile(join(folder, 'a.webm'), 'a');
   const upload = await uploads.begin(planOf({ ...place, endpoint: `http://127.0.0.1:${proxy.port}` }), folder);
@@ -390,7 +390,7 @@ test('a file rendered during an upload is uploaded before the report in S3 and o
 });
 
 test('if the keys are no longer stored, the report states that the rendered file is not uploaded', async (t) => {
-  const { folder, open, state } = await stage(t);
+  const { folder, open, state } = await arrange(t);
   await writeReportFile(folder, { id, roomId: 'r', upload: { state: 'done' } });
   const { uploads } = await open();
   await uploads.reopen(id);

@@ -1,18 +1,18 @@
 // SIP components over REST through another node: calls with events and tracks, errors, and the end of a room and of a process.
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import type { RoomEvent } from '../../api/events.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
-import { isAlive } from '../kit/processes/alive.ts';
+import { commandOf, isAlive } from '../kit/processes/alive.ts';
 import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
+import { childrenOf } from '../kit/processes/node-process.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 import { account, Kamailio } from '../kit/sip/kamailio.ts';
 import * as far from '../kit/sip/sipp.ts';
 
-type Stage = NodePair & {
+type Arranged = NodePair & {
   kamailio: Kamailio;
   farEndPort: number;
   /** Adds a sip component and waits until it is registered. */
@@ -25,7 +25,7 @@ type Stage = NodePair & {
 
 const number = '+49123456';
 
-async function stage(t: TestContext, more: Record<string, string> = {}): Promise<Stage> {
+async function arrange(t: TestContext, more: Record<string, string> = {}): Promise<Arranged> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'sip file', SVC_SIP_PORT: String(firstPort), ...more } });
   // Runs until the nodes have ended, because user agents unregister.
@@ -59,8 +59,7 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
     return event;
   };
   const called = async (id: string, calls = 1) => {
-    const callee = await far.Sipp.run(t, far.answerCall, { port: farEndPort, calls });
-    await callee.listening();
+    const callee = await far.Sipp.answer(t, far.answerCall, { port: farEndPort, calls });
     assert.equal((await pair.api.post(`/sip/r/${id}/call`, { phoneNumber: number })).status, 201);
     await reported('SipCallStarted');
     return callee;
@@ -70,23 +69,12 @@ async function stage(t: TestContext, more: Record<string, string> = {}): Promise
 
 /** The newest child process of this test that runs a user agent. */
 async function sipProcess(): Promise<number> {
-  let youngest = { pid: 0, start: -1 };
-  for (const entry of await readdir('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    const [command, stat] = await Promise.all(
-      ['cmdline', 'stat'].map((name) => readFile(`/proc/${entry}/${name}`, 'utf8').catch(() => '')),
-    );
-    // proc_pid_stat(5): parent and start time; process ids are reused, so their order is not enough.
-    const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
-    const [parent, start] = [Number(fields[1]), Number(fields[19])];
-    if (command?.includes('main.ts\0sip') && parent === process.pid && start > youngest.start) youngest = { pid: Number(entry), start };
-  }
-  if (youngest.pid === 0) throw new Error('no user agent runs');
-  return youngest.pid;
+  const agents = (await childrenOf(process.pid)).filter((pid) => commandOf(pid).includes('main.ts sip'));
+  return agents.at(-1) ?? assert.fail('no user agent runs');
 }
 
 test('a call is started, heard, reported and hung up through the other node; an incoming call has its number', async (t) => {
-  const { api, farEndPort, kamailio, createSip, reported } = await stage(t);
+  const { api, farEndPort, kamailio, createSip, reported } = await arrange(t);
   const id = await createSip({ answerIncoming: true });
   const path = `/sip/r/${id}/call`;
   const { properties } = (await api.get(`/room/r/component/${id}`)).body.data;
@@ -99,14 +87,11 @@ test('a call is started, heard, reported and hung up through the other node; an 
     calls: [],
   });
 
-  const callee = await far.Sipp.run(
+  const callee = await far.Sipp.answer(
     t,
-    [far.expectInvite, far.answer('180 Ringing'), far.pause(200), far.answer('200 OK', { sdp: true }), far.expectAck, far.expectBye].join(
-      '\n',
-    ),
+    [far.expectInvite, far.answer('180 Ringing'), far.pause(200), far.answer('200 OK', { sdp: true }), far.expectAck, far.expectBye],
     { port: farEndPort },
   );
-  await callee.listening();
   const { status, body } = await api.post(path, { phoneNumber: number });
   assert.equal(status, 201);
   const call = { id: body.data.id, phoneNumber: number, direction: 'outgoing' };
@@ -129,9 +114,7 @@ test('a call is started, heard, reported and hung up through the other node; an 
 
   const caller = await far.Sipp.run(
     t,
-    [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.pause(200), far.further('BYE', 2), far.take(200)].join(
-      '\n',
-    ),
+    [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.pause(200), far.further('BYE', 2), far.take(200)],
     { port: farEndPort, target: `127.0.0.1:${kamailio.port}` },
   );
   const started = await reported('SipCallStarted');
@@ -141,7 +124,7 @@ test('a call is started, heard, reported and hung up through the other node; an 
 });
 
 test('invalid calls are rejected with a message', async (t) => {
-  const { api, createSip, kamailio } = await stage(t);
+  const { api, createSip, kamailio } = await arrange(t);
   const id = await createSip();
   const refusals = [
     [`/sip/r/${id}/call`, { phoneNumber: 'a b' }, 400, 'invalid_field'],
@@ -184,7 +167,7 @@ test('invalid calls are rejected with a message', async (t) => {
 
 test('components and calls beyond the CPU budget are rejected with the reason, in both directions, until one has ended', async (t) => {
   // Budget of one user agent and one call.
-  const { api, owner, kamailio, createSip, called, reported } = await stage(t, { SVC_AV_MAX_CPU: '0.15' });
+  const { api, owner, kamailio, createSip, called, reported } = await arrange(t, { SVC_AV_MAX_CPU: '0.15' });
   const id = await createSip({ answerIncoming: true });
   const callee = await called(id);
   const path = `/sip/r/${id}/call`;
@@ -199,13 +182,13 @@ test('components and calls beyond the CPU budget are rejected with the reason, i
 
   const nearPort = await freePort();
   const target = `127.0.0.1:${kamailio.port}`;
-  const refused = [far.invite('room'), far.maybe(100), far.take(486), far.acknowledge].join('\n');
+  const refused = [far.invite('room'), far.maybe(100), far.take(486), far.acknowledge];
   await (await far.Sipp.run(t, refused, { port: nearPort, target })).done();
 
   assert.equal((await api.delete(path)).status, 204);
   assert.equal((await reported('SipCallEnded')).reason, 'hung_up');
   await callee.done();
-  const taken = [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)].join('\n');
+  const taken = [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.further('BYE', 2), far.take(200)];
   await (await far.Sipp.run(t, taken, { port: nearPort, target })).done();
   assert.equal((await reported('SipCallEnded')).call?.direction, 'incoming');
   await api.delete(`/room/r/component/${id}`);
@@ -213,12 +196,11 @@ test('components and calls beyond the CPU budget are rejected with the reason, i
 });
 
 test('a ringing call ends with its room: the remote party and events are notified in order', async (t) => {
-  const { api, farEndPort, createSip, reported } = await stage(t);
+  const { api, farEndPort, createSip, reported } = await arrange(t);
   const id = await createSip();
-  const callee = await far.Sipp.run(t, [far.takeInviteToCancel, far.answer('180 Ringing'), far.expectCancel, far.expectAck].join('\n'), {
+  const callee = await far.Sipp.answer(t, [far.takeInviteToCancel, far.answer('180 Ringing'), far.expectCancel, far.expectAck], {
     port: farEndPort,
   });
-  await callee.listening();
   await api.post(`/sip/r/${id}/call`, { phoneNumber: number });
   await reported('SipCallRinging');
   assert.equal((await api.delete('/room/r')).status, 204);
@@ -235,7 +217,7 @@ test('a ringing call ends with its room: the remote party and events are notifie
 });
 
 test('a remote party that vanishes ends its call by silence, reported with that reason', { timeout: 150_000 }, async (t) => {
-  const { api, createSip, called, reported } = await stage(t);
+  const { api, createSip, called, reported } = await arrange(t);
   const id = await createSip();
   const callee = await called(id);
   const { track } = await reported('TrackAdded');
@@ -255,7 +237,7 @@ test('a remote party that vanishes ends its call by silence, reported with that 
 });
 
 test('a killed user agent is restarted: its call is reported as ended and hung up, and the next call succeeds', async (t) => {
-  const { api, createSip, called, reported } = await stage(t);
+  const { api, createSip, called, reported } = await arrange(t);
   const id = await createSip();
   const callee = await called(id, 2);
   const { track } = await reported('TrackAdded');
@@ -273,7 +255,7 @@ test('a killed user agent is restarted: its call is reported as ended and hung u
 });
 
 test('shutdown waits until user agents have hung up', async (t) => {
-  const { owner, createSip, called } = await stage(t);
+  const { owner, createSip, called } = await arrange(t);
   const callee = await called(await createSip());
   const pid = await sipProcess();
   // Stopped for longer than everything else takes.
@@ -285,7 +267,7 @@ test('shutdown waits until user agents have hung up', async (t) => {
 });
 
 test('a user agent that is killed repeatedly ends its component with a reason', async (t) => {
-  const { api, createSip, reported } = await stage(t);
+  const { api, createSip, reported } = await arrange(t);
   const id = await createSip();
   const killed = new Set<number>();
   for (let kills = 0; kills < 4; kills += 1) {

@@ -10,13 +10,13 @@ import * as far from '../kit/sip/sipp.ts';
 import { TestUserAgent } from '../kit/sip/test-user-agent.ts';
 
 type Transport = 'UDP' | 'TCP' | 'TLS';
-type Stage = {
+type Arranged = {
   kamailio: Kamailio;
   farEndPort: number;
   agent: (transport?: Transport, settings?: Partial<UserAgentSettings>) => TestUserAgent;
 };
 
-async function stage(t: TestContext, options: Partial<KamailioOptions> = {}): Promise<Stage> {
+async function arrange(t: TestContext, options: Partial<KamailioOptions> = {}): Promise<Arranged> {
   const [farEndPort = 0, firstPort = 0] = await freePorts(2);
   const kamailio = await Kamailio.start(t, { farEndPort, ...options });
   const agent = (transport: Transport = 'UDP', settings: Partial<UserAgentSettings> = {}) =>
@@ -38,18 +38,15 @@ const endOf = async (agent: TestUserAgent, callId: string) =>
 
 for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
   test(`over ${transport}: registration with digest, an outgoing call with audio in both directions, and an incoming call, each with hangup`, async (t) => {
-    const { farEndPort, agent, kamailio } = await stage(t);
+    const { farEndPort, agent, kamailio } = await arrange(t);
     const room = agent(transport, { answerIncoming: true });
     await room.report('registered');
 
-    const callee = await far.Sipp.run(
+    const callee = await far.Sipp.answer(
       t,
-      [far.expectInvite, far.answer('180 Ringing'), far.pause(100), far.answer('200 OK', { sdp: true }), far.expectAck, far.expectBye].join(
-        '\n',
-      ),
+      [far.expectInvite, far.answer('180 Ringing'), far.pause(100), far.answer('200 OK', { sdp: true }), far.expectAck, far.expectBye],
       { port: farEndPort },
     );
-    await callee.listening();
     await room.agent.call('out', number);
     await room.report('ringing');
     await room.report('answered');
@@ -84,7 +81,7 @@ for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
         far.pause(300),
         far.further('BYE', 2),
         far.take(200),
-      ].join('\n'),
+      ],
       { port: farEndPort, target: `127.0.0.1:${kamailio.port}` },
     );
     const { callId, phoneNumber } = await room.report('incoming');
@@ -103,7 +100,7 @@ for (const transport of ['UDP', 'TCP', 'TLS'] as const) {
 }
 
 test('SHA-256 is used if the registrar requires it; a wrong password is reported without the password, and not retried repeatedly', async (t) => {
-  const { agent, kamailio } = await stage(t, { algorithm: 'SHA-256' });
+  const { agent, kamailio } = await arrange(t, { algorithm: 'SHA-256' });
   await agent().report('registered');
 
   const wrong = agent('TCP', { password: 'another secret' });
@@ -115,7 +112,7 @@ test('SHA-256 is used if the registrar requires it; a wrong password is reported
 
 test('busy, no answer, unknown number and remote hangup are reported with their reasons', async (t) => {
   const registered = async () => {
-    const { farEndPort, agent } = await stage(t);
+    const { farEndPort, agent } = await arrange(t);
     const room = agent('UDP', { ringTimeout: 5000 });
     await room.report('registered');
     return { farEndPort, room };
@@ -125,8 +122,7 @@ test('busy, no answer, unknown number and remote hangup are reported with their 
   const call = async (callId: string, steps: readonly string[]) => {
     const { farEndPort, room } = await registered();
     rooms.push(room);
-    const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort });
-    await callee.listening();
+    const callee = await far.Sipp.answer(t, steps, { port: farEndPort });
     await room.agent.call(callId, number);
     const end = await endOf(room, callId);
     await callee.done();
@@ -156,11 +152,11 @@ test('busy, no answer, unknown number and remote hangup are reported with their 
 });
 
 test('rejected callers get a response, answered calls can be hung up, also with late offers, and closing ends all', async (t) => {
-  const { farEndPort, agent, kamailio } = await stage(t);
+  const { farEndPort, agent, kamailio } = await arrange(t);
   const target = `127.0.0.1:${kamailio.port}`;
   const deaf = agent('TCP');
   await deaf.report('registered');
-  const refused = await far.Sipp.run(t, [far.invite('room'), far.maybe(100), far.take(480), far.acknowledge].join('\n'), {
+  const refused = await far.Sipp.run(t, [far.invite('room'), far.maybe(100), far.take(480), far.acknowledge], {
     port: farEndPort,
     target,
   });
@@ -174,7 +170,7 @@ test('rejected callers get a response, answered calls can be hung up, also with 
   const room = agent('TCP', { answerIncoming: true });
   await room.report('registered');
   const called = [far.invite('room'), far.maybe(100), far.expectOk, far.further('ACK', 1), far.expectBye];
-  const first = await far.Sipp.run(t, called.join('\n'), { port: farEndPort, target });
+  const first = await far.Sipp.run(t, called, { port: farEndPort, target });
   const { callId } = await room.report('incoming');
   await room.report('answered');
   room.agent.hangUp(callId);
@@ -187,7 +183,7 @@ test('rejected callers get a response, answered calls can be hung up, also with 
     far.further('ACK', 1, { headers: 'Content-Type: application/sdp', body: far.audioOffer }),
     far.expectBye,
   ];
-  const second = await far.Sipp.run(t, late.join('\n'), { port: farEndPort, target });
+  const second = await far.Sipp.run(t, late, { port: farEndPort, target });
   await room.report('answered', { after: room.reports.length });
   await eventually('the audio is negotiated', () => room.audio.last.agreed.length > 0, { every: 20 });
   assert.equal(room.audio.last.agreed[0]?.codec, 'PCMA');
@@ -197,7 +193,7 @@ test('rejected callers get a response, answered calls can be hung up, also with 
 });
 
 test('the remote party can hold and resume, send DTMF by INFO, and refresh the session', async (t) => {
-  const { farEndPort, agent } = await stage(t);
+  const { farEndPort, agent } = await arrange(t);
   const room = agent();
   await room.report('registered');
   const held = far.audioOffer.replace('sendrecv', 'sendonly');
@@ -224,8 +220,7 @@ test('the remote party can hold and resume, send DTMF by INFO, and refresh the s
     far.ask('BYE', { cseq: 6 }),
     far.take(200),
   ];
-  const callee = await far.Sipp.run(t, steps.join('\n'), { port: farEndPort });
-  await callee.listening();
+  const callee = await far.Sipp.answer(t, steps, { port: farEndPort });
   await room.agent.call('out', number);
   assert.deepEqual(await endOf(room, 'out'), { reason: 'far_side_hung_up' });
   await callee.done();
@@ -243,7 +238,7 @@ test('the remote party can hold and resume, send DTMF by INFO, and refresh the s
 
 for (const transport of ['UDP', 'TCP'] as const) {
   test(`over ${transport}: after a restart of the registrar the user agent registers again and accepts calls`, async (t) => {
-    const { farEndPort, agent, kamailio } = await stage(t, { maxExpires: 10 });
+    const { farEndPort, agent, kamailio } = await arrange(t, { maxExpires: 10 });
     const room = agent(transport, { answerIncoming: true });
     await room.report('registered');
     const before = room.reports.length;
@@ -261,14 +256,14 @@ for (const transport of ['UDP', 'TCP'] as const) {
       far.further('BYE', 2),
       far.take(200),
     ];
-    const caller = await far.Sipp.run(t, called.join('\n'), { port: farEndPort, target: `127.0.0.1:${kamailio.port}` });
+    const caller = await far.Sipp.run(t, called, { port: farEndPort, target: `127.0.0.1:${kamailio.port}` });
     await caller.done();
     assert.deepEqual(room.faults, []);
   });
 }
 
 test('untrusted certificates and certificates of other names are rejected', async (t) => {
-  const { agent, kamailio } = await stage(t);
+  const { agent, kamailio } = await arrange(t);
   const attacker = new TestUserAgent(t, {
     registrar: { host: 'localhost', port: kamailio.tlsPort, transport: 'TLS' },
     ports: { min: 20_000, max: 20_000 },
@@ -282,13 +277,12 @@ test('untrusted certificates and certificates of other names are rejected', asyn
 test('a session that the remote party fails to refresh ends with a BYE before it expires', {
   timeout: 120_000,
 }, async (t) => {
-  const { farEndPort, agent } = await stage(t);
+  const { farEndPort, agent } = await arrange(t);
   const room = agent();
   await room.report('registered');
   const more = 'Session-Expires: 90;refresher=uas\nRequire: timer';
-  const steps = [far.expectInvite, far.answer('200 OK', { sdp: true, more }), far.expectAck, far.expectBye].join('\n');
-  const callee = await far.Sipp.run(t, steps, { port: farEndPort, timeout: 110 });
-  await callee.listening();
+  const steps = [far.expectInvite, far.answer('200 OK', { sdp: true, more }), far.expectAck, far.expectBye];
+  const callee = await far.Sipp.answer(t, steps, { port: farEndPort, timeout: 110 });
   await room.agent.call('out', number);
   await room.report('answered');
   const elapsed = stopwatch();

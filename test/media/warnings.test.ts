@@ -11,7 +11,7 @@ import { engineFor, openRoom } from './kit.ts';
 type Fingerprint = { algorithm: string; value: string };
 
 /** Peer Anna of room `r`, whose client rewrites its fingerprint. */
-async function stage(t: TestContext, written: (fingerprint: Fingerprint) => Fingerprint) {
+async function arrange(t: TestContext, written: (fingerprint: Fingerprint) => Fingerprint) {
   const { log, of } = recordedLog();
   const mediaWorkerPool = await engineFor(t, { log });
   const media = openRoom(mediaWorkerPool, { roomId: 'r' }).openPeer('anna', { layersChanged: () => {}, failed: () => {} });
@@ -33,7 +33,7 @@ async function stage(t: TestContext, written: (fingerprint: Fingerprint) => Fing
 }
 
 test('a fingerprint in lower case is accepted', async (t) => {
-  const { open, warnings } = await stage(t, ({ algorithm, value }) => ({
+  const { open, warnings } = await arrange(t, ({ algorithm, value }) => ({
     algorithm: algorithm.toUpperCase(),
     value: value.toLowerCase(),
   }));
@@ -43,7 +43,7 @@ test('a fingerprint in lower case is accepted', async (t) => {
 });
 
 test('a wrong fingerprint is logged with room and peer', async (t) => {
-  const { open, warnings } = await stage(t, ({ algorithm, value }) => ({ algorithm, value: `00:00${value.slice(5)}` }));
+  const { open, warnings } = await arrange(t, ({ algorithm, value }) => ({ algorithm, value: `00:00${value.slice(5)}` }));
   // The client may be connected before the worker checks the certificate.
   await open().catch(() => {});
   await eventually('a warning', () => warnings().some(({ warning }) => /fingerprint .* does not match/.test(String(warning))));
@@ -51,7 +51,7 @@ test('a wrong fingerprint is logged with room and peer', async (t) => {
 });
 
 test('repeated warnings about one peer are rate limited', async (t) => {
-  const { open, warnings, media } = await stage(t, (fingerprint) => fingerprint);
+  const { open, warnings, media } = await arrange(t, (fingerprint) => fingerprint);
   const link = await open();
   // RTP (RFC 3550, section 5.1) of an unknown stream.
   const packet = (number: number) => Buffer.from([0x80, 0x60, number >> 8, number & 255, 0, 0, 0, 1, 0, 0, 0, 9, 0]);

@@ -12,7 +12,7 @@ import { kubernetesPrograms } from './binaries.ts';
 import { Child } from './child.ts';
 import { JsonClient } from './https-json.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
-import { type Kubectl, type KubectlResult, kubectlOf } from './kubectl.ts';
+import { type Kubectl, kubectlOf } from './kubectl.ts';
 import { PrintedSecrets, type StoredSecret } from './printed-secrets.ts';
 import type { Scope } from './scope.ts';
 
@@ -48,8 +48,6 @@ export class ApiServer {
   readonly kubectl: Kubectl;
   /** HTTP client of the kit, as the administrator. */
   readonly client: JsonClient;
-  /** Token of the administrator. */
-  readonly token: string;
   /** Secrets that must not appear in the output of clients. */
   readonly printed = new PrintedSecrets();
   readonly #options: ApiServerOptions;
@@ -68,9 +66,8 @@ export class ApiServer {
     this.#options = options;
     this.url = `https://${options.place?.address ?? '127.0.0.1'}:${api}`;
     this.kubeconfig = join(dir, 'admin.conf');
-    this.token = this.#addToken(administrator);
+    this.client = new JsonClient(this.url, this.#addToken(administrator));
     for (const user of options.users ?? []) this.#addToken(user);
-    this.client = new JsonClient(this.url, this.token);
     this.kubectl = kubectlOf(this.#programs.kubectl, this.kubeconfig, join(dir, 'kubectl'));
   }
 
@@ -88,11 +85,6 @@ export class ApiServer {
     await server.startApiServer();
     writeKubeconfig(server.kubeconfig, server.#access({}));
     return server;
-  }
-
-  /** Process ids of running processes, by name: `etcd`, `kube-apiserver`. */
-  get pids(): Record<string, number> {
-    return Object.fromEntries([...this.#children].filter(([, child]) => child.end === undefined).map(([name, { pid }]) => [name, pid]));
   }
 
   /** Log files of the programs, by name. */
@@ -132,12 +124,11 @@ export class ApiServer {
   }
 
   /** Server-side `kubectl apply` of YAML or objects. @throws with the message of a rejection */
-  async apply(manifest: string | object | readonly object[]): Promise<KubectlResult> {
+  async apply(manifest: string | object | readonly object[]): Promise<void> {
     const objects = Array.isArray(manifest) ? { apiVersion: 'v1', kind: 'List', items: manifest } : manifest;
     const input = typeof objects === 'string' ? objects : JSON.stringify(objects);
-    const result = await this.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
-    if (result.code !== 0) throw new Error(result.stderr);
-    return result;
+    const { code, stderr } = await this.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
+    if (code !== 0) throw new Error(stderr);
   }
 
   /**
@@ -149,7 +140,7 @@ export class ApiServer {
     await this.#serve();
     for (const [name, command] of this.#controllers) {
       await this.#children.get(name)?.stop();
-      this.run(name, command);
+      this.#run(name, command);
     }
   }
 
@@ -172,19 +163,10 @@ export class ApiServer {
     return Number(revision);
   }
 
-  /** Starts a program that ends with the API server. */
-  run(name: string, command: readonly string[]): Child {
-    // The programs live a minute or two: less frequent garbage collection saves a sixth of their CPU time, for 100 MB.
-    const env = { ...process.env, GOGC: '400' };
-    const child = new Child(command, { log: join(this.dir, `${name}.log`), env, cwd: this.dir, wrap: this.#options.place?.wrap });
-    this.#children.set(name, child);
-    return child;
-  }
-
   /** Starts a Kubernetes controller that watches the API server. It ends with it, and restarts after an outage. */
   runController(name: string, command: readonly string[]): void {
     this.#controllers.set(name, command);
-    this.run(name, command);
+    this.#run(name, command);
   }
 
   /** Waits until an object exists. @throws after the timeout */
@@ -210,7 +192,7 @@ export class ApiServer {
 
   /** Existing Secrets, where the API server runs. */
   async #noteSecrets(): Promise<void> {
-    if (this.pids['kube-apiserver'] === undefined) return;
+    if (this.#children.get('kube-apiserver')?.end !== undefined) return;
     const answer = await this.client.call('/api/v1/secrets').catch(() => undefined);
     if (answer?.status === 200) for (const secret of (answer.body as { items: StoredSecret[] }).items) this.printed.stored(secret);
   }
@@ -229,10 +211,19 @@ export class ApiServer {
     return { server, authority: this.authority, token: known, ...(namespace === undefined ? {} : { namespace }) };
   }
 
+  /** Starts a program that ends with the API server. */
+  #run(name: string, command: readonly string[]): Child {
+    // The programs live a minute or two: less frequent garbage collection saves a sixth of their CPU time, for 100 MB.
+    const env = { ...process.env, GOGC: '400' };
+    const child = new Child(command, { log: join(this.dir, `${name}.log`), env, cwd: this.dir, wrap: this.#options.place?.wrap });
+    this.#children.set(name, child);
+    return child;
+  }
+
   #startEtcd(): void {
     const { etcd, peers } = this.#ports;
     const clients = `http://127.0.0.1:${etcd}`;
-    this.run('etcd', [
+    this.#run('etcd', [
       this.#programs.etcd,
       `--data-dir=${join(this.dir, 'etcd')}`,
       `--listen-client-urls=${clients}`,
@@ -255,7 +246,7 @@ export class ApiServer {
   }
 
   #runApiServer(): Child {
-    return this.run('kube-apiserver', [this.#programs['kube-apiserver'], ...this.#apiServerFlags()]);
+    return this.#run('kube-apiserver', [this.#programs['kube-apiserver'], ...this.#apiServerFlags()]);
   }
 
   #apiServerFlags(): string[] {

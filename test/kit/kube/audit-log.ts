@@ -1,7 +1,7 @@
 // Requests of ServiceAccounts, from the audit log of the API server.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tempFolder } from '../temp-folder.ts';
 import type { Scope } from './scope.ts';
 
 export type AuditedCall = {
@@ -14,33 +14,29 @@ export type AuditedCall = {
   code: number;
 };
 
-type AuditEvent = {
+export type AuditEvent = {
   verb: string;
   user: { username: string };
+  userAgent?: string;
   requestURI: string;
+  requestObject?: { dryRun?: string[] };
   objectRef?: { resource: string; subresource?: string; apiGroup?: string };
   responseStatus?: { code: number };
 };
 
-/** An event for each response; for a watch at its start. */
-const policy = {
-  apiVersion: 'audit.k8s.io/v1',
-  kind: 'Policy',
-  omitStages: ['RequestReceived'],
-  rules: [{ level: 'Metadata', userGroups: ['system:serviceaccounts:default'] }, { level: 'None' }],
-};
+const ofServiceAccounts = [{ level: 'Metadata', userGroups: ['system:serviceaccounts:default'] }, { level: 'None' }];
 
+/** An event for each response; for a watch at its start. */
 export class AuditLog {
   readonly #log: string;
   readonly #policy: string;
 
   /** Pass `flags` to the API server. */
-  constructor(scope: Scope) {
-    const dir = mkdtempSync(join(tmpdir(), 'mediarooms-audit-'));
-    this.#log = join(dir, 'audit.log');
-    this.#policy = join(dir, 'policy.yaml');
-    writeFileSync(this.#policy, JSON.stringify(policy));
-    scope.after(async () => rmSync(dir, { recursive: true, force: true }));
+  constructor(scope: Scope, rules: readonly object[] = ofServiceAccounts) {
+    const folder = tempFolder(scope);
+    this.#log = join(folder, 'audit.log');
+    this.#policy = join(folder, 'policy.yaml');
+    writeFileSync(this.#policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages: ['RequestReceived'], rules }));
   }
 
   get flags(): string[] {
@@ -50,28 +46,28 @@ export class AuditLog {
   /** Requests of a ServiceAccount of the namespace `default`, in order. */
   callsOf(account: string): AuditedCall[] {
     const user = `system:serviceaccount:default:${account}`;
-    return linesOf(this.#log)
+    return this.since(0)
       .map(readCall)
       .filter((call) => call.user === user);
   }
+
+  /** Number of events so far. */
+  get length(): number {
+    return this.since(0).length;
+  }
+
+  /** Events after the first ones; the last line may be incomplete during a write. */
+  since(length: number): AuditEvent[] {
+    const text = existsSync(this.#log) ? readFileSync(this.#log, 'utf8') : '';
+    const lines = text
+      .slice(0, text.lastIndexOf('\n') + 1)
+      .split('\n')
+      .filter(Boolean);
+    return lines.slice(length).map((line): AuditEvent => JSON.parse(line));
+  }
 }
 
-/** Complete lines of an audit log from a character on; the last line may be incomplete during a write. */
-export function linesOf(log: string, from = 0): string[] {
-  const text = existsSync(log) ? readFileSync(log, 'utf8').slice(from) : '';
-  return text
-    .slice(0, text.lastIndexOf('\n') + 1)
-    .split('\n')
-    .filter(Boolean);
-}
-
-/** Current length in characters of complete lines. */
-export function lengthOf(log: string): number {
-  return readFileSync(log, 'utf8').lastIndexOf('\n') + 1;
-}
-
-function readCall(line: string): AuditedCall {
-  const { verb, user, requestURI, objectRef, responseStatus } = JSON.parse(line) as AuditEvent;
+function readCall({ verb, user, requestURI, objectRef, responseStatus }: AuditEvent): AuditedCall {
   const { resource = '', subresource, apiGroup = '' } = objectRef ?? {};
   return {
     verb,

@@ -3,38 +3,26 @@ import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 import { type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
+import { mustKubectl } from './kubectl.ts';
 import { type OperatorOptions, type OperatorProcess, startOperator } from './operator-process.ts';
-import { type PodRunner, type PodRunnerOptions, startPodRunner } from './pods/pod-runner.ts';
-import { type Kind, readObject, readObjects } from './read-objects.ts';
+import { type PodRunner, startPodRunner } from './pods/pod-runner.ts';
+import { condition, type Kind, type KubeJson, mediaCluster, readObject, readObjects, readSecret, room } from './read-objects.ts';
 import type { Scope } from './scope.ts';
 
-export type MediaStageOptions = {
-  /** spec of the MediaCluster `media`; one replica with drains of 5 s if omitted. */
-  spec?: Record<string, unknown>;
-  plane?: ControlPlaneOptions;
-  pods?: PodRunnerOptions;
-  operator?: OperatorOptions;
-};
-
-// biome-ignore lint/suspicious/noExplicitAny: objects of Kubernetes as a test looks at them.
-export type KubeJson = any;
+export type OperatorFixtureOptions = { plane?: ControlPlaneOptions; operator?: OperatorOptions };
 
 export class ClusterFixture {
   readonly server: ApiServer;
   readonly runner: PodRunner;
   operator: OperatorProcess;
+  /** kubectl as a user. @throws with its message */
+  readonly kubectl: (...args: string[]) => Promise<string>;
 
   constructor(server: ApiServer, runner: PodRunner, operator: OperatorProcess) {
     this.server = server;
     this.runner = runner;
     this.operator = operator;
-  }
-
-  /** kubectl as a user. @throws with its message */
-  async kubectl(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.server.kubectl(args);
-    if (code !== 0) throw new Error(stderr);
-    return stdout;
+    this.kubectl = mustKubectl(server);
   }
 
   /** @returns undefined if it does not exist */
@@ -46,13 +34,14 @@ export class ClusterFixture {
     return readObjects(this.server, kind, namespace);
   }
 
-  room(name: string, spec: Record<string, unknown> = {}, namespace = 'default') {
-    return { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name, namespace }, spec };
+  /** Values of a Secret; empty if it does not exist. */
+  async secret(name: string): Promise<Record<string, string>> {
+    return (await readSecret(this.server, name)) ?? {};
   }
 
   /** Applies a Room and waits until it is Ready. */
   async makeRoom(name: string, spec: Record<string, unknown> = {}): Promise<KubeJson> {
-    await this.server.apply(this.room(name, spec));
+    await this.server.apply(room(name, spec));
     return this.waitFor('rooms', name, isReady);
   }
 
@@ -68,20 +57,11 @@ export class ClusterFixture {
     return found;
   }
 
-  async adminToken(cluster = 'media'): Promise<string> {
-    const secret = await this.get('secrets', `${cluster}-api-tokens`);
-    return Buffer.from(secret.data.admin, 'base64').toString();
-  }
-
-  /** REST client of a pod, at the address that the operator uses. */
-  async api(pod: string): Promise<ApiClient> {
+  /** REST client of a pod of a MediaCluster, at the address that the operator uses. */
+  async api(pod: string, cluster = 'media'): Promise<ApiClient> {
     const { podIP } = this.runner.pod(pod).status ?? {};
-    return apiClient(`http://${podIP}:8080`, await this.adminToken());
+    return apiClient(`http://${podIP}:8080`, (await this.secret(`${cluster}-api-tokens`)).admin);
   }
-}
-
-export function condition(object: KubeJson, type: string): KubeJson {
-  return object?.status?.conditions?.find((each: KubeJson) => each.type === type);
 }
 
 export function isReady(object: KubeJson): boolean {
@@ -95,22 +75,27 @@ export function isAvailable(object: KubeJson): boolean {
   return available?.status === 'True' && progressing?.status !== 'True' && available.observedGeneration === object.metadata.generation;
 }
 
-/** Everything ends with the scope. */
-export async function startClusterFixture(scope: Scope, options: MediaStageOptions = {}): Promise<ClusterFixture> {
+/** The operator leads; no MediaCluster exists. Everything ends with the scope. */
+export async function startOperatorFixture(scope: Scope, options: OperatorFixtureOptions = {}): Promise<ClusterFixture> {
   const server = await startControlPlane(scope, options.plane);
-  const runner = await startPodRunner(server, options.pods);
-  const stage = new ClusterFixture(server, runner, startOperator(scope, server, options.operator));
-  await stage.operator.says(/started leading/);
-  await server.apply(mediaCluster('media', options.spec));
-  await stage.waitFor('mediaClusters', 'media', isAvailable, 60_000);
-  return stage;
+  const runner = await startPodRunner(server);
+  const fixture = new ClusterFixture(server, runner, startOperator(scope, server, options.operator));
+  await fixture.operator.says(/started leading/);
+  return fixture;
 }
 
-export function mediaCluster(name: string, spec: Record<string, unknown> = {}, namespace = 'default') {
-  return {
-    apiVersion: 'mediarooms.dev/v1alpha1',
-    kind: 'MediaCluster',
-    metadata: { name, namespace },
-    spec: { replicas: 1, drain: { timeoutSeconds: 5 }, config: { componentsUsed: ['file'] }, ...spec },
-  };
+/** The MediaCluster `media` is Available. `spec`: changes to that of `smallCluster`. */
+export async function startClusterFixture(
+  scope: Scope,
+  { spec, ...options }: OperatorFixtureOptions & { spec?: object } = {},
+): Promise<ClusterFixture> {
+  const fixture = await startOperatorFixture(scope, options);
+  await fixture.server.apply(smallCluster('media', spec));
+  await fixture.waitFor('mediaClusters', 'media', isAvailable);
+  return fixture;
+}
+
+/** A MediaCluster of one replica with short drains. */
+export function smallCluster(name: string, spec: object = {}, namespace = 'default') {
+  return mediaCluster(name, { replicas: 1, drain: { timeoutSeconds: 5 }, config: { componentsUsed: ['file'] }, ...spec }, namespace);
 }

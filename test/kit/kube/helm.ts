@@ -1,14 +1,13 @@
-// helm as a user runs it on the API server of a test.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+// helm as a user runs it on the API server of a test, and the chart as it renders it.
 import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { type CommandResult, runCommand } from '../processes/command.ts';
 import type { ApiServer } from './api-server.ts';
 import { kubernetesPrograms } from './binaries.ts';
 
 export const chartFolder = join(import.meta.dirname, '../../../helm');
 
-export type HelmResult = { code: number; stdout: string; stderr: string };
-export type Helm = (args: readonly string[], input?: string) => Promise<HelmResult>;
+export type Helm = (args: readonly string[], input?: string) => Promise<CommandResult>;
 
 const deadline = 240_000;
 
@@ -18,16 +17,9 @@ export function helmOf(server?: ApiServer): Helm {
   const env = { PATH: '/usr/bin:/bin', HOME: home, ...(server ? { KUBECONFIG: server.kubeconfig } : {}) };
   return async (args, input = '') => {
     const { helm } = kubernetesPrograms(['helm']);
-    const child = spawn(helm, args, { env, stdio: 'pipe', timeout: deadline, killSignal: 'SIGKILL' });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-    // It may end before it has read everything.
-    child.stdin.on('error', () => {});
-    child.stdin.end(input);
-    const [code] = (await once(child, 'close')) as [number | null];
+    const { code, stdout, stderr } = await runCommand([helm, ...args], { input, env, timeoutMs: deadline, mayFail: true });
     // Removes its messages about every symbolic link of the chart.
-    return { code: code ?? 1, stdout, stderr: stderr.replace(/^level=INFO .*\n/gm, '') };
+    return { code, stdout, stderr: stderr.replace(/^level=INFO .*\n/gm, '') };
   };
 }
 
@@ -43,4 +35,23 @@ export async function mustRun(helm: Helm, args: readonly string[], input?: strin
   if (code !== 0 && overtaken.test(stderr)) ({ code, stdout, stderr } = await helm(args, input));
   if (code !== 0) throw new Error(`helm ${args.join(' ')}: ${stderr}${stdout}`);
   return stdout;
+}
+
+export type ChartOptions = {
+  /** Name of the release. */
+  release?: string;
+  /** Templates to render, such as `rbac.yaml`. */
+  only: readonly string[];
+  /** Values by path, as for `--set-json`. */
+  values?: Record<string, unknown>;
+};
+
+export type ChartObject = { kind: string; metadata: { name: string; namespace?: string }; [field: string]: unknown };
+
+/** The objects of the chart in the namespace `default`. @throws with the output of helm */
+export async function renderChart({ release = 'mediarooms', only, values = {} }: ChartOptions): Promise<ChartObject[]> {
+  const set = Object.entries(values).flatMap(([path, value]) => ['--set-json', `${path}=${JSON.stringify(value)}`]);
+  const shown = only.flatMap((name) => ['--show-only', `templates/${name}`]);
+  const text = await mustRun(helmOf(), ['template', release, chartFolder, '--namespace', 'default', ...shown, ...set]);
+  return parseAllDocuments(text).flatMap((document) => (document.contents ? [document.toJS() as ChartObject] : []));
 }

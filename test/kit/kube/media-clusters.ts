@@ -6,7 +6,12 @@ import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { eventually } from '../eventually.ts';
 import { PeerSocket } from '../network/peer-socket.ts';
 import type { ApiServer } from './api-server.ts';
-import { type Kind, readObject, readObjects } from './read-objects.ts';
+import { startControlPlane } from './control-plane.ts';
+import { ClusterOperator, type ClusterOperatorOptions } from './controllers/cluster-operator.ts';
+import { mustKubectl } from './kubectl.ts';
+import { type PodRunnerOptions, startPodRunner } from './pods/pod-runner.ts';
+import { type Kind, mediaCluster, readObject, readObjects, readSecret } from './read-objects.ts';
+import type { Scope } from './scope.ts';
 
 export type ClusterPod = {
   metadata: {
@@ -24,45 +29,31 @@ const timeoutMs = 60_000;
 const pollInterval = 100;
 
 export class MediaClusterUser {
-  readonly name: string;
+  readonly name = 'c';
   readonly namespace: string;
+  /** kubectl in the namespace. @throws with its message */
+  readonly kubectl: (...args: string[]) => Promise<string>;
   readonly #server: ApiServer;
 
-  private constructor(server: ApiServer, namespace: string, name: string) {
+  /** The MediaCluster `c` of that namespace. */
+  constructor(server: ApiServer, namespace: string) {
     this.#server = server;
     this.namespace = namespace;
-    this.name = name;
-  }
-
-  /** The MediaCluster `c` of that namespace. */
-  static of(server: ApiServer, namespace: string): MediaClusterUser {
-    return new MediaClusterUser(server, namespace, 'c');
+    this.kubectl = mustKubectl(server, ['-n', namespace]);
   }
 
   /** Creates a MediaCluster `c` in a new namespace. */
   static async make(server: ApiServer, namespace: string, spec: Record<string, unknown>): Promise<MediaClusterUser> {
-    const user = MediaClusterUser.of(server, namespace);
-    await user.send({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    const user = new MediaClusterUser(server, namespace);
+    await server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     await server.waitFor('the ServiceAccount of the namespace', `/api/v1/namespaces/${namespace}/serviceaccounts/default`);
     await user.apply(spec);
     return user;
   }
 
   /** `kubectl apply` of the MediaCluster with this spec. */
-  async apply(spec: Record<string, unknown>): Promise<void> {
-    const { namespace, name } = this;
-    await this.send({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { namespace, name }, spec });
-  }
-
-  async send(object: object): Promise<void> {
-    const { code, stderr } = await this.#server.apply(object);
-    if (code !== 0) throw new Error(stderr);
-  }
-
-  async kubectl(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.#server.kubectl(['-n', this.namespace, ...args]);
-    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
-    return stdout;
+  apply(spec: object): Promise<void> {
+    return this.#server.apply(mediaCluster(this.name, spec, this.namespace));
   }
 
   /** @throws if it does not exist */
@@ -131,8 +122,7 @@ export class MediaClusterUser {
   }
 
   async token(key = 'admin'): Promise<string> {
-    const { data } = await this.get<{ data: Record<string, string> }>('secrets', `${this.name}-api-tokens`);
-    return Buffer.from(data[key] ?? '', 'base64').toString();
+    return (await readSecret(this.#server, `${this.name}-api-tokens`, this.namespace))?.[key] ?? '';
   }
 
   /** REST client of the node in a pod. */
@@ -203,15 +193,20 @@ export function basePort({ spec }: ClusterPod): number {
   return Number(spec.containers[0]?.env.find(({ name }) => name === 'SVC_WEBRTC_BASE_PORT')?.value);
 }
 
-/** Applies our CRDs and waits until they are effective. */
-export async function applyDefinitions(server: ApiServer): Promise<void> {
-  const { code, stderr } = await server.kubectl(['apply', '--server-side', '-f', 'crds/room.yaml', '-f', 'crds/mediacluster.yaml']);
-  if (code !== 0) throw new Error(stderr);
-  const waited = await server.kubectl([
-    'wait',
-    '--for=condition=Established',
-    'crd/rooms.mediarooms.dev',
-    'crd/mediaclusters.mediarooms.dev',
-  ]);
-  if (waited.code !== 0) throw new Error(waited.stderr);
+/** Applies our CRDs, and further ones, and waits until they are effective. */
+export async function applyDefinitions(server: ApiServer, more: readonly object[] = []): Promise<void> {
+  const kubectl = mustKubectl(server);
+  await kubectl('apply', '--server-side', '-f', 'crds/room.yaml', '-f', 'crds/mediacluster.yaml');
+  if (more.length > 0) await server.apply(more);
+  await kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=50s');
+}
+
+type OperatedClusterOptions = { definitions?: readonly object[]; pods?: PodRunnerOptions; operator?: ClusterOperatorOptions };
+
+/** A control plane with our CRDs, pods as processes, and the MediaCluster controller in this process. All end with the scope. */
+export async function startClusterOperator(scope: Scope, { definitions, pods, operator }: OperatedClusterOptions = {}) {
+  const server = await startControlPlane(scope);
+  await applyDefinitions(server, definitions);
+  const runner = await startPodRunner(server, pods);
+  return { server, runner, operator: await ClusterOperator.start(server, operator) };
 }

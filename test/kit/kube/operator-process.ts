@@ -1,10 +1,9 @@
 // The operator as a separate process, as in its pod: for whole scenarios, signals and kill -9.
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { operatorProgram } from '../../../tools/operator-bundle.mjs';
 import { eventually } from '../eventually.ts';
+import { type CommandResult, runCommand } from '../processes/command.ts';
 import type { ApiServer } from './api-server.ts';
 import { Child, type ChildEnd } from './child.ts';
 import type { Scope } from './scope.ts';
@@ -99,25 +98,18 @@ export function startOperator(scope: Scope, server: ApiServer, options: Operator
   return operator;
 }
 
-/** Runs an operator that ends on its own. @returns its stdout and stderr */
-export async function runOperator(
-  server: ApiServer,
-  options: OperatorOptions,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
+/** Runs an operator that ends on its own. */
+export async function runOperator(server: ApiServer, options: OperatorOptions): Promise<CommandResult> {
   count += 1;
-  const child = spawn(process.execPath, [options.program ?? operatorProgram, ...(options.args ?? [])], {
+  const command = [process.execPath, options.program ?? operatorProgram, ...(options.args ?? [])];
+  const result = await runCommand(command, {
     env: environment(server, options),
     cwd: server.dir,
+    timeoutMs: startTimeoutMs,
+    mayFail: true,
   });
-  const timer = setTimeout(() => child.kill('SIGKILL'), startTimeoutMs);
-  const [stdout, stderr, code] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    new Promise<number | null>((resolve) => child.once('exit', resolve)),
-  ]);
-  clearTimeout(timer);
-  server.printed.printed('an operator that ended on its own', stdout + stderr);
-  return { code, stdout, stderr };
+  server.printed.printed('an operator that ended on its own', result.stdout + result.stderr);
+  return result;
 }
 
 function environment(server: ApiServer, options: OperatorOptions): NodeJS.ProcessEnv {

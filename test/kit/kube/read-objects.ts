@@ -6,6 +6,8 @@ import { eventually } from '../eventually.ts';
 import type { ApiServer } from './api-server.ts';
 
 export type Kind = keyof typeof resources;
+// biome-ignore lint/suspicious/noExplicitAny: tests assert the content of an object.
+export type KubeJson = any;
 
 /** @returns undefined if it does not exist. @throws with the message of a rejection */
 export async function readObject(server: ApiServer, kind: Kind, name: string, namespace?: string): Promise<KubeObject | undefined> {
@@ -20,6 +22,27 @@ export async function readObjects(server: ApiServer, kind: Kind, namespace: stri
   const path = `${collectionPath(resources[kind], namespace)}${queryText(query)}`;
   const { status, body } = await server.client.call(path);
   return (answered(path, status, body) as { items: KubeObject[] }).items;
+}
+
+/** Values of a Secret as text; undefined if it does not exist. */
+export async function readSecret(server: ApiServer, name: string, namespace = 'default'): Promise<Record<string, string> | undefined> {
+  const secret: KubeJson = await readObject(server, 'secrets', name, namespace);
+  const entries = Object.entries<string>(secret?.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
+  return secret && Object.fromEntries(entries);
+}
+
+export function condition(object: KubeJson, type: string): KubeJson {
+  return object?.status?.conditions?.find((each: KubeJson) => each.type === type);
+}
+
+/** A manifest of a Room. */
+export function room(name: string, spec: object = {}, namespace = 'default') {
+  return { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name, namespace }, spec };
+}
+
+/** A manifest of a MediaCluster. */
+export function mediaCluster(name: string, spec: object = {}, namespace = 'default') {
+  return { apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec };
 }
 
 type KubeEvent = KubeObject & { reason: string; regarding: { name: string } };

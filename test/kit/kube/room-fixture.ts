@@ -11,11 +11,11 @@ import { eventually } from '../eventually.ts';
 import { apiToken } from '../processes/start-node.ts';
 import { type ApiServer, startApiServer } from './api-server.ts';
 import { connectController } from './controllers/controller-client.ts';
+import { applyDefinitions } from './media-clusters.ts';
+import { type KubeJson, mediaCluster, readSecret } from './read-objects.ts';
 import type { Scope } from './scope.ts';
 
 export type RoomOperatorOptions = { now?: () => number; pollMs?: number; workers?: number };
-// biome-ignore lint/suspicious/noExplicitAny: what an object holds is what tests assert.
-export type KubeJson = any;
 
 export type RoomOperator = {
   controller: RoomController;
@@ -32,26 +32,22 @@ export class RoomFixture {
   /** Public URL of any node, if all nodes share one. */
   api: string | undefined;
   token: string | undefined = apiToken;
-  readonly #scope: Scope;
   readonly #operators = new Set<RoomOperator>();
 
-  private constructor(server: ApiServer, scope: Scope) {
+  private constructor(server: ApiServer) {
     this.server = server;
-    this.#scope = scope;
   }
 
   static async start(scope: Scope, server?: ApiServer): Promise<RoomFixture> {
-    const own = server ?? (await startApiServer(scope));
-    const stage = new RoomFixture(own, scope);
-    await own.kubectl(['apply', '--server-side', '-f', 'crds/room.yaml', '-f', 'crds/mediacluster.yaml']);
-    await own.kubectl(['wait', '--for=condition=Established', 'crd/rooms.mediarooms.dev', 'crd/mediaclusters.mediarooms.dev']);
-    return stage;
+    const fixture = new RoomFixture(server ?? (await startApiServer(scope)));
+    await applyDefinitions(fixture.server);
+    return fixture;
   }
 
   /** Adds a MediaCluster with these nodes, all ready. */
   async addCluster(name: string, nodes: readonly { url: string }[], spec: object = {}, namespace = 'default'): Promise<void> {
     this.setPods(`${namespace}/${name}`, nodes);
-    await this.apply({ apiVersion: 'mediarooms.dev/v1alpha1', kind: 'MediaCluster', metadata: { name, namespace }, spec });
+    await this.server.apply(mediaCluster(name, spec, namespace));
   }
 
   setPods(cluster: string, nodes: readonly { url: string }[]): void {
@@ -82,7 +78,7 @@ export class RoomFixture {
     for (const { controller } of this.#operators) controller.nodesChanged(namespace, name);
   }
 
-  /** Running when it returns. */
+  /** Running when it returns; ends before the API server. */
   async startOperator(options: RoomOperatorOptions = {}): Promise<RoomOperator> {
     const { client, recorder, log, calls, close } = await connectController(this.server.kubeconfig);
     const stop = new AbortController();
@@ -127,12 +123,8 @@ export class RoomFixture {
       },
     };
     this.#operators.add(operator);
-    this.#scope.after(operator.stop);
+    this.server.beforeEnd(operator.stop);
     return operator;
-  }
-
-  async apply(manifest: string | object | readonly object[]): Promise<void> {
-    await this.server.apply(manifest);
   }
 
   async room(name: string, namespace = 'default'): Promise<KubeJson> {
@@ -169,13 +161,9 @@ export class RoomFixture {
     return this.waitFor(name, (room) => room?.status?.phase === 'Ready' && isSettled(room), namespace);
   }
 
-  /** Data of a Secret as text. */
-  async secret(name: string, namespace = 'default'): Promise<Record<string, string> | undefined> {
-    const secret = await this.object(`/api/v1/namespaces/${namespace}/secrets/${name}`);
-    if (!secret) return undefined;
-    return Object.fromEntries(
-      Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(String(value), 'base64').toString()]),
-    );
+  /** Values of a Secret as text. */
+  secret(name: string, namespace = 'default'): Promise<Record<string, string> | undefined> {
+    return readSecret(this.server, name, namespace);
   }
 
   #accessTo(clusters: Reflector<MediaCluster>): ClusterAccess {
@@ -194,15 +182,7 @@ export class RoomFixture {
   }
 }
 
-export function room(name: string, spec: object = {}, namespace = 'default') {
-  return { apiVersion: 'mediarooms.dev/v1alpha2', kind: 'Room', metadata: { name, namespace }, spec };
-}
-
 /** Whether its status belongs to its current spec. */
 export function isSettled({ metadata, status }: KubeJson): boolean {
   return status?.observedGeneration === metadata.generation;
-}
-
-export function conditionOf(object: KubeJson, type: string): KubeJson {
-  return object?.status?.conditions?.find((condition: KubeJson) => condition.type === type);
 }

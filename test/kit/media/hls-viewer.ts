@@ -1,15 +1,13 @@
 // HLS viewers without a browser: one follows a live stream and validates every playlist, one downloads a stored stream.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import { eventually } from '../eventually.ts';
 import { makeResources } from '../processes/resources-folder.ts';
 import { type CheckedPlaylist, checkPlaylist, checkUpdate } from './hls-conformance.ts';
+import { probeAll } from './recorded-file.ts';
 
-const run = promisify(execFile);
 const deadline = 60_000;
 
 export type Follower = {
@@ -85,8 +83,7 @@ export async function download(t: TestContext, address: string, headers: Record<
 
 /** Streams of a file according to ffprobe. */
 export async function streamsOf(path: string): Promise<{ codec: string; width?: number; height?: number; rate?: string }[]> {
-  const { stdout } = await run('ffprobe', ['-v', 'error', '-show_streams', '-of', 'json', path], { timeout: 60_000 });
-  const { streams } = JSON.parse(stdout) as { streams: { codec_name: string; width?: number; height?: number; r_frame_rate: string }[] };
+  const { streams } = await probeAll(path);
   return streams.map(({ codec_name: codec, width, height, r_frame_rate: rate }) => ({
     codec,
     ...(width !== undefined && { width, rate }),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const options = { timeout: 60_000, maxBuffer: 256 * 1024 * 1024 } as const;
+const options = { timeout: 60_000, maxBuffer: 1024 * 1024 * 1024 } as const;
 
 /** Bytes of recordings in a resources folder: about 12 KB a second for `tone.ogg`, about 18 KB for `green.h264`. */
 export async function recordedBytes(resources: string, extension: '.webm' | '.mkv'): Promise<number> {
@@ -19,12 +19,27 @@ export async function recordedBytes(resources: string, extension: '.webm' | '.mk
 /** `duration` in seconds, from the container; undefined if it has none. */
 export type Probed = { codec: string; format: string; duration: number | undefined; width?: number; height?: number };
 
-export async function probe(path: string): Promise<Probed> {
+type ProbedStream = { codec_name: string; width?: number; height?: number; r_frame_rate: string } & Record<string, string | number>;
+
+/** Streams and container of a file according to ffprobe. @throws Error if it reports an error */
+export async function probeAll(path: string): Promise<{ streams: ProbedStream[]; format: { format_name: string; duration?: string } }> {
   const { stdout, stderr } = await run('ffprobe', ['-v', 'error', '-show_streams', '-show_format', '-of', 'json', path], options);
   assert.equal(stderr, '');
-  const { streams, format } = JSON.parse(stdout);
+  return JSON.parse(stdout);
+}
+
+/** Fields of each packet of a file as CSV, for example `pts_time`. */
+export async function packetFields(path: string, fields: string, ...selection: string[]): Promise<string[]> {
+  const entries = [...selection, '-show_entries', `packet=${fields}`, '-of', 'csv=p=0'];
+  const { stdout } = await run('ffprobe', ['-v', 'error', ...entries, path], options);
+  return stdout.split('\n').filter(Boolean);
+}
+
+/** The only stream of a file. */
+export async function probe(path: string): Promise<Probed> {
+  const { streams, format } = await probeAll(path);
   assert.equal(streams.length, 1);
-  const [{ codec_name: codec, width, height }] = streams;
+  const [{ codec_name: codec, width, height } = assert.fail()] = streams;
   return {
     codec,
     format: format.format_name,
@@ -36,11 +51,7 @@ export async function probe(path: string): Promise<Probed> {
 
 /** Times of all frames in milliseconds. */
 export async function frameTimes(path: string): Promise<number[]> {
-  const { stdout } = await run('ffprobe', ['-v', 'error', '-show_entries', 'packet=pts_time', '-of', 'csv=p=0', path], options);
-  return stdout
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => Math.round(Number.parseFloat(line) * 1000));
+  return (await packetFields(path, 'pts_time')).map((line) => Math.round(Number.parseFloat(line) * 1000));
 }
 
 /** Options for RGB output with file timestamps, because two unevenly spaced frames may be closer than the frame interval. */
@@ -81,13 +92,14 @@ export async function audioSamples(path: string): Promise<{ seconds: number; fre
   return { seconds, frequency: crossings / 2 / seconds };
 }
 
-async function samplesOf(path: string): Promise<Float32Array> {
+/** Mono samples at 48 kHz. */
+export async function samplesOf(path: string): Promise<Float32Array> {
   const bytes = await decode(path, ['-ac', '1', '-ar', '48000', '-f', 'f32le', '-']);
   return new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
 }
 
-/** @throws Error if a decoder reports an error */
-async function decode(path: string, args: readonly string[]): Promise<Buffer> {
+/** Raw output of ffmpeg. @throws Error if a decoder reports an error */
+export async function decode(path: string, args: readonly string[]): Promise<Buffer> {
   const { stdout, stderr } = await run('ffmpeg', ['-v', 'error', '-nostdin', '-i', path, ...args], { ...options, encoding: 'buffer' });
   assert.equal(stderr.toString(), '');
   return Buffer.from(stdout);

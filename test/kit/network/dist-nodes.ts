@@ -1,8 +1,10 @@
 // Distribution nodes of this project in the test process, with a log that tests can read.
+import { EventEmitter } from 'node:events';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { ErlangNode, type ErlangNodeOptions } from '../../../node/cluster/erlang/erlang-node.ts';
 import type { Log } from '../../../node/common/log.ts';
+import { emits, eventually } from '../eventually.ts';
 
 export const testCookie = 'test_cookie';
 
@@ -12,12 +14,12 @@ export type LogLine = { msg: string; [field: string]: unknown };
 export class LogRecorder {
   readonly lines: LogLine[] = [];
   readonly log: Log;
-  readonly #waiting = new Set<() => void>();
+  readonly #events = new EventEmitter();
 
   constructor() {
     const write = (text: string) => {
       this.lines.push(JSON.parse(text) as LogLine);
-      for (const look of this.#waiting) look();
+      this.#events.emit('line');
     };
     this.log = pino({ level: 'trace' }, { write });
   }
@@ -27,19 +29,9 @@ export class LogRecorder {
   }
 
   /** Resolves with the first line with this message, past or future. */
-  logged(message: string, deadline = 60_000): Promise<LogLine> {
-    const { promise, resolve, reject } = Promise.withResolvers<LogLine>();
-    const look = () => {
-      const [found] = this.find(message);
-      if (found) resolve(found);
-    };
-    const timer = setTimeout(() => reject(new Error(`not logged: ${message}\n${JSON.stringify(this.lines, null, 1)}`)), deadline);
-    this.#waiting.add(look);
-    look();
-    return promise.finally(() => {
-      clearTimeout(timer);
-      this.#waiting.delete(look);
-    });
+  logged(message: string, within = 60_000): Promise<LogLine> {
+    const what = () => `a line "${message}" is logged\n${JSON.stringify(this.lines, null, 1)}`;
+    return eventually(what, () => this.find(message)[0], { within, wakes: emits(this.#events, 'line') });
   }
 }
 
@@ -69,19 +61,8 @@ export async function startDistNode(
 }
 
 /** Resolves when a node is connected to exactly these nodes, in any order. */
-export function connectedTo(node: ErlangNode, names: readonly string[], deadline = 60_000): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+export async function connectedTo(node: ErlangNode, names: readonly string[], within = 60_000): Promise<void> {
   const wanted = names.toSorted().join();
-  const look = () => {
-    if (node.connections.toSorted().join() === wanted) resolve();
-  };
-  const timer = setTimeout(() => reject(new Error(`${node.name} is connected to ${node.connections.join()}, not ${wanted}`)), deadline);
-  node.on('nodeUp', look);
-  node.on('nodeDown', look);
-  look();
-  return promise.finally(() => {
-    clearTimeout(timer);
-    node.off('nodeUp', look);
-    node.off('nodeDown', look);
-  });
+  const what = () => `${node.name} is connected to ${wanted}, now to ${node.connections.join()}`;
+  await eventually(what, () => node.connections.toSorted().join() === wanted, { within, wakes: emits(node, 'nodeUp', 'nodeDown') });
 }

@@ -1,12 +1,12 @@
 // Raw websocket client controlled by the test: no timers, no resuming, unmodified frames.
 import { once } from 'node:events';
 import { type ClientOptions, WebSocket } from 'ws';
+import { emits, eventually } from '../eventually.ts';
 
 export type Frame = Record<string, unknown>;
 export type EventFrame = { event: string; data: Record<string, unknown> };
 export type AnswerFrame = { id: number; ok: boolean; data?: Record<string, unknown>; error?: { code: string; message: string } };
 export type Closing = { code: number; reason: string };
-type Waiter = { matches: (frame: Frame) => boolean; resolve: (frame: Frame) => void; reject: (error: Error) => void };
 
 /** Timeout of every wait, in milliseconds. */
 const timeoutMs = 40_000;
@@ -16,19 +16,15 @@ export class PeerSocket {
   readonly frames: Frame[] = [];
   readonly closed: Promise<Closing>;
   readonly webSocket: WebSocket;
-  #waiters = new Set<Waiter>();
   #nextId = 1;
 
   private constructor(webSocket: WebSocket) {
     this.webSocket = webSocket;
     this.closed = new Promise((resolve) => {
-      webSocket.on('close', (code, reason) => {
-        resolve({ code, reason: reason.toString() });
-        for (const waiter of this.#waiters) waiter.reject(new Error(`the socket closed (${code} ${reason}) during a wait for a frame`));
-      });
+      webSocket.on('close', (code, reason) => resolve({ code, reason: reason.toString() }));
     });
     webSocket.on('error', () => {});
-    webSocket.on('message', (data) => this.#onFrame(JSON.parse(data.toString()) as Frame));
+    webSocket.on('message', (data) => this.frames.push(JSON.parse(data.toString()) as Frame));
   }
 
   /** Opens a socket, for example `ws://127.0.0.1:5002/socket/peer/websocket`. Rejects if the upgrade is rejected. */
@@ -94,25 +90,14 @@ export class PeerSocket {
     return this.closed;
   }
 
-  #onFrame(frame: Frame): void {
-    this.frames.push(frame);
-    for (const waiter of this.#waiters) if (waiter.matches(frame)) waiter.resolve(frame);
-  }
-
-  async #wait(matches: (frame: Frame) => boolean, from: number): Promise<Frame> {
-    const known = this.frames.slice(from).find(matches);
-    if (known) return known;
-    if (this.webSocket.readyState === WebSocket.CLOSED) throw new Error('the socket is closed');
-    const { promise, resolve, reject } = Promise.withResolvers<Frame>();
-    const waiter: Waiter = { matches, resolve, reject };
-    const timer = setTimeout(
-      () => reject(new Error(`no such frame in ${timeoutMs} ms; got ${JSON.stringify(this.frames).slice(0, 2000)}`)),
-      timeoutMs,
-    );
-    this.#waiters.add(waiter);
-    return promise.finally(() => {
-      clearTimeout(timer);
-      this.#waiters.delete(waiter);
-    });
+  /** The first matching frame from that one on, past or future. */
+  #wait(matches: (frame: Frame) => boolean, from: number): Promise<Frame> {
+    const look = () => {
+      const found = this.frames.slice(from).find(matches);
+      if (!found && this.webSocket.readyState === WebSocket.CLOSED) throw new Error('the socket is closed');
+      return found;
+    };
+    const what = () => `the frame arrives; received are ${JSON.stringify(this.frames).slice(0, 2_000)}`;
+    return eventually(what, look, { within: timeoutMs, wakes: emits(this.webSocket, 'message', 'close') });
   }
 }

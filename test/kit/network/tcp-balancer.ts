@@ -1,5 +1,6 @@
 // TCP load balancer like an Ingress: round robin over the servers, including lost ones that it has not detected yet.
 import { connect, type Socket } from 'node:net';
+import type { Scope } from '../kube/scope.ts';
 import { join, startTcpServer } from './tcp-server.ts';
 
 export type TcpBalancer = {
@@ -13,7 +14,7 @@ export type TcpBalancer = {
 };
 
 /** Balances between ports of 127.0.0.1; a repeated port gets more connections. Stopped with the test. */
-export async function startTcpBalancer(t: { after: (end: () => void) => void }, ports: readonly number[]): Promise<TcpBalancer> {
+export async function startTcpBalancer(t: Scope, ports: readonly number[]): Promise<TcpBalancer> {
   /** Server of each connection. */
   const given = new Map<Socket, number>();
   const gone = new Set<number>();

@@ -1,6 +1,7 @@
 // TCP proxy that a test can cut, restore or silence, like a network failure.
 import { connect, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
+import type { Scope } from '../kube/scope.ts';
 import { type Hold, join, startTcpServer } from './tcp-server.ts';
 
 export type TcpProxy = {
@@ -16,8 +17,8 @@ export type TcpProxy = {
   throttle: (bytesPerSecond: number | undefined) => void;
 };
 
-/** Forwards to a port of the same address of this machine; stopped with the test, or with the file whose `after` is given. */
-export async function startTcpProxy(t: { after: (end: () => void) => void }, targetPort: number, address = '127.0.0.1'): Promise<TcpProxy> {
+/** Forwards to a port of the same address of this machine; stopped with the scope. */
+export async function startTcpProxy(scope: Scope, targetPort: number, address = '127.0.0.1'): Promise<TcpProxy> {
   let open = true;
   let silent = false;
   let count = 0;
@@ -32,7 +33,7 @@ export async function startTcpProxy(t: { after: (end: () => void) => void }, tar
     const slow = slowed(() => rate);
     join(client, hold(connect(targetPort, address)), slow);
   };
-  const { port, sockets } = await startTcpServer(t, serve, address);
+  const { port, sockets } = await startTcpServer(scope, serve, address);
   const cut = () => {
     open = false;
     for (const socket of sockets) socket.resetAndDestroy();

@@ -1,12 +1,16 @@
 // Real HTTP receiver of webhooks on loopback, with responses controlled by the test.
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
+import { emits, eventually } from '../eventually.ts';
 
 export type Received = { id: string; headers: Record<string, string>; body: string; event: RoomEvent; at: number; path: string };
 export type Answering = (response: ServerResponse, received: Received, count: number, request: IncomingMessage) => void;
+
+/** Retries of a sender may take a minute. */
+const timeoutMs = 120_000;
 
 export type Receiver = {
   url: string;
@@ -32,7 +36,7 @@ export async function startReceiver(t: TestContext, how: Answering = accept, por
   let answer = how;
   let connections = 0;
   const received: Received[] = [];
-  const waiting = new Set<() => void>();
+  const events = new EventEmitter();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -49,7 +53,7 @@ export async function startReceiver(t: TestContext, how: Answering = accept, por
       };
       received.push(one);
       answer(response, one, received.length, request);
-      for (const look of waiting) look();
+      events.emit('received');
     });
   });
   server.on('connection', () => (connections += 1));
@@ -59,16 +63,9 @@ export async function startReceiver(t: TestContext, how: Answering = accept, por
     server.closeAllConnections();
     server.close();
   });
-  const untilTrue = (holds: (received: readonly Received[]) => boolean) => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const look = () => {
-      if (!holds(received)) return;
-      waiting.delete(look);
-      resolve();
-    };
-    waiting.add(look);
-    look();
-    return promise;
+  const untilTrue = async (holds: (received: readonly Received[]) => boolean) => {
+    const what = () => `the receiver has the events, after ${received.length} requests`;
+    await eventually(what, () => holds(received), { within: timeoutMs, wakes: emits(events, 'received') });
   };
   const { port: bound } = server.address() as AddressInfo;
   return {

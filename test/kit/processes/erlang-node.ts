@@ -29,8 +29,7 @@ export type ErlOptions = {
   wrap?: readonly string[];
 };
 
-const startTimeoutMs = 60_000;
-const evalTimeoutMs = 60_000;
+const timeoutMs = 60_000;
 const mark = '@@answer ';
 
 /** Reads lines, evaluates them in order and prints each result after the mark. */
@@ -63,25 +62,30 @@ export async function startErl(t: TestContext, options: ErlOptions): Promise<Erl
     child.kill('SIGKILL');
     await ended;
   });
-  await lines.answer(startTimeoutMs);
+  await lines.answer();
   return {
     pid: child.pid ?? 0,
     name,
     eval: (expressions) => {
-      const answer = lines.answer(evalTimeoutMs);
+      const answer = lines.answer();
       child.stdin.write(`${expressions}.\n`);
       return answer;
     },
     output: () => lines.text,
-    printed: (wanted) => lines.printed(wanted, evalTimeoutMs),
+    printed: (wanted) => lines.printed(wanted),
     kill: (signal) => child.kill(signal),
     ended,
   };
 }
 
-/** Starts Erlang's own epmd in the foreground. Stopped with the test, or by `kill`. */
-export async function startEpmd(t: TestContext, port: number): Promise<{ pid: number; kill: () => Promise<void> }> {
-  const child = spawn('epmd', ['-port', String(port)], { stdio: 'ignore' });
+/** Starts Erlang's own epmd in the foreground, on loopback or on a host of a test. Stopped with the test, or by `kill`. */
+export async function startEpmd(
+  t: TestContext,
+  port: number,
+  { ip, wrap }: { ip: string; wrap: readonly string[] } = { ip: '127.0.0.1', wrap: [] },
+): Promise<{ pid: number; kill: () => Promise<void> }> {
+  const [program = '', ...args] = [...wrap, 'epmd', '-port', String(port)];
+  const child = spawn(program, args, { stdio: 'ignore' });
   const ended = once(child, 'close');
   const kill = async () => {
     child.kill('SIGKILL');
@@ -89,66 +93,54 @@ export async function startEpmd(t: TestContext, port: number): Promise<{ pid: nu
   };
   t.after(kill);
   const answers = () =>
-    listNodes({ host: '127.0.0.1', port }).then(
+    listNodes({ host: ip, port }).then(
       () => true,
       () => false,
     );
-  await eventually(`epmd answers on port ${port}`, answers, { within: startTimeoutMs, every: 20 });
+  await eventually(`epmd answers on port ${port}`, answers, { within: timeoutMs, every: 20 });
   return { pid: child.pid ?? 0, kill };
 }
 
-/** Output of a command, both streams, and its exit code. */
-export async function runCommand(command: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output };
-}
-
+/** Lines of its output, of which those with the mark are results of evaluations, in order. */
 class Lines {
-  #text = '';
-  readonly #answers: ((answer: string) => void)[] = [];
-  readonly #wanted = new Set<(line: string) => void>();
-  readonly #failed: ((error: Error) => void)[] = [];
+  readonly #lines: string[] = [];
+  readonly #answers: string[] = [];
+  #asked = 0;
+  #ended = false;
 
   constructor(child: ChildProcessByStdio<Writable, Readable, Readable>) {
     for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', (line) => this.#take(line));
   }
 
   get text(): string {
-    return this.#text;
+    return `${this.#lines.join('\n')}\n`;
   }
 
-  answer(deadline: number): Promise<string> {
-    return this.#within(deadline, (resolve) => this.#answers.push(resolve));
+  async answer(): Promise<string> {
+    const index = this.#asked++;
+    const answered = await this.#eventually('a result', () => index < this.#answers.length && { result: this.#answers[index] ?? '' });
+    return answered.result;
   }
 
-  printed(wanted: RegExp, deadline: number): Promise<string> {
-    const found = this.#text.split('\n').find((line) => wanted.test(line));
-    if (found !== undefined) return Promise.resolve(found);
-    return this.#within(deadline, (resolve) =>
-      this.#wanted.add((line) => {
-        if (wanted.test(line)) resolve(line);
-      }),
-    );
+  printed(wanted: RegExp): Promise<string> {
+    return this.#eventually(`a line ${wanted}`, () => this.#lines.find((line) => wanted.test(line)));
   }
 
   end(): void {
-    for (const fail of this.#failed.splice(0)) fail(new Error(`erl exited:\n${this.#text}`));
+    this.#ended = true;
   }
 
-  #within(deadline: number, begin: (resolve: (value: string) => void) => void): Promise<string> {
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const timer = setTimeout(() => reject(new Error(`no matching line from erl within ${deadline} ms:\n${this.#text}`)), deadline);
-    this.#failed.push(reject);
-    begin(resolve);
-    return promise.finally(() => clearTimeout(timer));
+  #eventually<Answer>(what: string, look: () => Answer) {
+    const lookUntilEnd = () => {
+      const found = look();
+      if (!found && this.#ended) throw new Error(`erl exited:\n${this.text}`);
+      return found;
+    };
+    return eventually(() => `${what} of erl:\n${this.text}`, lookUntilEnd, { within: timeoutMs, every: 10 });
   }
 
   #take(line: string): void {
-    this.#text += `${line}\n`;
-    if (line.startsWith(mark)) this.#answers.shift()?.(line.slice(mark.length));
-    for (const look of this.#wanted) look(line);
+    this.#lines.push(line);
+    if (line.startsWith(mark)) this.#answers.push(line.slice(mark.length));
   }
 }

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { ensureBuilds, serverSdk } from '../../../tools/builds.mjs';
 import { root } from '../../../tools/paths.mjs';
+import { eventually } from '../eventually.ts';
 
 /** Timeout for the output of an example, in milliseconds. */
 const timeoutMs = 90_000;
@@ -39,18 +40,11 @@ export async function startExample(
   // Vite and others color their output if CI is set.
   const output = () => stripVTControlCharacters(printed);
   let over = false;
-  const looking = new Set<() => void>();
   const ended = once(child, 'close').then(([code]) => {
     over = true;
-    for (const look of looking) look();
     return code as number | null;
   });
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      printed += chunk.toString();
-      for (const look of looking) look();
-    });
-  }
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   t.after(async () => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
@@ -59,24 +53,13 @@ export async function startExample(
     }
     await ended;
   });
-  const says = (pattern: RegExp) =>
-    new Promise<RegExpExecArray>((resolve, reject) => {
-      const look = () => {
-        const found = pattern.exec(output());
-        const why = over ? 'exited' : late ? `ran for ${timeoutMs} ms` : undefined;
-        if (found) resolve(found);
-        else if (why) reject(new Error(`The example ${why} without printing ${pattern}:\n${output()}`));
-        else return;
-        looking.delete(look);
-        clearTimeout(timer);
-      };
-      let late = false;
-      const timer = setTimeout(() => {
-        late = true;
-        look();
-      }, timeoutMs);
-      looking.add(look);
-      look();
-    });
+  const says = (pattern: RegExp) => {
+    const look = () => {
+      const found = pattern.exec(output());
+      if (!found && over) throw new Error(`The example exited without printing ${pattern}:\n${output()}`);
+      return found;
+    };
+    return eventually(() => `the example prints ${pattern}:\n${output()}`, look, { within: timeoutMs });
+  };
   return { says, output, ended };
 }

@@ -7,11 +7,12 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { TestContext } from 'node:test';
 import type { Environment } from '../../../node/env.ts';
 import { nodeFlags } from '../../../tools/paths.mjs';
 import { assertNoneMarked } from '../answers/answer-check.ts';
 import { checkLast } from '../check-last.ts';
+import { eventually } from '../eventually.ts';
+import type { Scope } from '../kube/scope.ts';
 import { freePorts } from '../network/free-ports.ts';
 import { assertNothingFound, startSearch } from '../secret-search.ts';
 import { testEnvironment } from './start-node.ts';
@@ -46,40 +47,42 @@ export type NodeProcessOptions = {
 };
 
 /** Resolves when the node has logged its start. Killed with the test; fails the test if the output contains a secret. */
-export async function startNodeProcess(t: TestContext, env: Environment = {}, options: NodeProcessOptions = {}): Promise<NodeProcess> {
+export async function startNodeProcess(scope: Scope, env: Environment = {}, options: NodeProcessOptions = {}): Promise<NodeProcess> {
   const resources = mkdtempSync(join(tmpdir(), 'mediarooms-test-'));
   const whole = options.bare ? env : { ...forTests, SVC_RESOURCES_BASE_PATH: resources, ...env };
   const child = spawnNode(whole, options, options.bare ? resources : undefined);
   const ended = waitForEnd(child);
   const search = startSearch(whole);
-  t.after(async () => {
+  scope.after(async () => {
     child.kill('SIGKILL');
     await ended;
     rmSync(resources, { recursive: true, force: true });
   });
-  checkLast(t, () => {
+  checkLast(scope, () => {
     search.look(text);
     assertNothingFound(search);
     assertNoneMarked(text);
   });
   let text = '';
-  const started = Promise.withResolvers<string>();
+  let url: string | undefined;
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;
     createInterface({ input: stream }).on('line', (line) => {
       text += `${line}\n`;
-      const url = line.includes('node started') ? startedUrl.exec(line)?.[1] : undefined;
-      if (url) started.resolve(url);
+      if (line.includes('node started')) url ??= startedUrl.exec(line)?.[1];
     });
   }
-  const timer = setTimeout(() => started.reject(new Error(`the node did not start within ${startTimeoutMs} ms:\n${text}`)), startTimeoutMs);
-  void ended.then(({ code }) => started.reject(new Error(`the node exited with code ${code}:\n${text}`)));
-  const url = await started.promise.finally(() => clearTimeout(timer));
+  const startedOn = () => {
+    if ((child.exitCode ?? child.signalCode) !== null && url === undefined)
+      throw new Error(`the node exited with code ${child.exitCode}:\n${text}`);
+    return url;
+  };
+  const nodeUrl = await eventually(() => `the node has started:\n${text}`, startedOn, { within: startTimeoutMs, every: 10 });
   const pid = child.pid ?? 0;
   return {
     pid,
-    url,
-    port: Number(new URL(url).port),
+    url: nodeUrl,
+    port: Number(new URL(nodeUrl).port),
     output: () => text,
     children: () => childrenOf(pid),
     kill: (signal) => child.kill(signal),

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { eventually } from '../eventually.ts';
 
 /** An address, and the command prefix that runs a program there; the prefix must exec the command. */
 export type PrometheusEndpoint = { address: string; wrap: readonly string[] };
@@ -70,18 +70,11 @@ export class Prometheus {
 
 /** The address that it logs. */
 async function addressOf(child: ChildProcess): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    if (!stream) continue;
-    createInterface({ input: stream }).on('line', (line) => {
-      said = `${said}${line}\n`.slice(-10_000);
-      const address = listening.exec(line)?.[1];
-      if (address) resolve(address);
-    });
-  }
-  child.once('error', reject);
-  child.once('exit', (code) => reject(new Error(`Prometheus exited with code ${code}:\n${said}`)));
-  const timer = setTimeout(() => reject(new Error(`Prometheus did not start:\n${said}`)), startTimeoutMs);
-  return promise.finally(() => clearTimeout(timer));
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const look = () => {
+    if ((child.exitCode ?? child.signalCode) !== null) throw new Error(`Prometheus exited with code ${child.exitCode}:\n${said}`);
+    return listening.exec(said)?.[1];
+  };
+  return eventually(() => `Prometheus listens:\n${said.slice(-10_000)}`, look, { within: startTimeoutMs });
 }

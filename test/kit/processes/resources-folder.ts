@@ -1,12 +1,12 @@
 // Temporary resources directory with stub files, like the output of components.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { TestContext } from 'node:test';
+import type { Scope } from '../kube/scope.ts';
 import { tempFolder } from '../temp-folder.ts';
 
 /** `files`: contents by path in the directory. */
-export async function makeResources(context: TestContext, files: Record<string, string | Buffer> = {}): Promise<string> {
-  const folder = tempFolder(context);
+export async function makeResources(scope: Scope, files: Record<string, string | Buffer> = {}): Promise<string> {
+  const folder = tempFolder(scope);
   await addFiles(folder, files);
   return folder;
 }

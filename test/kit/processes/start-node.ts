@@ -1,7 +1,6 @@
 // Node in the test process, on free ports; closed with the test.
 import './worker-bin.ts';
 import { randomBytes } from 'node:crypto';
-import type { TestContext } from 'node:test';
 import type { Log } from '../../../node/common/log.ts';
 import { AnnouncedAddresses } from '../../../node/config/announced.ts';
 import { localSystem } from '../../../node/config/system.ts';
@@ -11,6 +10,7 @@ import { assertDocumented } from '../answers/answer-check.ts';
 import { type ApiClient, apiClient } from '../answers/api-client.ts';
 import { checkLast } from '../check-last.ts';
 import { testConfig } from '../fakes/config.ts';
+import type { Scope } from '../kube/scope.ts';
 import { freePort } from '../network/free-ports.ts';
 import { assertNothingFound, searchedLog, startSearch } from '../secret-search.ts';
 
@@ -43,7 +43,7 @@ export const testEnvironment: Environment = {
 };
 
 /** Without a log of the test, the log of the node is scanned for its secrets, and the test fails if it contains one. */
-export async function startNode(t: TestContext, env: Environment = {}, ownLog?: Log): Promise<StartedNode> {
+export async function startNode(scope: Scope, env: Environment = {}, ownLog?: Log): Promise<StartedNode> {
   // A fixed free port, because another node on the machine could otherwise take the port of a worker while it is replaced.
   const whole = { ...testEnvironment, SVC_WEBRTC_BASE_PORT: String(await freePort()), ...env };
   const { config, hot, warnings, cleanUp } = await testConfig(whole);
@@ -54,11 +54,11 @@ export async function startNode(t: TestContext, env: Environment = {}, ownLog?: 
   const node = await MediaNode.start({ config, hot, announced, warnings, log: ownLog ?? searchedLog(search) });
   const { port } = node.parts.http;
   const close = () => node.close(0);
-  t.after(async () => {
+  scope.after(async () => {
     await close();
     await cleanUp();
   });
-  checkLast(t, () => {
+  checkLast(scope, () => {
     assertNothingFound(search);
     assertDocumented(port);
   });

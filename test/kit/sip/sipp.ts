@@ -41,34 +41,25 @@ export class Sipp {
     this.mediaPort = mediaPort;
   }
 
+  /** A remote party that waits for calls with these steps. */
+  static async answer(t: Pick<TestContext, 'after'>, steps: readonly string[], options: SippOptions): Promise<Sipp> {
+    const sipp = await Sipp.run(t, steps, options);
+    await sipp.listening();
+    return sipp;
+  }
+
   /** `steps`: elements of a SIPp scenario. */
   static async run(
     t: Pick<TestContext, 'after'>,
-    steps: string,
+    steps: readonly string[],
     { port, target, transport = 'udp', calls = 1, atOnce = calls, rate = 10, timeout = 80, place = loopbackNetwork }: SippOptions,
   ): Promise<Sipp> {
     const folder = mkdtempSync(join(tmpdir(), 'mediarooms-sipp-'));
     const mediaPort = await freePort();
     const scenario = join(folder, 'scenario.xml');
-    writeFileSync(scenario, `<?xml version="1.0" encoding="UTF-8"?>\n<scenario name="test">\n${steps}\n</scenario>\n`);
+    writeFileSync(scenario, `<?xml version="1.0" encoding="UTF-8"?>\n<scenario name="test">\n${steps.join('\n')}\n</scenario>\n`);
     const mode = transport === 'tcp' ? 't1' : 'u1';
-    const flags = [
-      '-sf',
-      scenario,
-      '-i',
-      place.address,
-      '-p',
-      String(port),
-      '-t',
-      mode,
-      '-m',
-      String(calls),
-      '-l',
-      String(atOnce),
-      '-r',
-      String(rate),
-    ];
-    const media = ['-mi', place.address, '-mp', String(mediaPort), '-rtp_echo'];
+    const flags = `-i ${place.address} -p ${port} -t ${mode} -m ${calls} -l ${atOnce} -r ${rate} -mi ${place.address} -mp ${mediaPort} -rtp_echo`;
     const traces = [
       '-nostdin',
       '-trace_err',
@@ -78,16 +69,8 @@ export class Sipp {
       '-message_file',
       join(folder, 'messages'),
     ];
-    const command = [
-      '/usr/bin/sipp',
-      ...(target === undefined ? [] : [target]),
-      ...flags,
-      ...media,
-      ...traces,
-      '-timeout',
-      String(timeout),
-      '-timeout_error',
-    ];
+    const end = ['-timeout', String(timeout), '-timeout_error'];
+    const command = ['/usr/bin/sipp', ...(target === undefined ? [] : [target]), '-sf', scenario, ...flags.split(' '), ...traces, ...end];
     const child = new Child(command, { log: join(folder, 'log'), cwd: folder, env: { TERM: 'dumb' }, wrap: place.wrap });
     t.after(async () => {
       await child.stop();
@@ -174,7 +157,7 @@ export const expectAck = '<recv request="ACK"/>';
 export const expectBye = `<recv request="BYE"/>\n${send(`SIP/2.0 200 OK\n${answerHeaders.replace(';tag=[pid]far[call_number]', '')}\nContent-Length: 0\n\n`)}`;
 
 /** Answers a call and echoes it until the caller hangs up. */
-export const answerCall = [expectInvite, answer('200 OK', { sdp: true }), expectAck, expectBye].join('\n');
+export const answerCall = [expectInvite, answer('200 OK', { sdp: true }), expectAck, expectBye];
 
 /** Request in the dialog that SIPp answered. `cseq` is its own counter. */
 export function ask(

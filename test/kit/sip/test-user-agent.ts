@@ -1,9 +1,11 @@
 // SIP user agent in the process of the test; records its reports and waits for them.
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import type { TestContext } from 'node:test';
 import { SipUserAgent, type SipUserAgentOptions } from '../../../node/components/sip/agent/agent.ts';
 import type { UserAgentReport, UserAgentSettings } from '../../../node/components/sip/agent/agent-messages.ts';
 import type { CallAudio } from '../../../node/components/sip/audio/session.ts';
+import { emits, eventually } from '../eventually.ts';
 import { FakeCallAudio } from './fake-call-audio.ts';
 import { account } from './kamailio.ts';
 
@@ -16,7 +18,7 @@ export class TestUserAgent {
   readonly faults: unknown[] = [];
   /** True if incoming calls may be answered; undefined leaves the admission pending. */
   admits: boolean | undefined = true;
-  readonly #waiting = new Set<() => void>();
+  readonly #events = new EventEmitter();
 
   constructor(
     t: Pick<TestContext, 'after'>,
@@ -32,7 +34,7 @@ export class TestUserAgent {
         // Admission is answered here like by a node with capacity, and not recorded.
         if (report.type === 'asked' && this.admits !== undefined) this.agent.admit(report.callId, this.admits);
         else this.reports.push(report);
-        for (const look of this.#waiting) look();
+        this.#events.emit('report');
       },
       onFault: (error) => this.faults.push(error),
       settings: {
@@ -61,27 +63,10 @@ export class TestUserAgent {
     type: T,
     { after = 0, when = () => true }: { after?: number; when?: (report: Extract<UserAgentReport, { type: T }>) => boolean } = {},
   ): Promise<Extract<UserAgentReport, { type: T }>> {
-    const find = () =>
-      this.reports
-        .slice(after)
-        .find(
-          (report): report is Extract<UserAgentReport, { type: T }> =>
-            report.type === type && when(report as Extract<UserAgentReport, { type: T }>),
-        );
-    const here = find();
-    if (here) return here;
-    const { promise, resolve, reject } = Promise.withResolvers<Extract<UserAgentReport, { type: T }>>();
-    const look = () => {
-      const found = find();
-      if (found) resolve(found);
-    };
-    this.#waiting.add(look);
-    const timer = setTimeout(() => reject(new Error(`${type} was not reported: ${JSON.stringify(this.reports)}`)), timeoutMs);
-    try {
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#waiting.delete(look);
-    }
+    type Report = Extract<UserAgentReport, { type: T }>;
+    const isWanted = (report: UserAgentReport): report is Report => report.type === type && when(report as Report);
+    const what = () => `${type} is reported: ${JSON.stringify(this.reports)}`;
+    const wakes = emits(this.#events, 'report');
+    return eventually<Report | undefined>(what, () => this.reports.slice(after).find(isWanted), { within: timeoutMs, wakes });
   }
 }

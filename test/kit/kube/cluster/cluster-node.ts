@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../eventually.ts';
+import { runCommand } from '../../processes/command.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { Child } from '../child.ts';
 import { cgroupName, computedIn, makeCgroup, podUsage, removeCgroup, type Usage } from './cgroups.ts';
-import { runCommand } from './command.ts';
 import { placeImages } from './host-images.ts';
 import { Machine } from './machine.ts';
 import { containerdConfig, kubeletConfig, type NodePlace, podNetwork, podNetworkConfig, proxyFlags } from './node-files.ts';

@@ -5,15 +5,16 @@ import { join } from 'node:path';
 import { gatewayDefinitions } from '../../../../tools/kubernetes/gateway-definitions.mjs';
 import { eventually } from '../../eventually.ts';
 import { isAlive } from '../../processes/alive.ts';
+import { type CommandOptions, type CommandResult, runCommand } from '../../processes/command.ts';
 import type { ApiServer } from '../api-server.ts';
 import { kubernetesPrograms } from '../binaries.ts';
 import { startControlPlane } from '../control-plane.ts';
 import { helmOf, mustRun } from '../helm.ts';
+import { mustKubectl } from '../kubectl.ts';
 import type { Scope } from '../scope.ts';
 import { addons, coreDnsImage, traefikImage } from './addons.ts';
 import { removeLeftCgroups } from './cgroups.ts';
 import { ClusterNode } from './cluster-node.ts';
-import { type CommandOptions, type CommandResult, runCommand } from './command.ts';
 import { hostImages } from './host-images.ts';
 import { Machine } from './machine.ts';
 import { pauseImage } from './node-files.ts';
@@ -113,10 +114,8 @@ export class Cluster {
   }
 
   /** @throws if it fails */
-  async kubectl(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.server.kubectl(args, { timeoutMs: 300_000 });
-    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
-    return stdout;
+  kubectl(...args: string[]): Promise<string> {
+    return mustKubectl(this.server, [], 300_000)(...args);
   }
 
   async get<T>(...what: string[]): Promise<T> {

@@ -6,8 +6,8 @@ import { imagesDirectory } from '../../../../tools/images/store.mjs';
 import { withLock } from '../../../../tools/lock.mjs';
 import { cacheDirectory } from '../../../../tools/paths.mjs';
 import { eventually } from '../../eventually.ts';
+import { runCommand } from '../../processes/command.ts';
 import { Child } from '../child.ts';
-import { runCommand } from './command.ts';
 import { Machine } from './machine.ts';
 
 /** Raised when the cached format changes. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { type CommandOptions, type CommandResult, runCommand } from './command.ts';
+import { type CommandOptions, type CommandResult, runCommand } from '../../processes/command.ts';
 
 /** Process 1: sets up namespaces, reports readiness, and reaps orphans until it is killed. */
 const firstProcess = `set -e

@@ -4,7 +4,7 @@ import { createReadStream, existsSync, mkdirSync, mkdtempSync, renameSync, rmSyn
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { imagesDirectory } from '../../../../tools/images/store.mjs';
-import { runCommand } from './command.ts';
+import { runCommand } from '../../processes/command.ts';
 
 /** Raised when the recipe changes. */
 const recipe = 1;

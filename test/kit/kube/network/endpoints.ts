@@ -1,6 +1,7 @@
 // Endpoints of Services and their DNS records.
+import type { ServicePort } from '../../../../operator/kube/kinds.ts';
 import { portOf } from '../pods/pod-probes.ts';
-import { isLive, isReady, type Pod, type Service, type ServicePort, selects } from '../pods/pod-spec.ts';
+import { isLive, isReady, type Pod, type Service, selects } from '../pods/pod-spec.ts';
 
 export type Endpoint = { ip: string; port: number; host: string };
 

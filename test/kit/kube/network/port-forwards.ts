@@ -1,8 +1,8 @@
 // Port forwards from an address and port to a pod, over TCP or UDP, like kube-proxy and load balancers.
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { type Hold, join, startTcpServer } from '../../network/tcp-server.ts';
 
 export type Target = { ip: string; port: number };
 export type Protocol = 'TCP' | 'UDP';
@@ -16,35 +16,14 @@ export function forward(protocol: Protocol, ip: string, port: number, target: ()
   return protocol === 'TCP' ? forwardTcp(ip, port, target) : forwardUdp(ip, port, target);
 }
 
-async function forwardTcp(ip: string, port: number, target: () => Target | undefined): Promise<Forward> {
-  const sockets = new Set<Socket>();
-  const hold = (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
-  };
-  const server: Server = createServer((client) => {
-    hold(client);
+function forwardTcp(ip: string, port: number, target: () => Target | undefined): Promise<Forward> {
+  const serve = (client: Socket, hold: Hold) => {
     const to = target();
-    if (!to) {
-      client.resetAndDestroy();
-      return;
-    }
-    const pod = connect(to.port, to.ip);
-    hold(pod);
-    client.pipe(pod).pipe(client);
-    client.on('close', () => pod.destroy());
-    pod.on('close', () => client.destroy());
-  });
-  server.listen(port, ip);
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      if (server.listening) await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
+    if (to) join(client, hold(connect(to.port, to.ip)));
+    else client.resetAndDestroy();
   };
+  // Closed by the pod runner.
+  return startTcpServer({ after: () => {} }, serve, ip, port);
 }
 
 async function forwardUdp(ip: string, port: number, target: () => Target | undefined): Promise<Forward> {

@@ -1,8 +1,9 @@
 // Paths to pods from outside: node ports, host ports and load balancers of fake Kubernetes nodes, and addresses of Services for tests.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServicePort } from '../../../../operator/kube/kinds.ts';
 import type { JsonClient } from '../https-json.ts';
 import type { FakeKubernetesNode } from '../pods/fake-nodes.ts';
-import { isLive, isReady, type Pod, type Service, type ServicePort } from '../pods/pod-spec.ts';
+import { isLive, isReady, type Pod, type Service } from '../pods/pod-spec.ts';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
 import { type Forward, forward, type Protocol, type Target } from './port-forwards.ts';
 

@@ -1,5 +1,7 @@
 // Environment of a container, built like a kubelet does.
-import type { Container, EnvVar, Pod, ResourceReference, Service } from './pod-spec.ts';
+import type { V1ResourceFieldSelector } from '@kubernetes/client-node';
+import type { Container, EnvVariable, Json } from '../../../../operator/kube/kinds.ts';
+import type { Pod, Service } from './pod-spec.ts';
 
 /** Why a container cannot be created yet: reported in the status of the pod, and retried. */
 export class ContainerConfigError extends Error {}
@@ -49,10 +51,9 @@ export function containerEnvironment(
 ): Record<string, string> {
   const env: Record<string, string> = { ...links };
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
-    const reference = configMapRef ?? secretRef;
-    if (reference === undefined) continue;
-    const found = (configMapRef ? data.configMaps : data.secrets).get(reference.name);
-    if (found === undefined && !reference.optional) throw notFound(configMapRef ? 'configmap' : 'secret', reference.name);
+    const { name = '', optional }: { name?: string; optional?: boolean } = configMapRef ?? secretRef ?? { optional: true };
+    const found = (configMapRef ? data.configMaps : data.secrets).get(name);
+    if (found === undefined && !optional) throw notFound(configMapRef ? 'configmap' : 'secret', name);
     for (const [key, value] of Object.entries(found ?? {})) env[`${prefix}${key}`] = value.toString();
   }
   for (const variable of container.env ?? []) {
@@ -70,21 +71,22 @@ export function expand(text: string, env: Readonly<Record<string, string>>): str
   });
 }
 
-function variableValue(variable: EnvVar, container: Container, pod: Pod, place: PodPlace, data: PodData): string | undefined {
+function variableValue(variable: EnvVariable, container: Container, pod: Pod, place: PodPlace, data: PodData): string | undefined {
   const from = variable.valueFrom;
   if (from === undefined) return variable.value ?? '';
   if (from.fieldRef) return fieldOf(pod, from.fieldRef.fieldPath, place);
   if (from.resourceFieldRef) return resourceOf(container, from.resourceFieldRef);
   const reference = from.configMapKeyRef ?? from.secretKeyRef;
   if (reference === undefined) return '';
+  const { name = '', key, optional } = reference;
   const kind = from.configMapKeyRef ? 'configmap' : 'secret';
-  const found = (from.configMapKeyRef ? data.configMaps : data.secrets).get(reference.name);
-  const value = found?.[reference.key];
+  const found = (from.configMapKeyRef ? data.configMaps : data.secrets).get(name);
+  const value = found?.[key];
   if (value !== undefined) return value.toString();
-  if (reference.optional) return undefined;
+  if (optional) return undefined;
   throw found === undefined
-    ? notFound(kind, reference.name)
-    : new ContainerConfigError(`couldn't find key ${reference.key} in ${kind} ${pod.metadata.namespace}/${reference.name}`);
+    ? notFound(kind, name)
+    : new ContainerConfigError(`couldn't find key ${key} in ${kind} ${pod.metadata.namespace}/${name}`);
 }
 
 function notFound(kind: string, name: string): ContainerConfigError {
@@ -122,7 +124,7 @@ function formatMap(map: Record<string, string> = {}): string {
 }
 
 /** Limits and requests as multiples of the divisor, rounded up. */
-export function resourceOf({ resources = {} }: Container, { resource, divisor = '1' }: ResourceReference): string {
+export function resourceOf({ resources = {} }: Container, { resource, divisor = '1' }: Json<V1ResourceFieldSelector>): string {
   const [kind, name = ''] = resource.split('.');
   const quantity = (kind === 'limits' ? resources.limits : resources.requests)?.[name];
   return String(quantity === undefined ? 0 : Math.ceil(amountOf(quantity) / (amountOf(divisor) || 1)));

@@ -1,6 +1,6 @@
 // Probes of a container, performed like a kubelet does.
 import { connect } from 'node:net';
-import type { Container, Probe } from './pod-spec.ts';
+import type { Container, Probe } from '../../../../operator/kube/kinds.ts';
 
 /** Probes periodically, and reports when enough consecutive results differ from the current state. */
 export class Prober {

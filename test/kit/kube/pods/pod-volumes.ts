@@ -1,8 +1,10 @@
 // Volumes of a pod as folders, filled and refreshed like a kubelet does: new content appears by swapping one symlink.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { V1DownwardAPIVolumeFile, V1KeyToPath, V1VolumeProjection } from '@kubernetes/client-node';
+import type { Container, Json, Volume } from '../../../../operator/kube/kinds.ts';
 import { ContainerConfigError, fieldOf, type PodData, type PodPlace, resourceOf } from './pod-env.ts';
-import type { Container, DownwardItem, KeyToPath, Pod, Projection, Volume } from './pod-spec.ts';
+import type { Pod } from './pod-spec.ts';
 
 /** Files of a volume: path -> content. */
 export type VolumeFiles = Map<string, Buffer>;
@@ -12,7 +14,7 @@ export type Tokens = ReadonlyMap<string, string>;
 /** Content of a volume; undefined for a plain folder. @throws ContainerConfigError */
 export function volumeFiles(volume: Volume, pod: Pod, place: PodPlace, data: PodData, tokens: Tokens): VolumeFiles | undefined {
   const { configMap, secret, downwardAPI, projected } = volume;
-  const sources: Projection[] | undefined = projected
+  const sources: Json<V1VolumeProjection>[] | undefined = projected
     ? (projected.sources ?? [])
     : configMap
       ? [{ configMap }]
@@ -31,7 +33,7 @@ export function volumeFiles(volume: Volume, pod: Pod, place: PodPlace, data: Pod
   return files;
 }
 
-function downwardText({ fieldRef, resourceFieldRef }: DownwardItem, pod: Pod, place: PodPlace): string {
+function downwardText({ fieldRef, resourceFieldRef }: Json<V1DownwardAPIVolumeFile>, pod: Pod, place: PodPlace): string {
   if (fieldRef) return fieldOf(pod, fieldRef.fieldPath, place);
   const [container] = pod.spec.containers;
   return container && resourceFieldRef ? resourceOf(container, resourceFieldRef) : '';
@@ -40,16 +42,15 @@ function downwardText({ fieldRef, resourceFieldRef }: DownwardItem, pod: Pod, pl
 function addKeys(
   files: VolumeFiles,
   kind: string,
-  source: { name: string; optional?: boolean; items?: KeyToPath[] },
+  { name = '', optional, items }: { name?: string; optional?: boolean; items?: Json<V1KeyToPath>[] },
   objects: ReadonlyMap<string, Readonly<Record<string, Buffer>>>,
 ): void {
-  const found = objects.get(source.name);
-  if (found === undefined && !source.optional) throw new ContainerConfigError(`${kind} "${source.name}" not found`);
-  const items = source.items ?? Object.keys(found ?? {}).map((key) => ({ key, path: key }));
-  for (const { key, path } of items) {
+  const found = objects.get(name);
+  if (found === undefined && !optional) throw new ContainerConfigError(`${kind} "${name}" not found`);
+  for (const { key, path } of items ?? Object.keys(found ?? {}).map((each) => ({ key: each, path: each }))) {
     const value = found?.[key];
     if (value !== undefined) files.set(path, value);
-    else if (found !== undefined && !source.optional) throw new ContainerConfigError(`${kind} "${source.name}" has no key ${key}`);
+    else if (found !== undefined && !optional) throw new ContainerConfigError(`${kind} "${name}" has no key ${key}`);
   }
 }
 

@@ -2,10 +2,11 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import type { Container } from '../../../../operator/kube/kinds.ts';
 import type { Child } from '../child.ts';
 import { ContainerConfigError, containerEnvironment, type PodData, type PodPlace } from './pod-env.ts';
 import { askerOf, Prober } from './pod-probes.ts';
-import type { Container, Pod } from './pod-spec.ts';
+import type { Pod } from './pod-spec.ts';
 import { type Exit, type PodState, timeText } from './pod-status.ts';
 import { type PathMap, PodVolumes, type Tokens } from './pod-volumes.ts';
 

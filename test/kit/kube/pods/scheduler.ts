@@ -1,5 +1,9 @@
 // Scheduler: assigns a pod to a Kubernetes node by the requirements of the pod, the taints of the node, and the least load.
-import type { HostObject, NodeSelectorTerm, Pod, Taint, Toleration } from './pod-spec.ts';
+import type { V1NodeSelectorTerm, V1Taint, V1Toleration } from '@kubernetes/client-node';
+import type { Json } from '../../../../operator/kube/kinds.ts';
+import type { HostObject, Pod } from './pod-spec.ts';
+
+type Taint = Json<V1Taint>;
 
 export type Candidate = {
   host: HostObject;
@@ -38,7 +42,7 @@ function obstacle(pod: Pod, { host, pods }: Candidate): string | undefined {
   return undefined;
 }
 
-export function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
+export function tolerates(tolerations: readonly Json<V1Toleration>[], taint: Taint): boolean {
   return tolerations.some(({ key, operator = 'Equal', value = '', effect }) => {
     if (effect && effect !== taint.effect) return false;
     if (!key) return operator === 'Exists';
@@ -52,7 +56,7 @@ function matchesAffinity({ spec }: Pod, labels: Record<string, string>): boolean
   return terms === undefined || terms.some((term) => matchesTerm(term, labels));
 }
 
-function matchesTerm({ matchExpressions = [] }: NodeSelectorTerm, labels: Record<string, string>): boolean {
+function matchesTerm({ matchExpressions = [] }: Json<V1NodeSelectorTerm>, labels: Record<string, string>): boolean {
   return matchExpressions.every(({ key, operator, values = [] }) => {
     const value = labels[key];
     if (operator === 'Exists') return value !== undefined;

@@ -5,7 +5,7 @@ import { copyFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { atom, tuple } from '../../../../node/cluster/erlang/terms/terms.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { makeClusterCertificates } from '../../../kit/network/dist-certificates.ts';
+import { makeClusterCertificates } from '../../../kit/network/certificates.ts';
 import { startDistNode } from '../../../kit/network/dist-nodes.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
 import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Admission } from '../../../../node/components/process/admission.ts';
 import { createSipSpec } from '../../../../node/components/sip/sip-component.ts';
 import { SipUserAgents } from '../../../../node/components/sip/sip-user-agents.ts';
-import { makeClusterCertificates } from '../../../kit/network/dist-certificates.ts';
+import { makeClusterCertificates } from '../../../kit/network/certificates.ts';
 
 test('properties are the given options, and a PEM with a private key is reduced to its certificates', async (t) => {
   const { caPath, keyPath } = await makeClusterCertificates(t);

@@ -6,6 +6,7 @@ export type CommandOptions = {
   /** Standard input. */
   input?: string;
   env?: NodeJS.ProcessEnv;
+  cwd?: string;
   /** Timeout in milliseconds until it is killed; 60 s. */
   timeoutMs?: number;
   /** Whether an exit code other than 0 is accepted. */
@@ -17,8 +18,8 @@ export type CommandResult = { code: number; stdout: string; stderr: string };
 /** @throws with its output if it fails */
 export async function runCommand(command: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const [program = '', ...args] = command;
-  const { input = '', env = process.env, timeoutMs = 60_000, mayFail = false } = options;
-  const child = spawn(program, args, { stdio: 'pipe', env, timeout: timeoutMs, killSignal: 'SIGKILL' });
+  const { input = '', env = process.env, cwd, timeoutMs = 60_000, mayFail = false } = options;
+  const child = spawn(program, args, { stdio: 'pipe', env, cwd, timeout: timeoutMs, killSignal: 'SIGKILL' });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

@@ -17,7 +17,7 @@ import { engineFor, openRoom } from './kit.ts';
 /** `peerId` of the publisher; `p` by default. */
 type Wanted = readonly [codec: PublishedCodec, content: string | number, peerId?: string];
 
-export type RecordingStage = {
+export type RecordingFixture = {
   room: RoomMedia;
   runner: Required<ComponentRunner>;
   crashes: string[];
@@ -33,7 +33,7 @@ export type RecordingStage = {
   pid: () => number;
 };
 
-export async function recordingStage(t: TestContext): Promise<RecordingStage> {
+export async function startRecordingFixture(t: TestContext): Promise<RecordingFixture> {
   const room = openRoom(await engineFor(t));
   const resources = await makeResources(t);
   const componentRegistry = makeComponentRegistry(resources, ['recording']);
@@ -55,7 +55,7 @@ export async function recordingStage(t: TestContext): Promise<RecordingStage> {
   const { recording: id } = of('info').find(({ msg }) => msg === 'recorder started') as unknown as { recording: string };
   const folder = join(resources, 'recordings', id);
   let count = 0;
-  const publishAll: RecordingStage['publishAll'] = async (wanted, lose) => {
+  const publishAll: RecordingFixture['publishAll'] = async (wanted, lose) => {
     const files = await Promise.all(wanted.map(([codec, content]) => encodeContent(t, codec, content)));
     return Promise.all(
       wanted.map(async ([codec, content, peerId = 'p'], index): Promise<SubscribableTrack> => {
