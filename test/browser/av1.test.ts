@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { framesAt } from '../kit/media/composed-stream.ts';
 import { download, follow } from '../kit/media/hls-viewer.ts';
 import { assertNear, colors, frameTimes, probe } from '../kit/media/recorded-file.ts';
@@ -21,7 +20,7 @@ const size = { width: 640, height: 360 };
 test('AV1 from Chromium is composed into the stream of its room and recorded', async (t) => {
   const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'hls recording' });
   const { node, roomId } = fixture;
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const add = async (type: string, options: object) => {
     const { status, body } = await postWhenIdle(api, `/room/${roomId}/component`, { type, options });
     assert.equal(status, 201, JSON.stringify(body));

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { RoomClientOptions } from '../../packages/client/src/index.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { type BrowserOptions, eventuallyIn, type StartedBrowser, startBrowser } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
@@ -21,7 +20,7 @@ export async function startClientFixture(
   const node = await startNode(t, env);
   const pageUrl = await servePlainPage(t);
   const browser = await startBrowser(t, { shared: true, ...options });
-  const answer = await apiClient(node.url, node.token).post('/room', {});
+  const answer = await node.api.post('/room', {});
   assert.equal(answer.status, 201);
   return { node, browser, pageUrl, roomId: answer.body.data.room.id };
 }
@@ -120,7 +119,7 @@ export async function enter(
   port: number = fixture.node.port,
 ): Promise<PagePeer> {
   const { node, browser, pageUrl, roomId } = fixture;
-  const answer = await apiClient(node.url, node.token).post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId });
+  const answer = await node.api.post(`/room/${roomId}/peer`, { type: 'webrtc', options: {}, peerId });
   assert.equal(answer.status, 201);
   const page = await browser.newPage(pageUrl);
   const { token } = answer.body.data;

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
@@ -11,7 +10,7 @@ import { blue, type ClientFixture, css, enter, red, startClientFixture } from '.
 
 /** Resolves when all sessions have expired and their tracks are removed. */
 async function sessionsEnd({ node, roomId }: ClientFixture): Promise<void> {
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const left = async (): Promise<unknown[]> =>
     (await api.get(`/room/${roomId}`)).body.data.peers.flatMap((peer: { tracks: unknown[] }) => peer.tracks);
   await eventually('the sessions expire', async () => (await left()).length === 0, { every: 100 });
@@ -117,7 +116,7 @@ test('a server mute during a websocket cut is reported, applies to the new sessi
   const own = () => first.page.evaluate(() => kit.rooms.main?.room.localTracks.map(({ id, muted }) => ({ id, muted })) ?? []);
   const seen = () => second.page.evaluate(() => [...(kit.rooms.main?.room.peers.values() ?? [])].flatMap(({ tracks }) => tracks));
   const [before] = await own();
-  const api = apiClient(fixture.node.url, fixture.node.token);
+  const { api } = fixture.node;
   const cutAt = await first.now();
   proxy.cut();
   await first.waitForNote('reconnecting', cutAt);

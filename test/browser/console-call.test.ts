@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
@@ -93,7 +92,7 @@ test('two users and a guest see and hear each other, and a participant who leave
 
 test('a shared screen has a separate tile on every page, which disappears at its end', async (t) => {
   const node = await startNode(t);
-  await apiClient(node.url, apiToken).post('/room', { roomId: 'screens' });
+  await node.api.post('/room', { roomId: 'screens' });
   const browser = await launch(t, ['--auto-select-desktop-capture-source=Entire screen', '--auto-accept-this-tab-capture']);
   const ada = await openConsole(browser, roomAddress(node.url, 'screens'));
   const bob = await openConsole(browser, roomAddress(node.url, 'screens'));
@@ -111,8 +110,8 @@ test('a shared screen has a separate tile on every page, which disappears at its
 
 test('after SIGKILL and a restart the console reports the end of the room and recreates it, and guests need a new link', async (t) => {
   const first = await startNodeProcess(t, await stablePort());
-  await apiClient(first.url, apiToken).post('/room', { roomId: 'mortal' });
-  const invited = await apiClient(first.url, apiToken).post('/room/mortal/peer', { type: 'webrtc' });
+  await first.api.post('/room', { roomId: 'mortal' });
+  const invited = await first.api.post('/room/mortal/peer', { type: 'webrtc' });
   const { token, peer_websocket_url: url } = invited.body.data;
   const browser = await launch(t);
   const ada = await openConsole(browser, roomAddress(first.url, 'mortal'));

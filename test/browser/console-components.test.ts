@@ -4,7 +4,6 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media/media-files.ts';
@@ -173,7 +172,7 @@ test('components are listed without joining, including those that are added and 
 
 test('the console offers no components if the node has none enabled', async (t) => {
   const node = await startNode(t, { SVC_COMPONENTS_USED: '' });
-  await apiClient(node.url, apiToken).post('/room', { roomId: 'plain' });
+  await node.api.post('/room', { roomId: 'plain' });
   const { page } = await openConsole(await launch(t), `${node.url}/#/room/plain`);
   await page.fill(byId('login-token'), apiToken);
   await page.click(byId('login-submit'));

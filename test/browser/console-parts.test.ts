@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
 import { apiToken, type StartedNode, startNode } from '../kit/processes/start-node.ts';
@@ -11,7 +10,7 @@ import { addressesOf, drawnRooms, lookAt, openPart } from './console-views.ts';
 
 /** Adds a connected peer with this name. */
 async function join(t: TestContext, node: StartedNode, roomId: string, name: string): Promise<void> {
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', metadata: { name } });
   const socket = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
   t.after(() => socket.webSocket.terminate());
@@ -129,7 +128,7 @@ test('a node is drained and its drain cancelled by keyboard, after the console s
   const { owner, nonOwner, api } = await startNodePair(t, { both: { SVC_DRAIN_TIMEOUT: '600' } });
   const nodes: string[] = (await api.get('/cluster/nodes')).body.data.map(({ name }: { name: string }) => name);
   const own = nodes.find((name) => name.startsWith('owner'));
-  await apiClient(owner.url, apiToken).post('/room', { roomId: 'kept' });
+  await owner.api.post('/room', { roomId: 'kept' });
   const holder = (await fetch(`${owner.url}/health`, { headers: { authorization: `Bearer ${apiToken}` } }).then((answer) =>
     answer.json(),
   )) as {

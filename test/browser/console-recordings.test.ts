@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { follow } from '../kit/media/hls-viewer.ts';
 import { addComponent, withSources } from '../kit/media/sources.ts';
@@ -174,7 +173,7 @@ test('a recording stays visible while its server is down and plays after a resta
   const resources = await withSources(t, 30);
   const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
   const first = await startNodeProcess(t, { ...env, ...(await stablePort()) });
-  const api = apiClient(first.url, apiToken);
+  const { api } = first;
   await api.post('/room', { roomId: 'r' });
   const recorder = await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'green.h264' });

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
@@ -25,7 +24,7 @@ test('every page reports a killed server and a cut network and recovers', async 
   const url = `http://127.0.0.1:${proxy.port}`;
   const pages = await Promise.all(parts.map((hash) => openPart(browser, { url, token: apiToken, hash })));
   for (const { page } of pages) await isLive(page);
-  await apiClient(first.url, apiToken).post('/room', { roomId: 'before' });
+  await first.api.post('/room', { roomId: 'before' });
   await seeText(pages[0]?.page as Page, 'room-row', 'before');
   proxy.cut();
   for (const { page } of pages) await seeText(page, 'status', lost);
@@ -38,7 +37,7 @@ test('every page reports a killed server and a cut network and recovers', async 
   const again = await startNodeProcess(t, { SVC_PORT: String(first.port) });
   for (const { page } of pages) await isLive(page);
   await seeText(pages[0]?.page as Page, 'no-rooms', 'No rooms yet');
-  await apiClient(again.url, apiToken).post('/room', { roomId: 'after' });
+  await again.api.post('/room', { roomId: 'after' });
   await seeText(pages[0]?.page as Page, 'room-row', 'after');
   await seeText(pages[1]?.page as Page, 'facts', '1 node · 1 room');
   assert.deepEqual(

@@ -57,8 +57,8 @@ test('a cut network is reported, and missed events are loaded when it recovers',
 
 test('after a restart of the server the room page reports the end of the room, and shows the recreated room', async (t) => {
   const first = await startNodeProcess(t, await stablePort());
-  await apiClient(first.url, apiToken).post('/room', { roomId: 'trouble' });
-  await apiClient(first.url, apiToken).post('/room/trouble/peer', { type: 'webrtc', peerId: 'ada' });
+  await first.api.post('/room', { roomId: 'trouble' });
+  await first.api.post('/room/trouble/peer', { type: 'webrtc', peerId: 'ada' });
   const { page, complaints } = await openRoom(t, first.url);
   await page.waitForSelector(peer('ada'));
   first.kill('SIGKILL');
@@ -68,7 +68,7 @@ test('after a restart of the server the room page reports the end of the room, a
   const second = await startNodeProcess(t, { SVC_PORT: String(first.port) });
   await page.waitForSelector(byId('panel-ended'));
   await page.waitForSelector(byId('panel-lost'), { state: 'detached' });
-  const api = apiClient(second.url, apiToken);
+  const { api } = second;
   await api.post('/room', { roomId: 'trouble' });
   await api.post('/room/trouble/peer', { type: 'webrtc', peerId: 'bob' });
   await page.waitForSelector(peer('bob'));

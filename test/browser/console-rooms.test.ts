@@ -1,7 +1,6 @@
 // The rooms page: log-in, live list, keyboard, phone width, and a restart of the server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { stablePort, startNodeProcess } from '../kit/processes/node-process.ts';
 import { apiToken, startNode } from '../kit/processes/start-node.ts';
@@ -98,7 +97,7 @@ test('the form of a new room shows the defaults of the server and applies them',
   await page.fill(byId('room-id'), 'as-it-says');
   await page.click(byId('create-submit'));
   await seeText(page, 'room-row', 'as-it-says');
-  const { config } = (await apiClient(node.url, apiToken).get('/room/as-it-says')).body.data;
+  const { config } = (await node.api.get('/room/as-it-says')).body.data;
   assert.deepEqual([config.maxPeers, config.peerlessPurgeTimeout, config.peerDisconnectedTimeout], [null, 5400, null]);
   assert.deepEqual(complaints, []);
 });
@@ -208,7 +207,7 @@ test('the rooms page reports an unreachable server and recovers', async (t) => {
   const browser = await launch(t);
   const { page } = await openConsole(browser, first.url);
   await logIn(page, apiToken);
-  await apiClient(first.url, apiToken).post('/room', { roomId: 'before' });
+  await first.api.post('/room', { roomId: 'before' });
   await seeText(page, 'room-row', 'before');
   first.kill('SIGKILL');
   await first.ended;
@@ -216,7 +215,7 @@ test('the rooms page reports an unreachable server and recovers', async (t) => {
   const again = await startNodeProcess(t, { SVC_PORT: String(first.port) });
   await seeText(page, 'no-rooms', 'No rooms yet');
   await page.waitForSelector(`${byId('status')}[data-state="live"]`);
-  await apiClient(again.url, apiToken).post('/room', { roomId: 'after' });
+  await again.api.post('/room', { roomId: 'after' });
   await seeText(page, 'room-row', 'after');
 });
 

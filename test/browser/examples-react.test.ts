@@ -32,7 +32,7 @@ test('participants see each other, chat and toggle the camera, and the page repo
   await shows(bob, '[role=log]', 'Grüß Gott <b>');
   await shows(ada, '[role=log]', 'Grüß Gott <b>');
 
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   await bob.getByRole('button', { name: 'Camera off' }).click();
   await cameraPaused(api, 'Bob', true);
   await bob.getByRole('button', { name: 'Camera on' }).click();

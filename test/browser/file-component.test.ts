@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media/media-files.ts';
 import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
@@ -21,7 +20,7 @@ test('a page sees the video and hears the tone of two files, whose components ar
   await Promise.all([makeVideo(join(sources, 'green.h264'), '0x1EC81E', seconds), makeTone(join(sources, 'tones/tone.ogg'), 660, seconds)]);
   const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
   const { node, roomId } = fixture;
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const viewer = await enter(fixture, 'viewer');
 
   const add = async (filePath: string) => {

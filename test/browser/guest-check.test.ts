@@ -5,11 +5,10 @@ import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import type { Environment } from '../../node/env.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
 import { makeNamespace, mayMakeNamespaces, type NetworkNamespace } from '../kit/network/network-namespace.ts';
 import { startTcpProxy } from '../kit/network/tcp-proxy.ts';
-import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { byId, launch, openConsole, seesMovingVideo, seeText, tileOf } from './console-kit.ts';
 import { lookAt } from './console-views.ts';
 import { hostOn, hostRoom, joinAs, openGuest, waitUntil } from './guest-kit.ts';
@@ -89,7 +88,7 @@ async function farNode(t: TestContext, env: Environment = {}) {
     SVC_WEBRTC_TURN_LISTEN_IP: machine.here,
     ...env,
   });
-  const hosted = await hostOn(node, apiClient(node.url, apiToken));
+  const hosted = await hostOn(node, node.api);
   const base = `http://${host}`;
   const browser = await launch(t, [machine.nameFlag], machine.wrap);
   return { machine, node, proxy, hosted, base, browser, turn };

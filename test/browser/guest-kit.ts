@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Environment } from '../../node/env.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
+import type { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
-import { apiToken, type StartedNode, startNode } from '../kit/processes/start-node.ts';
+import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { byId, type ConsolePage, deadline, openConsole } from './console-kit.ts';
 
 export type Hosted<Node extends { url: string } = StartedNode> = {
@@ -20,7 +20,7 @@ export type Hosted<Node extends { url: string } = StartedNode> = {
 /** Starts a node and creates a room. */
 export async function hostRoom(t: TestContext, env: Environment = {}): Promise<Hosted> {
   const node = await startNode(t, env);
-  return hostOn(node, apiClient(node.url, apiToken));
+  return hostOn(node, node.api);
 }
 
 export async function hostOn<Node extends { url: string }>(

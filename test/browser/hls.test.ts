@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { layoutCells } from '../../node/components/compose/layout.ts';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import type { Colour } from '../kit/browser/client-page.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
@@ -114,7 +114,7 @@ test('hls.js plays a composed room with low latency, without stalls and with cor
 }, async (t) => {
   const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'hls' });
   const { node, browser, roomId } = fixture;
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   const options = { ...size, persistent: true, framerate: 24 };
   const hls = await postWhenIdle(api, `/room/${roomId}/component`, { type: 'hls', options });
   assert.equal(hls.status, 201, JSON.stringify(hls.body));

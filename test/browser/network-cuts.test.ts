@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { freePort } from '../kit/network/free-ports.ts';
@@ -26,7 +25,7 @@ test('two console users and a plain page recover from cut websockets and a cut n
     SVC_HOST: host,
     SVC_WEBRTC_TURN_LISTEN_IP: machine.here,
   });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'meeting' });
   const plainUrl = (await servePlainPage(t, machine.here)).replace(machine.here, machine.hereName);
   const browser = await launch(t, [machine.nameFlag], machine.wrap);

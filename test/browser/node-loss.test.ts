@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { startBrowser } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import { eventually } from '../kit/eventually.ts';
 import { startTcpBalancer } from '../kit/network/tcp-balancer.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
-import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
 import { blue, type ClientFixture, css, enter, red } from './client-kit.ts';
 
@@ -53,8 +53,8 @@ async function roomOn(api: ApiClient, port: number): Promise<string> {
 test('a call on a drained node reconnects at the deadline and continues in the recreated room', async (t) => {
   const node = await startNode(t, dist('stays'));
   const drained = await startNodeProcess(t, dist('drained'));
-  const api = apiClient(node.url, node.token);
-  for (const each of [api, apiClient(drained.url, apiToken)]) await nodesInCluster(each, 2);
+  const { api } = node;
+  for (const each of [api, drained.api]) await nodesInCluster(each, 2);
   const roomId = await roomOn(api, drained.port);
   const fixture: ClientFixture = { node, browser: await startBrowser(t), pageUrl: await servePlainPage(t), roomId };
   const [anna, bert] = [await enter(fixture, 'anna'), await enter(fixture, 'bert')];
@@ -83,9 +83,9 @@ for (let round = 1; round <= rounds; round += 1) {
   test(`a call on a lost node continues in the recreated room, despite connections to the lost node (${round})`, async (t) => {
     const node = await startNode(t, dist('stays'));
     const lost = await startNodeProcess(t, dist('lost'));
-    const api = apiClient(node.url, node.token);
+    const { api } = node;
     await nodesInCluster(api, 2);
-    await nodesInCluster(apiClient(lost.url, apiToken), 2);
+    await nodesInCluster(lost.api, 2);
     const roomId = await roomOn(api, lost.port);
     const balancer = await startTcpBalancer(t, [node.port, lost.port, node.port]);
     const pageUrl = await servePlainPage(t);

@@ -1,7 +1,6 @@
 // RoomProvider with invalid props: the error boundary around it receives the error and retries with new props.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { startBrowser } from '../kit/browser/browser.ts';
 import { servePlainPage } from '../kit/browser/plain-page.ts';
 import type { ProviderPage } from '../kit/browser/provider-page.ts';
@@ -12,7 +11,7 @@ test('an invalid URL or option throws to the error boundary, the rest of the pag
   const node = await startNode(t);
   const pageUrl = await servePlainPage(t, undefined, undefined, 'provider-page.ts');
   const browser = await startBrowser(t);
-  const api = apiClient(node.url, node.token);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   const { status, body } = await api.post('/room/r/peer', { type: 'webrtc', options: {} });
   assert.equal(status, 201);

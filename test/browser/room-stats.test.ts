@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomStats } from '../../api/stats.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { keepDoing } from '../kit/pace.ts';
 import { css, enter, type PagePeer, red, startClientFixture } from './client-kit.ts';
@@ -18,7 +17,7 @@ function sentBy({ page }: PagePeer): Promise<{ bytes: number; at: number }> {
 
 test('room stats contain links, bitrates, round trips and layers of a call', async (t) => {
   const fixture = await startClientFixture(t);
-  const api = apiClient(fixture.node.url, fixture.node.token);
+  const { api } = fixture.node;
   const [sender, viewer] = await Promise.all([enter(fixture, 'sender'), enter(fixture, 'viewer')]);
   await sender.publish({ colour: css(red), width: 640, height: 360, rate: 30, tone: 440 });
   await viewer.sees(sender, red);

@@ -4,12 +4,11 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeG711 } from '../../node/components/sip/audio/g711.ts';
 import { DigitReceiver, DigitSender, digitToEvent } from '../../node/components/sip/audio/telephone-event.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventuallyIn } from '../kit/browser/browser.ts';
 import { eventually } from '../kit/eventually.ts';
 import { concat, decibels, levelOf, steadyLevelOf } from '../kit/media/tones.ts';
 import { freePorts } from '../kit/network/free-ports.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
 import { account, Kamailio } from '../kit/sip/kamailio.ts';
 import { digitType, makeVoice, RtpPhone } from '../kit/sip/rtp-phone.ts';
 import * as far from '../kit/sip/sipp.ts';
@@ -38,10 +37,8 @@ async function call(t: TestContext) {
   const fixture = await startClientFixture(t, { SVC_COMPONENTS_USED: 'sip', SVC_SIP_PORT: String(firstPort) });
   const { node, roomId } = fixture;
   const kamailio = await Kamailio.start(t, { farEndPort });
-  const api = apiClient(node.url, node.token);
-  const events = await PeerSocket.enter(node.serverSocketUrl, node.token);
-  t.after(() => events.cut());
-  await events.request('subscribe', { events: 'all' });
+  const { api } = node;
+  const events = await watchEvents(t, node);
   const anna = await enter(fixture, 'anna');
   await anna.page.evaluate(async (frequency) => {
     const beeper = kit.beeper(frequency);

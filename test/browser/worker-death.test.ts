@@ -1,7 +1,6 @@
 // A killed media worker: its room crashes, a room on another worker is not affected.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { assertPrompt } from '../kit/promised-time.ts';
@@ -9,7 +8,7 @@ import { blue, type ClientFixture, css, enter, red, startClientFixture } from '.
 
 test('a killed media worker crashes its room only, and the restarted worker accepts rooms', async (t) => {
   const first = await startClientFixture(t, { SVC_WEBRTC_WORKERS: '2' });
-  const api = apiClient(first.node.url, first.node.token);
+  const { api } = first.node;
   const second: ClientFixture = { ...first, roomId: (await api.post('/room', {})).body.data.room.id };
   const events = await PeerSocket.enter(first.node.serverSocketUrl, first.node.token);
   t.after(() => events.cut());

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { apiClient } from '../kit/answers/api-client.ts';
 import { testedDocument } from '../kit/answers/openapi.ts';
 import { eventually } from '../kit/eventually.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
 import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 
@@ -60,9 +60,7 @@ test('a read token can read everything at any node and change nothing', async (t
   }
   assert.ok(refused > 30, String(refused));
   assert.equal(JSON.stringify((await api.get('/room/r')).body), before);
-  const events = await PeerSocket.enter(nonOwner.serverSocketUrl, readToken);
-  t.after(() => events.cut());
-  assert.equal((await events.request('subscribe', { events: 'all' })).ok, true);
+  const events = await watchEvents(t, { ...nonOwner, token: readToken });
   assert.equal((await api.delete('/room/r')).status, 204);
   await events.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
 });
@@ -81,7 +79,7 @@ test('a recording is rendered on the node that stores it, whichever node is aske
   };
   await eventually(() => `the render fails: ${JSON.stringify(data)}`, hasFailed, { every: 100 });
   assert.equal(data.reason, 'The recording has no playable track');
-  assert.deepEqual((await apiClient(owner.url, owner.token).get('/recording/r-1/render')).body.data, data);
+  assert.deepEqual((await owner.api.get('/recording/r-1/render')).body.data, data);
   assert.equal((await api.delete('/recording/r-1/render')).status, 204);
   assert.deepEqual((await api.get('/recording/r-1/render')).body.data, { state: 'none', progress: 0 });
   assert.equal((await api.post('/recording/r-2/render')).body.code, 'not_found');
@@ -100,7 +98,7 @@ test('configuration, drain preview and room stats of the other node are availabl
   assert.deepEqual([other.body.node, shown(other, 'SVC_MAX_ROOMS')], [ownerName, [7, 'environment']]);
   assert.deepEqual(shown(other, 'SVC_SERVER_API_TOKEN'), ['***', 'environment']);
   assert.deepEqual(shown(other, 'SVC_HOST'), [`127.0.0.1:${owner.port}`, 'default']);
-  assert.deepEqual(other.body.config, (await apiClient(owner.url, owner.token).get('/health')).body.data.config);
+  assert.deepEqual(other.body.config, (await owner.api.get('/health')).body.data.config);
   assert.deepEqual(
     [(await api.get('/config?node=svc@nowhere')).body.code, (await api.get('/config?node=%00')).body.code],
     ['not_found', 'invalid_field'],
@@ -109,9 +107,7 @@ test('configuration, drain preview and room stats of the other node are availabl
   const drain = `/cluster/nodes/${encodeURIComponent(ownerName)}/drain`;
   await owner.node.parts.rooms.createRoom({ roomId: 'busy' });
   await owner.node.parts.rooms.createRoom({ roomId: 'empty' });
-  const { token } = (await api.post('/room/busy/peer', { type: 'webrtc', peerId: 'alice' })).body.data;
-  const alice = await PeerSocket.enter(owner.peerSocketUrl, token);
-  t.after(() => alice.cut());
+  await enterRoom(t, { ...owner, api }, 'busy', { peerId: 'alice' });
   const idle = { state: 'accepting', deadline: null, defaultDeadline: 30, rooms: 2, roomsWithPeers: 1, connectedPeers: 1 };
   assert.deepEqual((await api.get(drain)).body.data, idle);
   assert.equal((await api.get('/room/busy/stats')).body.data.peers[0].status, 'connected');

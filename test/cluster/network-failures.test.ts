@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { describe, type TestContext, test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { ClusterNetwork } from '../kit/network/cluster-network.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import type { PeerSocket } from '../kit/network/peer-socket.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import {
@@ -34,12 +35,8 @@ async function threeNodes(t: TestContext, env = {}): Promise<Cluster> {
 }
 
 /** Notifications of one node, all event types. */
-async function notifications(t: TestContext, { machine }: ClusterNode): Promise<PeerSocket> {
-  const socket = await PeerSocket.enter(`ws://${machine.ip}:5002/socket/server/websocket`, apiToken);
-  t.after(() => socket.cut());
-  assert.equal((await socket.request('subscribe', { events: 'all' })).ok, true);
-  return socket;
-}
+const notifications = (t: TestContext, { machine }: ClusterNode): Promise<PeerSocket> =>
+  watchEvents(t, { serverSocketUrl: `ws://${machine.ip}:5002/socket/server/websocket`, token: apiToken });
 
 /** Resolves when there is one connection to each other node: after simultaneous dials one is closed a moment later. */
 async function twoConnections(nodes: readonly ClusterNode[]): Promise<void> {

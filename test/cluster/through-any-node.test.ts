@@ -1,8 +1,8 @@
 // Two nodes with real distribution: every feature works at the node that does not own the room.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
 import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
 import { addFiles, makeResources } from '../kit/processes/resources-folder.ts';
 import { apiToken } from '../kit/processes/start-node.ts';
@@ -17,9 +17,7 @@ async function startPair(t: TestContext): Promise<NodePair & { resources: string
 
 test('REST, a peer websocket, the notification websocket and files are proxied by the other node', async (t) => {
   const { owner, nonOwner, api, resources } = await startPair(t);
-  const events = await PeerSocket.enter(nonOwner.serverSocketUrl, apiToken);
-  t.after(() => events.cut());
-  await events.request('subscribe', { events: 'all' });
+  const events = await watchEvents(t, nonOwner);
 
   assert.equal((await api.get('/room/r')).body.data.id, 'r');
   assert.equal((await api.patch('/room/r', { maxPeers: 5 })).body.data.config.maxPeers, 5);
@@ -68,9 +66,7 @@ test('REST, a peer websocket, the notification websocket and files are proxied b
 test('while one node forwards a track, new rooms are placed on the other', async (t) => {
   const { owner, nonOwner, api } = await startPair(t);
   const join = async (): Promise<{ socket: PeerSocket; send: string }> => {
-    const { body } = await api.post('/room/r/peer', { type: 'webrtc' });
-    const socket = await PeerSocket.enter(owner.peerSocketUrl, body.data.token);
-    t.after(() => socket.cut());
+    const socket = await enterRoom(t, { ...owner, api }, 'r');
     const send = await socket.request('createTransport', { direction: 'send' });
     await socket.request('createTransport', { direction: 'recv' });
     await socket.request('join', { rtpCapabilities: socket.welcome.data?.rtpCapabilities });
@@ -80,16 +76,14 @@ test('while one node forwards a track, new rooms are placed on the other', async
   await publisher.socket.request('publish', { transportId: publisher.send, kind: 'audio', rtpParameters: opusParameters('0') });
   await receiver.socket.waitFor('trackSubscribed');
   for (let index = 0; index < 6; index += 1) {
-    const asked = apiClient(index % 2 === 0 ? owner.url : nonOwner.url, apiToken);
+    const asked = (index % 2 === 0 ? owner : nonOwner).api;
     assert.equal((await asked.post('/room')).body.data.svc_address, `127.0.0.1:${nonOwner.port}`);
   }
 });
 
 test('a drain of another node is started over REST, and its peers are notified', async (t) => {
   const { owner, nonOwner, api } = await startPair(t);
-  const { body } = await api.post('/room/r/peer', { type: 'webrtc', peerId: 'alice' });
-  const alice = await PeerSocket.enter(nonOwner.peerSocketUrl, body.data.token);
-  t.after(() => alice.cut());
+  const alice = await enterRoom(t, nonOwner, 'r', { peerId: 'alice' });
   const drain = `/cluster/nodes/${owner.node.name}/drain`;
   const state = async () =>
     (await api.get('/cluster/nodes')).body.data.find(({ name }: { name: string }) => name === owner.node.name).state;

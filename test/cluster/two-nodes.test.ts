@@ -2,17 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { isAlive } from '../kit/processes/alive.ts';
 import { waitForMesh } from '../kit/processes/node-pair.ts';
-import { runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
-import { apiToken } from '../kit/processes/start-node.ts';
+import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
 import { stopwatch } from '../kit/promised-time.ts';
 
-async function createRoom(url: string, roomId: string): Promise<string> {
-  const { status, body } = await apiClient(url, apiToken).post('/room', { roomId });
+async function createRoom({ api }: NodeProcess, roomId: string): Promise<string> {
+  const { status, body } = await api.post('/room', { roomId });
   assert.equal(status, 201);
   return body.data.svc_address;
 }
@@ -38,8 +36,8 @@ describe('two nodes on one host', () => {
       startNodeProcess(t, { SVC_PORT: '15002', SVC_METRICS_PORT: '19568', SVC_WEBRTC_WORKERS: '' }),
       startNodeProcess(t, { SVC_PORT: '15003', SVC_METRICS_PORT: '19569', SVC_WEBRTC_WORKERS: '' }),
     ]);
-    assert.equal(await createRoom(first.url, 'a'), '127.0.0.1:15002');
-    assert.equal(await createRoom(second.url, 'a'), '127.0.0.1:15003');
+    assert.equal(await createRoom(first, 'a'), '127.0.0.1:15002');
+    assert.equal(await createRoom(second, 'a'), '127.0.0.1:15003');
     for (const port of [19568, 19569]) {
       const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
       assert.match(text, /^svc_rooms 1$/m);
@@ -56,8 +54,8 @@ describe('two nodes on one host', () => {
 
 test('a ready node has synced the rooms that existed before it', async (t) => {
   const before = await startNodeProcess(t, ofCluster('before', 'before'));
-  await createRoom(before.url, 'r');
-  const after = apiClient((await startNodeProcess(t, ofCluster('after', 'before'))).url, apiToken);
+  await createRoom(before, 'r');
+  const { api: after } = await startNodeProcess(t, ofCluster('after', 'before'));
   await eventually('it is ready', async () => (await after.get('/readyz')).status === 200, { every: 1 });
   assert.equal((await after.get('/room/r')).status, 200);
 });
@@ -67,7 +65,7 @@ describe('the shutdown of a node', () => {
     test(`${signal} shuts it down with code 0 and no remaining child process`, async (t) => {
       // Without another node it does not wait for load balancers.
       const node = await startNodeProcess(t, { SVC_SHUTDOWN_DELAY: '300' });
-      await createRoom(node.url, 'r');
+      await createRoom(node, 'r');
       const children = await node.children();
       assert.ok(children.length >= 1);
       node.kill(signal);
@@ -82,20 +80,20 @@ describe('the shutdown of a node', () => {
     const waits = { SVC_SHUTDOWN_DELAY: String(delay / 1_000) };
     const stays = await startNodeProcess(t, { ...ofCluster('stays', 'stays'), ...waits });
     const ends = await startNodeProcess(t, { ...ofCluster('ends', 'stays'), ...waits });
-    const api = apiClient(ends.url, apiToken);
-    await waitForMesh([api, apiClient(stays.url, apiToken)]);
+    const { api } = ends;
+    await waitForMesh([api, stays.api]);
     const enter = async (room: string) => {
       const { token } = (await api.post(`/room/${room}/peer`, { type: 'webrtc' })).body.data;
-      return PeerSocket.enter(`ws://127.0.0.1:${ends.port}/socket/peer/websocket`, token);
+      return PeerSocket.enter(ends.peerSocketUrl, token);
     };
-    await createRoom(stays.url, 'before');
+    await createRoom(stays, 'before');
     const before = await enter('before');
     assert.equal(before.welcome.ok, true);
 
     const elapsed = stopwatch();
     ends.kill('SIGTERM');
     await eventually('the node ends', async () => (await api.get('/health')).body.data.state === 'terminating', { every: 20 });
-    assert.equal(await createRoom(ends.url, 'after'), `127.0.0.1:${stays.port}`);
+    assert.equal(await createRoom(ends, 'after'), `127.0.0.1:${stays.port}`);
     const after = await enter('after');
     assert.equal(after.welcome.ok, true);
     assert.deepEqual(await Promise.all([before, after].map(async (each) => (await each.closed).code)), [1001, 1001]);
@@ -107,7 +105,7 @@ describe('the shutdown of a node', () => {
   test('nodes that shut down together do not wait, because no active node is left', async (t) => {
     const nodes = [];
     for (const which of ['one', 'two']) nodes.push(await startNodeProcess(t, { ...ofCluster(which, 'one'), SVC_SHUTDOWN_DELAY: '300' }));
-    await waitForMesh(nodes.map(({ url }) => apiClient(url, apiToken)));
+    await waitForMesh(nodes.map(({ api }) => api));
     for (const node of nodes) node.kill('SIGTERM');
     for (const node of nodes) assert.deepEqual(await node.ended, { code: 0, signal: null });
   });
@@ -122,9 +120,9 @@ describe('the shutdown of a node', () => {
 
   test('a second signal during a drain ends it immediately', async (t) => {
     const node = await startNodeProcess(t, { SVC_DRAIN_TIMEOUT: '600' });
-    await createRoom(node.url, 'r');
+    await createRoom(node, 'r');
     // A connected peer keeps its room, and thereby the node, alive.
-    const api = apiClient(node.url, apiToken);
+    const { api } = node;
     const { token, peer_websocket_url } = (await api.post('/room/r/peer', { type: 'webrtc' })).body.data;
     const socket = await PeerSocket.enter(`ws://${peer_websocket_url}`, token);
     assert.equal(socket.welcome.ok, true);

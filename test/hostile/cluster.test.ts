@@ -6,14 +6,12 @@ import type { TestContext } from 'node:test';
 import { connect } from 'node:tls';
 import { defaultEpmdPort } from '../../node/cluster/erlang/epmd/epmd.ts';
 import { findNode } from '../../node/cluster/erlang/epmd/epmd-client.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeClusterCertificates } from '../kit/network/certificates.ts';
 import { testCookie } from '../kit/network/dist-nodes.ts';
 import { startRelay } from '../kit/network/dist-relay.ts';
 import { RawDistPeer } from '../kit/network/raw-dist-peer.ts';
 import { type NodeProcess, runNodeToEnd, startNodeProcess } from '../kit/processes/node-process.ts';
-import { apiToken } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { attack } from './attack.ts';
 import { attacks } from './cluster.attacks.ts';
@@ -36,8 +34,8 @@ function startOne(t: TestContext, name: string, dials = name, more = {}): Promis
   });
 }
 
-async function nodesOf({ url }: NodeProcess): Promise<number> {
-  return (await apiClient(url, apiToken).get('/health')).body.data.distribution.nodesInCluster;
+async function nodesOf({ api }: NodeProcess): Promise<number> {
+  return (await api.get('/health')).body.data.distribution.nodesInCluster;
 }
 
 /** Result of a node that dials a lost one whose address the attacker has taken. */

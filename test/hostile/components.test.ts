@@ -17,7 +17,6 @@ import { Admission } from '../../node/components/process/admission.ts';
 import { ComponentProcess } from '../../node/components/process/component-process.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import type { RoomMedia, SubscribableTrack } from '../../node/rooms/interfaces.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { noUploads } from '../kit/fakes/component-registry.ts';
 import { hostFacts } from '../kit/fakes/fake-components.ts';
@@ -124,7 +123,7 @@ attack(attacks.breaksTheProcess, async (t) => {
 
 attack(attacks.curiousProcess, async (t) => {
   const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'recording' });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'room' });
   assert.equal((await api.post('/room/room/component', { type: 'recording' })).status, 201);
   const children = (await childrenOf(node.pid)).map((pid) => ({ pid, command: commandOf(pid) }));

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Environment } from '../../node/env.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { scrape } from '../kit/fakes/metrics.ts';
 import { makeTone } from '../kit/media/media-files.ts';
@@ -15,7 +14,6 @@ import { watchOwnLoop, watchSlowdown } from '../kit/processes/busy-machine.ts';
 import { memoryOf } from '../kit/processes/memory.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
-import { apiToken } from '../kit/processes/start-node.ts';
 import { assertPrompt, stopwatch } from '../kit/promised-time.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 import { attack } from './attack.ts';
@@ -29,7 +27,7 @@ const duration = 2_000;
 async function arrange(t: TestContext, env: Environment = {}) {
   const metricsPort = await freePort();
   const node = await startNodeProcess(t, { SVC_METRICS_PORT: String(metricsPort), SVC_LOG_LEVEL: 'info', ...env });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const url = `${node.url.replace('http', 'ws')}/socket/peer/websocket`;
   for (const roomId of ['evil', 'healthy']) assert.equal((await api.post('/room', { roomId })).status, 201);
   const tokenOf = async (peerId: string, roomId = 'evil', permissions = {}): Promise<string> =>

@@ -5,14 +5,16 @@ import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { processUsage } from '../../node/common/process-usage.ts';
 import { eventually } from '../kit/eventually.ts';
+import { joinAsGuest, makeRoom } from '../kit/hostile/guests.ts';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
-import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode } from '../kit/hostile/hostile-node.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { publications, rtpSamples } from '../kit/hostile/packet-samples.ts';
 import { opusPacket, opusParameters } from '../kit/hostile/rtp.ts';
 import { associate, chunk } from '../kit/hostile/sctp.ts';
+import type { EnteredSocket } from '../kit/network/peer-socket.ts';
 import { keepDoing } from '../kit/pace.ts';
 import { memoryOf } from '../kit/processes/memory.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
 import { attack } from './attack.ts';
 import { attacks } from './media-worker.attacks.ts';
 
@@ -183,14 +185,14 @@ function genericNack(source: number, number: number): Buffer {
 
 /** A node with a healthy room, and a guest in another room. */
 async function startScene(t: TestContext) {
-  const node = await startHostileNode(t);
+  const node = await startNodeProcess(t);
   const health = await startHealthyRoom(t, node);
   const workers = await node.children();
   await makeRoom(node, 'attacked');
   return { node, health, workers, guest: await joinAsGuest(t, node, 'attacked') };
 }
 
-async function publishOpus(t: TestContext, guest: Guest): Promise<MediaLink> {
+async function publishOpus(t: TestContext, guest: EnteredSocket): Promise<MediaLink> {
   const link = await openLink(t, guest, 'send');
   const rtpParameters = opusParameters(ssrc, [audioLevel]);
   const published = await guest.request('publish', { transportId: link.id, kind: 'audio', rtpParameters });
@@ -198,7 +200,7 @@ async function publishOpus(t: TestContext, guest: Guest): Promise<MediaLink> {
   return link;
 }
 
-async function openLink(t: TestContext, guest: Guest, direction: 'send' | 'recv', sctp = false) {
+async function openLink(t: TestContext, guest: EnteredSocket, direction: 'send' | 'recv', sctp = false) {
   const link = await MediaLink.open(guest, direction, sctp);
   t.after(() => link.close());
   return link;
@@ -207,7 +209,7 @@ async function openLink(t: TestContext, guest: Guest, direction: 'send' | 'recv'
 /**
  * Resolves when the worker responds for the transports of the guest, after it processed all earlier packets, and is still the same process.
  */
-async function answersAll(guest: Guest, node: HostileNode, workers: readonly number[]): Promise<void> {
+async function answersAll(guest: EnteredSocket, node: NodeProcess, workers: readonly number[]): Promise<void> {
   const link = await MediaLink.open(guest, 'recv');
   link.close();
   assert.deepEqual(await node.children(), workers);

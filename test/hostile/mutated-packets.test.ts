@@ -5,12 +5,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { ByteFuzzer } from '../kit/fuzzer.ts';
+import { joinAsGuest, makeRoom } from '../kit/hostile/guests.ts';
 import { startHealthyRoom } from '../kit/hostile/healthy-room.ts';
-import { type Guest, type HostileNode, joinAsGuest, makeRoom, startHostileNode } from '../kit/hostile/hostile-node.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
 import { publications, rtcpSamples, rtpSamples } from '../kit/hostile/packet-samples.ts';
 import { associate, packetOf, sctpSamples } from '../kit/hostile/sctp.ts';
+import type { EnteredSocket } from '../kit/network/peer-socket.ts';
 import { memoryOf } from '../kit/processes/memory.ts';
+import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
 import { attack } from './attack.ts';
 import { attacks } from './mutated-packets.attacks.ts';
 
@@ -127,7 +129,7 @@ attack(attacks.tcpFrames, (t) =>
 
 /** Runs an attack next to a healthy room: the worker survives, the room misses nothing, memory is released. */
 async function fuzz(t: TestContext, run: (scene: Scene, byteFuzzer: ByteFuzzer) => Promise<void>): Promise<void> {
-  const node = await startHostileNode(t, { SVC_RATE_LIMIT_SOCKET: '100000' });
+  const node = await startNodeProcess(t, { SVC_RATE_LIMIT_SOCKET: '100000' });
   const health = await startHealthyRoom(t, node);
   const [worker = 0] = await node.children();
   await makeRoom(node, 'attacked');
@@ -144,12 +146,12 @@ async function fuzz(t: TestContext, run: (scene: Scene, byteFuzzer: ByteFuzzer) 
 
 class Scene {
   readonly #t: TestContext;
-  readonly #node: HostileNode;
+  readonly #node: NodeProcess;
   #left = packets;
-  #guest: Guest | undefined;
+  #guest: EnteredSocket | undefined;
   sessions = 0;
 
-  constructor(t: TestContext, node: HostileNode) {
+  constructor(t: TestContext, node: NodeProcess) {
     this.#t = t;
     this.#node = node;
   }
@@ -159,7 +161,7 @@ class Scene {
   }
 
   /** A guest with an open socket: a new one if the attack ended the session of the last. */
-  async guest(): Promise<Guest> {
+  async guest(): Promise<EnteredSocket> {
     if (this.#guest?.webSocket.readyState !== 1) {
       this.#guest = await joinAsGuest(this.#t, this.#node, 'attacked');
       this.sessions += 1;

@@ -8,7 +8,6 @@ import { silentLog } from '../../operator/log.ts';
 import { NodeClient } from '../../operator/nodes/node-client.ts';
 import { NodeError } from '../../operator/nodes/node-error.ts';
 import { NodeEvents } from '../../operator/nodes/node-events.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { roomRequest as room } from '../kit/fakes/room-request.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
@@ -72,7 +71,7 @@ attack(attacks.eavesdropper, async (t) => {
   await reported;
   assert.deepEqual(gone, ['r']);
   // Recreated by another client: operations on the previous room must not affect it.
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'r', maxPeers: 5 });
 
   const requests = tap.requests().filter((request) => !/^upgrade:/im.test(request));
@@ -94,7 +93,7 @@ attack(attacks.eavesdropper, async (t) => {
   }
   assert.deepEqual((await api.get('/room/r')).body.data.config.maxPeers, 5);
   assert.equal((await api.get('/cluster/nodes')).body.data[0].state, 'accepting');
-  assert.equal((await apiClient(other.url, apiToken).get('/room')).body.data.length, 0);
+  assert.equal((await other.api.get('/room')).body.data.length, 0);
   // The operator is not locked out.
   assert.equal((await operator.room('r')).config.maxPeers, 5);
   assert.equal(listening.connected, url);

@@ -1,7 +1,6 @@
 // Requests that name foreign resources against a real node: folders of a real S3 server, internal addresses, and relays of a real coturn.
 import assert from 'node:assert/strict';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort } from '../kit/network/free-ports.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
@@ -9,7 +8,6 @@ import { allocateRelay } from '../kit/network/turn-client.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { startS3Server } from '../kit/processes/s3-server.ts';
-import { apiToken } from '../kit/processes/start-node.ts';
 import { attack } from './attack.ts';
 import { attacks } from './storage.attacks.ts';
 
@@ -22,7 +20,7 @@ attack(attacks.foreignFolders, async (t) => {
   for (const name of foreign) await store.putText(name, '{"id":"other"}', t.signal);
   await store.putText(`own-${time}/report.json`, JSON.stringify({ id: `own-${time}` }), t.signal);
   const node = await startNodeProcess(t, s3.env);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   for (const name of foreign) {
     const [folder = '', file = ''] = name.split('/');
     const answers = [
@@ -46,7 +44,7 @@ attack(attacks.privateAddresses, async (t) => {
   const inside = await startReceiver(t);
   const env = { SVC_ALLOW_PRIVATE_ADDRESSES: 'false', SVC_COMPONENTS_USED: 'recording sip' };
   const node = await startNodeProcess(t, env);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const hosts = ['127.0.0.1', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '2130706433', 'localhost'];
   for (const [index, host] of hosts.entries()) {
     await api.post('/room', { roomId: `r${index}`, webhookUrl: `http://${host}:${inside.port}/` });
@@ -71,14 +69,14 @@ attack(attacks.privateAddresses, async (t) => {
 attack(attacks.relays, async (t) => {
   const port = await freePort();
   const node = await startNodeProcess(t, { SVC_WEBRTC_TURN_ENABLED: 'true', SVC_WEBRTC_TURN_PORT: String(port) });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const guest = async (roomId: string, peerId: string): Promise<string> => {
     await api.post('/room', { roomId });
     return (await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId })).body.data.token;
   };
   /** Response to a relay request with new credentials. */
   const relay = async (token: string) => {
-    const socket = await PeerSocket.enter(`${node.url.replace('http', 'ws')}/socket/peer/websocket`, token);
+    const socket = await PeerSocket.enter(node.peerSocketUrl, token);
     const servers = socket.welcome.data?.iceServers as { username: string; credential: string }[];
     const status = await allocateRelay(t, port, servers[0] ?? assert.fail('no relay is announced'));
     await socket.cut();

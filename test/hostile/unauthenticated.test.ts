@@ -17,7 +17,7 @@ const host = '198.51.100.7';
 
 attack(attacks.silentSockets, async (t) => {
   const node = await startNodeProcess(t, { SVC_TRUST_PROXY: '1' });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'room' });
   const socketUrl = (path: string) => node.url.replace('http', 'ws') + path;
   const tokenOf = async (peerId: string) => (await api.post('/room/room/peer', { type: 'webrtc', peerId })).body.data.token;
@@ -44,7 +44,7 @@ attack(attacks.guessedTokens, async (t) => {
   const refused = answers.filter(({ status }) => status === 429);
   assert.ok(refused.length > 0 && answers.every(({ status }) => status === 401 || status === 429));
   assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   for (let count = 0; count < 25; count += 1) {
     assert.equal((await api.get('/room')).status, 200);
     const socket = await PeerSocket.enter(node.url.replace('http', 'ws') + serverPath, apiToken);

@@ -1,12 +1,10 @@
 // Media workers that hang or die: affected rooms. The tests stop and kill them by signal.
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { isAlive } from '../kit/processes/alive.ts';
 import { type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
-import { apiToken } from '../kit/processes/start-node.ts';
 import { attack } from './attack.ts';
 import { attacks } from './workers.attacks.ts';
 
@@ -14,10 +12,11 @@ import { attacks } from './workers.attacks.ts';
 const timeoutOptions = { within: 40_000 };
 
 attack(attacks.hangingWorker, async (t) => {
-  const { node, api } = await start(t, 2);
+  const node = await startNodeProcess(t, { SVC_WEBRTC_WORKERS: '2' });
+  const { api } = node;
   await made(api, 'attacked');
   await made(api, 'healthy');
-  const healthy = await join(node, api, 'healthy');
+  const healthy = await join(node, 'healthy');
   const other = await pidOf(node, 1);
   process.kill(await pidOf(node, 0), 'SIGSTOP');
   await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, timeoutOptions);
@@ -28,14 +27,15 @@ attack(attacks.hangingWorker, async (t) => {
 });
 
 attack(attacks.killedAgain, async (t) => {
-  const { node, api } = await start(t, 1);
+  const node = await startNodeProcess(t, { SVC_WEBRTC_WORKERS: '1' });
+  const { api } = node;
   for (let death = 0; death < 2; death += 1) {
     await made(api, 'attacked');
     process.kill(await pidOf(node, 0), 'SIGKILL');
     await eventually('the end of the room', async () => (await api.get('/room/attacked')).status === 404, timeoutOptions);
   }
   await made(api, 'healthy');
-  const healthy = await join(node, api, 'healthy');
+  const healthy = await join(node, 'healthy');
   const spared = await pidOf(node, 0);
   await made(api, 'attacked');
   process.kill(await pidOf(node, 1), 'SIGKILL');
@@ -43,11 +43,6 @@ attack(attacks.killedAgain, async (t) => {
   assert.ok((await healthy.request('getStats')).ok);
   assert.equal(await pidOf(node, 0), spared);
 });
-
-async function start(t: TestContext, workers: number): Promise<{ node: NodeProcess; api: ApiClient }> {
-  const node = await startNodeProcess(t, { SVC_WEBRTC_WORKERS: `${workers}` });
-  return { node, api: apiClient(node.url, apiToken) };
-}
 
 /** Creates the room as soon as a worker is available. */
 async function made(api: ApiClient, roomId: string): Promise<void> {
@@ -58,9 +53,9 @@ async function made(api: ApiClient, roomId: string): Promise<void> {
   });
 }
 
-async function join(node: NodeProcess, api: ApiClient, roomId: string): Promise<PeerSocket> {
+async function join({ api, peerSocketUrl }: NodeProcess, roomId: string): Promise<PeerSocket> {
   const { token } = (await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId: 'p' })).body.data;
-  const peer = await PeerSocket.enter(`${node.url.replace('http', 'ws')}/socket/peer/websocket`, token);
+  const peer = await PeerSocket.enter(peerSocketUrl, token);
   assert.ok((await peer.request('createTransport', { direction: 'send' })).ok);
   return peer;
 }

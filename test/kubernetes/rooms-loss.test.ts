@@ -35,7 +35,7 @@ async function startPair(t: TestContext, name: string): Promise<[NodeProcess, No
   });
   const first = await startNodeProcess(t, env(1));
   const second = await startNodeProcess(t, env(2));
-  await waitForMesh([first, second].map(({ url }) => apiClient(url, apiToken)));
+  await waitForMesh([first, second].map(({ api }) => api));
   await fixture.addCluster(name, [first, second]);
   t.after(() => fixture.setPods(`default/${name}`, []));
   return [first, second];
@@ -85,7 +85,7 @@ describe('A room that is lost', () => {
     const nodes = await startPair(t, 'drained');
     await fixture.server.apply(room('moving', ofCluster('drained', { peers: [{ name: 'alice' }] })));
     const first = await fixture.waitUntilReady('moving');
-    const api = apiClient(nodes[0].url, apiToken);
+    const { api } = nodes[0];
     const { body } = await api.get('/cluster/nodes');
     const owner = body.data.find(({ address }: KubeJson) => address === first.status.address);
     const secret = await fixture.secret('moving-peers');
@@ -117,7 +117,7 @@ describe('A room that ended', () => {
     await fixture.server.apply(room('unseen', ofCluster('unwatched')));
     const { incarnation } = (await fixture.waitUntilReady('unseen')).status;
     await operator.stop();
-    await apiClient(nodes[0].url, apiToken).delete('/room/unseen');
+    await nodes[0].api.delete('/room/unseen');
     operator = await fixture.startOperator({ pollMs: 2_000 });
     // The node may need a moment for its first response, which is reported as well.
     const over = await fixture.waitFor('unseen', ({ status }) => status.phase === 'Finished' || status.incarnation !== incarnation);
@@ -195,7 +195,7 @@ describe('A Room whose nodes do not respond', () => {
     await fixture.server.apply(room('left', ofCluster('frozen')));
     await fixture.waitFor('left', (each) => condition(each, 'Ready')?.reason === 'NodeUnreachable');
     node.kill('SIGCONT');
-    const api = apiClient(node.url, apiToken);
+    const { api } = node;
     await eventually('the orphaned room is deleted', async () => (await api.get('/room/left')).body.data?.externalId !== metadata.uid);
     const again = await fixture.waitUntilReady('left');
     assert.notEqual(again.metadata.uid, metadata.uid);

@@ -4,14 +4,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { residentBytes } from '../../node/common/resident-memory.ts';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { makeTone, makeVideo } from '../kit/media/media-files.ts';
 import { assertNear } from '../kit/media/recorded-file.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
 import { childrenOf, type NodeProcess, startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
-import { apiToken } from '../kit/processes/start-node.ts';
 import { seededRandom } from '../kit/seeded-random.ts';
 
 const minutes = Number(process.env.SOAK_MINUTES ?? 3);
@@ -63,7 +62,7 @@ test(`${minutes} minutes with a track change per second in two rooms: memory is 
   timeout: (minutes + 3) * 60_000,
 }, async (t) => {
   const { node, files } = await startWithFiles(t);
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const before = await sampleProcesses(node.pid);
   const begun = new Map<string, number>();
   for (const roomId of rooms) {
@@ -99,7 +98,7 @@ test(`${minutes} minutes with a track change per second in two rooms: memory is 
 
 /** One join or leave per second in each room. @returns samples of held resources, every ten seconds */
 async function churn(t: TestContext, node: NodeProcess, files: readonly string[]): Promise<ProcessSample[]> {
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   const random = seededRandom(4711);
   const present = new Map<string, string[]>(rooms.map((room) => [room, []]));
   const samples: ProcessSample[] = [];

@@ -5,10 +5,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { eventTypes, type RoomEvent } from '../../api/events.ts';
 import { playableFiles } from '../kit/media/ogg-file.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import type { PeerSocket } from '../kit/network/peer-socket.ts';
+import { enterRoom, watchEvents } from '../kit/network/room-sockets.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
+import type { StartedNode } from '../kit/processes/start-node.ts';
 import { opusParameters } from './kit.ts';
 
 type LabeledEvent = { label: string; event: RoomEvent };
@@ -20,10 +22,8 @@ const isThat = (event: Partial<RoomEvent>, roomId: string, kind: string, peerId?
 const labeled = (events: readonly RoomEvent[], roomId: string) =>
   events.filter((event) => event.roomId === roomId).map((event) => ({ label: labelOf(event), event }));
 
-async function socketWitness(t: TestContext, url: string, token: string): Promise<Witness> {
-  const socket = await PeerSocket.enter(url, token);
-  t.after(() => socket.cut());
-  await socket.request('subscribe', { events: 'all' });
+async function socketWitness(t: TestContext, node: StartedNode): Promise<Witness> {
+  const socket = await watchEvents(t, node);
   return {
     reported: (roomId) =>
       labeled(
@@ -47,14 +47,8 @@ async function webhookWitness(t: TestContext): Promise<Witness & { url: string }
   };
 }
 
-async function enter(t: TestContext, { owner, api }: NodePair, roomId: string, peerId: string): Promise<PeerSocket> {
-  const { status, body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', peerId });
-  assert.equal(status, 201);
-  const socket = await PeerSocket.enter(owner.peerSocketUrl, body.data.token);
-  t.after(() => socket.cut());
-  assert.equal(socket.welcome.ok, true);
-  return socket;
-}
+const enter = (t: TestContext, { owner, api }: NodePair, roomId: string, peerId: string) =>
+  enterRoom(t, { ...owner, api }, roomId, { peerId });
 
 async function publish(peer: PeerSocket): Promise<string> {
   const transport = await peer.request('createTransport', { direction: 'send' });
@@ -93,12 +87,14 @@ async function liveOut(t: TestContext, pair: NodePair, webhookUrl: string, witne
   assert.equal((await api.delete('/room/lived')).status, 204);
 }
 
+/** A dying worker ends its peers and components: `RoomCrashed` instead of an event of the component. */
 async function dieWithWorker(t: TestContext, pair: NodePair, webhookUrl: string): Promise<void> {
-  const { owner } = pair;
+  const { owner, api } = pair;
   await owner.node.parts.rooms.createRoom({ roomId: 'died', webhookUrl });
   const victim = await enter(t, pair, 'died', 'victim');
   await publish(victim);
   await enter(t, pair, 'died', 'silent');
+  assert.equal((await api.post('/room/died/component', { type: 'file', options: { filePath: 'long.ogg' } })).status, 201);
   const pid = owner.node.parts.media.workers()[0]?.pid;
   assert.ok(pid);
   process.kill(pid, 'SIGKILL');
@@ -164,6 +160,9 @@ const expected: Record<string, readonly string[]> = {
     'TrackAdded victim',
     'PeerAdded silent',
     'PeerConnected silent',
+    'ComponentAdded',
+    'TrackAdded',
+    'TrackRemoved',
     'TrackRemoved victim',
     'PeerDisconnected victim',
     'PeerDisconnected silent',
@@ -196,8 +195,8 @@ test('every event type reaches both nodes and a webhook, in order, without gaps 
     both: { SVC_PEER_RESUME_WINDOW: '0', SVC_COMPONENTS_USED: 'file' },
     owner: { SVC_RESOURCES_BASE_PATH: await makeResources(t, playableFiles()) },
   });
-  const near = await socketWitness(t, pair.owner.serverSocketUrl, pair.owner.token);
-  const far = await socketWitness(t, pair.nonOwner.serverSocketUrl, pair.nonOwner.token);
+  const near = await socketWitness(t, pair.owner);
+  const far = await socketWitness(t, pair.nonOwner);
   const webhook = await webhookWitness(t);
   await liveOut(t, pair, webhook.url, far);
   await playFiles(pair, webhook.url, far);

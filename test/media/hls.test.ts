@@ -5,14 +5,14 @@ import { rmSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { framesAt } from '../kit/media/composed-stream.ts';
 import { checkPlaylist } from '../kit/media/hls-conformance.ts';
 import { download, follow, playlistAt, streamsOf } from '../kit/media/hls-viewer.ts';
 import { assertColor, assertNear, audioSamples, colors } from '../kit/media/recorded-file.ts';
 import { addComponent, addSources, green, postWhenIdle, withSources } from '../kit/media/sources.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
 import { isAlive } from '../kit/processes/alive.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
@@ -34,7 +34,7 @@ const composers = (output: string) => [...output.matchAll(/"pid":(\d+),[^\n]*"ms
 test('a stream stays valid while its composer is killed, requires a token, and is stored completely', async (t) => {
   const resources = await withSources(t, 80);
   const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'file', { filePath: 'green.h264' });
   await addComponent(api, 'file', { filePath: 'tone.ogg' });
@@ -84,7 +84,7 @@ test('a stream of a killed node is recovered by the next process, and its compos
   const resources = await withSources(t, 20);
   const env = { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources };
   const first = await startNodeProcess(t, env);
-  const api = apiClient(first.url, apiToken);
+  const { api } = first;
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'hls', { ...small, persistent: true });
   await addComponent(api, 'file', { filePath: 'green.h264' });
@@ -95,7 +95,7 @@ test('a stream of a killed node is recovered by the next process, and its compos
   await first.ended;
   await eventually('the composer ends with its node', () => !isAlive(composer));
   const next = await startNodeProcess(t, env);
-  const nextApi = apiClient(next.url, apiToken);
+  const nextApi = next.api;
   await eventually('it is finished', async () => (await nextApi.get('/recording')).body.data.length > 0);
   const [recording = ''] = (await nextApi.get('/recording')).body.data as string[];
   assert.equal((await nextApi.get(`/recording/${recording}`)).body.state, 'recovered');
@@ -141,9 +141,7 @@ test('a full disk is reported as event and log line; the room continues, and the
   const { log, of } = recordedLog();
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources, SVC_AV_MAX_CPU: '2' }, log);
   const { api } = node;
-  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
-  t.after(() => socket.cut());
-  await socket.request('subscribe', { events: 'all' });
+  const socket = await watchEvents(t, node);
   await api.post('/room', { roomId: 'r' });
   const file = await addComponent(api, 'file', { filePath: 'green.h264' });
   const hls = await addComponent(api, 'hls', { ...small, persistent: true });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { mediaObjects } from '../../api/media-objects.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { enterRoom } from '../kit/network/room-sockets.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 import { opusParameters, videoParameters } from './kit.ts';
 
@@ -15,17 +15,11 @@ function assertDescribed(name: keyof typeof mediaObjects, value: unknown): void 
 }
 
 test('transports, capabilities, tracks, ICE servers and stats of a real node match their documentation', async (t) => {
-  const { api, peerSocketUrl } = await startNode(t, {
+  const node = await startNode(t, {
     SVC_ICE_SERVERS: '[{"urls":["stun:stun.example.com"],"username":"u","credential":"c"}]',
   });
-  await api.post('/room', { roomId: 'r' });
-  const enter = async () => {
-    const { body } = await api.post('/room/r/peer', { type: 'webrtc' });
-    const socket = await PeerSocket.enter(peerSocketUrl, body.data.token);
-    t.after(() => socket.cut());
-    return socket;
-  };
-  const [alice, bob] = [await enter(), await enter()];
+  await node.api.post('/room', { roomId: 'r' });
+  const [alice, bob] = [await enterRoom(t, node, 'r'), await enterRoom(t, node, 'r')];
   const { rtpCapabilities, iceServers } = alice.welcome.data ?? {};
   assertDescribed('rtpCapabilities', rtpCapabilities);
   assert.ok(Array.isArray(iceServers) && iceServers.length === 1);

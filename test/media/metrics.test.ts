@@ -4,28 +4,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import { test } from 'node:test';
 import { eventually } from '../kit/eventually.ts';
 import { scrape } from '../kit/fakes/metrics.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { enterRoom } from '../kit/network/room-sockets.ts';
 import { sendBytes } from '../kit/network/stun.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { opusParameters } from './kit.ts';
-
-async function start(t: TestContext, env: Record<string, string> = {}): Promise<{ node: StartedNode; api: ApiClient }> {
-  const node = await startNode(t, env);
-  return { node, api: apiClient(node.url, node.token) };
-}
-
-async function enter(t: TestContext, node: StartedNode, api: ApiClient, roomId: string): Promise<PeerSocket> {
-  const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc' });
-  const socket = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
-  t.after(() => socket.webSocket.terminate());
-  assert.equal(socket.welcome.ok, true);
-  return socket;
-}
 
 /** Values of one room, in the order of the names. */
 async function room(node: StartedNode, roomId: string): Promise<(number | undefined)[]> {
@@ -35,12 +22,13 @@ async function room(node: StartedNode, roomId: string): Promise<(number | undefi
 }
 
 test('metrics of a room follow its peers at once and are zero after its end', async (t) => {
-  const { node, api } = await start(t);
+  const node = await startNode(t);
+  const { api } = node;
   assert.equal((await scrape(node.metricsUrl)).get('svc_cluster_nodes'), 1);
   await api.post('/room', { roomId: 'r' });
   assert.deepEqual(await room(node, 'r'), [0, 0, 0, 0]);
-  const alice = await enter(t, node, api, 'r');
-  await enter(t, node, api, 'r');
+  const alice = await enterRoom(t, node, 'r');
+  await enterRoom(t, node, 'r');
   assert.deepEqual(await room(node, 'r'), [2, 2, 0, 0]);
   const from = performance.now();
   const before = await scrape(node.metricsUrl);
@@ -61,7 +49,7 @@ test('metrics of a room follow its peers at once and are zero after its end', as
 });
 
 test('HTTP and websocket traffic equals the count of the client, during connections and after them', async (t) => {
-  const { node } = await start(t);
+  const node = await startNode(t);
   const traffic = async () => {
     const samples = await scrape(node.metricsUrl);
     return [samples.get('svc_traffic_ingress_http_total_bytes'), samples.get('svc_traffic_egress_http_total_bytes')];
@@ -88,7 +76,8 @@ test('HTTP and websocket traffic equals the count of the client, during connecti
 });
 
 test('WebRTC traffic is counted to the last byte, including closed peers and rooms', async (t) => {
-  const { node, api } = await start(t);
+  const node = await startNode(t);
+  const { api } = node;
   const traffic = async () => {
     const samples = await scrape(node.metricsUrl);
     return [samples.get('svc_traffic_ingress_webrtc_total_bytes'), samples.get('svc_traffic_egress_webrtc_total_bytes')];
@@ -100,7 +89,7 @@ test('WebRTC traffic is counted to the last byte, including closed peers and roo
     expected[1] = (expected[1] ?? 0) + (await sendBytes(transport, 1000));
     expected[0] = (expected[0] ?? 0) + 1000;
   };
-  const alice = await enter(t, node, api, 'r');
+  const alice = await enterRoom(t, node, 'r');
   const first = (await alice.request('createTransport', { direction: 'send' })).data;
   await send(first);
   assert.deepEqual(await traffic(), expected);
@@ -111,7 +100,7 @@ test('WebRTC traffic is counted to the last byte, including closed peers and roo
   await alice.request('leave');
   await alice.closed;
   assert.deepEqual(await traffic(), expected, 'a peer that left');
-  const bob = await enter(t, node, api, 'r');
+  const bob = await enterRoom(t, node, 'r');
   await send((await bob.request('createTransport', { direction: 'recv' })).data);
   await api.delete('/room/r');
   assert.deepEqual(await traffic(), expected, 'a room that ended');
@@ -119,9 +108,10 @@ test('WebRTC traffic is counted to the last byte, including closed peers and roo
 });
 
 test('a media worker crash is counted, and traffic counters do not decrease', async (t) => {
-  const { node, api } = await start(t);
+  const node = await startNode(t);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
-  const alice = await enter(t, node, api, 'r');
+  const alice = await enterRoom(t, node, 'r');
   await sendBytes((await alice.request('createTransport', { direction: 'send' })).data, 500);
   const before = await scrape(node.metricsUrl);
   assert.equal(before.get('svc_traffic_ingress_webrtc_total_bytes'), 500);
@@ -139,9 +129,10 @@ test('a media worker crash is counted, and traffic counters do not decrease', as
 });
 
 test('promtool check metrics accepts a scrape of a running node', async (t) => {
-  const { node, api } = await start(t);
+  const node = await startNode(t);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
-  const alice = await enter(t, node, api, 'r');
+  const alice = await enterRoom(t, node, 'r');
   const send = await alice.request('createTransport', { direction: 'send' });
   await alice.request('join', { rtpCapabilities: {} });
   await alice.request('publish', { transportId: send.data?.id, kind: 'audio', rtpParameters: opusParameters('0') });
@@ -154,7 +145,8 @@ test('promtool check metrics accepts a scrape of a running node', async (t) => {
 });
 
 test('the number of series stays bounded for any HTTP requests', async (t) => {
-  const { node, api } = await start(t);
+  const node = await startNode(t);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   const requests = (samples: Map<string, number>) =>
     [...samples.keys()].filter((name) => /^svc_http_request_duration_seconds_count/.test(name));

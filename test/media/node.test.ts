@@ -1,18 +1,14 @@
 // Whole node with real media workers: REST, peer websockets, notification socket and metrics.
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
 import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
 import { opusParameters, videoParameters } from './kit.ts';
 
 type Joined = { socket: PeerSocket; peerId: string; send: string };
-
-async function start(t: TestContext, env: Record<string, string> = {}): Promise<{ node: StartedNode; api: ApiClient }> {
-  const node = await startNode(t, env);
-  return { node, api: apiClient(node.url, node.token) };
-}
 
 async function addPeer(api: ApiClient, roomId: string, options: object = {}): Promise<{ peerId: string; token: string }> {
   const { status, body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc', ...options });
@@ -48,16 +44,15 @@ async function publish(peer: Joined, kind: 'audio' | 'video', key?: string): Pro
 
 /** All room events of the node, from the notification socket. */
 async function watch(t: TestContext, node: StartedNode): Promise<() => string[]> {
-  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
-  t.after(() => socket.webSocket.terminate());
-  await socket.request('subscribe', { events: 'all' });
+  const socket = await watchEvents(t, node);
   return () =>
     socket.events('roomEvent').map(({ data }) => (data.peerId === undefined ? String(data.type) : `${data.type}:${data.peerId}`));
 }
 
 describe('a room of two', () => {
   test('goes through its life with every event once and in order', async (t) => {
-    const { node, api } = await start(t);
+    const node = await startNode(t);
+    const { api } = node;
     const events = await watch(t, node);
     await api.post('/room', { roomId: 'r' });
     const alice = await join(t, node, api, 'r', { peerId: 'alice', metadata: { name: 'Alice' } });
@@ -107,7 +102,8 @@ describe('a room of two', () => {
   });
 
   test('a peer reconnects with its token, and a connected peer is only replaced with takeover', async (t) => {
-    const { node, api } = await start(t);
+    const node = await startNode(t);
+    const { api } = node;
     await api.post('/room', { roomId: 'r' });
     const { token } = await addPeer(api, 'r', { peerId: 'alice' });
     const first = await enter(t, node, token);
@@ -125,7 +121,8 @@ describe('a room of two', () => {
   });
 
   test('permissions and moderation apply to a running session', async (t) => {
-    const { node, api } = await start(t);
+    const node = await startNode(t);
+    const { api } = node;
     await api.post('/room', { roomId: 'r' });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
     const bob = await join(t, node, api, 'r', { peerId: 'bob' });
@@ -151,7 +148,8 @@ describe('a room of two', () => {
   });
 
   test('a lost socket keeps its tracks for the resume window; afterwards they are removed, while peer and moderation stay', async (t) => {
-    const { node, api } = await start(t, { SVC_PEER_RESUME_WINDOW: '5' });
+    const node = await startNode(t, { SVC_PEER_RESUME_WINDOW: '5' });
+    const { api } = node;
     const events = await watch(t, node);
     await api.post('/room', { roomId: 'r' });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
@@ -186,7 +184,8 @@ describe('a room of two', () => {
 
 describe('timeouts', () => {
   test('apply to a disconnected peer and to a room without peers', async (t) => {
-    const { node, api } = await start(t);
+    const node = await startNode(t);
+    const { api } = node;
     const events = await watch(t, node);
     await api.post('/room', { roomId: 'r', peerDisconnectedTimeout: 5, peerlessPurgeTimeout: 7 });
     const alice = await join(t, node, api, 'r', { peerId: 'alice' });
@@ -200,7 +199,7 @@ describe('timeouts', () => {
 
 describe('asking twice', () => {
   test('the same externalId, in sequence and twenty times at once, creates one room and one peer', async (t) => {
-    const { api } = await start(t);
+    const { api } = await startNode(t);
     assert.equal((await api.post('/room', { externalId: 'x' })).status, 201);
     const again = await api.post('/room', { externalId: 'x' });
     assert.equal(again.status, 200);
@@ -218,7 +217,8 @@ describe('asking twice', () => {
 
 describe('a media worker killed with -9', () => {
   test('ends only its rooms with RoomCrashed, and is restarted', async (t) => {
-    const { node, api } = await start(t, { SVC_WEBRTC_WORKERS: '2' });
+    const node = await startNode(t, { SVC_WEBRTC_WORKERS: '2' });
+    const { api } = node;
     const events = await watch(t, node);
     for (const roomId of ['one', 'two']) await api.post('/room', { roomId });
     const [one, two] = [await join(t, node, api, 'one', { peerId: 'a' }), await join(t, node, api, 'two', { peerId: 'b' })];
@@ -248,7 +248,8 @@ describe('a media worker killed with -9', () => {
 
 describe('metrics', () => {
   test('are current at the moment of the scrape', async (t) => {
-    const { node, api } = await start(t);
+    const node = await startNode(t);
+    const { api } = node;
     const scrape = async (name: string) => new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await fetch(node.metricsUrl)).text())?.[1];
     await api.post('/room', { roomId: 'r' });
     const alice = await join(t, node, api, 'r');

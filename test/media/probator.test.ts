@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../../tools/paths.mjs';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { MediaLink } from '../kit/hostile/media-link.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import type { PeerSocket } from '../kit/network/peer-socket.ts';
+import { enterRoom } from '../kit/network/room-sockets.ts';
 import { dueSince } from '../kit/pace.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 
@@ -34,16 +34,14 @@ for (const [feedback, extension] of [
   ['goog-remb', 'abs-send-time'],
 ] as const) {
   test(`a client that offers ${feedback} with ${extension} gets packets of the probator`, async (t) => {
-    const { url, token, peerSocketUrl } = await startNode(t);
-    const api = apiClient(url, token);
-    await api.post('/room', { roomId: 'r' });
-    const enter = async () => PeerSocket.enter(peerSocketUrl, (await api.post('/room/r/peer', { type: 'webrtc' })).body.data.token);
+    const node = await startNode(t);
+    await node.api.post('/room', { roomId: 'r' });
     const open = async (peer: PeerSocket, direction: 'send' | 'recv') => {
       const link = await MediaLink.open(peer, direction);
       t.after(() => link.close());
       return link;
     };
-    const [sender, receiver] = [await enter(), await enter()];
+    const [sender, receiver] = [await enterRoom(t, node, 'r'), await enterRoom(t, node, 'r')];
     const sending = await open(sender, 'send');
     const codecs = [{ mimeType: 'video/VP8', payloadType: 96, clockRate: 90_000 }];
     for (const ssrc of ssrcs) {

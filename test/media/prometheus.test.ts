@@ -2,23 +2,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { z } from 'zod';
-import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { enterRoom } from '../kit/network/room-sockets.ts';
 import { Prometheus } from '../kit/processes/prometheus.ts';
-import { type StartedNode, startNode } from '../kit/processes/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 
 const monitoring = join(import.meta.dirname, '../../monitoring');
 const dashboardSchema = z.object({ panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })) });
-
-async function enter(t: TestContext, node: StartedNode, api: ApiClient, roomId: string): Promise<PeerSocket> {
-  const { body } = await api.post(`/room/${roomId}/peer`, { type: 'webrtc' });
-  const socket = await PeerSocket.enter(node.peerSocketUrl, body.data.token);
-  t.after(() => socket.webSocket.terminate());
-  return socket;
-}
 
 /** Resolves when the expression has exactly this value. */
 async function sees(prometheus: Prometheus, expression: string, expected: number): Promise<void> {
@@ -48,9 +40,9 @@ test('Prometheus has correct values while rooms come and go, and alerts about a 
 
   await api.post('/room', { roomId: 'a' });
   await api.post('/room', { roomId: 'b' });
-  const alice = await enter(t, node, api, 'a');
-  await enter(t, node, api, 'a');
-  await enter(t, node, api, 'b');
+  const alice = await enterRoom(t, node, 'a');
+  await enterRoom(t, node, 'a');
+  await enterRoom(t, node, 'b');
   await sees(prometheus, 'svc_peers', 3);
   const three = {
     svc_rooms: 2,

@@ -1,7 +1,7 @@
 // Quotas of rooms, peers and tracks: exact for concurrent requests to any node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ApiAnswer, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiAnswer } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { PeerSocket } from '../kit/network/peer-socket.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
@@ -21,8 +21,7 @@ function tally(answers: readonly ApiAnswer[]): Record<string, number> {
 const fifty = <T>(ask: (index: number) => Promise<T>) => Promise.all(Array.from({ length: 50 }, (_, index) => ask(index)));
 
 test('fifty concurrent requests create exactly SVC_MAX_ROOMS rooms, and an ended room frees its place', async (t) => {
-  const { url, token, node } = await startNode(t, { SVC_MAX_ROOMS: '10' });
-  const api = apiClient(url, token);
+  const { api, node } = await startNode(t, { SVC_MAX_ROOMS: '10' });
   const answers = await fifty(() => api.post('/room', {}));
   assert.deepEqual(tally(answers), { 201: 10, '503 no_node_accepts_rooms': 40 });
   assert.equal(answers.find(({ status }) => status === 503)?.headers.get('retry-after'), '5');
@@ -34,7 +33,7 @@ test('fifty concurrent requests create exactly SVC_MAX_ROOMS rooms, and an ended
 
 test('each of two nodes accepts rooms up to its limit, through any node', async (t) => {
   const { owner, nonOwner } = await startNodePair(t, { both: { SVC_MAX_ROOMS: '10' } });
-  const apis = [owner, nonOwner].map(({ url, token }) => apiClient(url, token));
+  const apis = [owner, nonOwner].map(({ api }) => api);
   const ask = (index: number) => apis[index % 2]?.post('/room', {}) as Promise<ApiAnswer>;
   const answers = await fifty(ask);
   const made = () => answers.filter(({ status }) => status === 201).length;
@@ -50,7 +49,7 @@ test('each of two nodes accepts rooms up to its limit, through any node', async 
 
 test('fifty concurrent requests through two nodes create exactly maxPeers peers, which all connect', async (t) => {
   const { owner, nonOwner } = await startNodePair(t);
-  const apis = [owner, nonOwner].map(({ url, token }) => apiClient(url, token));
+  const apis = [owner, nonOwner].map(({ api }) => api);
   await owner.node.parts.rooms.createRoom({ roomId: 'r', maxPeers: 10 });
   const answers = await fifty((index) => apis[index % 2]?.post('/room/r/peer', { type: 'webrtc' }) as Promise<ApiAnswer>);
   assert.deepEqual(tally(answers), { 201: 10, '503 room_full': 40 });
@@ -66,8 +65,7 @@ test('fifty concurrent requests through two nodes create exactly maxPeers peers,
 });
 
 test('fifty concurrent publications create exactly SVC_MAX_TRACKS_PER_PEER tracks', async (t) => {
-  const { url, token, node, peerSocketUrl } = await startNode(t, { SVC_MAX_TRACKS_PER_PEER: '5', SVC_RATE_LIMIT_SOCKET: 'none' });
-  const api = apiClient(url, token);
+  const { api, node, peerSocketUrl } = await startNode(t, { SVC_MAX_TRACKS_PER_PEER: '5', SVC_RATE_LIMIT_SOCKET: 'none' });
   await api.post('/room', { roomId: 'r' });
   const { body } = await api.post('/room/r/peer', { type: 'webrtc', peerId: 'p' });
   const socket = await PeerSocket.enter(peerSocketUrl, body.data.token);

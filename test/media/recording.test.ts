@@ -5,17 +5,17 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { reportSchema } from '../../api/recording-report.ts';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { assertColor, assertNear, audioSamples, colors, probe, promisedLoss, recordedBytes } from '../kit/media/recorded-file.ts';
 import { addComponent, addSources, green, withSources } from '../kit/media/sources.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
 import { isAlive } from '../kit/processes/alive.ts';
 import { startNodePair } from '../kit/processes/node-pair.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { fillDisk, smallDisk } from '../kit/processes/small-disk.ts';
-import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { recordedLog } from '../kit/recorded-log.ts';
 
 const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time));
@@ -81,7 +81,7 @@ test('a killed node loses at most the last second, its next start finishes the r
   const resources = await withSources(t, 20);
   const env = { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources };
   const first = await startNodeProcess(t, env);
-  const api = apiClient(first.url, apiToken);
+  const { api } = first;
   await api.post('/room', { roomId: 'r' });
   await addComponent(api, 'recording');
   await addComponent(api, 'file', { filePath: 'green.h264' });
@@ -99,7 +99,7 @@ test('a killed node loses at most the last second, its next start finishes the r
   await eventually('the recorder ends with its node', () => !isAlive(recorder));
 
   const next = await startNodeProcess(t, env);
-  const nextApi = apiClient(next.url, apiToken);
+  const nextApi = next.api;
   const [id = ''] = (await nextApi.get('/recording')).body.data;
   await eventually('it is finished', async () => (await report(nextApi, id)).state !== 'running');
   const { state, tracks } = await report(nextApi, id);
@@ -126,13 +126,13 @@ test('shutdown finishes running recordings, and expired ones are deleted', async
   await eventually('more than a second of audio is on the disk', async () => (await recordedBytes(resources, '.webm')) > 18_000);
   await node.close();
   const next = await startNode(t, env);
-  const nextApi = apiClient(next.url, next.token);
+  const nextApi = next.api;
   const [id = ''] = (await nextApi.get('/recording')).body.data;
   const { state, tracks } = await report(nextApi, id);
   assert.deepEqual([state, tracks.length, (tracks[0]?.duration ?? 0) > 1000], ['finished', 1, true]);
   await next.close();
   const last = await startNode(t, { ...env, SVC_RAW_RECORDING_TTL: '1' });
-  const lastApi = apiClient(last.url, last.token);
+  const lastApi = last.api;
   await eventually('it is deleted', async () => (await lastApi.get(`/recording/${id}`)).status === 404);
 });
 
@@ -143,9 +143,7 @@ test('a full disk is reported as event and log line; the room continues, and the
   const { log, of } = recordedLog();
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources }, log);
   const { api } = node;
-  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
-  t.after(() => socket.cut());
-  await socket.request('subscribe', { events: 'all' });
+  const socket = await watchEvents(t, node);
   await api.post('/room', { roomId: 'r' });
   const recorder = await addComponent(api, 'recording');
   const file = await addComponent(api, 'file', { filePath: 'tone.ogg' });

@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ReportTrack } from '../../api/recording-report.ts';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { assertColor } from '../kit/media/recorded-file.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { type S3Server, startS3Server } from '../kit/processes/s3-server.ts';
 import { smallDisk } from '../kit/processes/small-disk.ts';
-import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { colours, encode, makeRecording, plainVideo, renderOver, renderState, watch } from './render-kit.ts';
 
 const id = 'x-20260101T000000000Z';
@@ -61,7 +61,7 @@ test(
     const dist = { ...s3.env, SVC_DIST_ENABLED: 'true', SVC_DIST_NODES: Object.values(names).join(' ') };
     const one = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: names.one, SVC_RESOURCES_BASE_PATH: resources });
     const second = await startNode(t, { ...dist, SVC_DIST_NODE_NAME: names.other });
-    const [api, other] = [apiClient(one.url, one.token), apiClient(second.url, second.token)];
+    const [api, other] = [one.api, second.api];
     await eventually('the cluster', async () => (await other.get('/health')).body.data.distribution.nodesInCluster === 2);
     assert.deepEqual(await renderState(other, id), { state: 'none', progress: 0 });
     assert.equal((await api.post(`/recording/${id}/render`, size)).status, 202);
@@ -112,7 +112,7 @@ test('a cancelled rendering, or one of a killed node, leaves only its failure', 
   const resources = await makeResources(t);
   const env = { ...s3.env, SVC_RESOURCES_BASE_PATH: resources, SVC_DIST_NODE_NAME: `archived${process.pid}@localhost` };
   const first = await startNodeProcess(t, env);
-  const before = apiClient(first.url, apiToken);
+  const before = first.api;
   const there = await s3.names();
   await before.post(`/recording/${id}/render`, size);
   await runs(before);
@@ -123,7 +123,7 @@ test('a cancelled rendering, or one of a killed node, leaves only its failure', 
   first.kill('SIGKILL');
   await first.ended;
   const next = await startNodeProcess(t, env);
-  const api = apiClient(next.url, apiToken);
+  const { api } = next;
   assert.deepEqual(await renderState(api, id), { state: 'failed', progress: 0, reason: 'The node shut down before rendering finished' });
   // The state is written before the rest is deleted.
   await eventually('nothing else remains', async () => (await readdir(join(resources, 'renders', id))).join() === '.render.json');
@@ -133,7 +133,7 @@ test('a cancelled rendering, or one of a killed node, leaves only its failure', 
 
 test('missing storage, a missing recording and a too small disk are reported with one clear message each', async (t) => {
   const bare = await startNode(t);
-  const refused = await apiClient(bare.url, bare.token).post(`/recording/${id}/render`);
+  const refused = await bare.api.post(`/recording/${id}/render`);
   const sentence = `Recording ${id} exists on no node, and server-wide S3 storage is not configured`;
   assert.deepEqual([refused.status, refused.body.code, refused.body.errors], [404, 'not_found', sentence]);
   const disk = smallDisk(t, '2m');

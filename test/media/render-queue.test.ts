@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type ApiClient, apiClient } from '../kit/answers/api-client.ts';
+import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { assertColor, assertNear } from '../kit/media/recorded-file.ts';
 import { childrenOf, startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { smallDisk } from '../kit/processes/small-disk.ts';
-import { apiToken, startNode } from '../kit/processes/start-node.ts';
+import { startNode } from '../kit/processes/start-node.ts';
 import { colours, encode, makeRecording, plainVideo, renderOver, renderState, watch } from './render-kit.ts';
 
 const id = 'x-20260101T000000000Z';
@@ -52,8 +52,7 @@ test('a recording rendered over HTTP appears in the list, in the report and as f
   );
   await encode(join(folder, 'red.webm'), 'vp8', plainVideo('red', '320x180', 3));
   await encode(join(folder, 'blue.webm'), 'vp8', plainVideo('blue', '320x180', 2));
-  const { url, token } = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(url, token);
+  const { api, url, token } = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources });
   assert.deepEqual(await stateOf(api), { state: 'none', progress: 0 });
   const asked = await api.post(`/recording/${id}/render`, size);
   assert.equal(asked.status, 202);
@@ -92,7 +91,7 @@ test('recordings are rendered one at a time with the lowest priority, and leave 
   const other = join(resources, 'recordings', second);
   await cp(folder, other, { recursive: true });
   const node = await startNodeProcess(t, { SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post(`/recording/${id}/render`, size);
   assert.equal((await api.post(`/recording/${second}/render`, size)).body.data.state, 'queued');
   await runs(api);
@@ -127,8 +126,7 @@ test('recordings are rendered one at a time with the lowest priority, and leave 
 
 test('requests above the queue limit and for invalid recordings are rejected with a message', async (t) => {
   const { resources, folder } = await longRecording(t);
-  const { url, token } = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(url, token);
+  const { api } = await startNode(t, { SVC_RESOURCES_BASE_PATH: resources });
   const report = JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'));
   const add = async (name: string, change: object) => {
     await mkdir(join(resources, 'recordings', name));
@@ -164,7 +162,7 @@ test('the next start of a killed node marks its rendering as failed and deletes 
   const { resources, folder } = await longRecording(t);
   const env = { SVC_RESOURCES_BASE_PATH: resources, SVC_DIST_NODE_NAME: `render${process.pid}@localhost` };
   const first = await startNodeProcess(t, env);
-  const before = apiClient(first.url, apiToken);
+  const before = first.api;
   await before.post(`/recording/${id}/render`, size);
   await runs(before);
   const half = (await readdir(folder)).filter((name) => name.endsWith('.part'));
@@ -172,7 +170,7 @@ test('the next start of a killed node marks its rendering as failed and deletes 
   first.kill('SIGKILL');
   await first.ended;
   const next = await startNodeProcess(t, env);
-  const api = apiClient(next.url, apiToken);
+  const { api } = next;
   assert.deepEqual(await stateOf(api), { state: 'failed', progress: 0, reason: 'The node shut down before rendering finished' });
   assert.deepEqual((await readdir(folder)).sort(), ['.render.json', 'a.webm', 'report.json']);
   await api.post(`/recording/${id}/render`, size);
@@ -192,8 +190,7 @@ test('on a full disk rendering fails with a message and frees all of its space',
   await encode(join(folder, 'noise.webm'), 'vp8', noise, ['-b:v', '200k', '-maxrate', '200k', '-bufsize', '200k']);
   await cp(folder, there, { recursive: true });
   await rm(folder, { recursive: true });
-  const { url, token } = await startNode(t, { SVC_RESOURCES_BASE_PATH: disk });
-  const api = apiClient(url, token);
+  const { api } = await startNode(t, { SVC_RESOURCES_BASE_PATH: disk });
   await api.post(`/recording/${id}/render`, { width: 1280, height: 720, framerate: 60 });
   const { state, reason } = await overOf(api);
   assert.deepEqual([state, reason], ['failed', 'The disk is full']);

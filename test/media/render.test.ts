@@ -4,7 +4,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Report, ReportTrack } from '../../api/recording-report.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { packetTimes, ratioOf } from '../kit/media/composed-stream.ts';
 import { makeTone, makeVideo } from '../kit/media/media-files.ts';
@@ -12,7 +11,6 @@ import { assertColor, assertNear, promisedLoss, recordedBytes, toneTimes } from 
 import { startFlashes } from '../kit/media/rtp-publisher.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
-import { apiToken } from '../kit/processes/start-node.ts';
 import { startRecordingFixture } from './recording-fixture.ts';
 import { colours, command, hex, rendered, watch } from './render-kit.ts';
 
@@ -117,7 +115,7 @@ test('the recording of a killed node is rendered by its id without being finishe
   const sources = join(resources, 'file_component_sources');
   await Promise.all([makeVideo(join(sources, 'green.h264'), hex('green'), 20), makeTone(join(sources, 'tone.ogg'), 660, 20)]);
   const node = await startNodeProcess(t, { SVC_COMPONENTS_USED: 'file recording', SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(node.url, apiToken);
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   for (const [type, options] of [
     ['recording', {}],

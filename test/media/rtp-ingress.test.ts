@@ -6,7 +6,6 @@ import { describe, type TestContext, test } from 'node:test';
 import { ServiceError } from '../../api/errors.ts';
 import { rtpPacket } from '../../node/components/rtp/rtp-writer.ts';
 import type { MediaEngine, RoomMedia, WireObject } from '../../node/rooms/interfaces.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { FakeMedia } from '../kit/fakes/fake-media.ts';
 import { oggFile, opusPacket } from '../kit/media/ogg-file.ts';
@@ -127,8 +126,7 @@ test('a codec that the room does not support is rejected', async (t) => {
 test('fifty components that come and go leave no open socket or file', async (t) => {
   const packets = Array.from({ length: 500 }, (_, index) => opusPacket(50, index));
   const resources = await makeResources(t, { 'file_component_sources/a.ogg': oggFile(packets) });
-  const { url, token, node } = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
-  const api = apiClient(url, token);
+  const { api, node } = await startNode(t, { SVC_COMPONENTS_USED: 'file', SVC_RESOURCES_BASE_PATH: resources });
   await api.post('/room', { roomId: 'r' });
   const round = async () => {
     const { body } = await api.post('/room/r/component', { type: 'file', options: { filePath: 'a.ogg' } });

@@ -9,7 +9,7 @@ import type { ApiClient } from '../kit/answers/api-client.ts';
 import { eventually } from '../kit/eventually.ts';
 import { assertColor, colors, probe, recordedBytes } from '../kit/media/recorded-file.ts';
 import { addComponent, green, withSources } from '../kit/media/sources.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
@@ -26,10 +26,9 @@ test('a recording with its own keys is uploaded after its room; webhook and sock
   const resources = await withSources(t, 5);
   const receiver = await startReceiver(t);
   const env = { ...used, SVC_RESOURCES_BASE_PATH: resources, SVC_RAW_RECORDING_TTL: '2' };
-  const { api, serverSocketUrl, token } = await startNode(t, env);
-  const socket = await PeerSocket.enter(serverSocketUrl, token);
-  t.after(() => socket.cut());
-  await socket.request('subscribe', { events: 'all' });
+  const node = await startNode(t, env);
+  const { api } = node;
+  const socket = await watchEvents(t, node);
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
   for (const [options, sentence] of [
     [{ credentials: { bucket: 'bkt' } }, 'Required field credentials.accessKeyId is missing'],
@@ -184,14 +183,7 @@ async function recordAtAnother(t: TestContext, s3: S3Server, what: string) {
 test('a node that shuts down reports its uploads on its sockets and on those of other nodes', async (t) => {
   const s3 = await startS3Server(t);
   const { receiver, other, api, owner } = await recordAtAnother(t, s3, 'ends');
-  const sockets = await Promise.all(
-    [owner.url, other.url].map(async (url) => {
-      const socket = await PeerSocket.enter(`${url.replace('http', 'ws')}/socket/server/websocket`, other.token);
-      t.after(() => socket.cut());
-      await socket.request('subscribe', { events: 'all' });
-      return socket;
-    }),
-  );
+  const sockets = await Promise.all([owner, other].map((each) => watchEvents(t, each)));
   await addComponent(api, 'file', { filePath: 'green.h264' });
   await eventually('a piece in S3', async () => (await s3.names()).some((name) => name.includes('/.chunks/')));
   owner.kill('SIGTERM');

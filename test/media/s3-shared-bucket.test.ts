@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { S3Store } from '../../node/storage/s3/s3-store.ts';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { startS3Server } from '../kit/processes/s3-server.ts';
 import { startNode } from '../kit/processes/start-node.ts';
 
@@ -28,8 +27,7 @@ test('foreign folders are not listed, read or deleted; folders of release 0.7.0 
   await store.putText(`${lost}/.chunks/a.webm/000000000000000`, 'piece', t.signal);
   await store.putText(`.mediarooms/${marked}`, '', t.signal);
   await store.putText(`${marked}/a.webm`, 'marked', t.signal);
-  const { url, token } = await startNode(t, s3.env);
-  const api = apiClient(url, token);
+  const { api } = await startNode(t, s3.env);
   const names = () => s3.names();
 
   for (const name of foreign) {

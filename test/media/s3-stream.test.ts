@@ -7,7 +7,7 @@ import { eventually } from '../kit/eventually.ts';
 import { makeVideo } from '../kit/media/media-files.ts';
 import { assertColor, colors } from '../kit/media/recorded-file.ts';
 import { postWhenIdle } from '../kit/media/sources.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
 import { startReceiver } from '../kit/network/webhook-receiver.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { startS3Server } from '../kit/processes/s3-server.ts';
@@ -22,9 +22,7 @@ test('a persistent stream is uploaded while it runs, reported after its room, an
   const receiver = await startReceiver(t);
   const node = await startNode(t, { SVC_COMPONENTS_USED: 'file hls', SVC_RESOURCES_BASE_PATH: resources, ...s3.env });
   const { api } = node;
-  const socket = await PeerSocket.enter(node.serverSocketUrl, node.token);
-  t.after(() => socket.cut());
-  await socket.request('subscribe', { events: 'all' });
+  const socket = await watchEvents(t, node);
   await api.post('/room', { roomId: 'r', webhookUrl: receiver.url });
   for (const [options, sentence] of [
     [{ s3: s3.place }, 'Option s3 requires persistent: true, because other streams are not stored'],

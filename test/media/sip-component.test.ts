@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import type { RoomEvent } from '../../api/events.ts';
 import { eventually } from '../kit/eventually.ts';
 import { freePort, freePorts } from '../kit/network/free-ports.ts';
-import { PeerSocket } from '../kit/network/peer-socket.ts';
+import { watchEvents } from '../kit/network/room-sockets.ts';
 import { commandOf, isAlive } from '../kit/processes/alive.ts';
 import { type NodePair, startNodePair } from '../kit/processes/node-pair.ts';
 import { childrenOf } from '../kit/processes/node-process.ts';
@@ -30,9 +30,7 @@ async function arrange(t: TestContext, more: Record<string, string> = {}): Promi
   const pair = await startNodePair(t, { both: { SVC_COMPONENTS_USED: 'sip file', SVC_SIP_PORT: String(firstPort), ...more } });
   // Runs until the nodes have ended, because user agents unregister.
   const kamailio = await Kamailio.start(t, { farEndPort });
-  const socket = await PeerSocket.enter(pair.nonOwner.serverSocketUrl, pair.nonOwner.token);
-  t.after(() => socket.cut());
-  await socket.request('subscribe', { events: 'all' });
+  const socket = await watchEvents(t, pair.nonOwner);
   await pair.owner.node.parts.rooms.createRoom({ roomId: 'r' });
   const registrarCredentials = { address: `127.0.0.1:${kamailio.port};transport=tcp`, ...account };
   const createSip = async (options: Record<string, unknown> = {}): Promise<string> => {

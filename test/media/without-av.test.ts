@@ -1,16 +1,14 @@
 // A node without node-av: each component type either works or is rejected with one message.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiClient } from '../kit/answers/api-client.ts';
 import { withSources } from '../kit/media/sources.ts';
 import { startNodeProcess } from '../kit/processes/node-process.ts';
-import { testEnvironment } from '../kit/processes/start-node.ts';
 
 test('without node-av, hls, sip and rendering are rejected with one message; file and recording work', async (t) => {
   const resources = await withSources(t, 2);
   const env = { SVC_COMPONENTS_USED: 'hls sip recording file', SVC_RESOURCES_BASE_PATH: resources };
   const node = await startNodeProcess(t, env, { imports: ['no-av.ts'] });
-  const api = apiClient(node.url, testEnvironment.SVC_SERVER_API_TOKEN ?? '');
+  const { api } = node;
   await api.post('/room', { roomId: 'r' });
   const post = async (type: string, options: object = {}) => {
     const { status, body } = await api.post('/room/r/component', { type, options });

@@ -5,8 +5,9 @@ import { eventually } from '../eventually.ts';
 import type { PeerSocket } from '../network/peer-socket.ts';
 import { dueSince } from '../pace.ts';
 import { watchOwnLoop, watchSlowdown } from '../processes/busy-machine.ts';
+import type { NodeProcess } from '../processes/node-process.ts';
 import { assertPrompt } from '../promised-time.ts';
-import { type HostileNode, joinAsGuest, makeRoom } from './hostile-node.ts';
+import { joinAsGuest, makeRoom } from './guests.ts';
 import { MediaLink } from './media-link.ts';
 import { opusPacket, opusPacketNumber, opusParameters } from './rtp.ts';
 
@@ -21,7 +22,7 @@ const ssrc = 0x4ea17;
 export type Health = { packets: number; messages: number; slowestMessage: number };
 
 /** Starts the room. The returned function ends it, asserts that nothing was lost and returns the measured values. */
-export async function startHealthyRoom(t: TestContext, node: HostileNode, roomId = 'healthy'): Promise<() => Promise<Health>> {
+export async function startHealthyRoom(t: TestContext, node: NodeProcess, roomId = 'healthy'): Promise<() => Promise<Health>> {
   await makeRoom(node, roomId);
   const speaker = await joinAsGuest(t, node, roomId, { peerId: 'speaker' });
   const listener = await joinAsGuest(t, node, roomId, { peerId: 'listener' });

@@ -7,6 +7,7 @@ export type Frame = Record<string, unknown>;
 export type EventFrame = { event: string; data: Record<string, unknown> };
 export type AnswerFrame = { id: number; ok: boolean; data?: Record<string, unknown>; error?: { code: string; message: string } };
 export type Closing = { code: number; reason: string };
+export type EnteredSocket = PeerSocket & { welcome: AnswerFrame };
 
 /** Timeout of every wait, in milliseconds. */
 const timeoutMs = 40_000;
@@ -36,7 +37,7 @@ export class PeerSocket {
   }
 
   /** Opens a socket and authenticates. */
-  static async enter(url: string, token: string, more: Record<string, unknown> = {}): Promise<PeerSocket & { welcome: AnswerFrame }> {
+  static async enter(url: string, token: string, more: Record<string, unknown> = {}): Promise<EnteredSocket> {
     const socket = await PeerSocket.open(url);
     const welcome = await socket.request('authenticate', { token, ...more });
     return Object.assign(socket, { welcome });

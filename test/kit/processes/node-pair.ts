@@ -2,7 +2,7 @@
 import type { TestContext } from 'node:test';
 import type { Log } from '../../../node/common/log.ts';
 import type { Environment } from '../../../node/env.ts';
-import { type ApiClient, apiClient } from '../answers/api-client.ts';
+import type { ApiClient } from '../answers/api-client.ts';
 import { eventually } from '../eventually.ts';
 import { type StartedNode, startNode } from './start-node.ts';
 
@@ -24,7 +24,7 @@ export async function startNodePair(t: TestContext, { owner: more, both, logs }:
   const owner = await startNode(t, { ...dist('owner'), ...more }, logs?.owner);
   const nonOwner = await startNode(t, dist('wrong'), logs?.wrong);
   const { api } = nonOwner;
-  await waitForMesh([api, apiClient(owner.url, owner.token)]);
+  await waitForMesh([api, owner.api]);
   return { owner, nonOwner, api };
 }
 

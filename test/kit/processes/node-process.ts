@@ -15,7 +15,7 @@ import { eventually } from '../eventually.ts';
 import type { Scope } from '../kube/scope.ts';
 import { freePorts } from '../network/free-ports.ts';
 import { assertNothingFound, startSearch } from '../secret-search.ts';
-import { testEnvironment } from './start-node.ts';
+import { accessTo, type NodeAccess, testEnvironment } from './start-node.ts';
 
 const main = join(import.meta.dirname, '../../../node/main.ts');
 const startTimeoutMs = 60_000;
@@ -23,11 +23,8 @@ const endTimeoutMs = 60_000;
 const startedUrl = /"url":"([^"]+)"/;
 const forTests: Environment = { ...testEnvironment, SVC_STRUCTURED_LOGGING: 'true', SVC_LOG_LEVEL: 'debug' };
 
-export type NodeProcess = {
+export type NodeProcess = NodeAccess & {
   pid: number;
-  /** `http://127.0.0.1:<port>` */
-  url: string;
-  port: number;
   /** All output so far, both streams. */
   output: () => string;
   /** Current process ids of its media workers. */
@@ -80,9 +77,8 @@ export async function startNodeProcess(scope: Scope, env: Environment = {}, opti
   const nodeUrl = await eventually(() => `the node has started:\n${text}`, startedOn, { within: startTimeoutMs, every: 10 });
   const pid = child.pid ?? 0;
   return {
+    ...accessTo(nodeUrl, env),
     pid,
-    url: nodeUrl,
-    port: Number(new URL(nodeUrl).port),
     output: () => text,
     children: () => childrenOf(pid),
     kill: (signal) => child.kill(signal),

@@ -17,18 +17,21 @@ import { assertNothingFound, searchedLog, startSearch } from '../secret-search.t
 /** A random token that cannot appear by coincidence: all output is scanned for it. */
 export const apiToken = `api-token-${randomBytes(16).toString('hex')}`;
 
-export type StartedNode = {
-  node: MediaNode;
+export type NodeAccess = {
   /** `http://127.0.0.1:<port>`, without a slash at the end. */
   url: string;
   port: number;
-  metricsUrl: string;
   token: string;
   /** REST with the token. */
   api: ApiClient;
   /** `ws://…/socket/peer/websocket` */
   peerSocketUrl: string;
   serverSocketUrl: string;
+};
+
+export type StartedNode = NodeAccess & {
+  node: MediaNode;
+  metricsUrl: string;
   /** Closes the node before the end of the test. Idempotent. */
   close: () => Promise<void>;
 };
@@ -52,7 +55,7 @@ export async function startNode(scope: Scope, env: Environment = {}, ownLog?: Lo
   hot.watch();
   const search = startSearch(whole);
   const node = await MediaNode.start({ config, hot, announced, warnings, log: ownLog ?? searchedLog(search) });
-  const { port } = node.parts.http;
+  const access = accessTo(node.url, env);
   const close = () => node.close(0);
   scope.after(async () => {
     await close();
@@ -60,19 +63,20 @@ export async function startNode(scope: Scope, env: Environment = {}, ownLog?: Lo
   });
   checkLast(scope, () => {
     assertNothingFound(search);
-    assertDocumented(port);
+    assertDocumented(access.port);
   });
-  const socket = node.url.replace(/^http/, 'ws');
-  const token = env.SVC_SERVER_API_TOKEN ?? apiToken;
+  return { ...access, node, metricsUrl: `http://127.0.0.1:${node.parts.metrics.port}/metrics`, close };
+}
+
+/** `env`: that of the node. */
+export function accessTo(url: string, { SVC_SERVER_API_TOKEN: token = apiToken }: Environment): NodeAccess {
+  const socket = `${url.replace(/^http/, 'ws')}/socket`;
   return {
-    node,
-    url: node.url,
-    port,
-    metricsUrl: `http://127.0.0.1:${node.parts.metrics.port}/metrics`,
+    url,
+    port: Number(new URL(url).port),
     token,
-    api: apiClient(node.url, token),
-    peerSocketUrl: `${socket}/socket/peer/websocket`,
-    serverSocketUrl: `${socket}/socket/server/websocket`,
-    close,
+    api: apiClient(url, token),
+    peerSocketUrl: `${socket}/peer/websocket`,
+    serverSocketUrl: `${socket}/server/websocket`,
   };
 }
