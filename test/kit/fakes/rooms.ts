@@ -29,7 +29,7 @@ export type TestRooms = {
   kinds: () => string[];
 };
 
-export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false } = {}): TestRooms {
+export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false, onEvent = () => {} } = {}): TestRooms {
   const events: RoomEvent[] = [];
   const media = new FakeMedia();
   const components = new FakeComponentRegistry();
@@ -43,7 +43,10 @@ export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false
     address: () => 'node.test:5002',
     limits: () => ({ ...noLimits, ...limits }),
     signToken: (claims) => keys.sign(claims),
-    onEvent: (event) => events.push(event),
+    onEvent: (event) => {
+      events.push(event);
+      onEvent();
+    },
   });
   return {
     rooms,
@@ -53,6 +56,13 @@ export function makeRooms(limits: Partial<LocalLimits> = {}, { clustered = false
     events,
     kinds: () => events.map((event) => (event.peerId ? `${event.type}:${event.peerId}` : event.type)),
   };
+}
+
+/** With the room `r`. */
+export async function makeRoom(limits: Partial<LocalLimits> = {}): Promise<TestRooms> {
+  const made = makeRooms(limits);
+  await made.rooms.createRoom({ roomId: 'r' });
+  return made;
 }
 
 /** A connection that records the messages of the room. */

@@ -1,6 +1,8 @@
 // Webhooks under test: fixed settings, short delays, and synthetic events.
 import type { TestContext } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
+import { silentLog } from '../../../node/common/log.ts';
+import { WebhookStore } from '../../../node/events/webhooks/store.ts';
 import { type WebhookSettings, Webhooks, type WebhooksOptions } from '../../../node/events/webhooks/webhooks.ts';
 import { eventually } from '../eventually.ts';
 import { recordedLog } from '../recorded-log.ts';
@@ -23,6 +25,12 @@ export function startWebhooks(t: TestContext, settings: WebhookSettings, options
   });
   t.after(() => webhooks.close(0));
   return { webhooks, ...recorded };
+}
+
+export async function openStore(base: string, name = 'node@host'): Promise<WebhookStore> {
+  const store = await WebhookStore.open({ log: silentLog(), base, name });
+  if (!store) throw new Error(`There is no store in ${base}`);
+  return store;
 }
 
 /** Resolves when at most `left` events are pending: the others are delivered or dead letters. */
