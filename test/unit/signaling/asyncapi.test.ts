@@ -8,6 +8,7 @@ import { requestSchemas, responseSchemas } from '../../../api/socket/peer.ts';
 import { peerEventSchema } from '../../../api/socket/peer-events.ts';
 import { serverRequestSchemas } from '../../../api/socket/server.ts';
 import { asyncApiDocument } from '../../../node/signaling/asyncapi.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 
 type Document = {
   asyncapi: string;
@@ -30,10 +31,7 @@ const at = (reference: string) =>
 test('the document is AsyncAPI 3.0 with both channels and the address of the node', () => {
   assert.equal(document.asyncapi, '3.0.0');
   assert.deepEqual(document.servers.node, { host: 'media.example.com:5002', pathname: '/rooms', protocol: 'ws' });
-  assert.deepEqual(
-    Object.values(document.channels).map((channel) => channel.address),
-    ['/socket/peer/websocket', '/socket/server/websocket'],
-  );
+  assert.deepEqual(fieldsOf(Object.values(document.channels), 'address'), ['/socket/peer/websocket', '/socket/server/websocket']);
 });
 
 test('every method and every event of both sockets is an operation with its messages', () => {

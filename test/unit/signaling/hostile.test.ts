@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
-import { startSocketServer } from './socket-server.ts';
+import { enteredServer, startSocketServer } from './socket-server.ts';
 
 test('prototype names, NUL, paths and Unicode as methods and ids are answered with errors', async (t) => {
-  const server = await startSocketServer(t, { rateLimit: () => undefined });
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t, { rateLimit: () => undefined });
   const names = [
     '__proto__',
     'constructor',
@@ -33,15 +32,13 @@ test('prototype names, NUL, paths and Unicode as methods and ids are answered wi
 });
 
 test('a text frame with invalid UTF-8 is closed with 4400', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t);
   socket.webSocket.send(Buffer.from([0x22, 0xff, 0xfe, 0x22]), { binary: false });
   assert.deepEqual(await socket.closed, { code: 4400, reason: 'Malformed message' });
 });
 
 test('frames that violate the websocket protocol end the socket, not the session', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t);
   const raw = (socket.webSocket as unknown as { _socket: { write: (bytes: Buffer) => void } })._socket;
   // A frame without a mask (RFC 6455, section 5.1).
   raw.write(Buffer.from([0x81, 0x02, 0x7b, 0x7d]));

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../api/errors.ts';
 import { responseSchemas } from '../../../api/socket/peer.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
-import { startSocketServer } from './socket-server.ts';
+import { enteredServer, startSocketServer } from './socket-server.ts';
 
 test('a peer that authenticates is connected and receives the state of the room', async (t) => {
   const server = await startSocketServer(t);
@@ -21,8 +22,7 @@ test('a peer that authenticates is connected and receives the state of the room'
 });
 
 test('a second socket of a connected peer is rejected with conflict and 4401, and the first stays open', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const second = await PeerSocket.enter(server.url, first.token);
   assert.equal(second.welcome.error?.code, 'conflict');
   assert.deepEqual(await second.closed, { code: 4401, reason: 'Not authenticated' });
@@ -31,8 +31,7 @@ test('a second socket of a connected peer is rejected with conflict and 4401, an
 });
 
 test('a second socket that takes over closes the first with 4409 and connects the peer again', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const second = await PeerSocket.enter(server.url, first.token, { takeover: true });
   assert.deepEqual(await first.closed, { code: 4409, reason: 'Taken over by a newer socket' });
   assert.equal(second.welcome.data?.resumed, false);
@@ -42,8 +41,7 @@ test('a second socket that takes over closes the first with 4409 and connects th
 });
 
 test('tracks of a session end when another one takes over', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const transport = await first.request('createTransport', { direction: 'send' });
   await first.request('publish', { transportId: transport.data?.id, kind: 'audio', rtpParameters: {} });
   await PeerSocket.enter(server.url, first.token, { takeover: true });
@@ -52,32 +50,28 @@ test('tracks of a session end when another one takes over', async (t) => {
 });
 
 test('leave is answered, disconnects the peer and closes with 1000 without a reason', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t);
   assert.equal((await socket.request('leave')).ok, true);
   assert.deepEqual(await socket.closed, { code: 1000, reason: 'Peer left' });
   assert.deepEqual([socket.peer.connected, server.sockets.sessions], [false, 0]);
 });
 
 test('a client that closes with 1000 has left immediately', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t);
   await socket.close(1000);
   await server.happened('PeerDisconnected', 'a');
   assert.equal(server.sockets.sessions, 0);
 });
 
 test('a token is valid again after its peer has left', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   await first.request('leave');
   const second = await PeerSocket.enter(server.url, first.token);
   assert.equal(second.welcome.ok, true);
 });
 
 test('a removed peer is closed with 1000 "Peer removed", and its session has ended', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t);
   await server.rooms.deletePeer('room', 'a');
   assert.deepEqual(await socket.closed, { code: 1000, reason: 'Peer removed' });
   const again = await PeerSocket.enter(server.url, socket.token, { resume: socket.welcome.data?.sessionId, received: 0 });
@@ -86,16 +80,14 @@ test('a removed peer is closed with 1000 "Peer removed", and its session has end
 });
 
 test('peers of a deleted room are closed with 1000 "Room stopped"', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t);
   await server.rooms.deleteRoom('room');
   assert.deepEqual(await socket.closed, { code: 1000, reason: 'Room stopped' });
   assert.equal(server.sockets.sessions, 0);
 });
 
 test('peers of a crashed room are closed with 1011 "Internal server error"', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t);
   server.media.room('room').crash('worker died');
   assert.deepEqual(await socket.closed, { code: 1011, reason: 'Internal server error' });
 });
@@ -183,16 +175,12 @@ test('a draining node notifies its peers, peers that join later, and about the c
 
 test('changed ICE servers are sent to each peer, unchanged ones are not', async (t) => {
   let urls = 'stun:one.example.com';
-  const server = await startSocketServer(t, { iceServers: ({ id }) => [{ urls, username: id }] });
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t, { iceServers: ({ id }) => [{ urls, username: id }] });
   server.sockets.iceServersUpdated();
   urls = 'stun:two.example.com';
   server.sockets.iceServersUpdated();
   await socket.request('ping');
-  assert.deepEqual(
-    socket.events('iceServersUpdated').map((event) => event.data),
-    [{ iceServers: [{ urls, username: 'a' }] }],
-  );
+  assert.deepEqual(fieldsOf(socket.events('iceServersUpdated'), 'data'), [{ iceServers: [{ urls, username: 'a' }] }]);
 });
 
 test('a token is renewed before it expires, and the new one is valid', async (t) => {

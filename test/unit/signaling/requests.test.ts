@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Method, requestSchemas, responseSchemas } from '../../../api/socket/peer.ts';
 import { eventually } from '../../kit/eventually.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { stopwatch } from '../../kit/promised-time.ts';
-import { type SocketServer, startSocketServer } from './socket-server.ts';
+import { enteredServer, type SocketServer, startSocketServer } from './socket-server.ts';
 
 test('every method has its effect and a response that matches its schema', async (t) => {
   const server = await startSocketServer(t, { rateLimit: () => undefined });
@@ -81,8 +82,7 @@ for (const [name, method, data, message] of [
   ['a bad ping', 'ping', { received: -1 }, 'Expected received to be at least 0, got: -1'],
 ] as const) {
   test(`${name} is answered with one error message, and the socket stays open`, async (t) => {
-    const server = await startSocketServer(t);
-    const socket = await server.enter('a');
+    const { socket } = await enteredServer(t);
     const answer = await socket.request(method, data);
     assert.equal(answer.ok, false);
     assert.equal(answer.error?.message, message);
@@ -92,8 +92,7 @@ for (const [name, method, data, message] of [
 }
 
 test('data that is too deep is answered with one error message at any depth, and the socket stays open', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t);
   for (const [id, depth] of [
     [10, 65],
     [11, 9_000],
@@ -109,21 +108,18 @@ test('data that is too deep is answered with one error message at any depth, and
 });
 
 test('an error of the domain is returned with its code', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t);
   assert.equal((await socket.request('unpublish', { trackId: 'none' })).error?.code, 'track_not_found');
   assert.equal((await socket.request('connectTransport', { transportId: 'none', dtlsParameters: {} })).error?.code, 'not_found');
 });
 
 test('a second authenticate is answered with conflict', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t);
   assert.equal((await socket.request('authenticate', { token: socket.token })).error?.code, 'conflict');
 });
 
 test('an id that does not increase is answered with an error and its request not executed', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t);
   await socket.request('ping', {}, 9);
   const answer = await socket.request('setPeerMetadata', { metadata: 1 }, 9);
   assert.deepEqual(answer.error, { code: 'bad_request', message: 'Expected id to be greater than 9, got: 9' });
@@ -131,15 +127,13 @@ test('an id that does not increase is answered with an error and its request not
 });
 
 test('a request without data has empty data', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t);
   socket.send({ id: 5, method: 'ping' });
   assert.deepEqual(await socket.answer(5), { id: 5, ok: true, data: {} });
 });
 
 test('ping is answered immediately, even during a slow request', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t);
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.peer.restartIce = async () => {
     await promise;
@@ -152,8 +146,7 @@ test('ping is answered immediately, even during a slow request', async (t) => {
 });
 
 test('a message of 300 KiB is closed with 4413, one of 2 MiB with 1009', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   first.post('sendData', { label: 'l', payload: 'x'.repeat(300 * 1024) });
   assert.deepEqual(await first.closed, { code: 4413, reason: 'Message too large' });
   const second = await server.enter('b');
@@ -162,8 +155,7 @@ test('a message of 300 KiB is closed with 4413, one of 2 MiB with 1009', async (
 });
 
 test('a payload of 16 KiB is sent and one more byte rejected, and the socket stays open', async (t) => {
-  const server = await startSocketServer(t);
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t);
   const other = await server.enter('b');
   const largest = 16 * 1024 - 2;
   assert.equal((await socket.request('sendData', { label: 'l', payload: 'x'.repeat(largest) })).ok, true);
@@ -178,8 +170,7 @@ test('a payload of 16 KiB is sent and one more byte rejected, and the socket sta
 
 test('a large message counts as several toward the rate limit', async (t) => {
   // As in the next test: twenty at once.
-  const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 1200 } });
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t, { rateLimit: () => 1 / 60, limits: { burst: 1200 } });
   socket.post('sendData', { label: 'l', payload: 'x'.repeat(200 * 1024) });
   socket.post('ping');
   assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
@@ -199,8 +190,7 @@ test('a peer above its data rate is rejected without effect on other peers', asy
 });
 
 test('expensive requests wait, and none is rejected', async (t) => {
-  const server = await startSocketServer(t, { rateLimit: () => 1_000_000, limits: { workRate: 1_000, burst: 0.06 } });
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t, { rateLimit: () => 1_000_000, limits: { workRate: 1_000, burst: 0.06 } });
   const elapsed = stopwatch();
   const answers = await Promise.all(Array.from({ length: 30 }, () => socket.request('getStats')));
   assert.ok(answers.every(({ ok }) => ok));
@@ -228,8 +218,7 @@ for (const [name, frame] of [
   ['a request without id', '{"method":"ping"}'],
 ] as const) {
   test(`${name} after authentication is closed with 4400, and the session can be resumed`, async (t) => {
-    const server = await startSocketServer(t);
-    const socket = await server.enter('a');
+    const { server, socket } = await enteredServer(t);
     socket.send(frame);
     assert.deepEqual(await socket.closed, { code: 4400, reason: 'Malformed message' });
     const next = await PeerSocket.enter(server.url, socket.token, { resume: socket.welcome.data?.sessionId, received: 0 });
@@ -239,8 +228,7 @@ for (const [name, frame] of [
 
 test('messages above the rate and burst are closed with 4429, and a new socket does not help', async (t) => {
   // Eight at once and the next one a minute later, because a loaded host may need a second between two.
-  const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 480 } });
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t, { rateLimit: () => 1 / 60, limits: { burst: 480 } });
   for (let count = 0; count < 12; count += 1) socket.post('ping');
   assert.deepEqual(await socket.closed, { code: 4429, reason: 'Too many messages' });
   assert.equal(socket.frames.length, 1 + 8);
@@ -261,7 +249,7 @@ for (const together of [false, true]) {
     await socket.waitFor('trackSubscribed', ({ following }) => following === 0);
     const offers = socket.events('trackSubscribed').map(({ data }) => data);
     assert.deepEqual(
-      offers.map(({ following }) => following),
+      fieldsOf(offers, 'following'),
       Array.from({ length: 998 }, (_, index) => 997 - index),
     );
     const trackIds = offers.map(({ trackId }) => String(trackId));
@@ -280,8 +268,7 @@ for (const together of [false, true]) {
 }
 
 test('the number of free responses is limited by the number of offers', async (t) => {
-  const server = await startSocketServer(t, { rateLimit: () => 1 / 60, limits: { burst: 480 } });
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t, { rateLimit: () => 1 / 60, limits: { burst: 480 } });
   await fillRoom(server, 1);
   socket.post('join', { rtpCapabilities: {} });
   await socket.request('createTransport', { direction: 'recv' });
@@ -293,8 +280,7 @@ test('the number of free responses is limited by the number of offers', async (t
 });
 
 test('more queued requests than allowed are closed with 4429', async (t) => {
-  const server = await startSocketServer(t, { rateLimit: () => undefined, limits: { waitingRequests: 3 } });
-  const socket = await server.enter('a');
+  const { socket } = await enteredServer(t, { rateLimit: () => undefined, limits: { waitingRequests: 3 } });
   const { promise, resolve } = Promise.withResolvers<void>();
   socket.peer.restartIce = async () => {
     await promise;
@@ -306,8 +292,7 @@ test('more queued requests than allowed are closed with 4429', async (t) => {
 });
 
 test('a client that does not read is closed before its frames exhaust the memory', async (t) => {
-  const server = await startSocketServer(t, { limits: { bufferedBytes: 1024 * 1024 } });
-  const socket = await server.enter('a');
+  const { server, socket } = await enteredServer(t, { limits: { bufferedBytes: 1024 * 1024 } });
   socket.webSocket.pause();
   let sent = 0;
   const send = async () => {

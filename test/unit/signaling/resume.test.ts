@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { joinPeer, makeRooms } from '../../kit/fakes/rooms.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
-import { startSocketServer, type WelcomeData } from './socket-server.ts';
+import { enteredServer, startSocketServer, type WelcomeData } from './socket-server.ts';
 
 /** Counted frames: those after the response to authenticate. */
 const received = (socket: PeerSocket) => socket.frames.length - 1;
 const data = (socket: { welcome: { data?: Record<string, unknown> } }) => socket.welcome.data as WelcomeData;
 
 test('a session continues on a new socket with missed frames first, then live events', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const transport = await first.request('createTransport', { direction: 'send' });
   await first.request('publish', { transportId: transport.data?.id, kind: 'audio', rtpParameters: {} });
   const count = received(first);
@@ -30,8 +30,7 @@ test('a session continues on a new socket with missed frames first, then live ev
 });
 
 test('lost responses are sent again, and a repeated request is not executed again', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const transport = await first.request('createTransport', { direction: 'send' });
   const count = received(first);
   const publish = { transportId: transport.data?.id, kind: 'audio', rtpParameters: {} };
@@ -43,17 +42,13 @@ test('lost responses are sent again, and a repeated request is not executed agai
   second.send({ id: 3, method: 'publish', data: publish });
   second.send({ id: 4, method: 'setPeerMetadata', data: { metadata: 'new' } });
   await second.answer(4);
-  assert.deepEqual(
-    second.frames.map((frame) => frame.id),
-    [5, 3, 4],
-  );
+  assert.deepEqual(fieldsOf(second.frames, 'id'), [5, 3, 4]);
   assert.deepEqual(await second.answer(3), answer);
   assert.equal(server.types('a').filter((type) => type === 'TrackAdded').length, 1);
 });
 
 test('a request in progress when the socket was lost is answered on the next one', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const { promise, resolve } = Promise.withResolvers<void>();
   const called = new Promise<void>((done) => {
     first.peer.restartIce = async () => {
@@ -74,8 +69,7 @@ test('a request in progress when the socket was lost is answered on the next one
 });
 
 test('a resume replaces a half-open socket and closes it with 4409', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
   assert.equal(data(second).resumed, true);
   assert.deepEqual(await first.closed, { code: 4409, reason: 'Taken over by a newer socket' });
@@ -84,8 +78,7 @@ test('a resume replaces a half-open socket and closes it with 4409', async (t) =
 });
 
 test('after the resume window the peer is disconnected, and a resume gets a fresh session', async (t) => {
-  const server = await startSocketServer(t, { resumeWindow: () => 0.05 });
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t, { resumeWindow: () => 0.05 });
   await first.cut();
   await server.happened('PeerDisconnected', 'a');
   assert.equal(server.sockets.sessions, 0);
@@ -95,8 +88,7 @@ test('after the resume window the peer is disconnected, and a resume gets a fres
 });
 
 test('a resume in time stops the window, and the peer stays connected after it', async (t) => {
-  const server = await startSocketServer(t, { resumeWindow: () => 1.5 });
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t, { resumeWindow: () => 1.5 });
   await first.cut();
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
   await new Promise((resolve) => setTimeout(resolve, 1_700));
@@ -105,8 +97,7 @@ test('a resume in time stops the window, and the peer stays connected after it',
 });
 
 test('a socket that authenticates without resume replaces a session with a lost socket', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   await first.close(1001);
   const second = await PeerSocket.enter(server.url, first.token);
   assert.equal(data(second).resumed, false);
@@ -114,8 +105,7 @@ test('a socket that authenticates without resume replaces a session with a lost 
 });
 
 test('if more frames were missed than kept, a fresh session starts', async (t) => {
-  const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t, { limits: { unacknowledgedFrames: 3 } });
   await first.cut();
   for (const peerId of ['1', '2', '3', '4']) await server.enter(peerId);
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
@@ -124,8 +114,7 @@ test('if more frames were missed than kept, a fresh session starts', async (t) =
 });
 
 test('missed messages beyond the limit do not end the session, and their number is reported', async (t) => {
-  const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t, { limits: { unacknowledgedFrames: 3 } });
   await first.cut();
   for (const label of ['1', '2', '3', '4', '5']) await server.rooms.sendData('room', { label, payload: null });
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
@@ -144,8 +133,7 @@ test('missed messages beyond the limit do not end the session, and their number 
 });
 
 test('ping acknowledges frames, which are then deleted', async (t) => {
-  const server = await startSocketServer(t, { limits: { unacknowledgedFrames: 3 } });
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t, { limits: { unacknowledgedFrames: 3 } });
   for (const label of ['1', '2', '3']) await server.rooms.sendData('room', { label, payload: null });
   await first.waitFor('data', ({ label }) => label === '3');
   await first.request('ping', { received: received(first) });
@@ -159,16 +147,14 @@ test('ping acknowledges frames, which are then deleted', async (t) => {
 });
 
 test('a resume with more frames than were sent starts a fresh session', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   await first.cut();
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 99 });
   assert.equal(data(second).resumed, false);
 });
 
 test('a session can be resumed only with a token of its peer', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const other = await server.addPeer('b');
   await first.cut();
   const thief = await PeerSocket.enter(server.url, other.token, { resume: data(first).sessionId, received: 0 });
@@ -178,8 +164,7 @@ test('a session can be resumed only with a token of its peer', async (t) => {
 });
 
 test('a session that was taken over cannot be resumed', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   const second = await PeerSocket.enter(server.url, first.token, { takeover: true });
   await first.closed;
   const third = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
@@ -188,8 +173,7 @@ test('a session that was taken over cannot be resumed', async (t) => {
 });
 
 test('a peer that was removed during a lost socket cannot return', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   await first.cut();
   await server.rooms.deletePeer('room', 'a');
   const second = await PeerSocket.enter(server.url, first.token, { resume: data(first).sessionId, received: 0 });
@@ -198,8 +182,7 @@ test('a peer that was removed during a lost socket cannot return', async (t) => 
 });
 
 test('a session can be resumed many times', async (t) => {
-  const server = await startSocketServer(t);
-  const first = await server.enter('a');
+  const { server, socket: first } = await enteredServer(t);
   let socket: PeerSocket = first;
   let seen = 0;
   for (let round = 0; round < 20; round += 1) {

@@ -1,7 +1,6 @@
 // Server websocket: authentication, subscriptions, and limits that close it.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { eventTypes, type RoomEvent } from '../../../api/events.ts';
 import { serverEventSchema, serverSocketPath } from '../../../api/socket/server.ts';
@@ -12,6 +11,8 @@ import { type ApiToken, ApiTokens } from '../../../node/rooms/tokens/api-tokens.
 import { SignedCalls } from '../../../node/rooms/tokens/signed-calls.ts';
 import { ServerSockets, type ServerSocketsOptions } from '../../../node/signaling/server-sockets.ts';
 import { signedRequest, signedSocket } from '../../../operator/nodes/signature.ts';
+import { fieldsOf } from '../../kit/fields.ts';
+import { listen } from '../../kit/network/listen.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 import { turns } from '../../kit/turns.ts';
 
@@ -49,18 +50,20 @@ async function start(t: TestContext, options: Partial<ServerSocketsOptions> = {}
   });
   const server = createServer();
   server.on('upgrade', (request, socket, head) => sockets.handleUpgrade(request, socket, head));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(async () => {
-    await sockets.close();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}${serverSocketPath}`;
+  t.after(() => sockets.close());
+  const url = `ws://127.0.0.1:${await listen(t, server)}${serverSocketPath}`;
   let seq = 0;
   const emit = (type: RoomEvent['type'], roomId: string, more: Partial<RoomEvent> = {}) => {
     seq += 1;
     events.publish({ id: `e${seq}`, type, time: new Date().toISOString(), seq, node: 'n', incarnation: 'i', roomId, ...more });
   };
   return { sockets, revoke, listeners, url, emit, source: events.source };
+}
+
+/** With a client that has authenticated. */
+async function entered(t: TestContext, options: Partial<ServerSocketsOptions> = {}, capacity = 20) {
+  const server = await start(t, options, capacity);
+  return { server, socket: await PeerSocket.enter(server.url, 'secret') };
 }
 
 const ids = (socket: PeerSocket) => socket.events('roomEvent').map((event) => event.data.id);
@@ -84,8 +87,7 @@ test('a client with a read token receives every event after subscribing to all',
 });
 
 test('types and rooms filter events, a later subscribe replaces an earlier one, and unsubscribe ends it', async (t) => {
-  const server = await start(t);
-  const socket = await PeerSocket.enter(server.url, 'secret');
+  const { server, socket } = await entered(t);
   await socket.request('subscribe', { events: ['RoomCreated', 'RoomCreated'], rooms: ['a'] });
   server.emit('RoomCreated', 'a');
   server.emit('RoomCreated', 'b');
@@ -105,8 +107,7 @@ for (const [name, data, message] of [
   ['too many rooms', { events: 'all', rooms: Array(1001).fill('a') }, /^Expected rooms to have at most 1000 items, got: /],
 ] as const) {
   test(`a subscription with ${name} is answered with one error message`, async (t) => {
-    const server = await start(t);
-    const socket = await PeerSocket.enter(server.url, 'secret');
+    const { socket } = await entered(t);
     const { error } = await socket.request('subscribe', data);
     assert.equal(error?.code, 'invalid_field');
     assert.match(error?.message ?? '', typeof message === 'string' ? new RegExp(`^${message.replace(/[.[\]]/g, '\\$&')}$`) : message);
@@ -179,8 +180,7 @@ test('malformed, large and too many messages are closed with 4400, 4413 and 4429
 });
 
 test('an unknown method and a second authenticate are answered with errors', async (t) => {
-  const server = await start(t);
-  const socket = await PeerSocket.enter(server.url, 'secret');
+  const { socket } = await entered(t);
   assert.equal((await socket.request('join')).error?.message, 'Unknown method: "join"');
   assert.equal((await socket.request('authenticate', { token: 'secret' })).error?.code, 'conflict');
   assert.equal((await socket.request('ping')).ok, true);
@@ -211,8 +211,7 @@ test('a client that does not read its events is closed with 4410, and others rec
 });
 
 test('close() ends the subscription to events and closes every socket with 1001', async (t) => {
-  const server = await start(t);
-  const socket = await PeerSocket.enter(server.url, 'secret');
+  const { server, socket } = await entered(t);
   await server.sockets.close();
   assert.deepEqual(await socket.closed, { code: 1001, reason: 'Node going away: resume at another node' });
   assert.deepEqual([server.sockets.sockets, server.listeners.size], [0, 0]);
@@ -229,15 +228,14 @@ test('with a cursor missed events follow the response and precede live ones, eac
   await socket.waitFor('roomEvent', ({ type }) => type === 'RoomDeleted');
   const frames = socket.frames.filter((frame) => frame.event === 'roomEvent');
   assert.deepEqual(
-    frames.map(({ source, index }) => [source, index]),
+    fieldsOf(frames, 'source', 'index'),
     [3, 4, 5, 6, 7].map((index) => [server.source, index]),
   );
   for (const frame of frames) serverEventSchema.parse(frame);
 });
 
 test('events of uploads have an index but no seq, and are sent once and resumed by cursor', async (t) => {
-  const server = await start(t);
-  const socket = await PeerSocket.enter(server.url, 'secret');
+  const { server, socket } = await entered(t);
   await socket.request('subscribe', { events: 'all' });
   server.emit('RoomDeleted', 'a');
   server.emit('RecordingUploaded', 'a', { seq: undefined, recordingId: 'a-1' });
@@ -273,8 +271,7 @@ test('an unknown source and an unassigned index are reported as incomplete, and 
 });
 
 test('ping returns the position of filtered events, so that a narrow subscription does not repeat old ones', async (t) => {
-  const server = await start(t);
-  const socket = await PeerSocket.enter(server.url, 'secret');
+  const { server, socket } = await entered(t);
   await socket.request('subscribe', { events: ['RoomDeleted'] });
   for (let count = 0; count < 3; count += 1) server.emit('PeerAdded', 'a');
   assert.deepEqual((await socket.request('ping')).data, { cursor: { [server.source]: 3 } });
@@ -283,8 +280,7 @@ test('ping returns the position of filtered events, so that a narrow subscriptio
 });
 
 test('cursors with too many sources or invalid indexes are rejected', async (t) => {
-  const server = await start(t);
-  const socket = await PeerSocket.enter(server.url, 'secret');
+  const { socket } = await entered(t);
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`n#${at}`, 1]));
   for (const cursor of [many, { n: -1 }, { n: 'x' }, { ['n'.repeat(601)]: 1 }, []]) {
     assert.equal((await socket.request('subscribe', { events: 'all', cursor })).error?.code, 'invalid_field');

@@ -1,43 +1,25 @@
 // Test server: a peer websocket with real rooms and sockets on a separate port, and fake media.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { RoomEvent } from '../../../api/events.ts';
 import { peerSocketPath } from '../../../api/peer.ts';
 import { silentLog } from '../../../node/common/log.ts';
-import { PeerTokens } from '../../../node/rooms/tokens/peer-tokens.ts';
 import { PeerSockets, type PeerSocketsOptions } from '../../../node/signaling/peer-sockets.ts';
-import { FakeComponentRegistry } from '../../kit/fakes/fake-components.ts';
-import { FakeMedia } from '../../kit/fakes/fake-media.ts';
-import { TestLocalRooms } from '../../kit/fakes/local-rooms.ts';
-import { noLimits } from '../../kit/fakes/rooms.ts';
+import { makeRooms } from '../../kit/fakes/rooms.ts';
+import { listen } from '../../kit/network/listen.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
 
 export type SocketServer = Awaited<ReturnType<typeof startSocketServer>>;
 
 /** Starts the server; it is closed at the end of the test. */
 export async function startSocketServer(test: TestContext, options: Partial<PeerSocketsOptions> = {}) {
-  const log = silentLog();
-  const keys = new PeerTokens(['a secret of the tests']);
-  const media = new FakeMedia();
-  const events: RoomEvent[] = [];
-  const listeners = new Set<(event: RoomEvent) => void>();
-  const rooms = new TestLocalRooms({
-    node: 'test',
-    log,
-    engine: media,
-    components: new FakeComponentRegistry(),
-    clustered: true,
-    address: () => 'media.example.com:5002/rooms',
-    limits: () => noLimits,
-    signToken: (claims) => keys.sign(claims),
-    onEvent: (event) => {
-      events.push(event);
-      for (const listener of listeners) listener(event);
-    },
-  });
+  const listeners = new Set<() => void>();
+  const onEvent = () => {
+    for (const listener of listeners) listener();
+  };
+  const { rooms, media, events, keys } = makeRooms({}, { clustered: true, onEvent });
   const sockets = new PeerSockets({
-    log,
+    log: silentLog(),
     findPeer: (roomId, peerId) => rooms.findPeer(roomId, peerId),
     whyMissing: (...who) => rooms.roomNotFoundError(...who),
     verifyToken: (token) => keys.verify(token),
@@ -51,13 +33,11 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
   });
   const server = createServer();
   server.on('upgrade', (request, socket, head) => sockets.handleUpgrade(request, socket, head));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}${peerSocketPath}`;
   test.after(async () => {
     rooms.close('test');
     await sockets.close();
-    await new Promise((resolve) => server.close(resolve));
   });
+  const url = `ws://127.0.0.1:${await listen(test, server)}${peerSocketPath}`;
 
   /** Adds a peer to a room, which is created if missing, and returns its token. */
   const addPeer = async (peerId: string, roomId = 'room') => {
@@ -85,6 +65,12 @@ export async function startSocketServer(test: TestContext, options: Partial<Peer
   };
   const types = (peerId: string) => events.filter((event) => event.peerId === peerId).map((event) => event.type);
   return { url, rooms, sockets, media, events, keys, server, addPeer, enter, happened, types };
+}
+
+/** A server with a peer `a` that has entered. */
+export async function enteredServer(test: TestContext, options: Partial<PeerSocketsOptions> = {}) {
+  const server = await startSocketServer(test, options);
+  return { server, socket: await server.enter('a') };
 }
 
 /** The fields of a response to authenticate that tests use. */

@@ -4,8 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
+import { fieldsOf } from '../../kit/fields.ts';
 import { PeerSocket } from '../../kit/network/peer-socket.ts';
-import { startSocketServer } from './socket-server.ts';
+import { enteredServer, startSocketServer } from './socket-server.ts';
 
 const upgradeStatus = (url: string, headers: Record<string, string> = {}) =>
   new Promise<{ status: number; body: string }>((resolve, reject) => {
@@ -124,15 +125,12 @@ test('requests right after authenticate wait for it and are executed in order', 
   socket.post('join', { rtpCapabilities: {} });
   const last = socket.post('getStats');
   await socket.answer(last);
-  assert.deepEqual(
-    socket.frames.map((frame) => [frame.id, frame.ok]),
-    [
-      [1, true],
-      [2, true],
-      [3, true],
-      [4, true],
-    ],
-  );
+  assert.deepEqual(fieldsOf(socket.frames, 'id', 'ok'), [
+    [1, true],
+    [2, true],
+    [3, true],
+    [4, true],
+  ]);
 });
 
 test('too many requests after authenticate are closed with 4429', async (t) => {
@@ -161,8 +159,7 @@ test('too many bytes after authenticate are closed with 4413', async (t) => {
 });
 
 test('above the limit of pending sockets the oldest is closed with 4408, and authenticated sockets stay open', async (t) => {
-  const server = await startSocketServer(t, { limits: { unauthenticatedSockets: 2 } });
-  const known = await server.enter('a');
+  const { server, socket: known } = await enteredServer(t, { limits: { unauthenticatedSockets: 2 } });
   const oldest = await PeerSocket.open(server.url);
   const second = await PeerSocket.open(server.url);
   const { token } = await server.addPeer('b');
