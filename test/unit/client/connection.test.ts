@@ -57,6 +57,14 @@ function connectionTo(t: TestContext, urls: string[], changes: Partial<Connectio
   return { connection, happenings, until };
 }
 
+/** With the first socket, on which no request was answered. */
+async function connecting(t: TestContext) {
+  const server = await startFakeServer(t);
+  const { connection, until } = connectionTo(t, [server.url]);
+  connection.connect();
+  return { server, until, socket: await server.next() };
+}
+
 /** Connects and opens a session. */
 async function connected(t: TestContext, changes: Partial<ConnectionOptions> = {}) {
   const server = await startFakeServer(t);
@@ -201,10 +209,7 @@ for (const code of [4400, 4413]) {
 }
 
 test('a rejected token closes with the message of the server', async (t) => {
-  const server = await startFakeServer(t);
-  const { connection, until } = connectionTo(t, [server.url]);
-  connection.connect();
-  const socket = await server.next();
+  const { socket, until } = await connecting(t);
   socket.refuse(await socket.next(), 'invalid_token', 'Invalid token');
   socket.webSocket.close(4401);
   const { closing } = await until('closed');
@@ -212,10 +217,7 @@ test('a rejected token closes with the message of the server', async (t) => {
 });
 
 test('a temporary rejection is retried', async (t) => {
-  const server = await startFakeServer(t);
-  const { connection, until } = connectionTo(t, [server.url]);
-  connection.connect();
-  const socket = await server.next();
+  const { server, socket, until } = await connecting(t);
   socket.refuse(await socket.next(), 'unavailable');
   socket.webSocket.close(4401);
   const next = await server.next();
@@ -233,10 +235,7 @@ test('a peer that is missing after an internal error is reported as serverError'
 });
 
 test('a socket lost before its welcome is replaced with takeover, because the server may still hold it', async (t) => {
-  const server = await startFakeServer(t);
-  const { connection, until } = connectionTo(t, [server.url]);
-  connection.connect();
-  const socket = await server.next();
+  const { server, socket, until } = await connecting(t);
   assert.equal((await socket.next()).data.takeover, undefined);
   socket.cut();
   const next = await server.next();

@@ -1,12 +1,11 @@
 // Fake server: a peer WebSocket server with real sockets and scripted responses.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { EventData, JoinResponse, RequestFrame } from '../../../packages/client/src/generated/protocol.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
+import { listen } from '../../kit/network/listen.ts';
 
 export const emptyWelcome: JoinResponse = {
   sessionId: 'session-1',
@@ -142,14 +141,14 @@ export type FakeServer = {
 
 export async function startFakeServer(t: TestContext): Promise<FakeServer> {
   const server = new WebSocketServer({ noServer: true });
-  const http = createServer().listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const silent = new Set<Duplex>();
+  const http = createServer();
+  let swallowed = 0;
   let toSwallow = 0;
   http.on('upgrade', (request, raw, head) => {
     if (toSwallow > 0) {
       toSwallow -= 1;
-      silent.add(raw.on('error', () => {}));
+      swallowed += 1;
+      raw.on('error', () => {});
     } else server.handleUpgrade(request, raw, head, (webSocket) => server.emit('connection', webSocket, request));
   });
   const sockets = new Queue<FakeSocket>();
@@ -161,19 +160,14 @@ export async function startFakeServer(t: TestContext): Promise<FakeServer> {
     prepare(socket);
     sockets.push(socket);
   });
-  t.after(() => {
-    for (const client of server.clients) client.terminate();
-    for (const raw of silent) raw.destroy();
-    return new Promise<void>((resolve) => http.close(() => resolve()));
-  });
   return {
-    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}/socket/peer/websocket`,
+    url: `ws://127.0.0.1:${await listen(t, http)}/socket/peer/websocket`,
     next: () => sockets.next(),
     opened: () => opened,
     swallow: (count) => {
       toSwallow = count;
     },
-    swallowed: () => silent.size,
+    swallowed: () => swallowed,
     prepare: (next) => {
       prepare = next;
     },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type LocalTrack, RequestError, RoomClosedError, type RoomEvents } from '../../../packages/client/src/index.ts';
 import { LocalMediaPublisher, type MediaEnabled } from '../../../packages/client/src/react/local-media-publisher.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 import { turns } from '../../kit/turns.ts';
 
 type Publication = { kind: string; paused: boolean | undefined; resolve: (local: LocalTrack) => void; reject: (error: Error) => void };
@@ -52,13 +53,10 @@ function stage(tracks = [source('audio'), source('video')], on: MediaEnabled = {
 
 test('a switch during publication applies once the track is published', async () => {
   const { sender, publications } = stage(undefined, { audio: false, video: true });
-  assert.deepEqual(
-    publications.map(({ kind, paused }) => [kind, paused]),
-    [
-      ['audio', true],
-      ['video', false],
-    ],
-  );
+  assert.deepEqual(fieldsOf(publications, 'kind', 'paused'), [
+    ['audio', true],
+    ['video', false],
+  ]);
   const [audio, video] = [local('audio', true), local('video')];
   sender.set('audio', true);
   sender.set('video', false);

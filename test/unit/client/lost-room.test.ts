@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RoomClientOptions } from '../../../packages/client/src/index.ts';
-import { type FakeSocket, startFakeServer } from './fake-server.ts';
-import { roomAt, timing } from './room-kit.ts';
+import type { FakeSocket } from './fake-server.ts';
+import { joinedRoom, timing } from './room-kit.ts';
 
 /** A room that was joined and then lost; `refuse` answers the next attempts. */
 async function loseRoom(
@@ -11,13 +11,7 @@ async function loseRoom(
   options: Partial<RoomClientOptions> = {},
   lose: (socket: FakeSocket) => void = (socket) => socket.cut(),
 ) {
-  const server = await startFakeServer(t);
-  const at = roomAt(t, server, options);
-  const joined = at.room.join();
-  const socket = await server.next();
-  socket.automatically('setSubscription');
-  await socket.welcome();
-  await joined;
+  const { server, socket, ...at } = await joinedRoom(t, options, {}, (next) => void next.automatically('setSubscription'));
   lose(socket);
   await at.until('stateChanged', ({ state }) => state === 'reconnecting');
   const refuse = async (code: string) => {
@@ -36,7 +30,6 @@ test('a room lost with its node is retried, and joined when it is recreated', as
   assert.equal(incarnation, 'incarnation-1');
   await refuse('unavailable');
   const next = await server.next();
-  next.automatically('setSubscription');
   await next.welcome({ sessionId: 'session-2', incarnation: 'incarnation-2' });
   reported.length = 0;
   await until('stateChanged', ({ state }) => state === 'joined');
@@ -51,7 +44,6 @@ test('a room that ended with a drain is retried too, and closes as notFound if i
   const moved = await loseRoom(t, {}, drained);
   assert.equal((await moved.refuse('room_not_found')).incarnation, 'incarnation-1');
   const next = await moved.server.next();
-  next.automatically('setSubscription');
   await next.welcome({ sessionId: 'session-2', incarnation: 'incarnation-2' });
   moved.reported.length = 0;
   await moved.until('stateChanged', ({ state }) => state === 'joined');

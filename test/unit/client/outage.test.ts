@@ -5,20 +5,15 @@ import type { TransportOptions } from '../../../packages/client/src/generated/pr
 import type { Outage } from '../../../packages/client/src/index.ts';
 import { iceRestartAnswer } from '../../../packages/client/src/media/ice-restart-answer.ts';
 import { mediaPathOf } from '../../../packages/client/src/media/media-path.ts';
-import { startFakeServer } from './fake-server.ts';
-import { roomAt } from './room-kit.ts';
+import { fieldsOf } from '../../kit/fields.ts';
+import { joinedRoom } from './room-kit.ts';
 
 test('an outage reports its start, attempts and session expiry, and ends with the reconnection', async (t) => {
-  const server = await startFakeServer(t);
-  const { room, until } = roomAt(t, server);
+  const { server, socket, room, until } = await joinedRoom(t, {}, { resumeWindow: 30 });
   // Read through a function: TypeScript would narrow the property to undefined.
   const outage = (): Outage | undefined => room.outage;
   const outages: Outage[] = [];
   room.on('reconnecting', (reported) => outages.push(reported));
-  const joined = room.join();
-  const socket = await server.next();
-  await socket.welcome({ resumeWindow: 30 });
-  await joined;
   assert.equal(outage(), undefined);
   assert.deepEqual(outages, []);
   const before = Date.now();
@@ -31,10 +26,7 @@ test('an outage reports its start, attempts and session expiry, and ends with th
   assert.ok(since.getTime() >= before && since.getTime() <= now);
   assert.equal(attempts, 2);
   assert.equal(keptUntil && keptUntil.getTime() - since.getTime() >= 29_000, true);
-  assert.deepEqual(
-    outages.map(({ attempts: count }) => count),
-    [0, 1, 2],
-  );
+  assert.deepEqual(fieldsOf(outages, 'attempts'), [0, 1, 2]);
   await third.welcome({ resumed: true });
   await until('stateChanged', ({ state, previous }) => state === 'joined' && previous === 'reconnecting');
   assert.equal(outage(), undefined);

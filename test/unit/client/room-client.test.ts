@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import type { Track } from '../../../packages/client/src/generated/protocol.ts';
 import { RoomClosedError } from '../../../packages/client/src/index.ts';
-import { emptyWelcome, startFakeServer } from './fake-server.ts';
-import { roomAt } from './room-kit.ts';
+import { fieldsOf } from '../../kit/fields.ts';
+import { emptyWelcome, type FakeSocket, startFakeServer } from './fake-server.ts';
+import { joinedRoom, roomAt } from './room-kit.ts';
 
 const track = (id: string, changes: Partial<Track> = {}): Track => ({
   id,
@@ -57,21 +58,20 @@ test('a program without WebRTC joins, sees other peers and exchanges messages', 
   await until('peerLeft');
   assert.equal(room.track('a1'), undefined);
   assert.deepEqual(
-    reported.filter(({ name }) => name.startsWith('peer') || name.startsWith('track')).map(({ name }) => name),
+    fieldsOf(
+      reported.filter(({ name }) => name.startsWith('peer') || name.startsWith('track')),
+      'name',
+    ),
     ['peerJoined', 'trackAdded', 'trackUpdated', 'trackUpdated', 'peerUpdated', 'trackRemoved', 'peerLeft'],
   );
 });
 
 test('a new session reports only the differences', async (t) => {
-  const server = await startFakeServer(t);
-  const { room, reported, until } = roomAt(t, server);
-  const joined = room.join();
-  const socket = await server.next();
   const stays = { id: 'stays', metadata: null, tracks: [track('s1')] };
   const file = { id: 'file', type: 'file' as const, state: 'running' as const, tracks: [] };
   const starting = { ...file, state: 'starting' as const };
-  await socket.welcome({ peers: [stays, { id: 'goes', metadata: null, tracks: [track('g1')] }], components: [starting] });
-  await joined;
+  const goes = { id: 'goes', metadata: null, tracks: [track('g1')] };
+  const { server, socket, reported, until } = await joinedRoom(t, {}, { peers: [stays, goes], components: [starting] });
   socket.event('componentUpdated', { componentId: 'file', state: 'running' });
   assert.deepEqual(await until('componentUpdated'), { component: file });
   reported.length = 0;
@@ -80,19 +80,18 @@ test('a new session reports only the differences', async (t) => {
   const next = await server.next();
   await next.welcome({ sessionId: 'session-2', peers: [stays, { id: 'comes', metadata: null, tracks: [] }] });
   await until('stateChanged', ({ state }) => state === 'joined');
-  assert.deepEqual(
-    reported.map(({ name }) => name),
-    ['stateChanged', 'trackRemoved', 'peerLeft', 'componentRemoved', 'peerJoined', 'stateChanged'],
-  );
+  assert.deepEqual(fieldsOf(reported, 'name'), [
+    'stateChanged',
+    'trackRemoved',
+    'peerLeft',
+    'componentRemoved',
+    'peerJoined',
+    'stateChanged',
+  ]);
 });
 
 test('the active speaker is known from the welcome, and reset with the session', async (t) => {
-  const server = await startFakeServer(t);
-  const { room, reported, until } = roomAt(t, server);
-  const joined = room.join();
-  const socket = await server.next();
-  await socket.welcome({ activeSpeaker: 'anna' });
-  await joined;
+  const { server, socket, room, reported, until } = await joinedRoom(t, {}, { activeSpeaker: 'anna' });
   assert.equal(room.activeSpeaker, 'anna');
   socket.event('activeSpeaker', { peerId: 'anna' });
   socket.cut();
@@ -104,13 +103,8 @@ test('the active speaker is known from the welcome, and reset with the session',
 });
 
 test('a new session gets the latest metadata and subscription mode', async (t) => {
-  const server = await startFakeServer(t);
-  server.prepare((socket) => void socket.automatically('setPeerMetadata'));
-  const { room, until } = roomAt(t, server, { metadata: 'first' });
-  const joined = room.join();
-  const socket = await server.next();
-  await socket.welcome();
-  await joined;
+  const answers = (socket: FakeSocket) => void socket.automatically('setPeerMetadata');
+  const { server, socket, room, until } = await joinedRoom(t, { metadata: 'first' }, {}, answers);
   await room.setMetadata('second');
   socket.cut();
   await until('stateChanged', ({ state }) => state === 'reconnecting');
@@ -136,17 +130,13 @@ test('join rejects with the reason if the room cannot be joined', async (t) => {
   socket.webSocket.close(4401);
   await assert.rejects(joined, (error) => error instanceof RoomClosedError && error.closing.reason === 'notFound');
   assert.equal(room.state, 'closed');
-  assert.deepEqual(
-    reported.map(({ name }) => name),
-    ['stateChanged', 'stateChanged', 'closed'],
-  );
+  assert.deepEqual(fieldsOf(reported, 'name'), ['stateChanged', 'stateChanged', 'closed']);
   await assert.rejects(room.sendData('a', 1), RoomClosedError);
   await assert.rejects(room.publish(new FakeMediaStreamTrack({ kind: 'audio' })), RoomClosedError);
 });
 
 test('a throwing listener affects neither other listeners nor the room', async (t) => {
-  const server = await startFakeServer(t);
-  const { room, until } = roomAt(t, server);
+  const { socket, room, until } = await joinedRoom(t);
   const scope = globalThis as { reportError?: unknown };
   const thrown = new Promise<Error>((resolve) => {
     scope.reportError = resolve;
@@ -159,10 +149,6 @@ test('a throwing listener affects neither other listeners nor the room', async (
   const stop = room.on('data', () => {
     others += 1;
   });
-  const joined = room.join();
-  const socket = await server.next();
-  await socket.welcome();
-  await joined;
   socket.event('data', { from: null, label: 'a', payload: 1 });
   await until('data');
   assert.equal((await thrown).message, 'of a listener');
@@ -171,10 +157,6 @@ test('a throwing listener affects neither other listeners nor the room', async (
 });
 
 test('the welcome contains everything that the room exposes', async (t) => {
-  const server = await startFakeServer(t);
-  const { room } = roomAt(t, server);
-  const joined = room.join();
-  await (await server.next()).welcome();
-  await joined;
+  const { room } = await joinedRoom(t);
   assert.deepEqual([room.peerId, room.roomId], [emptyWelcome.peerId, emptyWelcome.roomId]);
 });

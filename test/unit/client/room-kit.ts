@@ -1,9 +1,10 @@
 // Room kit: a room client against a scripted server, with its recorded events.
 import { EventEmitter } from 'node:events';
 import type { TestContext } from 'node:test';
+import type { JoinResponse } from '../../../packages/client/src/generated/protocol.ts';
 import { RoomClient, type RoomClientOptions, type RoomEvents } from '../../../packages/client/src/index.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
-import type { FakeServer } from './fake-server.ts';
+import { type FakeServer, type FakeSocket, startFakeServer } from './fake-server.ts';
 
 export const timing = { retryDelays: [0, 10], resumePause: 10 };
 const names = [
@@ -48,4 +49,21 @@ export function roomAt(t: TestContext, server: FakeServer, options: Partial<Room
     return (await eventually(name, find, { wakes: emits(events, 'reported') })).data as RoomEvents[Name];
   };
   return { room, reported, until };
+}
+
+/** A room client that has joined; `prepare` runs for each socket of the server. */
+export async function joinedRoom(
+  t: TestContext,
+  options: Partial<RoomClientOptions> = {},
+  welcome: Partial<JoinResponse> = {},
+  prepare?: (socket: FakeSocket) => void,
+) {
+  const server = await startFakeServer(t);
+  if (prepare) server.prepare(prepare);
+  const reported = roomAt(t, server, options);
+  const joined = reported.room.join();
+  const socket = await server.next();
+  await socket.welcome(welcome);
+  await joined;
+  return { server, socket, ...reported };
 }

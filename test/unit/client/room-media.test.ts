@@ -5,8 +5,8 @@ import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
 import { FakeHandler, testFakeParameters, type types } from 'mediasoup-client';
 import type { EventData, RequestFrame, RtpCapabilities, RtpParameters } from '../../../packages/client/src/generated/protocol.ts';
 import { RequestError, type RoomClientOptions } from '../../../packages/client/src/index.ts';
-import { type FakeSocket, startFakeServer } from './fake-server.ts';
-import { roomAt } from './room-kit.ts';
+import type { FakeSocket } from './fake-server.ts';
+import { joinedRoom } from './room-kit.ts';
 
 /** Answers all media requests like a server and records publications. */
 function mediaServer(published: RequestFrame['data'][]) {
@@ -46,15 +46,8 @@ const withMedia = (): Partial<RoomClientOptions> => {
 };
 
 async function joinedWithMedia(t: TestContext, options: Partial<RoomClientOptions> = {}) {
-  const server = await startFakeServer(t);
   const published: RequestFrame['data'][] = [];
-  server.prepare(mediaServer(published));
-  const reported = roomAt(t, server, { ...withMedia(), ...options });
-  const joined = reported.room.join();
-  const socket = await server.next();
-  await socket.welcome({ rtpCapabilities });
-  await joined;
-  return { server, socket, published, ...reported };
+  return { published, ...(await joinedRoom(t, { ...withMedia(), ...options }, { rtpCapabilities }, mediaServer(published))) };
 }
 
 test('all published tracks are republished unchanged in a new session', async (t) => {
@@ -311,14 +304,7 @@ test('a track is unpublished if its new metadata are rejected after republicatio
 });
 
 test('a rejected publication rejects, and rejected simulcast is retried without', async (t) => {
-  const server = await startFakeServer(t);
-  const published: RequestFrame['data'][] = [];
-  server.prepare(mediaServer(published));
-  const { room } = roomAt(t, server, withMedia());
-  const joined = room.join();
-  const socket = await server.next();
-  await socket.welcome({ rtpCapabilities });
-  await joined;
+  const { socket, room } = await joinedWithMedia(t);
   const refuseSimulcast = async () => {
     const frame = await socket.next();
     const { encodings } = frame.data.rtpParameters as { encodings: unknown[] };
