@@ -1,8 +1,7 @@
 // Effective configuration: every variable with its value and source, without secrets.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ConfigValue } from '../../../api/node.ts';
@@ -11,6 +10,8 @@ import { effectiveConfig, redactedValue } from '../../../node/config/effective-c
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import { testSystem } from '../../kit/fakes/config.ts';
+import { fieldsOf } from '../../kit/fields.ts';
+import { tempFolder } from '../../kit/temp-folder.ts';
 
 async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (name: string) => Partial<ConfigValue> }> {
   const { config, hot } = await loadConfig(env, testSystem());
@@ -26,10 +27,7 @@ async function inForce(env: Environment): Promise<{ values: ConfigValue[]; of: (
 
 test('every variable is listed once, in order, with its meaning', async () => {
   const { values } = await inForce({});
-  assert.deepEqual(
-    values.map(({ name }) => name),
-    [...knownNames].map((name) => `SVC_${name}`).sort(),
-  );
+  assert.deepEqual(fieldsOf(values, 'name'), [...knownNames].map((name) => `SVC_${name}`).sort());
   for (const { env, doc, path, secret = false } of variables) {
     const value = values.find(({ name }) => name === `SVC_${env}`);
     assert.deepEqual([value?.meaning, value?.reloadable, value?.secret], [doc, path !== undefined, secret]);
@@ -56,9 +54,7 @@ test('a value that means none is null, not the default', async () => {
 });
 
 test('sources are shown: the environment overrides files, files override defaults', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'in-force-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'settings.yaml');
+  const file = join(tempFolder(t), 'settings.yaml');
   await writeFile(
     file,
     'limits: {maxRooms: 3, maxPeersPerRoom: 7}\ntimeouts: {peerResumeWindow: 20}\napiReadTokens: [{name: wall, token: seen}]\n',
@@ -101,7 +97,10 @@ test('no secret is shown', async () => {
     assert.deepEqual(of(name), { value: redactedValue, source: 'environment' });
   }
   assert.deepEqual(
-    values.filter(({ secret }) => secret).map(({ name }) => name),
+    fieldsOf(
+      values.filter(({ secret }) => secret),
+      'name',
+    ),
     Object.keys(secrets).sort(),
   );
 });

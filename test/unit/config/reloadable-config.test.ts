@@ -11,6 +11,7 @@ import type { ReloadableSettings } from '../../../node/config/settings.ts';
 import { loadConfig } from '../../../node/config.ts';
 import type { Environment } from '../../../node/env.ts';
 import { testSystem } from '../../kit/fakes/config.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 
 const times = { settle: 5, poll: 60_000 };
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -33,6 +34,12 @@ async function file(name: string, text: string): Promise<string> {
 
 async function load(files: string[], env: Environment = {}): Promise<ReloadableConfig> {
   return (await loadConfig({ SVC_CONFIG_FILES: files.join(' '), ...env }, testSystem())).hot;
+}
+
+/** In one step, like an editor: a half-written file would be another change. */
+async function replace(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
 }
 
 async function errorsOf(text: string | Buffer): Promise<readonly string[]> {
@@ -164,13 +171,10 @@ avMaxCpu: 0.25
     const env = { SVC_MAX_ROOMS: 'none', LEGACY_SERVER_API_TOKEN: 'e1 e2', SVC_LOG_LEVEL: 'debug' };
     const { hot, warnings } = await loadConfig({ ...env, SVC_CONFIG_FILES: path }, testSystem());
     assert.deepEqual([hot.current.limits.maxRooms, hot.current.limits.maxPeersPerRoom], [null, 7]);
-    assert.deepEqual(
-      hot.current.apiTokens.map(({ name, token, scope }) => [name, token, scope]),
-      [
-        ['environment 1', 'e1', 'admin'],
-        ['environment 2', 'e2', 'admin'],
-      ],
-    );
+    assert.deepEqual(fieldsOf(hot.current.apiTokens, 'name', 'token', 'scope'), [
+      ['environment 1', 'e1', 'admin'],
+      ['environment 2', 'e2', 'admin'],
+    ]);
     assert.deepEqual(hot.shadowed, ['apiTokens', 'limits.maxRooms']);
     assert.ok(warnings.includes('The environment overrides these names in configuration files: apiTokens, limits.maxRooms'));
   });
@@ -203,53 +207,39 @@ avMaxCpu: 0.25
 });
 
 describe('an invalid file', () => {
-  const cases: [string, string | Buffer, string[]][] = [
+  const cases: [what: string, text: string | Buffer, ...errors: string[]][] = [
     [
       'unknown names',
       'limits: {maxRoom: 1}\nfoo: 1',
-      ['Expected FILE to have only known names, got: foo', 'Expected FILE to have only known names, got: limits.maxRoom'],
+      'FILE to have only known names, got: foo',
+      'FILE to have only known names, got: limits.maxRoom',
     ],
-    ['a wrong value', 'limits: {maxRooms: many}', ['Expected limits.maxRooms in FILE to be a whole number from 0 to 1000000, got: many']],
-    [
-      'a wrong element',
-      'componentsUsed: [hls, rtsp]',
-      ['Expected componentsUsed[1] in FILE to be one of hls, recording, sip, file, got: rtsp'],
-    ],
+    ['a wrong value', 'limits: {maxRooms: many}', 'limits.maxRooms in FILE to be a whole number from 0 to 1000000, got: many'],
+    ['a wrong element', 'componentsUsed: [hls, rtsp]', 'componentsUsed[1] in FILE to be one of hls, recording, sip, file, got: rtsp'],
     [
       'a value where a mapping belongs',
       'webhooks: whsec_seed',
-      ['Expected webhooks in FILE to be a mapping of names to values, got: a string that is not shown here'],
+      'webhooks in FILE to be a mapping of names to values, got: a string that is not shown here',
     ],
-    [
-      'a value where a list belongs',
-      'secretKeys: seed',
-      ['Expected secretKeys in FILE to be a list of keys, got: a string that is not shown here'],
-    ],
-    ['a list at the top', '- seed', ['Expected FILE to be a mapping of names to values, got: a list']],
-    [
-      'a missing name',
-      'apiTokens: [{name: a, token: seed}]',
-      ['Expected apiTokens[0].scope in FILE to be one of admin, read, got: nothing'],
-    ],
+    ['a value where a list belongs', 'secretKeys: seed', 'secretKeys in FILE to be a list of keys, got: a string that is not shown here'],
+    ['a list at the top', '- seed', 'FILE to be a mapping of names to values, got: a list'],
+    ['a missing name', 'apiTokens: [{name: a, token: seed}]', 'apiTokens[0].scope in FILE to be one of admin, read, got: nothing'],
     [
       'a number for a secret',
       'secretKeys: [12345]',
-      ['Expected secretKeys[0] in FILE to be text without spaces, at most 4096 characters, got: a number that is not shown here'],
+      'secretKeys[0] in FILE to be text without spaces, at most 4096 characters, got: a number that is not shown here',
     ],
-    ['no token at all', 'apiTokens: []', ['Expected apiTokens in FILE to have at least one token, got: a list']],
-    ['broken YAML', 'secretKeys: [seed\nlogLevel: "', ['Expected FILE to be YAML, got: BAD_INDENT at line 2, column 1']],
-    ['a name twice', 'logLevel: info\nlogLevel: debug', ['Expected FILE to be YAML, got: DUPLICATE_KEY at line 2, column 1']],
-    ['two documents', 'logLevel: info\n---\nlogLevel: debug', ['Expected FILE to be YAML, got: MULTIPLE_DOCS at line 2, column 1']],
-    ['an unknown tag', 'logLevel: !!js/function seed', ['Expected FILE to be YAML, got: TAG_RESOLVE_FAILED at line 1, column 11']],
-    ['bytes that are not UTF-8', Buffer.from([0x61, 0xff]), ['Expected FILE to be YAML, got: bytes that are not UTF-8']],
-    ['deep nesting', '['.repeat(200_000), ['Expected FILE to be YAML, got: RESOURCE_EXHAUSTION at line 1, column 795']],
-    [
-      'too many bytes',
-      `#${'x'.repeat(1024 * 1024)}`,
-      ['Expected FILE to be a readable file of at most 1 MiB, got: more than 1048576 bytes'],
-    ],
+    ['no token at all', 'apiTokens: []', 'apiTokens in FILE to have at least one token, got: a list'],
+    ['broken YAML', 'secretKeys: [seed\nlogLevel: "', 'FILE to be YAML, got: BAD_INDENT at line 2, column 1'],
+    ['a name twice', 'logLevel: info\nlogLevel: debug', 'FILE to be YAML, got: DUPLICATE_KEY at line 2, column 1'],
+    ['two documents', 'logLevel: info\n---\nlogLevel: debug', 'FILE to be YAML, got: MULTIPLE_DOCS at line 2, column 1'],
+    ['an unknown tag', 'logLevel: !!js/function seed', 'FILE to be YAML, got: TAG_RESOLVE_FAILED at line 1, column 11'],
+    ['bytes that are not UTF-8', Buffer.from([0x61, 0xff]), 'FILE to be YAML, got: bytes that are not UTF-8'],
+    ['deep nesting', '['.repeat(200_000), 'FILE to be YAML, got: RESOURCE_EXHAUSTION at line 1, column 795'],
+    ['too many bytes', `#${'x'.repeat(1024 * 1024)}`, 'FILE to be a readable file of at most 1 MiB, got: more than 1048576 bytes'],
   ];
-  for (const [what, text, expected] of cases) {
+  for (const [what, text, ...errors] of cases) {
+    const expected = errors.map((error) => `Expected ${error}`);
     it(`fails the start with its error: ${what}`, async () => assert.deepEqual([...(await errorsOf(text))].sort(), expected));
   }
 
@@ -293,8 +283,7 @@ describe('a reload', () => {
     const hot = await load([path]);
     hot.watch(undefined, times);
     const change = nextChange(hot);
-    await writeFile(`${path}.new`, 'logLevel: debug\n');
-    await rename(`${path}.new`, path);
+    await replace(path, 'logLevel: debug\n');
     assert.equal((await change).logLevel, 'debug');
     assert.deepEqual([hot.current.logLevel, hot.files()[0]?.sha256, hot.error], ['debug', sha256('logLevel: debug\n'), null]);
     await hot.close();
@@ -338,19 +327,16 @@ describe('a reload', () => {
     const hot = await load([one, two]);
     const heard = observe(hot);
     const refusal = heard.refused();
-    await writeFile(`${one}.new`, 'limits: {maxRooms: 2, maxRoom: 3}\n');
-    await rename(`${one}.new`, one);
+    await replace(one, 'limits: {maxRooms: 2, maxRoom: 3}\n');
     const sentence = `Expected ${one} to have only known names, got: limits.maxRoom`;
     assert.equal(await refusal, sentence);
     assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.files()[0]?.sha256], [sentence, 1, sha256(good)]);
     const change = nextChange(hot);
-    await writeFile(`${two}.new`, 'logLevel: debug\n');
-    await rename(`${two}.new`, two);
+    await replace(two, 'logLevel: debug\n');
     await change;
     assert.deepEqual([hot.error, hot.current.limits.maxRooms, hot.current.logLevel], [sentence, 1, 'debug']);
     const reloaded = heard.reloaded();
-    await writeFile(`${one}.new`, good);
-    await rename(`${one}.new`, one);
+    await replace(one, good);
     await reloaded;
     assert.equal(hot.error, null);
     await hot.close();
