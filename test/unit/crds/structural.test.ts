@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { embeddedKubernetesType, integer, limitedText, listMap, quantity, withRules } from '../../../crds/schema.ts';
 import { defaultOf, describeBounds, type Json, kubernetesJson, structural, withBoundsInDescription } from '../../../crds/structural.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 
 const made = (schema: z.ZodType) => structural(kubernetesJson(schema));
 
@@ -80,10 +81,7 @@ describe('text()', () => {
 
   it('adds further rules behind its own', () => {
     const rules = made(withRules(word, { rule: 'true', message: 'more' }))['x-kubernetes-validations'] as { message: string }[];
-    assert.deepEqual(
-      rules.map(({ message }) => message),
-      ['must be a word', 'more'],
-    );
+    assert.deepEqual(fieldsOf(rules, 'message'), ['must be a word', 'more']);
   });
 
   it('refuses a pattern that a text of CEL cannot hold', () => {

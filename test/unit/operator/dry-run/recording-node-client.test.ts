@@ -1,8 +1,6 @@
 // Actions with recorded requests: their messages, their simulated results, and that neither a node nor the observation is changed.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { roomSpecSchema } from '../../../../crds/room.ts';
 import { recordingNodes } from '../../../../operator/dry-run/recording-node-client.ts';
@@ -11,6 +9,8 @@ import { type ActContext, act, type NodeAction } from '../../../../operator/room
 import type { ClusterNode } from '../../../../operator/rooms/cluster-access.ts';
 import { roomRequest } from '../../../../operator/rooms/desired.ts';
 import type { Observed } from '../../../../operator/rooms/observed.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
+import { listen } from '../../../kit/network/listen.ts';
 import { desiredComponent, nodePeer, nodeRoom, observed, uid } from '../rooms/observed.ts';
 
 const defaults = { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null };
@@ -75,10 +75,7 @@ test('each action has a message, and its result is in the returned observation o
   ]);
   const room = roomOf(state);
   assert.equal(room.config.maxPeers, 7);
-  assert.deepEqual(
-    room.components.map(({ externalId }) => externalId),
-    [`${uid}/song/v1`, `${uid}/talk/v1`],
-  );
+  assert.deepEqual(fieldsOf(room.components, 'externalId'), [`${uid}/song/v1`, `${uid}/talk/v1`]);
   assert.deepEqual(
     room.peers.map(({ id, permissions: { data } }) => [id, data]),
     [['ann', true]],
@@ -115,14 +112,9 @@ test('rooms are read from the node, and no request that changes something is sen
   const server = createServer(({ method }, response) => {
     methods.push(method);
     response.end(JSON.stringify({ data: nodeRoom({ peers: [nodePeer('ann')] }) }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
   });
   const messages: string[] = [];
-  const node = clusterNode('media-0', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const node = clusterNode('media-0', `http://127.0.0.1:${await listen(t, server)}`);
   const client = recording([node], messages).link.clientOf(node);
   await client.room('r');
   // A repeated request would return the address, which is not known.

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConnectOptions } from '../../../../operator/kube/client.ts';
 import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import { resources } from '../../../../operator/kube/objects.ts';
 import type { CallObservation } from '../../../../operator/kube/observer.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { stopwatch } from '../../../kit/promised-time.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { connect, json, room, startFakeApi, status, token } from './fake-api.ts';
@@ -20,11 +22,15 @@ const failure = (wanted: Partial<KubeError>) => (error: unknown) => {
   return true;
 };
 
+async function clientOf(t: TestContext, options: Partial<ConnectOptions>, answer: Parameters<typeof startFakeApi>[1]) {
+  const api = await startFakeApi(t, answer);
+  return { api, client: await connect(t, { ...api, ...options }) };
+}
+
 describe('A Kubernetes client with a fake API server', () => {
   it('returns stored objects verbatim, with unknown fields', async (t) => {
     const stored = { ...room('a', '5'), spec: { _from: 1, from: [{}], unknown: { x: null } } };
-    const api = await startFakeApi(t, (_request, response) => json(response, stored));
-    const client = await connect(t, api);
+    const { api, client } = await clientOf(t, {}, (_request, response) => json(response, stored));
     assert.deepEqual(await client.get(resources.rooms, ref), stored);
     const { method, path, headers } = await api.until(1);
     assert.equal(`${method} ${path}`, 'GET /apis/mediarooms.dev/v1alpha2/namespaces/default/rooms/a');
@@ -33,10 +39,9 @@ describe('A Kubernetes client with a fake API server', () => {
   });
 
   it('uses server-side apply: forced, strict, with its field manager', async (t) => {
-    const api = await startFakeApi(t, ({ body }, response) =>
+    const { api, client } = await clientOf(t, {}, ({ body }, response) =>
       json(response, { ...room('a', '5'), ...(body as object), metadata: room('a', '5').metadata }),
     );
-    const client = await connect(t, api);
     const sent = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, stringData: { x: 'y' } };
     await client.apply(resources.secrets, sent);
     await client.apply(resources.rooms, room('a', '5'), { subresource: 'status', dryRun: true, fieldManager: 'other' });
@@ -49,8 +54,7 @@ describe('A Kubernetes client with a fake API server', () => {
   });
 
   it('returns undefined or false for a missing object instead of an error', async (t) => {
-    const api = await startFakeApi(t, (_request, response) => json(response, status(404, 'NotFound', 'rooms "a" not found'), 404));
-    const client = await connect(t, api);
+    const { client } = await clientOf(t, {}, (_request, response) => json(response, status(404, 'NotFound', 'rooms "a" not found'), 404));
     assert.equal(await client.get(resources.rooms, ref), undefined);
     assert.equal(await client.patch(resources.rooms, ref, { metadata: {} }), undefined);
     assert.equal(await client.delete(resources.rooms, ref), false);
@@ -59,8 +63,7 @@ describe('A Kubernetes client with a fake API server', () => {
   });
 
   it('distinguishes a missing object from an unsupported kind', async (t) => {
-    const api = await startFakeApi(t, (_request, response) => void response.writeHead(404).end('404 page not found\n'));
-    const client = await connect(t, api);
+    const { client } = await clientOf(t, {}, (_request, response) => void response.writeHead(404).end('404 page not found\n'));
     const message = 'The API server returned 404 for get Room default/a.';
     await assert.rejects(client.get(resources.rooms, ref), failure({ status: 404, reason: 'NotServed', message }));
     await assert.rejects(client.delete(resources.rooms, ref), failure({ status: 404, reason: 'NotServed' }));
@@ -70,10 +73,9 @@ describe('A Kubernetes client with a fake API server', () => {
   it('deletes only the object with the expected uid', async (t) => {
     const other = { ...room('a', '9'), metadata: { ...room('a', '9').metadata, uid: 'another' } };
     const conflict = status(409, 'Conflict', 'the UID in the precondition does not match');
-    const api = await startFakeApi(t, ({ method }, response) =>
+    const { api, client } = await clientOf(t, {}, ({ method }, response) =>
       method === 'DELETE' ? json(response, conflict, 409) : json(response, list([other])),
     );
-    const client = await connect(t, api);
     assert.equal(await client.delete(resources.rooms, ref, { uid: 'uid-of-a', gracePeriodSeconds: 0 }), false);
     const { body } = await api.until(1);
     assert.deepEqual(body, {
@@ -88,11 +90,10 @@ describe('A Kubernetes client with a fake API server', () => {
 
   it('lists in pages of 500 and adds apiVersion and kind', async (t) => {
     const pages = [list([room('a', '1')], { continue: 'next' }), list([room('b', '2')])];
-    const api = await startFakeApi(t, ({ query }, response) => {
+    const { api, client } = await clientOf(t, {}, ({ query }, response) => {
       const page = pages[query.get('continue') === 'next' ? 1 : 0];
       json(response, { ...page, items: page?.items.map((item) => ({ metadata: (item as { metadata: unknown }).metadata })) });
     });
-    const client = await connect(t, api);
     const { items, resourceVersion } = await client.list(resources.rooms, { namespace: 'default', labelSelector: 'x=y' });
     assert.deepEqual([items, resourceVersion], [[room('a', '1'), room('b', '2')], '7']);
     assert.deepEqual(
@@ -103,12 +104,11 @@ describe('A Kubernetes client with a fake API server', () => {
 
   it('restarts a list that expired between two pages', async (t) => {
     let expired = false;
-    const api = await startFakeApi(t, ({ query }, response) => {
+    const { client } = await clientOf(t, {}, ({ query }, response) => {
       if (!query.has('continue')) return json(response, expired ? list([room('a', '1')]) : list([room('old', '1')], { continue: 'next' }));
       expired = true;
       return json(response, status(410, 'Expired', 'The provided continue parameter is too old'), 410);
     });
-    const client = await connect(t, api);
     assert.deepEqual((await client.list(resources.rooms)).items, [room('a', '1')]);
   });
 
@@ -126,8 +126,7 @@ describe('A Kubernetes client with a fake API server', () => {
 
   it('fails with the message of the API server if the delay exceeds the deadline', async (t) => {
     const busy = status(429, 'TooManyRequests', 'come back tomorrow', { retryAfterSeconds: 86_400 });
-    const api = await startFakeApi(t, (_request, response) => json(response, busy, 429));
-    const client = await connect(t, { ...api, timeoutMs: 2000 });
+    const { api, client } = await clientOf(t, { timeoutMs: 2000 }, (_request, response) => json(response, busy, 429));
     const wanted = { status: 429, reason: 'TooManyRequests', message: 'come back tomorrow', retryAfterMs: 86_400_000 };
     await assert.rejects(client.get(resources.rooms, ref), failure(wanted));
     assert.equal(api.asked.length, 1);
@@ -147,13 +146,12 @@ describe('A Kubernetes client with a fake API server', () => {
 
   it('makes at most five attempts, then reports the API server as unreachable', async (t) => {
     const calls: CallObservation[] = [];
-    const api = await startFakeApi(t, (_request, response) =>
+    const { api, client } = await clientOf(t, { random: () => 0, observe: (call) => calls.push(call) }, (_request, response) =>
       json(response, status(503, 'ServiceUnavailable', 'apiserver is shutting down'), 503),
     );
-    const client = await connect(t, { ...api, random: () => 0, observe: (call) => calls.push(call) });
     await assert.rejects(client.get(resources.rooms, ref), failure({ status: 503, message: 'apiserver is shutting down' }));
     assert.deepEqual(
-      calls.map(({ attempt, status: code }) => [attempt, code]),
+      fieldsOf(calls, 'attempt', 'status'),
       [0, 1, 2, 3, 4].map((attempt) => [attempt, 503]),
     );
     assert.deepEqual(calls.map(({ verb, method, resource, host }) => [verb, method, resource, host])[0], [
@@ -166,8 +164,7 @@ describe('A Kubernetes client with a fake API server', () => {
 
   it('does not retry a rejected request', async (t) => {
     const refusal = status(422, 'Invalid', 'Room.mediarooms.dev "a" is invalid: spec.maxPeers: must be at least 1');
-    const api = await startFakeApi(t, (_request, response) => json(response, refusal, 422));
-    const client = await connect(t, api);
+    const { api, client } = await clientOf(t, {}, (_request, response) => json(response, refusal, 422));
     await assert.rejects(
       client.apply(resources.rooms, room('a', '1')),
       failure({ status: 422, reason: 'Invalid', message: refusal.message }),
@@ -176,10 +173,9 @@ describe('A Kubernetes client with a fake API server', () => {
   });
 
   it('times out on a response that never begins or never ends', async (t) => {
-    const api = await startFakeApi(t, ({ path }, response) => {
+    const { client } = await clientOf(t, { timeoutMs: 200 }, ({ path }, response) => {
       if (path.endsWith('/slow')) response.writeHead(200).write('{');
     });
-    const client = await connect(t, { ...api, timeoutMs: 200 });
     const message = 'The API server did not respond within 200 ms (get Room default/a).';
     await assert.rejects(client.get(resources.rooms, ref), failure({ status: 0, reason: 'Timeout', message }));
     await assert.rejects(client.get(resources.rooms, { ...ref, name: 'slow' }), failure({ reason: 'Timeout' }));
@@ -187,12 +183,11 @@ describe('A Kubernetes client with a fake API server', () => {
 
   it('rejects a response that is not JSON, not an object, or too long', async (t) => {
     const long = JSON.stringify({ x: 'y'.repeat(2 ** 20) });
-    const api = await startFakeApi(t, async ({ path }, response) => {
+    const { client } = await clientOf(t, { timeoutMs: 20_000 }, async ({ path }, response) => {
       if (path.endsWith('/html')) return void response.end('<html>login</html>');
       if (path.endsWith('/odd')) return json(response, { kind: 'Room' });
       await pipeline(Readable.from(Array.from({ length: 140 }, () => long)), response).catch(() => {});
     });
-    const client = await connect(t, { ...api, timeoutMs: 20_000 });
     const bad = failure({ status: 0, reason: 'BadAnswer' });
     await assert.rejects(client.get(resources.rooms, { ...ref, name: 'html' }), bad);
     await assert.rejects(client.get(resources.rooms, { ...ref, name: 'odd' }), bad);
@@ -222,10 +217,9 @@ describe('A Kubernetes client with a fake API server', () => {
   });
 
   it('lets urgent requests bypass the queue', async (t) => {
-    const api = await startFakeApi(t, ({ path }, response) => {
+    const { api, client } = await clientOf(t, { timeoutMs: 60_000 }, ({ path }, response) => {
       if (path.endsWith('/lease')) json(response, room('lease', '1'));
     });
-    const client = await connect(t, { ...api, timeoutMs: 60_000 });
     const term = new AbortController();
     const slow = client.scoped({ signal: term.signal });
     const stuck = Promise.allSettled(Array.from({ length: 40 }, () => slow.get(resources.rooms, ref)));
@@ -238,8 +232,7 @@ describe('A Kubernetes client with a fake API server', () => {
   });
 
   it('aborts running and queued requests of a scope with its signal', async (t) => {
-    const api = await startFakeApi(t, () => {});
-    const client = await connect(t, api);
+    const { api, client } = await clientOf(t, {}, () => {});
     const term = new AbortController();
     const calls = Array.from({ length: 40 }, () =>
       client.scoped({ signal: term.signal }).scoped({ timeoutMs: 60_000 }).get(resources.rooms, ref),
@@ -254,8 +247,7 @@ describe('A Kubernetes client with a fake API server', () => {
   });
 
   it('rejects writes but not reads after leadership was lost', async (t) => {
-    const api = await startFakeApi(t, (_request, response) => json(response, room('a', '1')));
-    const client = await connect(t, api);
+    const { api, client } = await clientOf(t, {}, (_request, response) => json(response, room('a', '1')));
     let leads = true;
     const leader = client.scoped({ mayWrite: () => leads });
     await leader.apply(resources.rooms, room('a', '1'));
@@ -273,8 +265,9 @@ describe('A Kubernetes client with a fake API server', () => {
 
   it('notifies listeners when the API server is reachable again', async (t) => {
     let there = false;
-    const api = await startFakeApi(t, (_request, response) => (there ? json(response, room('a', '1')) : void response.destroy()));
-    const client = await connect(t, { ...api, timeoutMs: 20_000 });
+    const { client } = await clientOf(t, { timeoutMs: 20_000 }, (_request, response) =>
+      there ? json(response, room('a', '1')) : void response.destroy(),
+    );
     let back = 0;
     const stop = client.onReachable(() => back++);
     await assert.rejects(client.get(resources.rooms, ref));
@@ -289,10 +282,9 @@ describe('A Kubernetes client with a fake API server', () => {
     const quoting = status(422, 'Invalid', 'Secret "a" is invalid: data[key]: Invalid value: "hunter2"', {
       causes: [{ field: 'data[key]', message: 'hunter2' }],
     });
-    const api = await startFakeApi(t, ({ method }, response) =>
+    const { client } = await clientOf(t, { log, timeoutMs: 20_000 }, ({ method }, response) =>
       method === 'GET' ? void response.destroy() : json(response, quoting, 422),
     );
-    const client = await connect(t, { ...api, log, timeoutMs: 20_000 });
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, stringData: { key: 'hunter2' } };
     const calls = [client.apply(resources.secrets, secret), client.create(resources.secrets, secret), client.get(resources.secrets, ref)];
     const errors = (await Promise.allSettled(calls)).map((call): unknown => (call.status === 'rejected' ? call.reason : undefined));
@@ -303,8 +295,7 @@ describe('A Kubernetes client with a fake API server', () => {
   });
 
   it('never interprets a name as a path', async (t) => {
-    const api = await startFakeApi(t, (_request, response) => json(response, room('a', '1')));
-    const client = await connect(t, api);
+    const { api, client } = await clientOf(t, {}, (_request, response) => json(response, room('a', '1')));
     await client.get(resources.rooms, { ...ref, name: 'a/../../secrets?x' });
     assert.equal(api.asked[0]?.path, '/apis/mediarooms.dev/v1alpha2/namespaces/default/rooms/a%2F..%2F..%2Fsecrets%3Fx');
     await assert.rejects(client.get(resources.rooms, { ...ref, name: '..' }), TypeError);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Condition, setCondition } from '../../../../operator/kube/conditions.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 
 const ready = { type: 'Ready', status: 'True', reason: 'AllGood', message: 'The room is there.', observedGeneration: 1 } as const;
 const first = new Date('2026-01-01T10:00:00.123Z');
@@ -32,10 +33,7 @@ describe('setCondition()', () => {
   it('keeps one condition of each type in a stable order', () => {
     const types = ['Ready', 'Accepted', 'Placed', 'Ready'];
     const list = types.reduce<Condition[]>((before, type) => setCondition(before, { ...ready, type }, first), []);
-    assert.deepEqual(
-      list.map(({ type }) => type),
-      ['Accepted', 'Placed', 'Ready'],
-    );
+    assert.deepEqual(fieldsOf(list, 'type'), ['Accepted', 'Placed', 'Ready']);
   });
 
   it('does not mutate its input', () => {

@@ -5,6 +5,7 @@ import { EventRecorder, truncateUtf8 } from '../../../../operator/kube/event-rec
 import { KubeError } from '../../../../operator/kube/http/kube-error.ts';
 import type { KubeObject, Resource } from '../../../../operator/kube/objects.ts';
 import { silentLog } from '../../../../operator/log.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { turns } from '../../../kit/turns.ts';
 import { room } from './fake-api.ts';
 
@@ -102,10 +103,7 @@ describe('An event recorder', () => {
     await pass(6 * 60_000 + 1000, 10_000);
     ready();
     await pass(1000);
-    assert.deepEqual(
-      written.map(({ verb }) => verb),
-      ['create', 'create'],
-    );
+    assert.deepEqual(fieldsOf(written, 'verb'), ['create', 'create']);
     assert.notEqual(written[0]?.event.metadata.name, written[1]?.event.metadata.name);
   });
 

@@ -1,14 +1,13 @@
 // Fake API server with scripted responses, for rare behavior of a real one.
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type ConnectOptions, KubeClient } from '../../../../operator/kube/client.ts';
 import type { KubeObject, Stored } from '../../../../operator/kube/objects.ts';
 import { silentLog } from '../../../../operator/log.ts';
+import { listen } from '../../../kit/network/listen.ts';
+import { tempFolder } from '../../../kit/temp-folder.ts';
 
 export type Asked = {
   method: string;
@@ -60,17 +59,9 @@ export async function startFakeApi(
   server.on('connection', () => {
     connections += 1;
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-fake-api-'));
-  const kubeconfig = join(folder, 'kubeconfig');
+  const port = await listen(t, server);
+  const kubeconfig = join(tempFolder(t), 'kubeconfig');
   await writeFile(kubeconfig, JSON.stringify(kubeconfigOf(`http://127.0.0.1:${port}`)));
-  t.after(async () => {
-    server.close();
-    server.closeAllConnections();
-    await rm(folder, { recursive: true });
-  });
   return {
     port,
     kubeconfig,

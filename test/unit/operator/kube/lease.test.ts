@@ -63,11 +63,17 @@ function world(t: TestContext) {
   return { leases, elector, pass, freeze, now: () => time };
 }
 
+/** With an elector `a` that leads. */
+async function withLeader(t: TestContext) {
+  const made = world(t);
+  const a = made.elector('a');
+  await made.pass(100);
+  return { ...made, a };
+}
+
 describe('A leader elector', () => {
   it('creates a missing lease and renews it', async (t) => {
-    const { leases, elector, pass } = world(t);
-    const a = elector('a');
-    await pass(100);
+    const { a, leases, pass } = await withLeader(t);
     assert.equal(a.state.leads && a.one.leading, true);
     assert.equal(leases.lease?.spec.holderIdentity, 'a');
     assert.equal(leases.lease?.spec.leaseDurationSeconds, 15);
@@ -78,9 +84,7 @@ describe('A leader elector', () => {
   });
 
   it('waits while another process leads, and takes over as soon as the lease is released', async (t) => {
-    const { leases, elector, pass } = world(t);
-    const a = elector('a');
-    await pass(100);
+    const { a, leases, elector, pass } = await withLeader(t);
     const b = elector('b');
     await pass(30_000);
     assert.equal(b.state.leads, false);
@@ -93,9 +97,7 @@ describe('A leader elector', () => {
   });
 
   it('releases the lease at shutdown', async (t) => {
-    const { leases, elector, pass } = world(t);
-    const a = elector('a');
-    await pass(100);
+    const { a, leases, pass } = await withLeader(t);
     const reason = new Error('SIGTERM');
     a.end.abort(reason);
     await pass(100);
@@ -103,9 +105,7 @@ describe('A leader elector', () => {
   });
 
   it('can end while it waits, without writing', async (t) => {
-    const { leases, elector, pass } = world(t);
-    const a = elector('a');
-    await pass(100);
+    const { a, leases, elector, pass } = await withLeader(t);
     const b = elector('b');
     await pass(100);
     b.end.abort();
@@ -131,9 +131,7 @@ describe('A leader elector', () => {
   });
 
   it('stops leading 10 s after its last renewal during an outage, before another process may lead', async (t) => {
-    const { leases, elector, pass, now } = world(t);
-    const a = elector('a');
-    await pass(100);
+    const { a, leases, elector, pass, now } = await withLeader(t);
     const b = elector('b');
     await pass(4000);
     leases.before = (_verb, client) => {
@@ -151,9 +149,7 @@ describe('A leader elector', () => {
   });
 
   it('stops leading in time even if a renewal hangs', async (t) => {
-    const { leases, elector, pass } = world(t);
-    const a = elector('a');
-    await pass(100);
+    const { a, leases, pass } = await withLeader(t);
     const hanging = new AbortController();
     leases.before = () => new Promise((resolve) => hanging.signal.addEventListener('abort', () => resolve()));
     await pass(10_600);
@@ -165,9 +161,7 @@ describe('A leader elector', () => {
   });
 
   it('does not lead after a freeze, and does not renew a lost lease', async (t) => {
-    const { leases, elector, pass, freeze } = world(t);
-    const a = elector('a');
-    await pass(100);
+    const { a, leases, pass, freeze } = await withLeader(t);
     // Another process led and released the lease during the freeze.
     freeze(20_000);
     leases.lease = {
@@ -182,9 +176,7 @@ describe('A leader elector', () => {
   });
 
   it('stops leading when another process has the lease', async (t) => {
-    const { leases, elector, pass } = world(t);
-    const a = elector('a');
-    await pass(100);
+    const { a, leases, pass } = await withLeader(t);
     leases.overwrite({ holderIdentity: 'thief', leaseDurationSeconds: 15, renewTime: 'now' });
     await pass(2200);
     assert.deepEqual([a.state.result, leases.lease?.spec.holderIdentity], ['lost', 'thief']);

@@ -1,24 +1,17 @@
 // REST client of a node, with a real node and with misbehaving servers.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { NodeClient } from '../../../../operator/nodes/node-client.ts';
 import { isUnavailable, NodeError } from '../../../../operator/nodes/node-error.ts';
 import { roomRequest as room } from '../../../kit/fakes/room-request.ts';
+import { listen } from '../../../kit/network/listen.ts';
 import { startNode } from '../../../kit/processes/start-node.ts';
 
 const permissions = { publish: ['audio'], subscribe: true, data: false };
 
 async function fakeNode(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listen(t, createServer(answer))}`;
 }
 
 function failsWith(code: string, status?: number): (error: unknown) => boolean {

@@ -1,22 +1,15 @@
 // Locating a room whose node does not respond or reports its end: how soon other nodes are trusted, and when not.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { NodeClient } from '../../../../operator/nodes/node-client.ts';
 import type { ClusterNode } from '../../../../operator/rooms/cluster-access.ts';
 import { type LocateRoomOptions, locateRoom } from '../../../../operator/rooms/locate-room.ts';
+import { listen } from '../../../kit/network/listen.ts';
 import { readyStatus, uid } from './observed.ts';
 
 async function serve(t: TestContext, pod: string, ready: boolean, answer: RequestListener): Promise<ClusterNode> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(t, createServer(answer))}`;
   return { pod, url, signed: true, ready, terminating: false, lost: false };
 }
 

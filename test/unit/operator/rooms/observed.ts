@@ -16,6 +16,14 @@ export type Given = Partial<Omit<Observed, 'room' | 'spec'>> & {
   sentence?: string;
 };
 
+/** The MediaCluster of every Room. */
+export const cluster = {
+  name: 'media',
+  defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null },
+  api: undefined as string | undefined,
+  keyGeneration: 0,
+};
+
 /** Finalized, generation 1, for the MediaCluster `media`; no room exists yet. */
 export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given = {}): Observed {
   const status = given.status ?? {};
@@ -31,7 +39,7 @@ export function observed({ spec = {}, metadata = {}, sentence, ...given }: Given
     spec: sentence === undefined ? { spec: roomSpecSchema.parse(spec) } : { sentence },
     status,
     finalized: true,
-    cluster: { name: 'media', defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null }, api: undefined, keyGeneration: 0 },
+    cluster,
     conflictsWith: undefined,
     location: { kind: 'absent' },
     desiredComponents: [],

@@ -11,6 +11,7 @@ import { peerSecret, peerSecretName, peerUrl, readPeerSecret, renewalIn } from '
 import { PendingSecretWrite, RejectionCache } from '../../../../operator/rooms/room-cache.ts';
 import { conflictingRoom } from '../../../../operator/rooms/room-conflicts.ts';
 import { transitions } from '../../../../operator/rooms/transitions.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { desiredComponent, nodeComponent, observed, present, readyStatus, uid } from './observed.ts';
 
 function secret(name: string, data: Record<string, string>, metadata: object = {}): Stored<Secret> {
@@ -248,10 +249,7 @@ describe('An Event', () => {
     assert.deepEqual(transitions(failing, withTape('S3 did not respond in time')), []);
     const again = { type: 'Normal', reason: 'AsDeclared', action: 'Watch', note: 'Everything declared in the spec is working.' };
     assert.deepEqual(transitions(failing, withTape(null)), [again]);
-    assert.deepEqual(
-      transitions({}, failing).map(({ reason }) => reason),
-      ['Ready', 'UploadsFail'],
-    );
+    assert.deepEqual(fieldsOf(transitions({}, failing), 'reason'), ['Ready', 'UploadsFail']);
   });
 });
 

@@ -11,6 +11,9 @@ const live = { status: readyStatus() };
 describe('A Room whose room has ended', () => {
   const crashes = (...minutes: number[]) => minutes.map((each) => new Date(now.getTime() - each * 60_000).toISOString());
   const gone = (reason: string, given: Given = {}): Given => ({ ...live, location: { kind: 'ended', reason }, ...given });
+  /** It has crashed twice before, first so many minutes ago. */
+  const again = (reason: string, first: number) => gone(reason, { status: { ...live.status, crashes: crashes(first, 4) } });
+  const tooOften = 'writeStatus Recovering Ready=False/CrashedTooOften';
   check([
     ['because it was deleted over REST is Finished', gone('deleted'), 'writeStatus Finished Ready=False/Deleted'],
     ['because no peer joined is Finished', gone('peerless'), 'writeStatus Finished Ready=False/Purged'],
@@ -18,21 +21,9 @@ describe('A Room whose room has ended', () => {
     ['because its node was stopped is recreated', gone('shutdown'), 'writeStatus Recovering'],
     ['because an older duplicate was found is located again', gone('duplicate'), 'writeStatus Recovering'],
     ['because it crashed is recreated', gone('crashed'), 'writeStatus Recovering Ready=False/RoomCrashed'],
-    [
-      'because of a third crash within ten minutes is recreated later',
-      gone('crashed', { status: { ...live.status, crashes: crashes(9, 4) } }),
-      'writeStatus Recovering Ready=False/CrashedTooOften',
-    ],
-    [
-      'because of a third crash, the first long ago, is recreated',
-      gone('crashed', { status: { ...live.status, crashes: crashes(11, 4) } }),
-      'writeStatus Recovering',
-    ],
-    [
-      'for an unknown reason counts as crashed',
-      gone('whatever', { status: { ...live.status, crashes: crashes(9, 4) } }),
-      'writeStatus Recovering Ready=False/CrashedTooOften',
-    ],
+    ['because of a third crash within ten minutes is recreated later', again('crashed', 9), tooOften],
+    ['because of a third crash, the first long ago, is recreated', again('crashed', 11), 'writeStatus Recovering'],
+    ['for an unknown reason counts as crashed', again('whatever', 9), tooOften],
     ['without a reported reason is recreated', { ...live }, 'writeStatus Recovering Ready=False/RoomLost'],
     ['with recreate Never is Failed', { ...live, spec: { recreate: 'Never' } }, 'writeStatus Failed Ready=False/RoomLost'],
     ['is Finished also with recreate Never', gone('deleted', { spec: { recreate: 'Never' } }), 'writeStatus Finished'],
@@ -48,7 +39,7 @@ describe('A Room whose room has ended', () => {
   });
 
   test('because of a third crash is recreated 30 s after it, however often it crashed', () => {
-    let { status } = reconcile(observed(gone('crashed', { status: { ...live.status, crashes: crashes(9, 4) } })));
+    let { status } = reconcile(observed(again('crashed', 9)));
     assert.deepEqual(reconcile(observed({ status })).action, { type: 'wait', requeueAfterMs: 30_000 });
     const crashed = (secondsAgo: number) => crashes(9, 4, secondsAgo / 60);
     status = { ...status, crashes: crashed(29) };

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { reconcile } from '../../../../operator/rooms/reconcile.ts';
 import { check, unknown } from './cases.ts';
 import {
+  cluster,
   desiredComponent,
   type Given,
   incarnation,
@@ -18,34 +19,35 @@ import {
 } from './observed.ts';
 
 const live = { status: readyStatus() };
+/** A room with a declared peer. */
+const withAnn: Given = { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] } };
+const noPeers = { foreign: false as const, peers: new Map(), keyGeneration: 0 };
+const undeclaredA = { location: present({ components: [nodeComponent('a', 'v1')] }) };
+const annToken = new Map([['ann', { token: token(0, 24), url: 'h/s' }]]);
+const refusal = { reason: 'ComponentRefused', message: 'No.' } as const;
+/** A component of which version v1 was rejected. */
+const refusedA = (revision: string): Given => ({
+  ...{ location: present(), desiredComponents: [desiredComponent('a', revision)] },
+  refusedComponents: new Map([['a/v1', refusal]]),
+});
 
 describe('A Room without a room', () => {
+  const noNode: Given = { location: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } };
+  const rejected: Given = { location: { kind: 'rejected', reason: 'RefusedByNode', message: 'No.' } };
   check([
     ['gets its finalizer first', { finalized: false }, 'finalize'],
     ['then gets its room', {}, 'create'],
-    [
-      'gets no room if its spec is invalid',
-      { sentence: 'It is wrong.' },
-      'wait Pending Accepted=False/InvalidSpec Ready=False/InvalidSpec',
-    ],
+    ['gets no room if its spec is invalid', { sentence: 'No.' }, 'wait Pending Accepted=False/InvalidSpec Ready=False/InvalidSpec'],
     ['gets no finalizer if its spec is invalid', { sentence: 'It is wrong.', finalized: false }, 'wait'],
     [
       'waits for its MediaCluster',
-      { cluster: { reason: 'ClusterNotFound', message: 'It does not exist.' } },
+      { cluster: { reason: 'ClusterNotFound', message: 'No.' } },
       'wait Pending Accepted=False/ClusterNotFound',
     ],
     ['waits if another Room has its id', { conflictsWith: 'older' }, 'wait Accepted=False/RoomIdTaken'],
     ['waits if a foreign room has its id', { location: { kind: 'foreign' } }, 'wait Pending Accepted=False/RoomIdTaken'],
-    [
-      'waits if no node accepts rooms',
-      { location: { kind: 'retryable', reason: 'NoReadyNode', message: 'None.' } },
-      'wait Accepted=True/Accepted Ready=False/NoReadyNode',
-    ],
-    [
-      'reports the rejection of a node',
-      { location: { kind: 'rejected', reason: 'RefusedByNode', message: 'No.' } },
-      'wait Accepted=False/RefusedByNode',
-    ],
+    ['waits if no node accepts rooms', noNode, 'wait Accepted=True/Accepted Ready=False/NoReadyNode'],
+    ['reports the rejection of a node', rejected, 'wait Accepted=False/RefusedByNode'],
     ['reports unreachable nodes', { location: unknown }, 'wait Pending Ready=False/NodeUnreachable'],
     ['gets its room even if its node reports an ended one', { location: { kind: 'ended', reason: 'deleted' } }, 'create'],
   ]);
@@ -77,22 +79,14 @@ describe('A Room whose room exists', () => {
       'wait Ready=False/ConfigRefused',
     ],
     ['gets a missing component', { location: present(), desiredComponents: [desiredComponent('a')] }, 'addComponents'],
-    ['loses a component that is not declared', { location: present({ components: [nodeComponent('a', 'v1')] }) }, 'removeComponents'],
+    ['loses a component that is not declared', undeclaredA, 'removeComponents'],
     [
       'loses a component whose options changed',
       { location: present({ components: [nodeComponent('a', 'v0')] }), desiredComponents: [desiredComponent('a')] },
       'removeComponents',
     ],
     ['keeps foreign components', { location: present({ components: [nodeComponent('a', 'v1', { externalId: null })] }) }, 'wait Ready'],
-    [
-      'is Degraded by a rejected component',
-      {
-        location: present(),
-        desiredComponents: [desiredComponent('a')],
-        refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
-      },
-      'wait Pending Ready=False/ComponentRefused Degraded=True/ComponentRefused',
-    ],
+    ['is Degraded by a rejected component', refusedA('v1'), 'wait Pending Ready=False/ComponentRefused Degraded=True/ComponentRefused'],
     [
       'is Ready and Degraded by a component whose uploads fail',
       {
@@ -101,19 +95,11 @@ describe('A Room whose room exists', () => {
       },
       'wait Ready Ready=True/Ready Degraded=True/UploadsFail',
     ],
-    [
-      'retries a component that changed since its rejection',
-      {
-        location: present(),
-        desiredComponents: [desiredComponent('a', 'v2')],
-        refusedComponents: new Map([['a/v1', { reason: 'ComponentRefused', message: 'No.' }]]),
-      },
-      'addComponents',
-    ],
+    ['retries a component that changed since its rejection', refusedA('v2'), 'addComponents'],
     [
       'keeps a component running with a Secret that was deleted',
       {
-        location: present({ components: [nodeComponent('a', 'v1')] }),
+        ...undeclaredA,
         desiredComponents: [{ name: 'a', type: 'sip', problem: { reason: 'SecretMissing', message: 'Secret s does not exist.' } }],
       },
       'wait Degraded=True/SecretMissing',
@@ -124,53 +110,28 @@ describe('A Room whose room exists', () => {
     [
       'is Degraded by a conflicting peer id',
       {
-        location: present({ peers: [nodePeer('ann', { externalId: 'other' })] }),
-        spec: { peers: [{ name: 'ann' }] },
-        secret: { foreign: false, peers: new Map(), keyGeneration: 0 },
+        ...{ ...withAnn, location: present({ peers: [nodePeer('ann', { externalId: 'other' })] }) },
+        secret: noPeers,
       },
       'wait Degraded=True/PeerIdTaken',
     ],
     [
       'changes the permissions of a peer if they differ',
-      { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
+      { ...withAnn, spec: { peers: [{ name: 'ann', permissions: { subscribe: false } }] } },
       'patchPeers',
     ],
-    ['requests missing tokens of peers', { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] } }, 'tokens'],
-    [
-      'writes received tokens',
-      {
-        location: present({ peers: [nodePeer('ann')] }),
-        spec: { peers: [{ name: 'ann' }] },
-        newTokens: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]),
-      },
-      'writeSecret',
-    ],
-    [
-      'does not change a foreign Secret',
-      { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true } },
-      'wait Degraded=True/SecretNotOurs',
-    ],
-    [
-      'deletes a Secret of a previous Room of its name',
-      { location: present({ peers: [nodePeer('ann')] }), spec: { peers: [{ name: 'ann' }] }, secret: { foreign: true, left: true } },
-      'deleteSecret',
-    ],
-    [
-      'deletes the Secret if it has no peers any more',
-      { location: present(), secret: { foreign: false, peers: new Map(), keyGeneration: 0 } },
-      'deleteSecret',
-    ],
+    ['requests missing tokens of peers', withAnn, 'tokens'],
+    ['writes received tokens', { ...withAnn, newTokens: annToken }, 'writeSecret'],
+    ['does not change a foreign Secret', { ...withAnn, secret: { foreign: true } }, 'wait Degraded=True/SecretNotOurs'],
+    ['deletes a Secret of a previous Room of its name', { ...withAnn, secret: { foreign: true, left: true } }, 'deleteSecret'],
+    ['deletes the Secret if it has no peers any more', { location: present(), secret: noPeers }, 'deleteSecret'],
     ['keeps a foreign Secret if it has no peers', { location: present(), secret: { foreign: true } }, 'wait Ready'],
   ]);
 
+  const withAddress = { ...cluster, api: 'https://m.example.com/api' };
   const withToken = (issued: number, expires: number, given: Given = {}): Given => ({
-    location: present({ peers: [nodePeer('ann')] }),
-    spec: { peers: [{ name: 'ann' }] },
-    secret: {
-      foreign: false,
-      peers: new Map([['ann', { token: token(issued, expires), url: 'ws://127.0.0.1:5002/socket/peer/websocket' }]]),
-      keyGeneration: 0,
-    },
+    ...withAnn,
+    secret: { ...noPeers, peers: new Map([['ann', { token: token(issued, expires), url: 'ws://127.0.0.1:5002/socket/peer/websocket' }]]) },
     ...given,
   });
   check([
@@ -180,40 +141,12 @@ describe('A Room whose room exists', () => {
     ['renews a token from the future once', withToken(5, 29), 'tokens'],
     ['keeps a token from the future if the clock of the node is known to be ahead', withToken(5, 29, { skewMs: 5 * 3_600_000 }), 'wait'],
     ['keeps a token that seems old if the clock of the node is known to lag', withToken(-30, -6, { skewMs: -30 * 3_600_000 }), 'wait'],
-    [
-      'renews all tokens after a key rotation',
-      withToken(-1, 23, {
-        cluster: {
-          name: 'media',
-          defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null },
-          api: undefined,
-          keyGeneration: 1,
-        },
-      }),
-      'tokens',
-    ],
-    [
-      'writes another URL if all nodes have one address',
-      withToken(-1, 23, {
-        cluster: {
-          name: 'media',
-          defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null },
-          api: 'https://m.example.com/api',
-          keyGeneration: 0,
-        },
-      }),
-      'writeSecret',
-    ],
+    ['renews all tokens after a key rotation', withToken(-1, 23, { cluster: { ...cluster, keyGeneration: 1 } }), 'tokens'],
+    ['writes another URL if all nodes have one address', withToken(-1, 23, { cluster: withAddress }), 'writeSecret'],
   ]);
 
   test('uses the public URL if there is one, with the scheme of a websocket', () => {
-    const cluster = {
-      name: 'media',
-      defaults: { peerDisconnectedTimeout: 120, peerlessPurgeTimeout: null },
-      api: 'https://m.example.com/api',
-      keyGeneration: 0,
-    };
-    const { action } = reconcile(observed(withToken(-1, 23, { cluster })));
+    const { action } = reconcile(observed(withToken(-1, 23, { cluster: withAddress })));
     assert.equal(action.type === 'writeSecret' && action.peers.get('ann')?.url, 'wss://m.example.com/api/socket/peer/websocket');
   });
 
@@ -290,7 +223,7 @@ test('decisions never loop: from any state a finite number of steps is left', ()
     state = { ...state, status };
     if (action.type === 'finalize') state = { ...state, finalized: true };
     if (action.type === 'create') state = { ...state, location: present(room) };
-    if (action.type === 'tokens') state = { ...state, newTokens: new Map([['ann', { token: token(0, 24), url: 'h/s' }]]) };
+    if (action.type === 'tokens') state = { ...state, newTokens: annToken };
     if (action.type === 'writeSecret') {
       state = { ...state, secret: { foreign: false, peers: action.peers, keyGeneration: action.keyGeneration } };
     }

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { checkMediaAddress } from '../../../../operator/smoke/check-media-address.ts';
 import { bindingRequestTo, isSuccess } from '../../../../operator/smoke/stun.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
+import { listen } from '../../../kit/network/listen.ts';
 
 const ice = { usernameFragment: 'ufrag', password: 'password' };
 
@@ -39,12 +40,8 @@ async function tcpServer(t: TestContext, reply: (frame: Buffer) => readonly Buff
       for (const part of reply(frame)) socket.write(part);
     });
     socket.on('error', () => {});
-    t.after(() => socket.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return (server.address() as AddressInfo).port;
+  return listen(t, server);
 }
 
 const framed = (message: Buffer) => Buffer.concat([Buffer.from([message.length >> 8, message.length & 255]), message]);

@@ -10,6 +10,7 @@ import {
   nodesService,
 } from '../../../../../operator/clusters/network/services.ts';
 import { richSpec, testCluster, testFacts } from '../../../../kit/fakes/media-cluster.ts';
+import { fieldsOf } from '../../../../kit/fields.ts';
 
 const slot = { index: 3, basePort: 30_500 };
 const mediaOf = (spec: object) => mediaService(testCluster(spec), slot)?.spec;
@@ -19,10 +20,7 @@ test('the headless Service includes nodes that are not ready', () => {
   assert.equal(`${metadata.name}.calls.svc.cluster.local`, headlessServiceHost(testCluster(), testFacts()));
   assert.equal(spec.clusterIP, 'None');
   assert.equal(spec.publishNotReadyAddresses, true);
-  assert.deepEqual(
-    spec.ports.map(({ port }) => port),
-    [4369, 9000, 9568],
-  );
+  assert.deepEqual(fieldsOf(spec.ports, 'port'), [4369, 9000, 9568]);
 });
 
 test('the API Service includes ready pods only, and the Service of a node also an unready pod', () => {

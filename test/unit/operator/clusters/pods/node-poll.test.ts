@@ -39,11 +39,23 @@ function start(t: TestContext, periods = { usual: 20, quick: 5 }) {
   return { poll, answers, clock, reported: () => once(events, 'reported'), asked: () => once(events, 'asked') };
 }
 
+const nodeA = { uid: 'a', url: 'http://a', signed: true };
+
+/** With a node of the cluster that was polled once; its pods are settling. */
+async function polled(t: TestContext) {
+  const made = start(t);
+  made.answers.set('http://a', well);
+  const first = made.reported();
+  made.poll.watch('n/c', [nodeA], true);
+  await first;
+  return made;
+}
+
 test('a new node is polled immediately, and its report is published', async (t) => {
   const { poll, answers, reported } = start(t);
   answers.set('http://a', well);
   const first = reported();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
+  poll.watch('n/c', [nodeA], false);
   assert.equal(poll.neverPolled('n/c', 'a'), true);
   assert.deepEqual(await first, ['n/c']);
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
@@ -51,11 +63,7 @@ test('a new node is polled immediately, and its report is published', async (t) 
 });
 
 test('only changes that affect decisions are published', async (t) => {
-  const { poll, answers, reported, asked } = start(t);
-  answers.set('http://a', well);
-  const first = reported();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
-  await first;
+  const { poll, answers, reported, asked } = await polled(t);
   let times = 0;
   void reported().then(() => (times += 1));
   answers.set('http://a', { ...well, load: { ...well.load, forwardedTracks: 7 } });
@@ -68,11 +76,7 @@ test('only changes that affect decisions are published', async (t) => {
 });
 
 test('the report of an unresponsive node is valid until its TTL', async (t) => {
-  const { poll, answers, reported, clock } = start(t);
-  answers.set('http://a', well);
-  const first = reported();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
-  await first;
+  const { poll, answers, reported, clock } = await polled(t);
   const silent = reported();
   answers.set('http://a', new Error('It could not be reached.'));
   await silent;
@@ -86,7 +90,7 @@ test('the report of an unresponsive node is valid until its TTL', async (t) => {
 test('an unresponsive node is polled again before its Kubernetes node could count as lost', async (t) => {
   const { poll, answers, reported } = start(t, { usual: 3_600_000, quick: 5 });
   const first = reported();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], false);
+  poll.watch('n/c', [nodeA], false);
   await first;
   assert.equal(poll.error('n/c', 'a'), 'It could not be reached.');
   const second = reported();
@@ -98,12 +102,12 @@ test('an unresponsive node is polled again before its Kubernetes node could coun
 test('a node polled before it listened counts as unpolled and is polled again when its pod is ready', async (t) => {
   const { poll, answers, reported } = start(t, { usual: 3_600_000, quick: 3_600_000 });
   const first = reported();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
+  poll.watch('n/c', [{ ...nodeA, ready: false }], true);
   await first;
   assert.equal(poll.neverPolled('n/c', 'a'), false);
   const second = reported();
   answers.set('http://a', well);
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
+  poll.watch('n/c', [{ ...nodeA, ready: true }], true);
   assert.equal(poll.neverPolled('n/c', 'a'), true);
   await second;
   assert.deepEqual(poll.report('n/c', 'a')?.health, well);
@@ -112,40 +116,28 @@ test('a node polled before it listened counts as unpolled and is polled again wh
 test('a node whose pod becomes ready during a failing poll is polled again immediately', async (t) => {
   const { poll, answers, asked } = start(t, { usual: 3_600_000, quick: 3_600_000 });
   const first = asked();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: false }], true);
+  poll.watch('n/c', [{ ...nodeA, ready: false }], true);
   await first;
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true, ready: true }], true);
+  poll.watch('n/c', [{ ...nodeA, ready: true }], true);
   answers.set('http://a', well);
   const { health } = await eventually('its report', () => poll.report('n/c', 'a'));
   assert.deepEqual(health, well);
 });
 
 test('a pod of the same name with another address is another node', async (t) => {
-  const { poll, answers, reported } = start(t);
-  answers.set('http://a', well);
-  const first = reported();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
-  await first;
-  poll.watch('n/c', [{ uid: 'a', url: 'http://b', signed: true }], true);
+  const { poll } = await polled(t);
+  poll.watch('n/c', [{ ...nodeA, url: 'http://b' }], true);
   assert.equal(poll.neverPolled('n/c', 'a'), true);
 });
 
 test('a node with another authentication is polled again', async (t) => {
-  const { poll, answers, reported } = start(t);
-  answers.set('http://a', well);
-  const first = reported();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
-  await first;
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: false }], true);
+  const { poll } = await polled(t);
+  poll.watch('n/c', [{ ...nodeA, signed: false }], true);
   assert.equal(poll.neverPolled('n/c', 'a'), true);
 });
 
 test('nodes of a forgotten cluster are not polled', async (t) => {
-  const { poll, answers, reported, asked } = start(t);
-  answers.set('http://a', well);
-  const first = reported();
-  poll.watch('n/c', [{ uid: 'a', url: 'http://a', signed: true }], true);
-  await first;
+  const { poll, asked } = await polled(t);
   poll.forget('n/c');
   assert.equal(poll.report('n/c', 'a'), undefined);
   const other = asked();

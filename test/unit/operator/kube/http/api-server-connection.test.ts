@@ -1,21 +1,20 @@
 // Credentials for the API server: rotation, plugins, and errors if they are missing.
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { ApiServerConnection } from '../../../../../operator/kube/http/api-server-connection.ts';
 import { KubeError } from '../../../../../operator/kube/http/kube-error.ts';
 import { resources } from '../../../../../operator/kube/objects.ts';
+import { listen } from '../../../../kit/network/listen.ts';
+import { tempFolder } from '../../../../kit/temp-folder.ts';
 import { connect, kubeconfigOf, room } from '../fake-api.ts';
 
 type Config = ReturnType<typeof kubeconfigOf>;
 
 async function kubeconfig(t: TestContext, change: (config: Config, folder: string) => object): Promise<{ path: string; folder: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'mediarooms-endpoint-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const folder = tempFolder(t);
   const path = join(folder, 'kubeconfig');
   await writeFile(path, JSON.stringify(change(kubeconfigOf('https://127.0.0.1:6443/prefix/'), folder)));
   return { path, folder };
@@ -80,12 +79,7 @@ describe('An API server connection', () => {
       seen.push(`${request.method} ${request.url}`);
       response.end(JSON.stringify(room('a', '1')));
     });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    t.after(() => {
-      proxy.close();
-      proxy.closeAllConnections();
-    });
-    const { port } = proxy.address() as AddressInfo;
+    const port = await listen(t, proxy);
     const cluster = { server: 'http://api.example:6443', 'insecure-skip-tls-verify': true, 'proxy-url': `http://127.0.0.1:${port}` };
     const { path } = await kubeconfig(t, (config) => ({ ...config, clusters: [{ name: 'c', cluster }] }));
     const client = await connect(t, { kubeconfig: path });
