@@ -11,6 +11,7 @@ import { eventually } from '../../kit/eventually.ts';
 import { callsOf, makeDispatcher, makeRouter, type OperationCalls } from '../../kit/fakes/dispatcher.ts';
 import { FakeNetwork } from '../../kit/fakes/fake-links.ts';
 import { roomEvent } from '../../kit/fakes/webhooks.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 import { turns } from '../../kit/turns.ts';
 
 const status: WebhookStatus = {
@@ -77,10 +78,7 @@ test('status and dead letters cover all nodes, with node names, newest first', a
     ],
   );
   assert.deepEqual(incomplete, []);
-  assert.deepEqual(
-    (await asked.listDeadLetters({}, undefined, { roomId: 'one', limit: 9 })).data.map(({ node }) => node),
-    ['svc@a', 'svc@a'],
-  );
+  assert.deepEqual(fieldsOf((await asked.listDeadLetters({}, undefined, { roomId: 'one', limit: 9 })).data, 'node'), ['svc@a', 'svc@a']);
 });
 
 test('a replay reaches the node with the dead letters', async () => {
@@ -98,14 +96,8 @@ test('nodes without a response within 2 s or with an invalid response are named'
   await turns(20);
   t.mock.timers.tick(2_000);
   const [states, { data: letters, incomplete }] = await answers;
-  assert.deepEqual(
-    states.data.map(({ node }) => node),
-    ['svc@a'],
-  );
-  assert.deepEqual(
-    letters.map(({ node }) => node),
-    ['svc@a'],
-  );
+  assert.deepEqual(fieldsOf(states.data, 'node'), ['svc@a']);
+  assert.deepEqual(fieldsOf(letters, 'node'), ['svc@a']);
   assert.deepEqual(
     [states.incomplete, incomplete],
     [
@@ -159,5 +151,5 @@ test('a handover tries the next node if one rejects or does not respond, and doe
   await ending.handOver([]);
   assert.deepEqual(asked, ['svc@a webhooks', 'svc@b webhooks', 'svc@c webhooks', 'svc@c webhooks']);
   network.kill('svc@c');
-  await assert.rejects(ending.handOver([]), (error) => error instanceof ServiceError && error.code === 'unavailable');
+  await assert.rejects(ending.handOver([]), { code: 'unavailable' });
 });

@@ -5,6 +5,7 @@ import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
 import { DnsDiscovery } from '../../../../node/cluster/discovery/dns.ts';
 import type { DnsResult } from '../../../../node/cluster/discovery/resolver.ts';
 import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { type Clock, mockClock, settle } from './clock.ts';
 
@@ -158,10 +159,7 @@ test('an unreachable address is retried at least every interval, logged once, an
   for (let time = 0; time < 120_000; time += 100) await clock.pass(100);
   const dials = connector.dialsOf('svc@10.0.0.2');
   assert.ok(dials >= 24 && dials <= 32, String(dials));
-  assert.deepEqual(
-    of('info', 'warn').map(({ node }) => node),
-    ['svc@10.0.0.2'],
-  );
+  assert.deepEqual(fieldsOf(of('info', 'warn'), 'node'), ['svc@10.0.0.2']);
   connector.unreachable.clear();
   await clock.pass(5_000);
   assert.deepEqual(connector.nodes(), ['svc@10.0.0.2']);

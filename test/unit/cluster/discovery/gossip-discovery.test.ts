@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { DialPool } from '../../../../node/cluster/discovery/dial-pool.ts';
 import { GossipDiscovery } from '../../../../node/cluster/discovery/gossip-discovery.ts';
 import { FakeConnector } from '../../../kit/fakes/fake-connector.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { mockClock, settle } from './clock.ts';
 
@@ -74,10 +75,7 @@ test('an unreachable node is retried a few times, then dropped until it is adver
   await settle();
   for (let minute = 0; minute < 60; minute += 1) await clock.pass(60_000);
   assert.equal(connector.dialsOf('svc@c'), 7);
-  assert.deepEqual(
-    of('info', 'warn').map(({ node }) => node),
-    ['svc@c'],
-  );
+  assert.deepEqual(fieldsOf(of('info', 'warn'), 'node'), ['svc@c']);
   connector.unreachable.clear();
   transitivity.learn('svc@b', ['svc@c']);
   await settle();

@@ -5,9 +5,11 @@ import { connect, createServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { HalfOpen } from '../../../../node/cluster/erlang/handshake/half-open.ts';
 import { boundProof, namePacket, nonceBytes, parseNamePacket } from '../../../../node/cluster/erlang/handshake/handshake-packets.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { startDistNode } from '../../../kit/network/dist-nodes.ts';
 import { startRelay } from '../../../kit/network/dist-relay.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
+import { listen } from '../../../kit/network/listen.ts';
 import { RawDistPeer } from '../../../kit/network/raw-dist-peer.ts';
 
 describe('a proof', () => {
@@ -90,10 +92,8 @@ describe('a process without the cookie at the address of a dialed node', () => {
 
 describe('half-open connections', () => {
   test('the oldest of the same address is closed, else the oldest of all', async (t) => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => server.close());
-    const { port } = server.address() as { port: number };
+    const server = createServer();
+    const port = await listen(t, server);
     const open = async (localAddress: string): Promise<Socket> => {
       const dialled = connect({ port, host: '127.0.0.1', localAddress });
       dialled.on('error', () => {});
@@ -110,16 +110,10 @@ describe('half-open connections', () => {
       await open('127.0.0.3'),
     ];
     for (const socket of [a1, a2, a3, b1, c1]) half.enter(socket);
-    assert.deepEqual(
-      [a1, a2, a3, b1, c1].map(({ destroyed }) => destroyed),
-      [true, true, false, false, false],
-    );
+    assert.deepEqual(fieldsOf([a1, a2, a3, b1, c1], 'destroyed'), [true, true, false, false, false]);
     half.leave(a3);
     assert.equal(half.size, 2);
     half.close();
-    assert.deepEqual(
-      [a3, b1, c1].map(({ destroyed }) => destroyed),
-      [false, true, true],
-    );
+    assert.deepEqual(fieldsOf([a3, b1, c1], 'destroyed'), [false, true, true]);
   });
 });

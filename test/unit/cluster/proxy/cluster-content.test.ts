@@ -2,9 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { proxiedHeader } from '../../../../api/node.ts';
@@ -17,7 +15,9 @@ import type { RequestObservation } from '../../../../node/http/middleware/access
 import { eventually } from '../../../kit/eventually.ts';
 import { makeDispatcher } from '../../../kit/fakes/dispatcher.ts';
 import { type FakeLinks, FakeNetwork } from '../../../kit/fakes/fake-links.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { makeContent } from '../../../kit/media/content.ts';
+import { listen } from '../../../kit/network/listen.ts';
 import { addFiles, makeResources } from '../../../kit/processes/resources-folder.ts';
 import { readToken, startServer, token } from '../../http/server.ts';
 
@@ -222,10 +222,7 @@ test('a recording is found on any node, and concurrent requests share one search
     return call.apply(a.links, args);
   };
   const answers = await Promise.all(Array.from({ length: 10 }, () => a.get('/recording/room-9')));
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    Array(10).fill(200),
-  );
+  assert.deepEqual(fieldsOf(answers, 'status'), Array(10).fill(200));
   assert.ok(calls < 10, `${calls} calls`);
   assert.equal(await (await b.get('/hls/old/0.m4s')).text(), 'of a room that ended');
   assert.equal((await a.get('/recording/room-8')).status, 404);
@@ -275,13 +272,7 @@ async function startStub(t: TestContext, cluster: ContentCluster, listener: Requ
     requests.push(request);
     listener(request, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const internalAddress = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const internalAddress = `127.0.0.1:${await listen(t, server)}`;
   cluster.owners.set('room', 'svc@stub');
   cluster.targets.set('svc@stub', { name: 'svc@stub', internalAddress, address: 'stub.test', tls: false });
   return requests;

@@ -1,48 +1,29 @@
 // TLS between nodes: accepted certificates at internal addresses.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { promisify } from 'node:util';
 import { NodeHttpClient } from '../../../../node/cluster/proxy/node-http-client.ts';
 import { silentLog } from '../../../../node/common/log.ts';
+import { listen } from '../../../kit/network/listen.ts';
+import { selfSigned } from '../../../kit/self-signed.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
 
 type Pair = { key: string; cert: string };
 
 async function makePair(t: TestContext, name: string): Promise<Pair> {
-  const folder = tempFolder(t);
-  const files = { key: join(folder, 'key'), cert: join(folder, 'cert') };
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', files.key];
-  await promisify(execFile)('openssl', [
-    'req',
-    '-x509',
-    ...key,
-    '-days',
-    '2',
-    '-subj',
-    `/CN=${name}`,
-    '-addext',
-    `subjectAltName=DNS:${name}`,
-    '-out',
-    files.cert,
-  ]);
-  return { key: await readFile(files.key, 'utf8'), cert: await readFile(files.cert, 'utf8') };
+  const { keyPath, certPath } = selfSigned(tempFolder(t), name, `DNS:${name}`);
+  return { key: await readFile(keyPath, 'utf8'), cert: await readFile(certPath, 'utf8') };
 }
 
 async function ask(t: TestContext, shown: Pair, own: string | undefined, address: string): Promise<number> {
-  const server = createServer(shown, (_, response) => response.end('here')).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(
+    t,
+    createServer(shown, (_, response) => response.end('here')),
+  );
   const http = new NodeHttpClient({ log: silentLog(), tokens: { sign: () => 'token' }, ownCertificate: () => own });
-  t.after(() => {
-    http.close();
-    server.close();
-  });
-  const internalAddress = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.after(() => http.close());
+  const internalAddress = `127.0.0.1:${port}`;
   const { signal } = new AbortController();
   const answer = await http.fetch(
     { name: 'svc@b', internalAddress, address, tls: true },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { proxiedHeader } from '../../../../api/node.ts';
@@ -15,6 +15,8 @@ import type { ProxiedSocket } from '../../../../node/rooms/proxied-socket.ts';
 import { PeerTokens } from '../../../../node/rooms/tokens/peer-tokens.ts';
 import type { PeerSocketsOptions } from '../../../../node/signaling/peer-sockets.ts';
 import { emits, eventually } from '../../../kit/eventually.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
+import { listen } from '../../../kit/network/listen.ts';
 import { PeerSocket } from '../../../kit/network/peer-socket.ts';
 import { keepDoing } from '../../../kit/pace.ts';
 import { startSocketServer, type WelcomeData } from '../../signaling/socket-server.ts';
@@ -86,7 +88,10 @@ test('requests sent right after authenticate arrive after it', async (t) => {
   const last = socket.post('createTransport', { direction: 'send' });
   assert.equal((await socket.answer(last)).ok, true);
   assert.deepEqual(
-    socket.frames.filter((frame) => 'id' in frame).map((frame) => frame.id),
+    fieldsOf(
+      socket.frames.filter((frame) => 'id' in frame),
+      'id',
+    ),
     [1, 2, 3],
   );
 });
@@ -154,14 +159,7 @@ test('a lost owner closes the client with 1001: killed, reported down, or unreac
 test('an owner that accepts the connection and sends nothing times out', { timeout: 20_000 }, async (t) => {
   const { owner, wrong } = await startPair(t);
   const { token } = await owner.addPeer('alice');
-  const held = new Set<Socket>();
-  const silent = createTcpServer((socket) => held.add(socket)).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  t.after(() => {
-    for (const socket of held) socket.destroy();
-    silent.close();
-  });
-  owner.target.internalAddress = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  owner.target.internalAddress = `127.0.0.1:${await listen(t, createTcpServer())}`;
   const socket = await PeerSocket.open(wrong.url);
   socket.post('authenticate', { token });
   assert.deepEqual(await socket.closed, { code: 1001, reason: 'Node going away: resume at another node' });
@@ -265,13 +263,7 @@ async function startStub(t: TestContext) {
   const sockets = new WebSocketServer({ server, maxPayload: 64 * 1024 * 1024 });
   const connected = Promise.withResolvers<WebSocket>();
   sockets.on('connection', (socket) => connected.resolve(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(async () => {
-    for (const socket of sockets.clients) socket.terminate();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const internalAddress = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const internalAddress = `127.0.0.1:${await listen(t, server)}`;
   const target: ProxyTarget = { name: 'svc@stub', internalAddress, address: 'stub.test', tls: false };
   const proxy = makeProxy(t, () => target);
   let carried: ProxiedSocket | undefined;

@@ -1,32 +1,26 @@
 // Orphaned spools of nodes that returned under another name: taken over if unused, left alone if in use.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { silentLog } from '../../../../node/common/log.ts';
 import { OrphanedSpools, type OrphanedSpoolsOptions } from '../../../../node/events/webhooks/orphaned-spools.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
-import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { openStore, roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
+import { killedSpool } from './killed-spool.ts';
 
-const spoolingProcess = join(import.meta.dirname, '../../../kit/processes/spooling-process.ts');
-
-async function openStore(base: string, name: string): Promise<WebhookStore> {
-  const store = await WebhookStore.open({ log: silentLog(), base, name });
-  assert.ok(store);
-  return store;
-}
-
-/** Leaves events 1 and 2 of a room. */
-async function leave(t: TestContext, base: string, name: string, url: string): Promise<void> {
+/** @returns a folder in which a node left events 1 and 2 of a room, because their receiver rejected them */
+async function left(t: TestContext, name: string): Promise<string> {
+  const base = tempFolder(t);
+  const { url } = await startReceiver(t, reject(500));
   const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base, name), dispatcher: { delay: () => 1_000_000 } });
   for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), url);
   await webhooks.close(0);
+  return base;
 }
 
 /** A folder in use by a node on another host. */
@@ -40,7 +34,7 @@ function elsewhere(base: string, name: string): { path: string; touch: (second: 
 
 function look(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
   const taken: string[][] = [];
-  const left = new OrphanedSpools({
+  const spools = new OrphanedSpools({
     log: silentLog(),
     base,
     own: join(base, 'own@host'),
@@ -50,7 +44,7 @@ function look(base: string, options: Partial<OrphanedSpoolsOptions> = {}) {
     },
     ...options,
   });
-  return { left, taken };
+  return { spools, taken };
 }
 
 describe('a node that restarts under another name', () => {
@@ -69,29 +63,16 @@ describe('a node that restarts under another name', () => {
     receiver.received.length = 0;
     const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base, 'new@host') });
     await receiver.until(3);
-    assert.deepEqual(
-      receiver.received.map(({ id }) => id),
-      ['one-1', 'one-2', 'one-3'],
-    );
+    assert.deepEqual(fieldsOf(receiver.received, 'id'), ['one-1', 'one-2', 'one-3']);
     await eventually('the old folder is deleted', () => !existsSync(join(base, 'old@host')), { every: 2 });
-    assert.deepEqual(
-      webhooks.deadLetters({}, 10).map(({ eventId }) => eventId),
-      ['dead-1'],
-    );
+    assert.deepEqual(fieldsOf(webhooks.deadLetters({}, 10), 'eventId'), ['dead-1']);
     assert.deepEqual(readdirSync(base), ['new@host']);
   });
 
   it('also after kill -9', async (t) => {
     const base = tempFolder(t);
     const receiver = await startReceiver(t, reject(500));
-    const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.split('\n').length > 50) child.kill('SIGKILL');
-    });
-    await once(child, 'close');
-    const published = Number(said.trim().split('\n').at(-1));
+    const published = await killedSpool(base, receiver.url, 50);
     receiver.answer(accept);
     startWebhooks(t, testSettings(), { store: await openStore(base, 'renamed@host') });
     await receiver.untilTrue((all) => all.some(({ id }) => id === `one-${published}`));
@@ -105,89 +86,81 @@ describe('a node that restarts under another name', () => {
 
 describe('a spool of another node', () => {
   it('is left alone while that node lives, and taken over after it ended', async (t) => {
-    const base = tempFolder(t);
-    const receiver = await startReceiver(t, reject(500));
-    await leave(t, base, 'live@host', receiver.url);
+    const base = await left(t, 'live@host');
     const live = await SpoolFolder.take(base, 'live@host');
-    const { left, taken } = look(base);
-    await left.scan();
+    const { spools, taken } = look(base);
+    await spools.scan();
     assert.deepEqual(taken, []);
     await live.close();
-    await left.scan();
+    await spools.scan();
     assert.deepEqual(taken, [['one-1', 'one-2']]);
     assert.equal(existsSync(join(base, 'live@host')), false);
-    await left.scan();
+    await spools.scan();
     assert.equal(taken.length, 1);
-    await left.close();
+    await spools.close();
   });
 
   it('on another host is taken over only after three minutes without heartbeat', async (t) => {
     const base = tempFolder(t);
     let now = 0;
-    const { left, taken } = look(base, { now: () => now });
+    const { spools, taken } = look(base, { now: () => now });
     const { path, touch } = elsewhere(base, 'far@host');
     for (let second = 0; second < 600; second += 30) {
       now = second * 1000;
       touch(1_000_000 + second);
-      await left.scan();
+      await spools.scan();
     }
     now += 179_000;
-    await left.scan();
+    await spools.scan();
     assert.equal(taken.length, 0);
     now += 1_000;
-    await left.scan();
+    await spools.scan();
     assert.equal(taken.length, 1);
     assert.equal(existsSync(path), false);
-    await left.close();
+    await spools.close();
   });
 
   it('is not deleted if its node restarts on another host meanwhile', async (t) => {
-    const base = tempFolder(t);
-    const receiver = await startReceiver(t, reject(500));
-    await leave(t, base, 'old@host', receiver.url);
-    const { left } = look(base, {
+    const base = await left(t, 'old@host');
+    const { spools } = look(base, {
       take: async () => {
         elsewhere(base, 'old@host');
         return 'spooled';
       },
     });
-    await left.scan();
+    await spools.scan();
     assert.ok(readdirSync(join(base, 'old@host')).some((name) => name.endsWith('.seg')));
-    await left.close();
+    await spools.close();
   });
 
   it('is kept if its deliveries are in memory only, and taken over once', async (t) => {
-    const base = tempFolder(t);
-    const receiver = await startReceiver(t, reject(500));
-    await leave(t, base, 'old@host', receiver.url);
+    const base = await left(t, 'old@host');
     let times = 0;
-    const { left } = look(base, {
+    const { spools } = look(base, {
       take: async () => {
         times += 1;
         return 'memory';
       },
     });
-    await left.scan();
-    await left.scan();
+    await spools.scan();
+    await spools.scan();
     assert.equal(times, 1);
     assert.equal(await SpoolFolder.tryTake(join(base, 'old@host')), undefined, 'no other process takes it over meanwhile');
-    await left.close();
+    await spools.close();
     const again = look(base);
-    await again.left.scan();
+    await again.spools.scan();
     assert.deepEqual(again.taken, [['one-1', 'one-2']]);
-    await again.left.close();
+    await again.spools.close();
   });
 
   it('that is unreadable does not block others', async (t) => {
-    const base = tempFolder(t);
-    const receiver = await startReceiver(t, reject(500));
+    const base = await left(t, 'c@host');
     mkdirSync(join(base, 'a@host', 'dead-letters.jsonl'), { recursive: true });
     writeFileSync(join(base, 'b-file'), '');
-    await leave(t, base, 'c@host', receiver.url);
-    const { left, taken } = look(base);
-    await left.scan();
+    const { spools, taken } = look(base);
+    await spools.scan();
     assert.deepEqual(taken, [['one-1', 'one-2']]);
     assert.ok(existsSync(join(base, 'a@host')));
-    await left.close();
+    await spools.close();
   });
 });

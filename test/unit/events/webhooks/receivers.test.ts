@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../../kit/eventually.ts';
 import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 import { stopwatch } from '../../../kit/promised-time.ts';
@@ -19,10 +20,7 @@ describe('a receiver', () => {
     assert.match(String(of('info')[0]?.why), /ECONNREFUSED/);
     const receiver = await startReceiver(t, undefined, port);
     await receiver.until(5);
-    assert.deepEqual(
-      receiver.received.map(({ id }) => id),
-      inOrder('one', 5),
-    );
+    assert.deepEqual(fieldsOf(receiver.received, 'id'), inOrder('one', 5));
   });
 
   it('that is slow gets each event once and in order, without delaying others', async (t) => {
@@ -41,11 +39,7 @@ describe('a receiver', () => {
     await slow.until(10);
     // Nine responses precede the tenth request; a timer may fire up to a millisecond early.
     assert.ok(elapsed() >= 890, 'one at a time within a room');
-    for (const { received } of [slow, quick])
-      assert.deepEqual(
-        received.map(({ id }) => id),
-        inOrder('one', 10),
-      );
+    for (const { received } of [slow, quick]) assert.deepEqual(fieldsOf(received, 'id'), inOrder('one', 10));
   });
 
   it('that sends its response too slowly exceeds the timeout, and gets the event again with the same id', async (t) => {
@@ -64,10 +58,7 @@ describe('a receiver', () => {
     const { webhooks } = startWebhooks(t, testSettings(), { poster: { deadline: 4_000 } });
     for (let seq = 1; seq <= 3; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
     await receiver.until(4);
-    assert.deepEqual(
-      receiver.received.map(({ id }) => id),
-      ['one-1', ...inOrder('one', 3)],
-    );
+    assert.deepEqual(fieldsOf(receiver.received, 'id'), ['one-1', ...inOrder('one', 3)]);
   });
 
   it('that closes during its response gets the event again', async (t) => {
@@ -79,10 +70,7 @@ describe('a receiver', () => {
     const { webhooks } = startWebhooks(t, testSettings());
     for (let seq = 1; seq <= 2; seq += 1) webhooks.publish(roomEvent('one', seq), receiver.url);
     await receiver.until(4);
-    assert.deepEqual(
-      receiver.received.map(({ id }) => id),
-      ['one-1', 'one-1', 'one-1', 'one-2'],
-    );
+    assert.deepEqual(fieldsOf(receiver.received, 'id'), ['one-1', 'one-1', 'one-1', 'one-2']);
     await untilPending(webhooks);
     assert.equal(webhooks.counters().retries, 2);
   });

@@ -1,7 +1,6 @@
 // Webhooks with a store: killed processes, dead letters and replay, and folders of several nodes.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -10,32 +9,19 @@ import { DeadLetters } from '../../../../node/events/webhooks/dead-letters.ts';
 import { SpoolFolder } from '../../../../node/events/webhooks/spool-folder.ts';
 import { WebhookStore } from '../../../../node/events/webhooks/store.ts';
 import { eventually } from '../../../kit/eventually.ts';
-import { roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { openStore, roomEvent, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
 import { recordedLog } from '../../../kit/recorded-log.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
-
-const spoolingProcess = join(import.meta.dirname, '../../../kit/processes/spooling-process.ts');
-
-async function openStore(base: string): Promise<WebhookStore> {
-  const store = await WebhookStore.open({ log: silentLog(), base, name: 'node@host' });
-  assert.ok(store);
-  return store;
-}
+import { killedSpool } from './killed-spool.ts';
 
 describe('a process that is killed with -9', () => {
   for (const state of ['rejects everything', 'accepts everything'] as const) {
     it(`loses nothing while the receiver ${state}: the next run delivers the rest in order, and duplicates have the same id`, async (t) => {
       const base = tempFolder(t);
       const receiver = await startReceiver(t, state === 'accepts everything' ? accept : reject(500));
-      const child = spawn(process.execPath, [spoolingProcess, base, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] });
-      let said = '';
-      child.stdout.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.split('\n').length > 100) child.kill('SIGKILL');
-      });
-      await once(child, 'close');
-      const published = Number(said.trim().split('\n').at(-1));
+      const published = await killedSpool(base, receiver.url, 100);
       assert.ok(published >= 100);
       receiver.answer(accept);
       const { webhooks } = startWebhooks(t, testSettings(), { store: await openStore(base) });
@@ -61,13 +47,10 @@ describe('dead letters', () => {
     for (const seq of [1, 2]) webhooks.publish(roomEvent('one', seq), receiver.url);
     webhooks.publish(roomEvent('two', 1), receiver.url);
     await untilPending(webhooks);
-    assert.deepEqual(
-      webhooks.deadLetters({ roomId: 'one' }, 10).map(({ eventId, reason }) => [eventId, reason]),
-      [
-        ['one-2', 'the receiver responded with 410'],
-        ['one-1', 'the receiver responded with 410'],
-      ],
-    );
+    assert.deepEqual(fieldsOf(webhooks.deadLetters({ roomId: 'one' }, 10), 'eventId', 'reason'), [
+      ['one-2', 'the receiver responded with 410'],
+      ['one-1', 'the receiver responded with 410'],
+    ]);
     assert.equal(webhooks.deadLetters({}, 1).length, 1);
     await webhooks.close(0);
     receiver.answer(accept);
@@ -75,14 +58,8 @@ describe('dead letters', () => {
     const again = startWebhooks(t, testSettings(), { store: await openStore(base) }).webhooks;
     assert.equal(again.replay({ roomId: 'one' }), 2);
     await untilPending(again);
-    assert.deepEqual(
-      receiver.received.map(({ id }) => id),
-      ['one-1', 'one-2'],
-    );
-    assert.deepEqual(
-      again.deadLetters({}, 10).map(({ eventId }) => eventId),
-      ['two-1'],
-    );
+    assert.deepEqual(fieldsOf(receiver.received, 'id'), ['one-1', 'one-2']);
+    assert.deepEqual(fieldsOf(again.deadLetters({}, 10), 'eventId'), ['two-1']);
   });
 
   it('are limited: the oldest are dropped', (t) => {
@@ -129,10 +106,7 @@ describe('the shutdown of a node', () => {
     receiver.answer(accept);
     const second = startWebhooks(t, testSettings(), { store: await openStore(base) });
     await untilPending(second.webhooks);
-    assert.deepEqual(
-      receiver.received.slice(-2).map(({ id }) => id),
-      ['one-1', 'one-2'],
-    );
+    assert.deepEqual(fieldsOf(receiver.received.slice(-2), 'id'), ['one-1', 'one-2']);
   });
 });
 

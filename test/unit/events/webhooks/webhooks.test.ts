@@ -1,15 +1,14 @@
 // Webhooks against real receivers: order, retries, permanent failures, and isolation of receivers.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { roomEvent, secret, startWebhooks, testSettings, untilPending } from '../../../kit/fakes/webhooks.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
+import { listen } from '../../../kit/network/listen.ts';
 import { accept, reject, startReceiver } from '../../../kit/network/webhook-receiver.ts';
+import { selfSigned } from '../../../kit/self-signed.ts';
 import { tempFolder } from '../../../kit/temp-folder.ts';
 
 const other = `whsec_${Buffer.from('another secret of 24 bytes or more').toString('base64')}`;
@@ -108,7 +107,7 @@ describe('deliveries', () => {
     first.answer(accept);
     await first.until(failed + 5);
     assert.deepEqual(
-      first.received.slice(-5).map(({ id }) => id),
+      fieldsOf(first.received.slice(-5), 'id'),
       [1, 2, 3, 4, 5].map((seq) => `one-${seq}`),
     );
   });
@@ -134,10 +133,7 @@ describe('deliveries', () => {
     webhooks.publish(roomEvent('gone', 4), receiver.url);
     webhooks.publish(roomEvent('other', 1), receiver.url);
     await receiver.until(2);
-    assert.deepEqual(
-      receiver.received.map(({ id }) => id),
-      ['gone-1', 'other-1'],
-    );
+    assert.deepEqual(fieldsOf(receiver.received, 'id'), ['gone-1', 'other-1']);
     assert.equal(webhooks.counters().dead, 4);
   });
 
@@ -174,23 +170,16 @@ describe('deliveries', () => {
   });
 
   it('are sent only to receivers with a trusted certificate', async (t) => {
-    const folder = tempFolder(t);
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1', '-nodes'];
-    const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', ...subject, '-keyout', key, '-out', cert];
-    execFileSync('openssl', made, { stdio: 'pipe' });
+    const { keyPath, certPath } = selfSigned(tempFolder(t), 'localhost', 'IP:127.0.0.1');
     const taken: string[] = [];
-    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
+    const server = createTlsServer({ key: readFileSync(keyPath), cert: readFileSync(certPath) }, (request, response) => {
       taken.push(String(request.headers['webhook-id']));
       request.resume().on('end', () => response.writeHead(204).end());
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => server.close());
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const url = `https://127.0.0.1:${await listen(t, server)}/`;
     const strict = startWebhooks(t, testSettings({ maxAge: 0 }));
     strict.webhooks.publish(roomEvent('strict', 1), url);
-    const lenient = startWebhooks(t, testSettings(), { poster: { ca: readFileSync(cert, 'utf8') } });
+    const lenient = startWebhooks(t, testSettings(), { poster: { ca: readFileSync(certPath, 'utf8') } });
     lenient.webhooks.publish(roomEvent('lenient', 1), url);
     for (const { webhooks } of [strict, lenient]) await untilPending(webhooks);
     assert.match(String(strict.of('error')[0]?.reason), /self-signed certificate/);
@@ -224,10 +213,7 @@ describe('deliveries', () => {
     for (let seq = 1; seq <= 1_000; seq += 1) webhooks.publish(roomEvent('greedy', seq), receiver.url);
     const dead = of('error').filter(({ msg }) => msg === 'webhook failed permanently');
     assert.deepEqual(new Set(dead.map(({ roomId }) => roomId)), new Set(['greedy']));
-    assert.deepEqual(
-      dead.slice(0, 2).map(({ event }) => event),
-      ['greedy-1', 'greedy-2'],
-    );
+    assert.deepEqual(fieldsOf(dead.slice(0, 2), 'event'), ['greedy-1', 'greedy-2']);
     const { pending, pendingBytes } = webhooks.counters();
     assert.equal(pending, 10 + 1_000 - dead.length);
     assert.ok(pendingBytes < (64 * 1024) / 2, `${pendingBytes} bytes are pending`);

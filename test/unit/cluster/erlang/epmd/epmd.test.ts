@@ -10,6 +10,7 @@ import { silentLog } from '../../../../../node/common/log.ts';
 import { eventually } from '../../../../kit/eventually.ts';
 import { LogRecorder } from '../../../../kit/network/dist-nodes.ts';
 import { freePort } from '../../../../kit/network/free-ports.ts';
+import { listen } from '../../../../kit/network/listen.ts';
 
 async function startServer(t: TestContext, limits = epmdServerLimits, ip: string | null = '127.0.0.1'): Promise<EpmdServer> {
   const server = new EpmdServer(silentLog(), limits);
@@ -146,11 +147,7 @@ describe('EPMD service', () => {
         .resume()
         .end('HTTP/1.1 400 Bad Request\r\n\r\n'),
     );
-    other.listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    t.after(() => other.close());
-    const address = other.address();
-    const port = typeof address === 'object' && address ? address.port : 0;
+    const port = await listen(t, other);
     const { service, record } = await startService(t, port, 'a');
     assert.equal(service.registered, false);
     assert.ok(service.creation > 3);
