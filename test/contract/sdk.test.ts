@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Mediarooms, MediaroomsError, type MediaroomsOptions } from '../../packages/server-sdk/src/index.ts';
 import { apiClient } from '../kit/answers/api-client.ts';
+import { fieldsOf } from '../kit/fields.ts';
 import { startFaultyProxy } from '../kit/network/faulty-proxy.ts';
 import { makeResources } from '../kit/processes/resources-folder.ts';
 import { startNode } from '../kit/processes/start-node.ts';
@@ -39,10 +40,7 @@ test('rooms, peers and their parts are created, shown, changed and ended', async
   await mediarooms.rooms.sendData('standup', 'note', { text: 'hello' });
   const viewer = await mediarooms.hls.createToken('standup', { expiresIn: 60 });
   assert.ok(viewer.url.includes('/hls/standup/index.m3u8?token='));
-  assert.deepEqual(
-    (await mediarooms.rooms.get('standup')).peers.map(({ id }) => id),
-    ['ada'],
-  );
+  assert.deepEqual(fieldsOf((await mediarooms.rooms.get('standup')).peers, 'id'), ['ada']);
   await mediarooms.peers.delete('standup', 'ada');
   const { rooms, incomplete } = await mediarooms.rooms.all();
   assert.deepEqual([rooms.map(({ id, peers }) => [id, peers.length]), incomplete], [[['standup', 0]], []]);

@@ -5,6 +5,7 @@ import { ServiceError } from '../../api/errors.ts';
 import { silentLog } from '../../node/common/log.ts';
 import { Drain } from '../../node/drain.ts';
 import { flushEvents, joinPeer, makeRooms } from '../kit/fakes/rooms.ts';
+import { fieldsOf } from '../kit/fields.ts';
 
 async function startDrain({ clustered = false } = {}) {
   const made = makeRooms({}, { clustered });
@@ -26,10 +27,7 @@ test('rooms without peers end at once, the others at the deadline, which peers g
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const { rooms, drain, notified, alice } = await startDrain();
   drain.start(60_000);
-  assert.deepEqual(
-    [...rooms.all()].map(({ id }) => id),
-    ['busy'],
-  );
+  assert.deepEqual(fieldsOf([...rooms.all()], 'id'), ['busy']);
   assert.deepEqual(notified, [new Date(60_000)]);
   assert.deepEqual(drain.deadline, new Date(60_000));
   t.mock.timers.tick(60_000);
@@ -42,7 +40,7 @@ test('a drain can be cancelled: rooms are accepted again, peers are notified, th
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const { rooms, drain, notified, states } = await startDrain();
   drain.start(60_000);
-  await assert.rejects(rooms.createRoom({}), (error) => error instanceof ServiceError && error.code === 'no_node_accepts_rooms');
+  await assert.rejects(rooms.createRoom({}), { code: 'no_node_accepts_rooms' });
   drain.cancel();
   await rooms.createRoom({ roomId: 'new' });
   t.mock.timers.tick(120_000);
@@ -70,7 +68,10 @@ test('without a drain timeout every room ends at once, with the reason shutdown'
   assert.equal(rooms.size, 0);
   assert.equal(alice.connection.closed, 'roomStopped');
   assert.deepEqual(
-    events.filter(({ type }) => type === 'RoomDeleted').map(({ reason }) => reason),
+    fieldsOf(
+      events.filter(({ type }) => type === 'RoomDeleted'),
+      'reason',
+    ),
     ['shutdown', 'shutdown'],
   );
 });

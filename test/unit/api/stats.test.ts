@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../../api/errors.ts';
 import { connectionQuality, packetLoss, qualityLimits, qualitySchema, type TransportStats } from '../../../api/stats.ts';
 import { RoomStatsCollector } from '../../../node/rooms/room-stats-collector.ts';
-import { joinPeer, makeRooms, publish } from '../../kit/fakes/rooms.ts';
+import { joinPeer, makeRoom, publish } from '../../kit/fakes/rooms.ts';
 
 const link = (changes: Partial<TransportStats> = {}): TransportStats => ({
   state: 'connected',
@@ -59,8 +59,7 @@ test('streams are weighted by bitrate in the packet loss', () => {
 });
 
 test('requests within a second share one measurement', async () => {
-  const { rooms, media } = makeRooms();
-  await rooms.createRoom({ roomId: 'r' });
+  const { rooms, media } = await makeRoom();
   const alice = await joinPeer(rooms, 'r', 'alice');
   await joinPeer(rooms, 'r', 'bob');
   await rooms.addPeer('r', { type: 'webrtc', peerId: 'absent' });

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage } from 'node:http';
-import type { AddressInfo, LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type Guard, guardedAgents } from '../../../node/common/guarded-agents.ts';
 import { isPrivateAddress } from '../../../node/common/private-addresses.ts';
+import { listen } from '../../kit/network/listen.ts';
 
 const cases: readonly (readonly [kind: string, addresses: readonly string[]])[] = [
   ['loopback', ['127.0.0.1', '127.255.255.255', '::1']],
@@ -55,10 +56,7 @@ async function serve(t: TestContext) {
     requests += 1;
     response.end('ok');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return { port: (server.address() as AddressInfo).port, requests: () => requests };
+  return { port: await listen(t, server), requests: () => requests };
 }
 
 /** Resolves with the status, or the name of the error. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Chat } from '../../../packages/console/src/chat/chat.ts';
 import { maxMessageLength, messageText, textParts } from '../../../packages/console/src/chat/chat-text.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 import { assertPrompt, stopwatch } from '../../kit/promised-time.ts';
 import { turns } from '../../kit/turns.ts';
 
@@ -70,14 +71,11 @@ test('messages received while the chat is closed count as unread until it is ope
   chat.setOpen(true);
   chat.receive('a', 'Anna', { text: 'three' });
   assert.equal(chat.state.unread, 0);
-  assert.deepEqual(
-    chat.state.messages.map(({ name, text, own }) => [name, text, own]),
-    [
-      ['Anna', 'one', false],
-      ['The server', 'two', false],
-      ['Anna', 'three', false],
-    ],
-  );
+  assert.deepEqual(fieldsOf(chat.state.messages, 'name', 'text', 'own'), [
+    ['Anna', 'one', false],
+    ['The server', 'two', false],
+    ['Anna', 'three', false],
+  ]);
 });
 
 test('the rate limit applies per sender, and the list is bounded', () => {

@@ -8,6 +8,7 @@ import { formatDuration, plural, pluralize } from '../../../packages/console/src
 import { healthIssues } from '../../../packages/console/src/health/health-issues.ts';
 import { formatRemaining, limitFields, readRoomOptions } from '../../../packages/console/src/rooms/room-options.ts';
 import type { ConfigValue, Health } from '../../../packages/server-sdk/src/generated/schemas.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 
 test('durations show their two largest units, and counts have the right plural', () => {
   assert.deepEqual([0, 1, 59.9, 60, 3_725, 90_000, 86_400].map(formatDuration), [
@@ -65,17 +66,14 @@ test('a healthy node has no issues, and each issue of a node is listed, the most
     config: { files: [], shadowed: ['limits.maxRooms'], error: 'Expected logLevel to be a level, got: loud' },
   };
   const found = healthIssues(ill, ['SVC_HOST is not set']);
-  assert.deepEqual(
-    found.map(({ tone, title }) => [tone, title]),
-    [
-      ['danger', 'This node is degraded'],
-      ['danger', 'This node is not connected to the cluster'],
-      ['danger', 'Invalid configuration files'],
-      ['warning', 'This node is draining'],
-      ['warning', 'Startup warning'],
-      ['info', 'limits.maxRooms in the configuration files has no effect'],
-    ],
-  );
+  assert.deepEqual(fieldsOf(found, 'tone', 'title'), [
+    ['danger', 'This node is degraded'],
+    ['danger', 'This node is not connected to the cluster'],
+    ['danger', 'Invalid configuration files'],
+    ['warning', 'This node is draining'],
+    ['warning', 'Startup warning'],
+    ['info', 'limits.maxRooms in the configuration files has no effect'],
+  ]);
   assert.match(found[2]?.text ?? '', /^Expected logLevel to be a level, got: loud\. The previous configuration stays active/);
 });
 

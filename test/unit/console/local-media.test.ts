@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { FakeMediaStreamTrack } from 'fake-mediastreamtrack';
+import { fieldsOf } from '../../kit/fields.ts';
 
 /** Fake mediaDevices with a new track per request. */
 const opened: FakeMediaStreamTrack[] = [];
@@ -60,10 +61,7 @@ test('a camera that is turned off while another one is being opened stays off', 
     else await media.toggleCamera();
     await chosen;
     assert.equal(media.state.camera, undefined, switchOff);
-    assert.deepEqual(
-      opened.map(({ readyState }) => readyState),
-      ['ended', 'ended'],
-    );
+    assert.deepEqual(fieldsOf(opened, 'readyState'), ['ended', 'ended']);
     await media.toggleCamera();
     assert.equal(media.state.camera, opened[2]);
     media.close();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { matching, rowsOf } from '../../../packages/console/src/recordings/recording-list.ts';
 import { lengthOf, markInterrupted, readReport } from '../../../packages/console/src/recordings/report.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 
 const summary = (roomId: string, startTime: string) => ({
   id: `${roomId}-${startTime.replaceAll(/[-:.]/g, '')}`,
@@ -20,15 +21,12 @@ describe('the list of recordings', () => {
   it('has every id once, the newest first, including ids without a summary and summaries without an id', () => {
     const undescribed = 'between-20260101T110000000Z';
     const rows = rowsOf({ ids: [early.id, undescribed, 'of-others'], described: [early, late], incomplete: [] }, []);
-    assert.deepEqual(
-      rows.map(({ id, roomId, start }) => [id, roomId, start]),
-      [
-        [late.id, 'late', Date.parse(late.startTime)],
-        [undescribed, 'between', Date.parse('2026-01-01T11:00:00.000Z')],
-        [early.id, 'early', Date.parse(early.startTime)],
-        ['of-others', 'of-others', undefined],
-      ],
-    );
+    assert.deepEqual(fieldsOf(rows, 'id', 'roomId', 'start'), [
+      [late.id, 'late', Date.parse(late.startTime)],
+      [undescribed, 'between', Date.parse('2026-01-01T11:00:00.000Z')],
+      [early.id, 'early', Date.parse(early.startTime)],
+      ['of-others', 'of-others', undefined],
+    ]);
   });
 
   it('matches all search words in id, node, state and upload', () => {
@@ -53,10 +51,7 @@ describe('the list of recordings', () => {
         ['early', 'interrupted'],
       ],
     );
-    assert.deepEqual(
-      matching(rows, 'interrupted').map(({ roomId }) => roomId),
-      ['early'],
-    );
+    assert.deepEqual(fieldsOf(matching(rows, 'interrupted'), 'roomId'), ['early']);
   });
 });
 

@@ -1,18 +1,16 @@
 // REST client of the console: responses that are cut off or are not JSON.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Api, ApiError } from '../../../packages/console/src/api/rest.ts';
+import { listen } from '../../kit/network/listen.ts';
 
 async function apiOf(t: TestContext, body: string, length = body.length): Promise<Api> {
   const server = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
     response.write(body, () => response.destroy());
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  t.after(() => server.close());
-  return new Api(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, 'token');
+  return new Api(`http://127.0.0.1:${await listen(t, server)}/`, 'token');
 }
 
 test('a response that ends early is an error, not an empty response', async (t) => {

@@ -49,34 +49,31 @@ test('every invalid field of a peer, a patch and data is rejected by path', asyn
   const { api, rooms } = await startServer(context);
   await rooms.createRoom({ roomId: 'r' });
   const peer = '/room/r/peer';
+  const webrtc = (options: unknown) => ({ type: 'webrtc', options });
+  const permitted = 'options.permissions';
   const cases: [path: string, body: unknown, sentence: string, field: string][] = [
     [peer, {}, 'Required field type is missing', 'type'],
     [peer, { type: 'rtsp' }, 'Expected type to be "webrtc", got: "rtsp"', 'type'],
-    [peer, { type: 'webrtc', options: null }, 'Expected options to be an object, got: null', 'options'],
+    [peer, webrtc(null), 'Expected options to be an object, got: null', 'options'],
     [
       peer,
-      { type: 'webrtc', options: { enableSimulcast: 'yes' } },
+      webrtc({ enableSimulcast: 'yes' }),
       'Expected options.enableSimulcast to be true or false, got: "yes"',
       'options.enableSimulcast',
     ],
     [
       peer,
-      { type: 'webrtc', options: { permissions: { publish: [7] } } },
-      'Expected options.permissions.publish[0] to be one of audio, video, got: 7',
-      'options.permissions.publish[0]',
+      webrtc({ permissions: { publish: [7] } }),
+      `Expected ${permitted}.publish[0] to be one of audio, video, got: 7`,
+      `${permitted}.publish[0]`,
     ],
     [
       peer,
-      { type: 'webrtc', options: { permissions: { publish: ['audio', 'video', 'audio'] } } },
-      'Expected options.permissions.publish to have at most 2 items, got: ["audio","video","audio"]',
-      'options.permissions.publish',
+      webrtc({ permissions: { publish: ['audio', 'video', 'audio'] } }),
+      `Expected ${permitted}.publish to have at most 2 items, got: ["audio","video","audio"]`,
+      `${permitted}.publish`,
     ],
-    [
-      peer,
-      { type: 'webrtc', options: { permissions: { speak: true } } },
-      'Unknown field options.permissions.speak',
-      'options.permissions.speak',
-    ],
+    [peer, webrtc({ permissions: { speak: true } }), `Unknown field ${permitted}.speak`, `${permitted}.speak`],
     [
       peer,
       { type: 'webrtc', peerId: 'a b' },
@@ -102,30 +99,21 @@ test('every invalid field of a peer, a patch and data is rejected by path', asyn
 test('a body that is not JSON, not UTF-8, too deep or of another type is rejected', async (context) => {
   const { api } = await startServer(context);
   const json = { 'content-type': 'application/json' };
+  const malformed = [400, 'malformed_json'] as const;
+  const unsupported = [415, 'unsupported_media_type'] as const;
+  const expected = 'Expected a body of content-type application/json';
   const cases: [text: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>, status: number, code: string, sentence: string][] =
     [
-      ['{', json, 400, 'malformed_json', 'The body is not valid JSON'],
-      ['{"maxPeers": 01}', json, 400, 'malformed_json', 'The body is not valid JSON'],
-      ['undefined', json, 400, 'malformed_json', 'The body is not valid JSON'],
-      [new Uint8Array([0x22, 0xff, 0x22]), json, 400, 'malformed_json', 'The body is not valid UTF-8'],
-      ['['.repeat(60_000), json, 400, 'malformed_json', 'The body is nested deeper than 64 levels'],
-      [`{"metadata":${'{"a":'.repeat(64)}1${'}'.repeat(64)}}`, json, 400, 'malformed_json', 'The body is nested deeper than 64 levels'],
-      [
-        'a=b',
-        { 'content-type': 'application/x-www-form-urlencoded' },
-        415,
-        'unsupported_media_type',
-        'Expected a body of content-type application/json',
-      ],
-      [
-        '{}',
-        { 'content-type': 'application/json; charset=latin1' },
-        415,
-        'unsupported_media_type',
-        'Expected a body of content-type application/json',
-      ],
-      ['{}', { 'content-type': '' }, 415, 'unsupported_media_type', 'Expected a body of content-type application/json'],
-      ['{}', { ...json, 'content-encoding': 'gzip' }, 415, 'unsupported_media_type', 'Expected a body without content-encoding'],
+      ['{', json, ...malformed, 'The body is not valid JSON'],
+      ['{"maxPeers": 01}', json, ...malformed, 'The body is not valid JSON'],
+      ['undefined', json, ...malformed, 'The body is not valid JSON'],
+      [new Uint8Array([0x22, 0xff, 0x22]), json, ...malformed, 'The body is not valid UTF-8'],
+      ['['.repeat(60_000), json, ...malformed, 'The body is nested deeper than 64 levels'],
+      [`{"metadata":${'{"a":'.repeat(64)}1${'}'.repeat(64)}}`, json, ...malformed, 'The body is nested deeper than 64 levels'],
+      ['a=b', { 'content-type': 'application/x-www-form-urlencoded' }, ...unsupported, expected],
+      ['{}', { 'content-type': 'application/json; charset=latin1' }, ...unsupported, expected],
+      ['{}', { 'content-type': '' }, ...unsupported, expected],
+      ['{}', { ...json, 'content-encoding': 'gzip' }, ...unsupported, 'Expected a body without content-encoding'],
     ];
   for (const [text, headers, status, code, sentence] of cases) {
     const answer = await api.request('POST', '/room', { text, headers });

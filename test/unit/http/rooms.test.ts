@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectPeer, joinPeer, publish } from '../../kit/fakes/rooms.ts';
+import { fieldsOf } from '../../kit/fields.ts';
 import { startServer } from './server.ts';
 
 test('POST /room without a body creates a room with a random id and returns the address of its node', async (context) => {
@@ -66,18 +67,12 @@ test('GET /room returns pages with a cursor until the last one', async (context)
   const { api } = await startServer(context);
   for (const roomId of ['a', 'b', 'c']) await api.post('/room', { roomId });
   const all = await api.get('/room');
-  assert.deepEqual(
-    all.body.data.map((room: { id: string }) => room.id),
-    ['a', 'b', 'c'],
-  );
+  assert.deepEqual(fieldsOf<{ id: string }>(all.body.data, 'id'), ['a', 'b', 'c']);
   assert.deepEqual(all.body.incomplete, []);
   const first = await api.get('/room?limit=2');
   assert.equal(first.body.data.length, 2);
   const second = await api.get(`/room?limit=2&cursor=${first.body.cursor}`);
-  assert.deepEqual(
-    second.body.data.map((room: { id: string }) => room.id),
-    ['c'],
-  );
+  assert.deepEqual(fieldsOf<{ id: string }>(second.body.data, 'id'), ['c']);
   assert.ok(!('cursor' in second.body));
 });
 

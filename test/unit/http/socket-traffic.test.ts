@@ -1,11 +1,11 @@
 // Socket traffic: byte counts match those of the remote sockets.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { SocketByteCounter } from '../../../node/http/socket-traffic.ts';
 import { emits, eventually } from '../../kit/eventually.ts';
+import { listen } from '../../kit/network/listen.ts';
 
 test('bytes of open and of closed connections are counted once each', async (t) => {
   const traffic = new SocketByteCounter();
@@ -14,10 +14,7 @@ test('bytes of open and of closed connections are counted once each', async (t) 
     socket.on('data', (data) => socket.write(Buffer.alloc(data.length * 2)));
   });
   traffic.watch(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(t, server);
   const connections = promisify(server.getConnections.bind(server));
   for (const round of [1, 2, 3]) {
     const client = connect(port, '127.0.0.1');

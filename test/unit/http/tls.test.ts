@@ -1,45 +1,18 @@
 // HTTPS, and reload of the certificate when its files change.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { connect } from 'node:tls';
-import { promisify } from 'node:util';
 import { pino } from 'pino';
 import type { HttpServer } from '../../../node/http/http-server.ts';
 import { readTlsPair } from '../../../node/http/tls-files.ts';
+import { selfSigned } from '../../kit/self-signed.ts';
 import { tempFolder } from '../../kit/temp-folder.ts';
 import { startServer } from './server.ts';
-
-type Files = { keyPath: string; certPath: string };
-
-async function makeFolder(context: TestContext): Promise<string> {
-  const folder = tempFolder(context);
-  return folder;
-}
-
-async function makePair(folder: string, name: string): Promise<Files> {
-  const files = { keyPath: join(folder, `${name}.key`), certPath: join(folder, `${name}.crt`) };
-  const options = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-days',
-    '2',
-    '-subj',
-    `/CN=${name}`,
-  ];
-  await promisify(execFile)('openssl', [...options, '-keyout', files.keyPath, '-out', files.certPath]);
-  return files;
-}
 
 /** The common name of the certificate of a new connection. */
 async function nameOf(server: HttpServer): Promise<string> {
@@ -51,7 +24,7 @@ async function nameOf(server: HttpServer): Promise<string> {
 }
 
 test('HTTPS is served, and plain HTTP on the same port gets no response', async (context) => {
-  const tls = await makePair(await makeFolder(context), 'first');
+  const tls = selfSigned(tempFolder(context), 'first');
   const { server } = await startServer(context, { tls });
   const call = request({ port: server.port, host: '127.0.0.1', path: '/livez', rejectUnauthorized: false, agent: false });
   call.end();
@@ -70,9 +43,9 @@ test('HTTPS is served, and plain HTTP on the same port gets no response', async 
 });
 
 test('changed files are reloaded without a restart, and an invalid pair is logged and ignored', async (context) => {
-  const folder = await makeFolder(context);
-  const tls = await makePair(folder, 'first');
-  const second = await makePair(folder, 'second');
+  const folder = tempFolder(context);
+  const tls = selfSigned(folder, 'first');
+  const second = selfSigned(folder, 'second');
   let logged = Promise.withResolvers<string>();
   const log = pino({ level: 'info' }, { write: (line) => logged.resolve((JSON.parse(line) as { msg: string }).msg) });
   const next = async () => {
@@ -96,9 +69,9 @@ test('changed files are reloaded without a restart, and an invalid pair is logge
 });
 
 test('a key that does not match the certificate fails the start', async (context) => {
-  const folder = await makeFolder(context);
-  const first = await makePair(folder, 'first');
-  const second = await makePair(folder, 'second');
+  const folder = tempFolder(context);
+  const first = selfSigned(folder, 'first');
+  const second = selfSigned(folder, 'second');
   assert.throws(() => readTlsPair({ keyPath: first.keyPath, certPath: second.certPath }), /mismatch/);
   await assert.rejects(startServer(context, { tls: { keyPath: first.keyPath, certPath: join(folder, 'none') } }), /ENOENT/);
 });

@@ -1,14 +1,10 @@
 // Receiving components: tracks in auto and manual mode, and one component per type and room.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError } from '../../../api/errors.ts';
-import { flushEvents, joinPeer, makeRooms, publish } from '../../kit/fakes/rooms.ts';
-
-const code = (expected: string) => (error: unknown) => error instanceof ServiceError && error.code === expected;
+import { flushEvents, joinPeer, makeRoom, publish } from '../../kit/fakes/rooms.ts';
 
 async function stage(subscribeMode?: string) {
-  const made = makeRooms();
-  await made.rooms.createRoom({ roomId: 'r' });
+  const made = await makeRoom();
   const alice = await joinPeer(made.rooms, 'r', 'alice');
   const bob = await joinPeer(made.rooms, 'r', 'bob');
   const first = await publish(alice, 'video', 'camera');
@@ -75,10 +71,10 @@ test('an invalid subscription is rejected with an error message', async () => {
     code: 'bad_request',
     message: 'Components of type file receive no tracks',
   });
-  await assert.rejects(rooms.subscribeComponent('r', 'none', ['alice']), code('component_not_found'));
+  await assert.rejects(rooms.subscribeComponent('r', 'none', ['alice']), { code: 'component_not_found' });
   const { rooms: others, component: manual } = await stage('manual');
   const origins = Array.from({ length: 1001 }, (_, index) => `p${index}`);
-  await assert.rejects(others.subscribeComponent('r', manual.id, origins), code('bad_request'));
+  await assert.rejects(others.subscribeComponent('r', manual.id, origins), { code: 'bad_request' });
 });
 
 test('a room has at most one recording, also while one is being created', async () => {
@@ -97,5 +93,5 @@ test('egresses close with the component that opened them', async () => {
   assert.equal(media.room('r').outputs.size, 2);
   await rooms.deleteComponent('r', component.id);
   assert.equal(media.room('r').outputs.size, 0);
-  assert.throws(() => runner.host.openOutput(), code('component_not_found'));
+  assert.throws(() => runner.host.openOutput(), { code: 'component_not_found' });
 });

@@ -6,23 +6,18 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { chooseLayers, endToEnd, jobsOf, layers, sum, summary, testFiles } from '../../../tools/test-runner/layers.mjs';
+import { fieldsOf } from '../../kit/fields.ts';
 import { tempFolder } from '../../kit/temp-folder.ts';
 
 test('without a name all layers run, house first and browser last', () => {
   const { chosen, filters } = chooseLayers([]);
-  assert.deepEqual(
-    chosen.map(({ name }) => name),
-    ['house', 'unit', 'contract', 'media', 'hostile', 'cluster', 'kubernetes', 'browser'],
-  );
+  assert.deepEqual(fieldsOf(chosen, 'name'), ['house', 'unit', 'contract', 'media', 'hostile', 'cluster', 'kubernetes', 'browser']);
   assert.deepEqual(filters, []);
 });
 
 test('named layers run in the order of the table, other arguments filter files', () => {
   const { chosen, filters } = chooseLayers(['media', 'simulcast', 'unit']);
-  assert.deepEqual(
-    chosen.map(({ name }) => name),
-    ['unit', 'media'],
-  );
+  assert.deepEqual(fieldsOf(chosen, 'name'), ['unit', 'media']);
   assert.deepEqual(filters, ['simulcast']);
 });
 

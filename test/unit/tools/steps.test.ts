@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 
 import { sourcesStamp } from '../../../tools/builds.mjs';
 import { withLock } from '../../../tools/lock.mjs';
@@ -13,11 +13,6 @@ import { root } from '../../../tools/paths.mjs';
 import { run, SetupError } from '../../../tools/steps.mjs';
 import { tempFolder } from '../../kit/temp-folder.ts';
 import { turns } from '../../kit/turns.ts';
-
-function temporary(t: TestContext): string {
-  const folder = tempFolder(t);
-  return folder;
-}
 
 test('run returns the exit code, the output and each line of a program', async () => {
   const lines: string[] = [];
@@ -57,7 +52,7 @@ test('SIGTERM is forwarded once to the program in the foreground, and its exit c
 });
 
 test('two owners of the same lock run one after the other', async (t) => {
-  const lock = join(temporary(t), 'locks', 'one');
+  const lock = join(tempFolder(t), 'locks', 'one');
   const order: string[] = [];
   const first = withLock(lock, async () => {
     order.push('first in');
@@ -71,7 +66,7 @@ test('two owners of the same lock run one after the other', async (t) => {
 });
 
 test('the lock of a dead owner is taken over, and failing work releases it', async (t) => {
-  const lock = join(temporary(t), 'one');
+  const lock = join(tempFolder(t), 'one');
   mkdirSync(lock);
   const longAgo = new Date(Date.now() - 60_000);
   utimesSync(lock, longAgo, longAgo);
@@ -83,7 +78,7 @@ test('the lock of a dead owner is taken over, and failing work releases it', asy
 });
 
 test('waiting for a lock times out with the command that fixes it', async (t) => {
-  const lock = join(temporary(t), 'one');
+  const lock = join(tempFolder(t), 'one');
   mkdirSync(lock);
   await assert.rejects(
     withLock(lock, () => Promise.resolve(), { poll: 1, deadline: 5 }),
@@ -92,7 +87,7 @@ test('waiting for a lock times out with the command that fixes it', async (t) =>
 });
 
 test('the stamp of sources changes with content and names, but not with build output', (t) => {
-  const folder = temporary(t);
+  const folder = tempFolder(t);
   mkdirSync(join(folder, 'console', 'dist'), { recursive: true });
   const write = (name: string, text: string) => writeFileSync(join(folder, 'console', name), text);
   const stamp = () => sourcesStamp(folder, ['console', 'absent.json']);

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 
 import type { Layer } from '../../../tools/test-runner/layers.mjs';
 import { flakyMessage, runTestFiles, tooFlaky } from '../../../tools/test-runner/test-files.mjs';
+import { fieldsOf } from '../../kit/fields.ts';
 import { tempFolder } from '../../kit/temp-folder.ts';
 
 const layer: Layer = { name: 'none', packages: [], cores: 1, testTimeout: 20_000, fileTimeout: 20_000 };
@@ -60,10 +61,7 @@ test('a file that ran alone is not repeated, and more than two flaky files fail 
 test('a file fails without a failed test if it cannot be loaded or exceeds its timeout', async (t) => {
   const files = { syntax: 'import { nothing } from "node:fs"; nothing();', stays: `${good} setInterval(() => {}, 1000);` };
   const { results, failures } = await runTestFiles(jobs(t, files, { fileTimeout: 2_000 }), process.env);
-  assert.deepEqual(
-    [...results.values()].map(({ failed }) => failed),
-    [1, 1],
-  );
+  assert.deepEqual(fieldsOf([...results.values()], 'failed'), [1, 1]);
   assert.match(failures.join('\n'), /syntax\.test\.ts exited with code 1[\s\S]*does not provide an export/);
   assert.match(failures.join('\n'), /stays\.test\.ts did not exit within 2 s and was killed; open resources: .*Timeout/);
 });
@@ -74,13 +72,10 @@ test('a failed hook at the end of a file or suite fails the file', async (t) => 
     suite: `import { after, describe } from 'node:test'; describe('all', () => { after(() => { throw new Error('it stays'); }); ${good} });`,
   };
   const { results, failures } = await runTestFiles(jobs(t, hooks), process.env);
-  assert.deepEqual(
-    [...results.values()].map(({ passed, failed }) => [passed, failed]),
-    [
-      [1, 1],
-      [1, 1],
-    ],
-  );
+  assert.deepEqual(fieldsOf([...results.values()], 'passed', 'failed'), [
+    [1, 1],
+    [1, 1],
+  ]);
   assert.equal(failures.filter((failure) => failure.includes('it stays')).length, 2);
 });
 

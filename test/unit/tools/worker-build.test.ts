@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { nodeModules, root } from '../../../tools/paths.mjs';
 import { isMesonSupported, progress, wrapDirectory } from '../../../tools/worker/build.mjs';
 import { precompiled, withPrecompiledHeader } from '../../../tools/worker/headers.mjs';
+import { fieldsOf } from '../../kit/fields.ts';
 
 const workerSource = join(nodeModules, 'mediasoup', 'worker');
 
@@ -22,10 +23,7 @@ test('each stand-in has a wrap in the installed mediasoup that names its folder'
 });
 
 test('each target with precompiled headers exists in the installed mediasoup', () => {
-  assert.deepEqual(
-    precompiled.map(({ folder }) => folder),
-    ['.', 'deps/libwebrtc'],
-  );
+  assert.deepEqual(fieldsOf(precompiled, 'folder'), ['.', 'deps/libwebrtc']);
   for (const { folder, target, own } of precompiled) {
     for (const name of own) assert.ok(existsSync(join(workerSource, 'include', name)), name);
     const changed = withPrecompiledHeader(readFileSync(join(workerSource, folder, 'meson.build'), 'utf8'), target, 'a/b.hpp') ?? '';

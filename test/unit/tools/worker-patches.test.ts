@@ -10,13 +10,8 @@ import { tempFolder } from '../../kit/temp-folder.ts';
 
 const { version } = JSON.parse(readFileSync(join(nodeModules, 'mediasoup', 'package.json'), 'utf8')) as { version: string };
 
-function temporaryFolder(t: TestContext): string {
-  const folder = tempFolder(t);
-  return folder;
-}
-
 function workerSource(t: TestContext): string {
-  const source = temporaryFolder(t);
+  const source = tempFolder(t);
   for (const name of ['src', 'include']) {
     cpSync(join(nodeModules, 'mediasoup', 'worker', name), join(source, name), { recursive: true });
   }
@@ -42,7 +37,7 @@ test('a source of another version, or to which a patch does not apply, is reject
 });
 
 test('missing patches of a binary are detected; a binary without a list has none', async (t) => {
-  const folder = temporaryFolder(t);
+  const folder = tempFolder(t);
   const program = (name: string, script: string) => {
     const path = join(folder, name);
     writeFileSync(path, `#!/bin/sh\n${script}\n`);

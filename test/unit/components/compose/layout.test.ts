@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { DominantSpeakerSelector } from '../../../../node/components/compose/dominant-speaker.ts';
 import { centred, grid, layoutCells, letterbox } from '../../../../node/components/compose/layout.ts';
 import type { Rectangle } from '../../../../node/components/ffmpeg/video-frame.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 
 const size = { width: 1280, height: 720 };
 const area = { x: 0, y: 0, ...size };
@@ -29,14 +30,11 @@ test('a grid fills the frame with centered rows', () => {
     { x: 0, y: 180, width: 640, height: 360 },
     { x: 640, y: 180, width: 640, height: 360 },
   ]);
-  assert.deepEqual(
-    grid(3, area).map(({ x, y }) => [x, y]),
-    [
-      [0, 0],
-      [640, 0],
-      [320, 360],
-    ],
-  );
+  assert.deepEqual(fieldsOf(grid(3, area), 'x', 'y'), [
+    [0, 0],
+    [640, 0],
+    [320, 360],
+  ]);
   assert.equal(grid(4, area)[3]?.x, 640);
   assert.equal(new Set(grid(9, area).map(({ y }) => y)).size, 3);
   assert.deepEqual(grid(0, area), []);

@@ -12,6 +12,7 @@ import { VideoFrame } from '../../../../node/components/ffmpeg/video-frame.ts';
 import { gopTiming } from '../../../../node/components/hls/composer/frame-schedule.ts';
 import { type EncodedPart, PartSegmenter } from '../../../../node/components/hls/playlist/part-segmenter.ts';
 import { findFont } from '../../../../node/components/process/font.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { boxes, framesInFragment } from '../../../kit/media/fragments.ts';
 
 const red = { y: 81, u: 90, v: 240 };
@@ -103,16 +104,13 @@ test('each part is one fragment with the announced duration, also if frames were
     for (const frame of await made.video.encode(canvas, { timestamp: number, key: number % 10 === 0 })) await maker.addFrame(frame);
   }
   await maker.finish(22);
-  assert.deepEqual(
-    parts.map(({ segment, first, duration, independent }) => [segment, first, duration, independent]),
-    [
-      [7, 0, 500, true],
-      [7, 5, 500, false],
-      [8, 10, 500, true],
-      [8, 15, 500, false],
-      [9, 20, 200, true],
-    ],
-  );
+  assert.deepEqual(fieldsOf(parts, 'segment', 'first', 'duration', 'independent'), [
+    [7, 0, 500, true],
+    [7, 5, 500, false],
+    [8, 10, 500, true],
+    [8, 15, 500, false],
+    [9, 20, 200, true],
+  ]);
   for (const { bytes } of parts) assert.deepEqual(boxNames(bytes), ['moof', 'mdat']);
   // Each frame lasts until the next one, or until its part ends.
   const shown = [100, 100, 100, 100, 100, 300, 200, 400, 100, 500, 100, 100];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Clock, type PlayOptions, play } from '../../../../node/components/file/player.ts';
 import { type MediaSample, readH264Samples, readOpusSamples } from '../../../../node/components/file/samples.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 import { oggFile, opusPacket } from '../../../kit/media/ogg-file.ts';
 
 type Sent = { at: number; packet: Buffer };
@@ -54,10 +55,7 @@ test('Opus is sent every 20 ms with consecutive timestamps, and playing ends aft
   const packets = Array.from({ length: 100 }, (_, index) => opusPacket(80, index));
   await play(readOpusSamples(bytesOf(oggFile(packets))), options);
   const rtp = rtpOf(sent);
-  assert.deepEqual(
-    rtp.map(({ payload }) => payload),
-    packets,
-  );
+  assert.deepEqual(fieldsOf(rtp, 'payload'), packets);
   const [first] = rtp;
   assert.ok(first);
   for (const [index, { at, timestamp, sequence, marker }] of rtp.entries()) {
@@ -73,10 +71,7 @@ test('a sender report per second contains the time of a timestamp and the counte
   const { sent, options } = stage();
   await play(readOpusSamples(bytesOf(oggFile(Array.from({ length: 150 }, (_, index) => opusPacket(80, index))))), options);
   const reports = sent.filter(isReport);
-  assert.deepEqual(
-    reports.map(({ at }) => at),
-    [1000, 2000, 3000],
-  );
+  assert.deepEqual(fieldsOf(reports, 'at'), [1000, 2000, 3000]);
   const rtp = rtpOf(sent);
   for (const { at, packet } of reports) {
     const seconds = packet.readUInt32BE(8) - 2_208_988_800 + packet.readUInt32BE(12) / 2 ** 32;
@@ -92,16 +87,13 @@ test('frames are sent at the frame rate with the marker on their last packet', a
   const frame = (size: number) => Buffer.concat([Buffer.from([0, 0, 0, 1, 0x65, 0x80]), Buffer.alloc(size, 3)]);
   await play(readH264Samples(bytesOf(Buffer.concat([frame(3000), frame(10), frame(10)])), 25), options);
   const rtp = rtpOf(sent);
-  assert.deepEqual(
-    rtp.map(({ at, marker }) => [at, marker]),
-    [
-      [1000, false],
-      [1000, false],
-      [1000, true],
-      [1040, true],
-      [1080, true],
-    ],
-  );
+  assert.deepEqual(fieldsOf(rtp, 'at', 'marker'), [
+    [1000, false],
+    [1000, false],
+    [1000, true],
+    [1040, true],
+    [1080, true],
+  ]);
   assert.equal(time.now, 1120);
 });
 
@@ -138,10 +130,7 @@ test('a large frame is sent in portions', async () => {
   }
   await play(samples(), options);
   const perMoment = Map.groupBy(rtpOf(sent), ({ at }) => at);
-  assert.deepEqual(
-    [...perMoment.values()].map(({ length }) => length),
-    [32, 32, 32, 4],
-  );
+  assert.deepEqual(fieldsOf([...perMoment.values()], 'length'), [32, 32, 32, 4]);
 });
 
 test('abort ends playing at once and closes the source', async () => {

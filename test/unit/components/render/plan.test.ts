@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Report, type ReportTrack, reportSchema } from '../../../../api/recording-report.ts';
 import { renderPlan } from '../../../../node/components/render/plan.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 
 const begin = Date.parse('2026-01-01T00:00:00.000Z');
 const at = (time: number) => new Date(begin + time).toISOString();
@@ -23,14 +24,11 @@ test('clips are sorted by start and have a source; a peer and a component with o
   );
   assert.deepEqual(skipped, []);
   assert.equal(length, 6500);
-  assert.deepEqual(
-    clips.map(({ file, kind, source, start, end }) => [file, kind, source, start, end]),
-    [
-      ['a.mkv', 'video', 'component p', -20, 980],
-      ['b.webm', 'audio', 'peer p', 3000, 5000],
-      ['b-2.webm', 'audio', 'peer p', 6000, 6500],
-    ],
-  );
+  assert.deepEqual(fieldsOf(clips, 'file', 'kind', 'source', 'start', 'end'), [
+    ['a.mkv', 'video', 'component p', -20, 980],
+    ['b.webm', 'audio', 'peer p', 3000, 5000],
+    ['b-2.webm', 'audio', 'peer p', 6000, 6500],
+  ]);
 });
 
 test('the length is the end of the last clip, or that of the report, or unknown', () => {

@@ -14,6 +14,7 @@ import { isRtcp, parseRtp, parseSenderReports, pictureLossIndication } from '../
 import { rtpPacket, senderReport } from '../../../../node/components/rtp/rtp-writer.ts';
 import { Vp8Depacketizer } from '../../../../node/components/rtp/vp8.ts';
 import { Vp9Depacketizer } from '../../../../node/components/rtp/vp9.ts';
+import { fieldsOf } from '../../../kit/fields.ts';
 
 function assemble(format: RtpDepacketizer) {
   const frames: (EncodedFrame & { timestamp: number })[] = [];
@@ -34,10 +35,7 @@ describe('VP8', () => {
     push(1, [0x00, 7, 8]);
     push(2, [0x90, 0xf0, 0x81, 0x02, 0x03, 0x04, ...vp8Delta]);
     assert.deepEqual(data(), [[...vp8Key, 7, 8], vp8Delta]);
-    assert.deepEqual(
-      frames.map(({ key }) => key),
-      [true, false],
-    );
+    assert.deepEqual(fieldsOf(frames, 'key'), [true, false]);
     assert.deepEqual(new Vp8Depacketizer().describe({ data: Buffer.from(vp8Key), key: true }), { width: 640, height: 360 });
   });
 
@@ -96,10 +94,7 @@ describe('VP9', () => {
     // I, P, F, B, E: two references.
     push(2, [0xdc, 0x03, 0x03, 0x02, 1, 2, 3]);
     assert.deepEqual(data(), [header, [1, 2, 3]]);
-    assert.deepEqual(
-      frames.map(({ key }) => key),
-      [true, false],
-    );
+    assert.deepEqual(fieldsOf(frames, 'key'), [true, false]);
     assert.deepEqual(new Vp9Depacketizer().describe({ data: Buffer.from(header), key: true }), { width: 640, height: 360 });
   });
 
@@ -177,10 +172,7 @@ describe('H.264', () => {
     largest(1, Math.floor(maxUnits / perPacket) - 1);
     largest(2, 500);
     largest(3, 0);
-    assert.deepEqual(
-      frames.map(({ timestamp }) => timestamp),
-      [1, 3],
-    );
+    assert.deepEqual(fieldsOf(frames, 'timestamp'), [1, 3]);
   });
 });
 

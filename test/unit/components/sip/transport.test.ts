@@ -1,12 +1,13 @@
 // SIP transport: failover between addresses, keep-alives, and reconnection.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { SipTransportAdapter } from '../../../../node/components/sip/wire/node-transport.ts';
 import type { SipTarget } from '../../../../node/components/sip/wire/server-location.ts';
 import { emits, eventually } from '../../../kit/eventually.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
+import { listen } from '../../../kit/network/listen.ts';
 
 type Server = { target: SipTarget; next: () => Promise<Socket> };
 
@@ -14,13 +15,7 @@ async function serve(t: TestContext): Promise<Server> {
   const server = createServer();
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const target: SipTarget = { transport: 'TCP', ip: '127.0.0.1', port: (server.address() as AddressInfo).port };
+  const target: SipTarget = { transport: 'TCP', ip: '127.0.0.1', port: await listen(t, server) };
   let taken = 0;
   const next = async () => {
     const socket = await eventually('a connection', () => sockets[taken], { wakes: emits(server, 'connection') });

@@ -1,11 +1,10 @@
 // Response check: responses that violate the OpenAPI document are reported for every client, by the node that sent them.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { assertDocumented, assertNoneMarked, problemMark } from '../../../kit/answers/answer-check.ts';
 import { problemOfReceived } from '../../../kit/answers/received-answer.ts';
+import { listen } from '../../../kit/network/listen.ts';
 
 type Given = { route?: string | undefined; status: number; json?: unknown; length?: number; node?: boolean };
 
@@ -21,10 +20,8 @@ async function serve(t: TestContext) {
     const text = JSON.stringify(json);
     if (text !== undefined) response.write(text.slice(0, 3));
     response.end(text?.slice(3));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  });
+  const port = await listen(t, server);
   return async (path: string, answer: Given, method = 'GET') => {
     given = answer;
     const finished = new Promise((resolve) => server.once('request', (_, response) => response.once('close', resolve)));

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { findFreePortRange, isPortFree } from '../../../../node/media/worker/free-ports.ts';
 import { freePort } from '../../../kit/network/free-ports.ts';
+import { listen } from '../../../kit/network/listen.ts';
 
 const except = (...taken: number[]) => {
   return (_ip: string, port: number) => Promise.resolve(!taken.includes(port));
@@ -24,10 +25,7 @@ test('a block does not exceed the last port', async () => {
 });
 
 test('a port is free if neither UDP nor TCP is in use', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const tcp = (server.address() as { port: number }).port;
+  const tcp = await listen(t, createServer());
   assert.equal(await isPortFree('127.0.0.1', tcp), false);
   const socket = createSocket('udp4');
   // Reserved by the kit for UDP and TCP, so that no other process gets it when it is released.

@@ -8,6 +8,7 @@ import {
   parseEvent,
   type TelephoneEventPacket,
 } from '../../../../../node/components/sip/audio/telephone-event.ts';
+import { fieldsOf } from '../../../../kit/fields.ts';
 import { seededRandom } from '../../../../kit/seeded-random.ts';
 
 const step = 160;
@@ -55,10 +56,7 @@ test('digits are separated by a pause and reported once with their duration', ()
     [...'19#*AD'].map((digit) => `${digit} 100`),
   );
   // Four steps of pause: two with repeated end packets, two with audio.
-  assert.deepEqual(
-    packets.slice(5, 9).map(({ length }) => length),
-    [1, 1, 0, 0],
-  );
+  assert.deepEqual(fieldsOf(packets.slice(5, 9), 'length'), [1, 1, 0, 0]);
 });
 
 test('the same digit twice is reported twice, also if timestamps wrap', () => {
