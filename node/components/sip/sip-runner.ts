@@ -11,7 +11,7 @@ import { type ProcessCallbacks, ProcessSupervisor } from '../process/process-sup
 import type { TrackReport } from '../process/track-messages.ts';
 import { TrackProcess, type TrackProcessOptions } from '../process/track-process.ts';
 import type { CallEnd, UserAgentReport, UserAgentSettings } from './agent/agent-messages.ts';
-import type { Dialog } from './agent/dialogs.ts';
+import type { Dialog } from './agent/dialog.ts';
 import { roomAudioCodec } from './room-audio-codec.ts';
 import { type SipCommand, type SipReport, sipReportSchema } from './sip-process.ts';
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { port, ssrc } from '../../process/track-messages.ts';
 import { registrarSchema } from '../wire/registrar.ts';
-import { dialogSchema } from './dialogs.ts';
+import { dialogSchema } from './dialog.ts';
 
 const range = z.strictObject({ min: port, max: port });
 export const callId = z.string().min(1).max(64);

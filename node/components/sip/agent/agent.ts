@@ -9,7 +9,8 @@ import { hostInUri } from '../wire/registrar.ts';
 import type { CallEnd, UserAgentReport, UserAgentSettings } from './agent-messages.ts';
 import { Call } from './call.ts';
 import { CallDescription } from './call-description.ts';
-import { type Dialog, terminateOrphanedDialog } from './dialogs.ts';
+import type { Dialog } from './dialog.ts';
+import { terminateOrphanedDialog } from './dialogs.ts';
 import { Registration } from './registration.ts';
 
 export type SipUserAgentOptions = {

@@ -16,7 +16,8 @@ import { SdpNegotiationError } from '../sdp/offer-answer.ts';
 import type { CallEnd } from './agent-messages.ts';
 import type { CallDescription } from './call-description.ts';
 import { callEndForStatus } from './call-end.ts';
-import { type Dialog, dialogOf } from './dialogs.ts';
+import type { Dialog } from './dialog.ts';
+import { dialogOf } from './dialogs.ts';
 import { parseDtmfInfo } from './dtmf-info.ts';
 import { minSe, parseSessionTimerResponse, requestSessionTimer, respondSessionTimer, SessionTimer } from './session-timer.ts';
 

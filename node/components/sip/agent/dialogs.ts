@@ -1,24 +1,6 @@
-// Serialized dialogs (RFC 3261, section 12), so that another process can terminate orphaned ones.
+// Dialogs of SIP.js from and to their serialized form. Imported only by the process of a user agent, because SIP.js takes long to load.
 import { Core, type Session } from 'sip.js';
-import { z } from 'zod';
-
-const uri = z.string().min(1).max(1200);
-const tag = z.string().min(1).max(256);
-
-export const dialogSchema = z.strictObject({
-  callId: tag,
-  localTag: tag,
-  remoteTag: tag,
-  localUri: uri,
-  remoteUri: uri,
-  remoteTarget: uri,
-  routes: z.array(uri).max(16),
-  sequence: z
-    .int()
-    .min(0)
-    .max(2 ** 31),
-});
-export type Dialog = z.infer<typeof dialogSchema>;
+import { type Dialog, dialogSchema } from './dialog.ts';
 
 /** Upper bound of requests sent since the dialog was stored. */
 const possibleRequests = 10_000;
